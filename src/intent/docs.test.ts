@@ -9,22 +9,22 @@ const page = readFileSync(new URL("../../docs/intent.md", import.meta.url), "utf
 
 const labs = [...page.matchAll(/^```yaml lab(?: files=(\S+))?\n(.*?)^```$/gms)].map(([, files = "", yaml = ""]) => ({ files, yaml }));
 
-test("the page has labs", () => {
+test("the page contains labs", () => {
   expect(labs.length).toBeGreaterThan(3);
 });
 
-test.each(labs)("the lab of the page is right: $yaml", ({ files, yaml }) => {
+test.each(labs)("the lab on the page is valid: $yaml", ({ files, yaml }) => {
   const given = Object.fromEntries(files.split(",").flatMap((file) => (file === "" ? [] : [[file, "hostname r1\n"]])));
   const { diagnostics } = readIntent(yaml, given);
   expect(showDiagnostics(diagnostics, { yaml })).toBe("");
 });
 
-test("the diagnostic of the page is what is shown", () => {
+test("the diagnostic on the page is the one that the program shows", () => {
   const yaml = "name: x\nnodes:\n  r1: {template: frr, imgae: a}\n";
   expect(page).toContain(showDiagnostics(readIntent(yaml).diagnostics, { yaml }));
 });
 
-test("page and table have the same codes and meanings, in the same order", () => {
+test("the page and the table have the same codes and meanings, in the same order", () => {
   const rows = [...page.slice(page.indexOf("| code | when |")).matchAll(/^\| ([a-z_]+) \| (.*) \|$/gm)].map(([, code, when]) => [
     code,
     when,
@@ -32,7 +32,7 @@ test("page and table have the same codes and meanings, in the same order", () =>
   expect(rows.filter(([code]) => code !== "code")).toEqual(Object.entries(diagnosticCodes));
 });
 
-test("page and table have the same presets", () => {
+test("the page and the table have the same presets", () => {
   const rows = [...page.matchAll(/^\| (\S+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$/gm)];
   const presets = rows.map(([, name, ...values]) => {
     const [delay, jitter, loss, bandwidth] = values.map(Number);

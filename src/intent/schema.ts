@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets for editors are written so
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets of editors use this syntax
 import { qualityFields, qualityLimits, qualityPresets } from "./lab/quality.ts";
 import {
   endpointVocabulary,
@@ -22,12 +22,12 @@ const NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
 const INTERFACE = "[A-Za-z0-9][A-Za-z0-9._/-]{0,63}";
 const LINE = "^(?=.*\\S)[^\\u0000-\\u001f\\u007f]*$";
 
-/** A text; where it may be any word, a bare number or boolean is taken as it is written. */
+/** Schema of a text. If any word is allowed, a bare number or boolean is accepted as it is written. */
 const LOOSE = ["string", "number", "boolean"];
 
 const ref = (name: string): JsonSchema => ({ $ref: `#/definitions/${name}` });
 
-/** The keys of one place: every one has its schema, those without effect say so, no other is allowed. */
+/** The keys of one place. Each has its schema, a key without effect is described as such, and no other key is allowed. */
 function object(vocabulary: Vocabulary, properties: Readonly<Record<string, Json>>, more: JsonSchema = {}): JsonSchema {
   const missing = vocabulary.known.filter((key) => !Object.hasOwn(properties, key));
   if (missing.length > 0) throw new Error(`the schema does not describe ${missing.join(", ")}`);
@@ -88,7 +88,7 @@ const inheritable: Readonly<Record<string, Json>> = {
   },
   template: {
     title: "Template",
-    description: "What the node is made from: a template of the host.",
+    description: "The host's template that the node is made from.",
     ...orNull(name),
     examples: ["linux", "frr", "switch", "pc"],
   },
@@ -127,7 +127,7 @@ const inheritable: Readonly<Record<string, Json>> = {
   memory: ram("Memory", "The same as ram, as containerlab calls it."),
   ethernet: {
     title: "Number of Ethernet interfaces",
-    description: "What the links need, unless given.",
+    description: "Default: as many as the links need.",
     type: ["integer", "null"],
     minimum: 0,
     maximum: 64,
@@ -217,7 +217,7 @@ const sections: Readonly<Record<string, Json>> = {
   },
   traffic_filters: {
     title: "Traffic filters",
-    description: "What to look at in the lab's traffic.",
+    description: "Filters for the lab's traffic.",
     type: ["array", "null"],
     items: ref("filter"),
   },
@@ -233,7 +233,7 @@ const ends = {
   defaultSnippets: [{ label: '["a:eth1", "b:eth1"]', body: ["${1:r1}:${2:eth1}", "${3:r2}:${4:eth1}"] }],
 };
 
-/** The language as JSON Schema (draft-07), for editors. What only the meaning decides, such as a link to a node that is not there, readIntent finds. */
+/** The language as JSON Schema (draft-07), for editors. Rules that a schema cannot express, such as links to missing nodes, are checked by readIntent. */
 export const labSchema: JsonSchema = {
   $schema: "http://json-schema.org/draft-07/schema#",
   $id: "https://labwright.dev/schema/lab.schema.json",

@@ -33,7 +33,7 @@ test("validate warns of templates, attributes and interfaces that are not Labwri
   expect(stdout).toContain("lab.yaml:3:17: warning: node a: fr is not one of Labwright's own templates (container, frr, linux,");
   expect(stdout).toContain('hint: did you mean "frr"?');
   expect(stdout).toContain("lab.yaml:4:13: warning: node b: ceos is not one of Labwright's own templates");
-  expect(stdout).toContain("only a service can tell whether its host has it (unknown_template)");
+  expect(stdout).toContain("only a service can check that (unknown_template)");
   expect(stdout).toContain(
     "lab.yaml:5:48: warning: node c: template linux has no attribute forwardin; it has forwarding (unknown_attribute)",
   );

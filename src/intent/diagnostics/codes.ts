@@ -1,4 +1,4 @@
-/** Every code that a diagnostic can have, and when. docs/intent.md lists the same (a test compares them). Append-only. */
+/** Every code of a diagnostic, and when it is used. docs/intent.md has the same list (a test compares them). Append-only. */
 export const diagnosticCodes = {
   yaml_syntax: "the text is not YAML",
   yaml_warning: "YAML with something odd, such as a tag that is not known",

@@ -1,15 +1,15 @@
-/** Where each line of a text begins; found once and only as far as it is asked, then told in O(log n). */
+/** Finds the line of an offset. Lines are indexed once and only as far as needed; a lookup takes O(log n). */
 export class Lines {
   readonly #text: string;
   readonly #starts: number[] = [0];
-  /** From here on line breaks were not looked for yet; -1: there are no more. */
+  /** The offset up to which line breaks are indexed; -1 after the last one. */
   #next = 0;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  /** Line and column of an offset, both from 1. */
+  /** Returns line and column of an offset, both from 1. */
   position(offset: number): { readonly line: number; readonly column: number } {
     while (this.#next !== -1 && this.#next <= offset) this.#find();
     let low = 0;
@@ -22,7 +22,7 @@ export class Lines {
     return { line: low + 1, column: offset - (this.#starts[low] as number) + 1 };
   }
 
-  /** The text of a line (from 1) without its line break; "" beyond the end. */
+  /** Returns the text of a line (from 1) without its line break; "" beyond the end. */
   line(number: number): string {
     while (this.#next !== -1 && this.#starts.length <= number) this.#find();
     const start = this.#starts[number - 1];

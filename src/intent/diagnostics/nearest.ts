@@ -1,17 +1,17 @@
-/** What may still be spent on hints, in compared letters: thousands of typos among thousands of names must not take minutes. */
+/** The compared letters that hints may still cost, so that thousands of typos among thousands of names do not take minutes. */
 export interface Effort {
   left: number;
 }
 
-/** The candidate that a person most likely meant, or undefined when none is near, or none was found with the effort that is left. */
+/** Returns the candidate that the user most likely meant. Returns undefined if none is near, or if the remaining effort is used up. */
 export function nearest(word: string, candidates: Iterable<string>, effort: Effort = { left: 10_000_000 }): string | undefined {
   const wanted = fold(word);
   let best: string | undefined;
-  // One edit in three letters, one at least, but never a wholly different word.
+  // One edit per three letters, at least one, but never a completely different word.
   let bestDistance = Math.min(Math.max(1, Math.floor(Math.min(word.length, 24) / 3)) + 1, word.length);
   let looked = 0;
   for (const candidate of candidates) {
-    // A hint is not worth more work than this.
+    // A hint is not worth more work.
     if (++looked > 2000 || --effort.left < 0) break;
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
     const folded = fold(candidate);
@@ -24,7 +24,7 @@ export function nearest(word: string, candidates: Iterable<string>, effort: Effo
   return best;
 }
 
-/** `did you mean "image"?`, or undefined. */
+/** Returns `did you mean "image"?`, or undefined. */
 export function didYouMean(word: string, candidates: Iterable<string>, effort: Effort): string | undefined {
   const found = nearest(word, candidates, effort);
   return found === undefined ? undefined : `did you mean ${JSON.stringify(found)}?`;
@@ -34,7 +34,7 @@ function fold(word: string): string {
   return word.slice(0, 64).toLowerCase().replaceAll("_", "-");
 }
 
-/** Edits (a swap of neighbours counts as one) between two words, or `limit` when they are that far apart or farther. */
+/** Returns the number of edits between two words (swapping two neighbours is one edit), or `limit` if they are at least that far apart. */
 function editDistance(a: string, b: string, limit: number, effort: Effort): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

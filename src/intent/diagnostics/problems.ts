@@ -3,16 +3,16 @@ import { byPlace, type Diagnostic } from "./diagnostic.ts";
 import { Lines } from "./lines.ts";
 import type { Effort } from "./nearest.ts";
 
-/** A stretch of the text, in offsets; the end is exclusive. */
+/** A range of the text in offsets; the end is exclusive. */
 export interface Place {
   readonly start: number;
   readonly end: number;
 }
 
-/** More than this is not read by anybody; the rest is counted, not kept, so that a broken 10 MB file has a bounded answer. */
+/** Highest number of problems that are kept. Further ones are only counted, so that a broken 10 MB file has a bounded result. */
 const MAX_PROBLEMS = 1000;
 
-/** Characters of a message, path or hint: they repeat keys and values, which may be megabytes. */
+/** Maximum characters of a message, path or hint: they repeat keys and values, which may be megabytes. */
 const MAX_WORDS = 2000;
 
 /** Collects every problem of one text, so that all are reported at once. */
@@ -21,7 +21,7 @@ export class Problems {
   readonly #lines: Lines;
   readonly #list: Diagnostic[] = [];
   #dropped = 0;
-  /** For the hints of all problems together. */
+  /** Effort for the hints of all problems together. */
   readonly effort: Effort = { left: 10_000_000 };
   #errors = 0;
 
@@ -43,18 +43,18 @@ export class Problems {
     this.#add("warning", code, at, path, message, hint);
   }
 
-  /** The line of an offset, from 1: for messages such as "first used in line 7". */
+  /** Returns the line of an offset, from 1, for messages such as "first used in line 7". */
   line(offset: number): number {
     return this.#lines.position(offset).line;
   }
 
-  /** A problem of one of `files`, not of the text itself. */
+  /** Adds a problem of one of `files`. */
   fileError(code: DiagnosticCode, file: string, message: string): void {
     this.#errors++;
     this.#push({ severity: "error", code, message, path: "", file, line: 1, column: 1, end_line: 1, end_column: 1 });
   }
 
-  /** In the order of the text. */
+  /** Returns the problems in the order of the text. */
   list(): readonly Diagnostic[] {
     const sorted = [...this.#list].sort(byPlace);
     if (this.#dropped === 0) return sorted;
@@ -78,7 +78,7 @@ export class Problems {
       return;
     }
     const from = this.#lines.position(at.start);
-    // A place that goes over several lines is shown by its first one.
+    // A range of several lines is shown by its first line.
     const firstLine = this.#text.slice(at.start, at.end).split(/\r?\n/, 1)[0] ?? "";
     const to = this.#lines.position(at.start + firstLine.trimEnd().length);
     this.#push({
@@ -110,7 +110,7 @@ function clipped(text: string): string {
   return text.length > MAX_WORDS ? `${text.slice(0, MAX_WORDS)}…` : text;
 }
 
-/** One more step of a JSON pointer. */
+/** Appends one step to a JSON pointer. */
 export function pointer(path: string, key: string | number): string {
   return `${path}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }

@@ -35,7 +35,7 @@ test("a place without characters has one caret, and tabs stay in front of it", (
   expect(shown("name: x\nnodes: {a: {kind: pc, position: }, b: }").split("\n")[2]).toBe(`    | ${" ".repeat(35)}^`);
 });
 
-test("of a very long line the part around the place is shown", () => {
+test("a very long line is cut to the part around the place", () => {
   const lines = shown(`name: x\ndescription: ${"a".repeat(5000)}\nlinks: [${"[a], ".repeat(1000)}]`).split("\n");
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(260);
   const at = lines.findLastIndex((line) => line.includes("^"));
@@ -43,6 +43,6 @@ test("of a very long line the part around the place is shown", () => {
   expect((lines[at - 1] as string).slice(caret, caret + 3)).toBe("[a]");
 });
 
-test("nothing to show is no text", () => {
+test("no diagnostics give an empty text", () => {
   expect(shown("name: x")).toBe("");
 });

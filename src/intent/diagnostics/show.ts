@@ -1,12 +1,12 @@
 import type { Diagnostic } from "./diagnostic.ts";
 import { Lines } from "./lines.ts";
 
-/** A line of source longer than this is shown around the place only. */
+/** A longer source line is cut to the part around the place. */
 const MAX_WIDTH = 160;
 
 /**
- * Diagnostics as compilers show them: `lab.yaml:7:5: error: unknown key "imgae" (unknown_key)`, then the source line, a caret under the
- * place, and the hint. `name` is what stands for the intent, "lab.yaml" unless given.
+ * Formats diagnostics as compilers do: `lab.yaml:7:5: error: unknown key "imgae" (unknown_key)`, then the source line, a caret under the place, and
+ * the hint. `name` is the name of the intent, by default "lab.yaml".
  */
 export function showDiagnostics(
   diagnostics: readonly Diagnostic[],
@@ -36,7 +36,7 @@ function showOne(diagnostic: Diagnostic, lines: Lines, name: string): string {
     const number = String(line);
     const from = column - 1 - cut;
     const to = end_line === line ? end_column - 1 - cut : window.length;
-    // Tabs are kept in front of the caret, so that it stands right however wide they are shown.
+    // Tabs are kept in front of the caret, so that it is in the right column at any tab width.
     const indent = window.slice(0, from).replace(/[^\t]/g, " ");
     shown.push(`  ${number} | ${window}`);
     shown.push(`  ${" ".repeat(number.length)} | ${indent}${"^".repeat(Math.max(1, Math.min(to, window.length) - from))}`);

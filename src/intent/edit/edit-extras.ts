@@ -8,7 +8,7 @@ import { Changes, Items, remove, type Target } from "./rewrite.ts";
 
 type Item = { readonly from?: number; readonly to?: Target };
 
-/** Traffic filters are known by their name. */
+/** Traffic filters are identified by their name. */
 export function changeFilters(reading: Reading, before: Lab, after: Lab): Items | undefined {
   if (sameData(before.trafficFilters, after.trafficFilters)) return undefined;
   const wanted = new Map(after.trafficFilters.map((filter) => [filter.name, filter]));
@@ -23,7 +23,7 @@ export function changeFilters(reading: Reading, before: Lab, after: Lab): Items 
   return new Items(items);
 }
 
-/** Texts have no name: those that are equal stay, the others are changed in their order. */
+/** Texts have no name. Equal texts stay; the others are changed in order. */
 export function changeTexts(reading: Reading, after: Lab): Items | undefined {
   const left = [...after.texts];
   const kept = reading.texts.map(({ text }) => {

@@ -8,7 +8,7 @@ import { authorEndpoints, authorLink, authorQuality, authorSuspended } from "../
 import { type Data, isList } from "../write/write.ts";
 import { Changes, Items, remove, type Target } from "./rewrite.ts";
 
-/** Links are known by their key; those that stay keep their order, new ones go to the end in the form of the last. */
+/** Links are identified by their key. Links that stay keep their order; new links are added at the end, in the form of the last one. */
 export function changeLinks(reading: Reading, before: Lab, after: Lab): Items | undefined {
   if (sameData(before.links, after.links)) return undefined;
   const wanted = new Map(after.links.map((link) => [link.key, link]));
@@ -30,7 +30,7 @@ export function changeLinks(reading: Reading, before: Lab, after: Lab): Items | 
 
 function changeLink(read: ReadLink, wanted: LabLink): Target | undefined {
   const { value } = read;
-  // "r1-r2" counts interfaces: as soon as links change, it says which it means.
+  // "r1-r2" takes the next free interfaces. If links change, its interfaces are written out so that they stay the same.
   if (value.kind === "scalar") return authorLink(wanted);
   if (sameData(read.link, wanted)) return undefined;
   if (value.kind === "list") return authorLink(wanted);
@@ -56,7 +56,7 @@ function isMerged(map: MapValue, key: string): boolean {
   return map.entries.get(key)?.merged ?? false;
 }
 
-/** Sides a and b as the text has its endpoints: a link that is written network first has them turned. */
+/** Sides a and b in the order of the text's endpoints: a link that is written network first has them swapped. */
 function inTextOrder(link: LabLink, turned: boolean): LabLink {
   if (!turned) return link;
   const { quality, suspended } = link;

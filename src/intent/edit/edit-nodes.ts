@@ -52,12 +52,12 @@ export function changeNetworks(reading: Reading, before: Lab, after: Lab): Chang
   return edits.size === 0 ? undefined : new Changes(edits);
 }
 
-/** A bridge that stands as a node: its type is its kind and needs no words. */
+/** A bridge that is written as a node: its kind is its type, so the type is not written. */
 function bridgeFields(network: LabNetwork): Fields {
   return { ...authorNetwork(network), type: undefined };
 }
 
-/** A new node inherits from defaults alone; what it inherits and wants is not written again. */
+/** Returns the fields of a new node, which inherits only from defaults. Values that it inherits are not written again. */
 function newNode(reading: Reading, node: LabNode): Data {
   const { defaults, kinds, groups } = reading.inheritance;
   const ofKind = defaults.kind === undefined ? undefined : kinds.get(defaults.kind);
@@ -72,7 +72,7 @@ function changeNode(reading: Reading, current: LabNode, wanted: LabNode): Target
   return changeFields(entry, authorNode(current), authorNode(wanted), (key) => below[key]);
 }
 
-/** What is inherited, in the words of the language; null where it was taken back. */
+/** Inherited values, as the YAML has them; null for values that are reset. */
 function authored(fields: NodeFields): Fields {
   const { startupConfig: config, env, attributes, labels, name: _name, ...plain } = fields;
   const effective = <T extends Data>(map: ReadonlyMap<string, T | null> | null | undefined): Data | undefined => {
@@ -105,7 +105,7 @@ function authored(fields: NodeFields): Fields {
   };
 }
 
-/** Fields of a new map over what it inherits. */
+/** Returns the fields of a new map, without the values that it inherits. */
 function overriding(below: Fields, wanted: Fields): Fields {
   const result: Record<string, Data | undefined> = {};
   for (const key of new Set([...Object.keys(wanted), ...Object.keys(below)])) result[key] = override(below[key], wanted[key]);
@@ -114,7 +114,7 @@ function overriding(below: Fields, wanted: Fields): Fields {
 
 const MAPS = ["env", "attributes", "labels"];
 
-/** What must be written so that `wanted` is the effect; undefined where nothing must be. */
+/** Returns the value that must be written so that `wanted` takes effect; undefined if nothing must be written. */
 function override(below: Data | undefined, wanted: Data | undefined, isMapField = isRecord(below) && isRecord(wanted)): Data | undefined {
   if (sameData(below, wanted)) return undefined;
   if (wanted === undefined) return null;
@@ -127,7 +127,7 @@ function override(below: Data | undefined, wanted: Data | undefined, isMapField 
   return Object.fromEntries(entries);
 }
 
-/** Changes of one map of fields that stands in the document, or its data where the document has no map there. */
+/** Returns the changes of a map of fields in the document, or its data if the document has no map there. */
 function changeFields(entry: Entry, current: Fields, wanted: Fields, inherited: (key: string) => Data | undefined): Target {
   const edits: Edits = new Map();
   const value = entry.value;
@@ -144,7 +144,7 @@ function changeFields(entry: Entry, current: Fields, wanted: Fields, inherited: 
 interface FieldEdit {
   readonly below: Data | undefined;
   readonly wanted: Data | undefined;
-  /** The key came in by a merge key: what it has there is overridden, not removed. */
+  /** The key comes from a merge key, so its values are overridden, not removed. */
   readonly merged: boolean;
   readonly isMap: boolean;
 }
@@ -161,7 +161,7 @@ function changeField(value: Entry["value"], key: string, { below, wanted, merged
   return wanted ?? null;
 }
 
-/** Key by key, so that what stands in the map keeps its place and comments. */
+/** Key by key, so that unchanged keys keep their place and comments. */
 function mapEdits(map: MapValue, below: Fields, wanted: Fields): Changes {
   const edits: Edits = new Map();
   for (const key of new Set([...map.entries.keys(), ...Object.keys(wanted), ...Object.keys(below)])) {
@@ -178,7 +178,7 @@ function own(fields: { readonly [key: string]: Data | undefined }, key: string):
   return Object.hasOwn(fields, key) ? fields[key] : undefined;
 }
 
-/** `memory` where the document says memory. */
+/** Returns `memory` if the document uses that key. */
 function spelling(value: Entry["value"], key: string): string {
   return key === "ram" && value.kind === "map" && value.entries.has("memory") ? "memory" : key;
 }

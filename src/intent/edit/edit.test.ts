@@ -73,12 +73,12 @@ links:
 tests: [{ping: h1}]   # kept
 `;
 
-/** Any two texts with the same lines but one: the change is the one that is expected. */
+/** Expects two texts that differ in exactly one line, by the expected change. */
 function expectLines(after: string, before: string, changes: readonly (readonly [string, string])[]): void {
   expect(after).toBe(changes.reduce((text, [from, to]) => text.replace(from, () => to), before));
 }
 
-describe("in a text with comments, exactly the needed bytes change", () => {
+describe("in a text with comments, only the necessary bytes change", () => {
   test("when a scalar changes", () => {
     expectLines(
       edited(
@@ -98,7 +98,7 @@ describe("in a text with comments, exactly the needed bytes change", () => {
     expectLines(after, campus, [["    env: {A: b}\n", "    env: {A: b}\n    ram: 1024\n"]]);
   });
 
-  test("when a value becomes what is inherited anyway", () => {
+  test("when a value becomes equal to the inherited one", () => {
     const after = edited(
       campus,
       withNode("r2", (node) => ({ ...node, ram: 256 })),
@@ -106,7 +106,7 @@ describe("in a text with comments, exactly the needed bytes change", () => {
     expectLines(after, campus, [["{kind: router, memory: 512MiB}", "{kind: router}"]]);
   });
 
-  test("when an inherited value is taken back", () => {
+  test("when an inherited value is reset", () => {
     const after = edited(
       campus,
       withNode("r2", (node) => without(node, "image")),
@@ -114,7 +114,7 @@ describe("in a text with comments, exactly the needed bytes change", () => {
     expectLines(after, campus, [["memory: 512MiB}", "memory: 512MiB, image: null}"]]);
   });
 
-  test("when one variable changes and an inherited one is taken back", () => {
+  test("when one variable changes and an inherited one is reset", () => {
     const after = edited(
       campus,
       withNode("r1", (node) => ({ ...node, env: { A: "c" } })),
@@ -136,7 +136,7 @@ describe("in a text with comments, exactly the needed bytes change", () => {
     expectLines(after, campus, [["      - two\n", "      - two\n  z9:\n    cpu: 2\n"]]);
   });
 
-  test("when a node is removed, with its own comment and not with that of its neighbours", () => {
+  test("when a node is removed, with its own comment and without its neighbours' comments", () => {
     const remove = (key: string) => (lab: Lab) => ({
       ...lab,
       nodes: lab.nodes.filter((node) => node.key !== key),
@@ -164,7 +164,7 @@ describe("in a text with comments, exactly the needed bytes change", () => {
     expectLines(after, campus, [['  - ["r1:eth1", "r2:eth1"]\n', '  - endpoints: ["r1:eth1", "r2:eth1"]\n    quality: {delay: 5}\n']]);
   });
 
-  test("when the quality of a link changes that is written network first", () => {
+  test("when the quality changes of a link that is written network first", () => {
     const key = "h1:eth1 -- lan";
     expect(read(campus).links.find((link) => link.key === key)?.quality).toEqual({ b: { delay: 20 } });
     const after = edited(
@@ -211,7 +211,7 @@ topology:
   expectLines(moved, yaml, [["        br: {kind: bridge}\n    links", "    networks:\n        br: {type: nat}\n    links"]]);
 });
 
-test("an alias is written out where only its place changes, and the anchor's other places follow when that changes", () => {
+test("an alias is written out if only its place changes, and the anchor's other places follow if the anchor changes", () => {
   const yaml = `name: a
 nodes:
   r1: &base {template: frr, ram: 128}   # the pattern
@@ -294,7 +294,7 @@ test("a text that cannot be read, or a lab that cannot be written, is refused as
   refused(() => editIntent(campus, {}, { ...lab, name: "not a name" }));
 });
 
-/** Texts of every style; the comment at the top is lost only where a text would be printed anew. */
+/** Texts of every style. The comment at the top is lost only if the whole text is printed again. */
 const styles: Readonly<Record<string, string>> = {
   inheritance: `# top\n${campus}`,
   anchors:

@@ -13,14 +13,14 @@ import { changeLinks } from "./edit-links.ts";
 import { changeNetworks, changeNodes } from "./edit-nodes.ts";
 import { Changes, expandAliases, type Items, materialise, remove, rewrite, type Target } from "./rewrite.ts";
 
-/** Each pass repairs what the one before moved elsewhere, through an anchor for instance; more are never needed. */
+/** Highest number of passes. Each pass repairs side effects of the one before, for instance through an anchor; more are never needed. */
 const MAX_PASSES = 4;
 
 /**
- * Changes an intent so that reading it gives `wanted`: only what must change changes; comments, order, quotes, blank lines and
- * inheritance stay. Where several nodes want different texts from one file, all but one get a file of their own (see settleFiles).
- * Text that cannot be changed in place is printed anew, as printLab does.
- * @throws Failure invalid_intent when the text cannot be read, or `wanted` is not a lab that can be written.
+ * Changes an intent so that reading it gives `wanted`. Changes only the necessary parts: comments, order, quotes, blank lines and inheritance stay.
+ * If several nodes want different texts of one file, all but one get a file of their own (see separateFiles). A text that cannot be changed in place
+ * is printed again by printLab.
+ * @throws Failure invalid_intent if the text cannot be read, or `wanted` is not a lab that can be written.
  */
 export function editIntent(yaml: string, files: Readonly<Record<string, string>>, wanted: Lab): IntentText {
   const settled = settleFiles(canonicalLab(wanted), checkFiles(files).files);
@@ -36,7 +36,7 @@ export function editIntent(yaml: string, files: Readonly<Record<string, string>>
   return { yaml: inPlace, files: all };
 }
 
-/** Undefined when the text has a form that cannot be changed so. */
+/** Returns undefined if the text has a form that cannot be changed in place. */
 function editInPlace(yaml: string, files: Readonly<Record<string, string>>, wanted: Lab): string | undefined {
   let text = yaml;
   for (let pass = 0; pass <= MAX_PASSES; pass++) {
@@ -62,7 +62,7 @@ function print(lab: Lab, files: Readonly<Record<string, string>>): string {
   });
 }
 
-/** The files as given, with the texts that are wanted under the names that they have. */
+/** Returns the given files, with the wanted texts under their names. */
 function withFiles(files: Readonly<Record<string, string>>, needed: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
   const names = new Map<string, string>();
   for (const name of Object.keys(files))
@@ -108,7 +108,7 @@ function changesOf(reading: Reading, before: Lab, after: Lab): Changes {
   const contents = reading.document.contents as YAMLMap;
   for (const [key, changes] of sections) {
     if (changes === undefined) continue;
-    // A section stays where it is, in the wrapper or outside it.
+    // A section stays at its level, inside or outside the wrapper.
     const inWrapper = reading.bodyPath !== "" && nodeAt(contents, key) === undefined;
     const holder = inWrapper ? (nodeAt(contents, "topology") as YAMLMap) : contents;
     (inWrapper ? body : root).set(key, inPlace(nodeAt(holder, key), changes));
@@ -117,7 +117,7 @@ function changesOf(reading: Reading, before: Lab, after: Lab): Changes {
   return new Changes(root, rootOrder);
 }
 
-/** An empty section (`links:`) has nothing to be changed in place: it is written. */
+/** An empty section (`links:`) has no entries to change in place: it is written as a whole. */
 function inPlace(node: Node | undefined, changes: Changes | Items): Target {
   if (node === undefined || isMap(node) || isSeq(node) || isAlias(node)) return changes;
   if (!isScalar(node)) throw new CannotRewrite("a section is neither a map nor a list");

@@ -7,8 +7,8 @@ export const editableSections = ["traffic_filters", "description", "texts", "lin
 export type EditableSection = (typeof editableSections)[number];
 
 /**
- * What the intent would say with another content of one section, in the words of the language; null takes the section away. The answer's
- * diagnostics speak of `text`. The intent must be one that reads. Throws invalid_intent where an anchor goes that the rest refers to.
+ * Returns the intent with another content of one section; null removes the section. Diagnostics refer to places in `text`. The intent must be
+ * readable. Throws invalid_intent if the rest of the intent refers to an anchor that is removed.
  */
 export function replaceSection(
   yaml: string,
@@ -17,8 +17,8 @@ export function replaceSection(
   value: unknown,
 ): ReadResult & { readonly text: string } {
   const document = parseDocument(yaml, { version: "1.2", schema: "core", merge: false, logLevel: "error" });
-  // A section stays where it is, in the wrapper or outside it.
-  // A wrapper that is empty, or an alias, can hold nothing.
+  // A section stays at its level, inside or outside the wrapper.
+  // An empty wrapper, or an alias, cannot hold sections.
   const wrapped = isMap(document.get("topology", true)) && !document.has(section) && section !== "description";
   const path = wrapped ? ["topology", section] : [section];
   if (value === null) document.deleteIn(path);
@@ -31,7 +31,7 @@ function textOf(document: Document): string {
   try {
     return document.toString({ lineWidth: 0 });
   } catch (error) {
-    throw new Failure("invalid_intent", `the rest of the intent needs what stands in this section: ${(error as Error).message}`, {
+    throw new Failure("invalid_intent", `the rest of the intent refers to an anchor in this section: ${(error as Error).message}`, {
       data: { diagnostics: [] },
       cause: error,
     });

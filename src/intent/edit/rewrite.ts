@@ -31,10 +31,10 @@ import {
   writeScalar,
 } from "../write/write.ts";
 
-/** What a map shall become: keys that are not named stay as they are, letter for letter. */
+/** The target of a map: keys that are not listed stay as they are, byte for byte. */
 export class Changes {
   readonly entries: ReadonlyMap<string, Target | typeof remove>;
-  /** Where a new key goes: behind the nearest of these that is there; otherwise at the end. */
+  /** Keys in front of a new key: it goes behind the nearest one that exists, otherwise at the end. */
   readonly order: readonly string[];
 
   constructor(entries: ReadonlyMap<string, Target | typeof remove>, order: readonly string[] = []) {
@@ -43,7 +43,7 @@ export class Changes {
   }
 }
 
-/** What a list shall become: items of the old one by index (in rising order), as they are or changed, and new ones. */
+/** The target of a list: items of the old list by index (in rising order), unchanged or changed, and new items. */
 export class Items {
   readonly items: readonly { readonly from?: number; readonly to?: Target }[];
 
@@ -57,8 +57,8 @@ export const remove = Symbol("remove");
 export type Target = Data | Changes | Items;
 
 /**
- * The text with the targets put in: bytes outside what changes are kept, comments, order, quotes and blank lines included. The document
- * must have been parsed from the text with source tokens.
+ * Returns the text with the targets written into it. All other bytes stay, including comments, order, quotes and blank lines. The document must have
+ * been parsed from the text with source tokens.
  */
 export function rewrite(text: string, document: Document.Parsed, target: Changes): string {
   const rewriter = new Rewriter(text, document);
@@ -67,7 +67,7 @@ export function rewrite(text: string, document: Document.Parsed, target: Changes
   return rewriter.result();
 }
 
-/** The text with every alias replaced by what it stands for, so that each place can be changed by itself. */
+/** Returns the text with every alias replaced by its value, so that each place can be changed separately. */
 export function expandAliases(text: string, document: Document.Parsed): string {
   const rewriter = new Rewriter(text, document);
   rewriter.expandAliases();
@@ -205,11 +205,11 @@ class Rewriter {
     }
   }
 
-  /** True when the value is a collection of the wanted kind, which is changed inside and stays. */
+  /** Whether the value is a collection of the wanted kind, which is changed inside and stays. */
   #inside(node: Node | null, target: Target, isBody: boolean): boolean {
     if (isMap(node) && (target instanceof Changes || (isRecord(target as Data) && Object.keys(target as object).length > 0))) {
       const changes = target instanceof Changes ? target : this.#differences(node, target as { readonly [key: string]: Data | undefined });
-      // A section may be left without entries, its comments stay; any other map becomes {}.
+      // A section may be left without entries and keep its comments; any other empty map becomes {}.
       if (!isBody && !node.flow && this.#isEmptied(node, changes)) return false;
       this.changeMap(node, changes, isBody && target instanceof Changes && target.order.length > 0);
       return true;
@@ -221,7 +221,7 @@ class Rewriter {
     return false;
   }
 
-  /** True when a scalar of one line was put in the place of another, in its quotes. */
+  /** Whether a scalar of one line replaced another one, in its quotes. */
   #scalar(node: Node | null, data: Data): boolean {
     if (!isScalar(node) || isList(data) || isRecord(data)) return false;
     const [start, end] = node.range as [number, number, number];
@@ -243,7 +243,7 @@ class Rewriter {
     return new Changes(entries);
   }
 
-  /** Keeps what is equal at the beginning and at the end, changes what lies between. */
+  /** Keeps equal items at the beginning and at the end, and changes the items in between. */
   #moves(list: YAMLSeq, after: readonly Data[]): Items {
     const before = list.items.map((item) => this.#data(item as Node));
     let head = 0;
@@ -263,7 +263,7 @@ class Rewriter {
     return left === 0 && ![...entries.values()].some((target) => target !== remove);
   }
 
-  /** What a value is after a target, as data. */
+  /** Returns the value after a target, as data. */
   #merged(written: Node | null, target: Target): Data {
     const node = isAlias(written) ? this.#target(written) : written;
     const before = this.#data(node);
@@ -287,7 +287,7 @@ class Rewriter {
     return result;
   }
 
-  /** What an alias stands for. Found for all of them at once: the library looks through the document for each. */
+  /** Returns the value of an alias. All aliases are resolved at once, because the library searches the whole document for each. */
   #target(alias: Alias): Node | null {
     if (this.#targets === undefined) {
       const targets = new Map<Alias, Node>();
@@ -305,7 +305,7 @@ class Rewriter {
     return this.#targets.get(alias) ?? null;
   }
 
-  /** A node as data, aliases followed. */
+  /** Returns a node as data, with aliases resolved. */
   #data(node: Node | null): Data {
     if (isAlias(node)) return this.#data(this.#target(node));
     if (isMap(node)) return Object.fromEntries(node.items.map((pair) => [this.#key(pair), this.#data(pair.value as Node | null)]));
@@ -325,7 +325,7 @@ class Rewriter {
     this.#insert(this.#layout.afterEntry(map, index), apart ? `\n${text}` : text);
   }
 
-  /** The entry that a new key goes behind. */
+  /** Returns the entry that a new key goes behind. */
   #placeFor(map: YAMLMap, key: string, order: readonly string[]): number {
     const before = order.slice(0, Math.max(0, order.indexOf(key)));
     const found = before.length === 0 ? -1 : map.items.findLastIndex((pair) => before.includes(this.#key(pair)));
@@ -343,7 +343,7 @@ class Rewriter {
     const start = this.#layout.entryStart(collection, index);
     const lineStart = this.#layout.lineStart(start);
     if (this.#text.slice(lineStart, start).trim() !== "") {
-      // It stands behind a hyphen: the next entry that stays moves up.
+      // The entry is behind a hyphen: the next entry that stays takes its place.
       const next = collection.items.findIndex((_, some) => some > index && !removed.has(some));
       if (next !== index + 1) throw new CannotRewrite("the first entries of a compact map are removed");
       this.#replace(start, this.#layout.entryStart(collection, next), "");
@@ -353,7 +353,7 @@ class Rewriter {
     this.#replace(this.#withOwnComment(lineStart, stop, start - lineStart), stop, "");
   }
 
-  /** Includes comment lines right above, unless they seem to head what comes below as well. */
+  /** Includes comment lines right above, unless they seem to be a heading of the entries below as well. */
   #withOwnComment(lineStart: number, stop: number, column: number): number {
     const below = this.#layout.line(stop);
     const alone = below.trim() === "" || below.trim().startsWith("#") || below.length - below.trimStart().length !== column;
@@ -368,7 +368,7 @@ class Rewriter {
     return from;
   }
 
-  /** The whole of a flow collection from the texts of its entries, with the spacing that it has. */
+  /** Returns the whole of a flow collection, made from the texts of its entries, with its own spacing. */
   #flow(collection: Collection, texts: readonly string[]): void {
     const [start, end] = collection.range as [number, number, number];
     const count = collection.items.length;
@@ -407,7 +407,7 @@ class Rewriter {
     this.#splices.push({ start, end, text: text.replaceAll("\n", this.#eol) });
   }
 
-  /** Whole lines at the beginning of a line. */
+  /** Inserts whole lines at the beginning of a line. */
   #insert(at: number, text: string): void {
     const lines = text.replaceAll("\n", this.#eol);
     const atEnd = at === this.#text.length && at > 0 && this.#text[at - 1] !== "\n";
@@ -420,7 +420,7 @@ function isNarrow(data: Data): boolean {
   return text.length <= MAX_FLOW_WIDTH && !text.includes("\\n");
 }
 
-/** A target for what is not there yet. */
+/** A target for a value that does not exist yet. */
 export function materialise(target: Target): Data {
   if (target instanceof Items) return target.items.flatMap(({ to }) => (to === undefined ? [] : [materialise(to)]));
   if (!(target instanceof Changes)) return target;

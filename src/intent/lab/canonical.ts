@@ -11,7 +11,7 @@ import {
 } from "./lab.ts";
 import { qualityFields } from "./quality.ts";
 
-/** The one form of a lab: lists sorted, effects that are none left out. Labs that mean the same are equal data afterwards. */
+/** Returns the canonical form of a lab: lists sorted, settings without effect left out. Labs of equal meaning become equal data. */
 export function canonicalLab(lab: Lab): Lab {
   return {
     name: lab.name,
@@ -42,7 +42,7 @@ export function canonicalLink(link: LabLink): LabLink {
   };
 }
 
-/** Without what has no effect; undefined when nothing is left. */
+/** Removes settings without effect; undefined if nothing is left. */
 export function canonicalQuality(quality: Quality | undefined): Quality | undefined {
   const kept = qualityFields.filter((field) => (quality?.[field] ?? 0) !== 0).map((field) => [field, quality?.[field]]);
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
@@ -73,7 +73,7 @@ function canonicalFilter(filter: TrafficFilter): TrafficFilter {
   });
 }
 
-/** "b -- a" as "a -- b". */
+/** Returns "a -- b" for "b -- a". */
 function orderedLinkKey(text: string): string {
   const [a = "", b = ""] = text.split(" -- ");
   return a < b ? `${a} -- ${b}` : `${b} -- ${a}`;
@@ -85,7 +85,7 @@ function defined<T extends object>(value: Optional<T>): T {
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 }
 
-/** Minus zero is zero: it is written and read back so. */
+/** Minus zero becomes zero, because it would be written and read as zero. */
 function positive(value: number): number {
   return value === 0 ? 0 : value;
 }
@@ -95,7 +95,7 @@ export function sortedRecord<T>(record: Readonly<Record<string, T>>): Readonly<R
   return Object.fromEntries(entries.sort(([a], [b]) => order(a, b)));
 }
 
-/** By code units, the same everywhere. */
+/** Compares by code units, the same in every locale. */
 export function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -108,7 +108,7 @@ function byText(a: LabText, b: LabText): number {
   return order(a.text, b.text) || a.x - b.x || a.y - b.y;
 }
 
-/** Equal as plain data: the order of keys does not matter, absent and undefined are the same. */
+/** Whether two values are equal as plain data: key order does not matter, absent and undefined are equal. */
 export function sameData(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;

@@ -1,17 +1,17 @@
 import type { Scalar } from "./lab.ts";
 
-/** What a check without a host needs to know of an attribute. */
+/** The facts of an attribute that a check without a host needs. */
 export interface KnownAttribute {
   readonly name: string;
   readonly type: string;
   readonly default?: string;
-  /** Of an enum: the values. */
+  /** Allowed values of an enum. */
   readonly options: readonly string[];
-  /** Of a string that is a list of words: the words. */
+  /** Allowed words of a string that is a list of words. */
   readonly words: readonly string[];
 }
 
-/** What the value should be, if it does not fit; undefined for a good one. Ranges of numbers are left to the host. */
+/** Returns the value that is expected, or undefined if the value fits. Ranges of numbers are checked by the host. */
 export function wantedValue(value: Scalar, { type, options, words, default: usual }: KnownAttribute): string | undefined {
   const text = String(value);
   if (text === usual) return undefined;

@@ -2,8 +2,8 @@ const SEGMENT = /^[A-Za-z0-9 ._-]{1,64}$/;
 const MAX_SEGMENTS = 8;
 
 /**
- * The path of a lab on its host, such as /courses/bgp-1: 1–8 segments of letters, digits, space, dot, underscore and hyphen,
- * 64 characters each. Answers the path with its leading slash (which may be left out), or what is wrong with it.
+ * Parses the path of a lab on its host, such as /courses/bgp-1: 1–8 segments of letters, digits, space, dot, underscore and hyphen, 64 characters
+ * each. Returns the path with its leading slash, which may be left out, or the problem.
  */
 export function checkLabPath(text: string): { readonly path: string } | { readonly problem: string } {
   const segments = (text.startsWith("/") ? text.slice(1) : text).split("/");

@@ -3,8 +3,8 @@ import { canonicalLab } from "./canonical.ts";
 import type { Endpoint, Lab, LabLink, LabNetwork, LabNode, Quality, Scalar } from "./lab.ts";
 
 /**
- * Labs that mean something: templates linux, frr, switch and pc, networks bridge and nat, every interface (eth1 …) used once, canonical.
- * Two labs of the same run share many keys, so that going from one to the other creates, changes and deletes.
+ * Valid canonical labs: templates linux, frr, switch and pc, networks bridge and nat, every interface (eth1 …) used once. Two labs of one run share
+ * many keys, so that a plan from one to the other creates, changes and deletes.
  */
 export function arbitraryLab(limits: { readonly maxNodes?: number; readonly maxLinks?: number } = {}): fc.Arbitrary<Lab> {
   const { maxNodes = 6, maxLinks = 8 } = limits;
@@ -45,7 +45,7 @@ export function arbitraryLab(limits: { readonly maxNodes?: number; readonly maxL
 
 const nodeKeys = ["r1", "r2", "r3", "sw-1", "h1", "h2", "R_10", "1", "constructor", "a.b"];
 
-/** Ordinary words mostly, sometimes what YAML could trip over. */
+/** Mostly ordinary words, sometimes words with a special meaning in YAML. */
 const text: fc.Arbitrary<string> = fc.oneof(
   {
     weight: 4,

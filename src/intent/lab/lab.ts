@@ -1,7 +1,7 @@
 /**
- * Lab: what the user wants, after YAML, inheritance (defaults → kinds → groups → node) and files are resolved.
- * Plain data, every list sorted by key (code-unit order), absent means "the host's or template's default" – defaults of
- * templates are filled in by the engine, which knows the catalogue, not here.
+ * Lab: the user's intent after YAML, inheritance (defaults → kinds → groups → node) and files are resolved. Plain data, every list sorted by key
+ * (code-unit order). An absent field means the default of the host or the template. The engine fills in template defaults, because it has the
+ * catalogue.
  */
 export interface Lab {
   readonly name: string;
@@ -16,7 +16,7 @@ export interface Lab {
 export type Scalar = string | number | boolean;
 
 export interface LabNode {
-  /** The IaC node key. */
+  /** The node's key in the intent. */
   readonly key: string;
   /** Shown name; the key unless given. */
   readonly name: string;
@@ -25,15 +25,15 @@ export interface LabNode {
   readonly icon?: string;
   /** The text itself; a reference to a file is resolved. */
   readonly startupConfig?: string;
-  /** Where the text came from, when it came from `files`; kept so that printing gives the reference back. */
+  /** Path of the text in `files`, if it came from there. Kept so that printing gives the reference back. */
   readonly startupConfigFile?: string;
   readonly exec: readonly string[];
   readonly cpu?: number;
   /** MiB. */
   readonly ram?: number;
-  /** Number of interfaces; absent: what the links need. */
+  /** Number of interfaces; absent: as many as the links need. */
   readonly ethernet?: number;
-  /** Wanted power; absent: new nodes start on deploy, existing ones keep theirs. */
+  /** Declared power; absent: new nodes start on deploy, existing nodes keep their power. */
   readonly start?: boolean;
   readonly position?: Position;
   readonly env: Readonly<Record<string, string>>;
@@ -63,7 +63,7 @@ export interface LabLink {
   readonly key: string;
   /** As written: side a is endpoints[0]. A link to a network has the node first. */
   readonly endpoints: readonly [Endpoint, Endpoint];
-  /** Impairment of what leaves side a / side b; absent side: none. */
+  /** Impairment of the traffic that leaves side a / side b; absent side: none. */
   readonly quality?: { readonly a?: Quality; readonly b?: Quality };
   readonly suspended?: { readonly a: boolean; readonly b: boolean };
   readonly mtu?: number;
@@ -97,7 +97,7 @@ export function endpointText(endpoint: Endpoint): string {
   return "node" in endpoint ? `${endpoint.node}:${endpoint.interface}` : endpoint.network;
 }
 
-/** The same for both orders of the endpoints. */
+/** Returns the same key for both orders of the endpoints. */
 export function linkKey(a: Endpoint, b: Endpoint): string {
   const [x, y] = [endpointText(a), endpointText(b)];
   return x < y ? `${x} -- ${y}` : `${y} -- ${x}`;

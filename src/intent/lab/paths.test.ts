@@ -12,7 +12,7 @@ test("lab paths have 1–8 segments of letters, digits, spaces, dots, underscore
   }
 });
 
-test("files are known by their normal path; what is wrong with the others is said", () => {
+test("files are identified by their normal path, and the others are reported with the problem", () => {
   const { files, problems } = checkFiles({
     "./a//b.conf": "1",
     c: "2",
@@ -40,7 +40,7 @@ test("files are known by their normal path; what is wrong with the others is sai
   expect(checkFiles({ __proto__: "x" } as never).problems).toEqual([]);
 });
 
-test("the nearest word is one that a person meant, or none", () => {
+test("the nearest word is one that a user may have meant, or none", () => {
   expect(nearest("imgae", ["icon", "image"])).toBe("image");
   expect(nearest("startup_config", ["start", "startup-config"])).toBe("startup-config");
   expect(nearest("R1", ["r1", "r2"])).toBe("r1");

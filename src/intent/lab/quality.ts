@@ -7,7 +7,7 @@ export type QualityField = keyof typeof qualityLimits;
 
 export const qualityFields = Object.keys(qualityLimits) as readonly QualityField[];
 
-/** Well-known lines by name. Each value applies to both directions; a round trip has twice the delay. */
+/** Typical links by name. Each value applies to both directions; a round trip has twice the delay. */
 export const qualityPresets: Readonly<Record<string, Quality>> = {
   gprs: { delay: 500, jitter: 50, loss: 2, bandwidth: 50 },
   edge: { delay: 300, jitter: 40, loss: 1.5, bandwidth: 250 },

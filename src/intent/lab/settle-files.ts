@@ -1,9 +1,9 @@
 import type { Lab, LabNode } from "./lab.ts";
 
 /**
- * One file has one text. Where several nodes name the same file and want different texts, the first that wants what `files` has keeps the
- * name (without such, the first), and the others get a file of their own beside it, named by the node. Answers the lab with the names
- * that hold, and the files that it needs.
+ * Gives each file one text. If several nodes name the same file and want different texts, one keeps the name: the first that wants the text of
+ * `files`, or else the first node. The others get a file of their own beside it, named after the node. Returns the lab with the final names, and the
+ * files that it needs.
  */
 export function settleFiles(
   lab: Lab,

@@ -1,13 +1,13 @@
 /**
- * The keys of the language, by place. `ignored` are keys of containerlab that have no home here: a warning names them, so that a
- * file from there is read and nobody believes that they work. Any other key is an error.
+ * The keys of the language, by place. `ignored` lists keys of containerlab that have no effect here: a warning names them, so that such a file can be
+ * read and nobody expects them to work. Any other key is an error.
  */
 export interface Vocabulary {
   readonly known: readonly string[];
   readonly ignored: readonly string[];
-  /** Words of neighbouring tools and the key that they mean here; only for hints. */
+  /** Words of similar tools and the key with that meaning here; only for hints. */
   readonly meant: Readonly<Record<string, string>>;
-  /** For ignored keys, what says the same here; only for hints. */
+  /** For ignored keys, the key with the same meaning here; only for hints. */
   readonly instead?: Readonly<Record<string, string>>;
 }
 
@@ -109,7 +109,7 @@ export const nodeVocabulary: Vocabulary = {
   instead: insteadOfNodes,
 };
 
-/** In defaults, kinds and groups: what makes sense for many nodes. */
+/** Fields of defaults, kinds and groups: fields that make sense for many nodes. */
 export const inheritableVocabulary: Vocabulary = {
   known: inheritableKeys,
   ignored: ignoredOfNodes,

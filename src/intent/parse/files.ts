@@ -1,13 +1,13 @@
 import { pointer } from "../diagnostics/problems.ts";
 
-/** What is wrong with one path of `files`, in the shape of bad_request's `data.problems`. */
+/** A problem with one path of `files`, in the format of bad_request's `data.problems`. */
 export interface FileProblem {
   readonly path: string;
   readonly file: string;
   readonly message: string;
 }
 
-/** The path in its one form ("./a//b" is "a/b"), or what is wrong with it. */
+/** Returns the normal form of the path ("./a//b" is "a/b"), or the problem. */
 export function normalFilePath(text: string): { readonly path: string } | { readonly problem: string } {
   if (text.includes("\0")) return { problem: "a file path has no NUL" };
   if (text.startsWith("/") || text.startsWith("\\") || /^[A-Za-z]:[\\/]/.test(text)) return { problem: "a file path is relative" };
@@ -18,8 +18,8 @@ export function normalFilePath(text: string): { readonly path: string } | { read
 }
 
 /**
- * Checks `files` (relative path → text): no absolute path, no "..", no NUL, no two paths that are the same after normalisation.
- * `files` in the answer has normal paths, sorted, and holds only those that are right.
+ * Checks `files` (relative path → text): no absolute path, no "..", no NUL, no two paths that are equal after normalisation. The result's `files` has
+ * normal paths, sorted, and contains only valid ones.
  */
 export function checkFiles(files: Readonly<Record<string, string>>): {
   readonly files: ReadonlyMap<string, string>;

@@ -12,7 +12,7 @@ afterEach(() => {
   warnings.length = 0;
 });
 
-test("what is printed is read again", () => {
+test("a printed manifest reads as the same manifest", () => {
   const manifest = {
     version: 1,
     mode: "create",

@@ -10,16 +10,16 @@ export interface Manifest {
   readonly lab?: string;
   /** File name of the intent. */
   readonly intent?: string;
-  /** Names of the files that the intent names. */
+  /** Names of the files that the intent refers to. */
   readonly files?: readonly string[];
-  /** Where the lab is: kind and URL of the host. */
+  /** The host of the lab: kind and URL. */
   readonly host?: { readonly kind: string; readonly url: string };
 }
 
-/** Characters: it names the files of a lab, and holds none. */
+/** Maximum characters. A manifest lists a lab's files and does not contain them. */
 const longest = 65_536;
 
-/** Reads a manifest, or tells what is wrong with it. Fields that it does not know are left alone. */
+/** Parses a manifest, or returns the problem. Unknown fields are ignored. */
 export function readManifest(text: string): { readonly manifest: Manifest } | { readonly problem: string } {
   if (text.length > longest) return { problem: `a manifest has at most ${longest} characters` };
   const problems = new Problems(text);
@@ -51,7 +51,7 @@ export function readManifest(text: string): { readonly manifest: Manifest } | { 
   };
 }
 
-/** Of the few fields that are known: an alias is followed once, and nothing below is wide. */
+/** The few known fields are small, so an alias is followed only once. */
 function plain(value: Value): unknown {
   if (value.kind === "scalar") return value.value;
   if (value.kind === "list") return value.items.map((item) => (item.kind === "scalar" ? item.value : undefined));

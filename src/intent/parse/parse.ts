@@ -3,15 +3,15 @@ import type { DiagnosticCode } from "../diagnostics/codes.ts";
 import { type Place, type Problems, pointer } from "../diagnostics/problems.ts";
 
 /**
- * The YAML text as a tree with places. An alias stands as the very value of its anchor (shared, never copied), merge keys
- * are resolved; what the tree would have as copies is bounded, so aliases cannot blow up who walks it.
+ * Parses the YAML text into a tree with places. An alias is the same object as its anchor's value (shared, never copied); merge keys are resolved.
+ * The size of the tree with copies is limited, so that aliases cannot make a caller's walk explode.
  */
 export type Value = ScalarValue | ListValue | MapValue;
 
 export interface ScalarValue extends Place {
   readonly kind: "scalar";
   readonly value: string | number | boolean | null;
-  /** As written, before the schema made a number or boolean of it. */
+  /** The source text, before the schema makes a number or boolean of it. */
   readonly text: string;
   readonly size: 1;
 }
@@ -32,7 +32,7 @@ export interface Entry {
   readonly key: string;
   readonly place: Place;
   readonly value: Value;
-  /** True when it came in by `<<`, false when it stands in the map itself. */
+  /** Whether the key came in by `<<`. false: it is written in the map itself. */
   readonly merged: boolean;
 }
 
@@ -41,11 +41,11 @@ export interface Parsed {
   readonly root: Value;
 }
 
-// Limits: far above any lab that a person or a generator writes, low enough that the worst text is refused within a second or two.
+// Limits: far above any real or generated lab, and low enough that the worst text is refused within a second or two.
 const MAX_CHARACTERS = 8 * 1024 * 1024;
 const MAX_LEXEMES = 500_000;
 const MAX_DEPTH = 64;
-/** Values after aliases and merge keys are followed. */
+/** Number of values after aliases and merge keys are resolved. */
 const MAX_VALUES = 2_000_000;
 
 const syntaxHints: Readonly<Record<string, string>> = {
@@ -54,10 +54,10 @@ const syntaxHints: Readonly<Record<string, string>> = {
   RESOURCE_EXHAUSTION: "nest less",
 };
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what YAML forbids
+// biome-ignore lint/suspicious/noControlCharactersInRegex: YAML forbids these characters
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\p{Cs}/u;
 
-/** Undefined when there was an error; every one of them is in `problems`. */
+/** Returns undefined if there was an error; all errors are in `problems`. */
 export function parseYaml(text: string, problems: Problems, options: { readonly keepTokens?: boolean } = {}): Parsed | undefined {
   const refuse = (code: DiagnosticCode, start: number, message: string, hint?: string): undefined => {
     problems.error(code, { start, end: start + 1 }, "", message, hint);
@@ -80,7 +80,7 @@ export function parseYaml(text: string, problems: Problems, options: { readonly 
       tokens.push(token);
       if (token.type === "document" || token.type === "doc-end") documents++;
     }
-    // Enough to know that there are several; the rest is not worth the work.
+    // Two are enough to know that there are several documents.
     if (documents > 8) break;
     // One level of a block map can take two entries of the stack.
     if (parser.stack.length > 2 * MAX_DEPTH) return refuse("too_deep", parser.offset, `nested deeper than ${MAX_DEPTH} levels`);
@@ -93,7 +93,7 @@ export function parseYaml(text: string, problems: Problems, options: { readonly 
     schema: "core",
     merge: false,
     resolveKnownTags: false,
-    // Checked below with a set: the library compares every key with every other.
+    // Duplicate keys are checked below with a set: the library compares every key with every other.
     uniqueKeys: false,
     prettyErrors: false,
     keepSourceTokens: options.keepTokens ?? false,
@@ -161,7 +161,7 @@ class Builder {
       const target = this.#anchors.get(node.source);
       if (target !== undefined && target !== RECURSIVE) return target;
       const message =
-        target === undefined ? `no anchor &${node.source} stands before this alias` : `the alias *${node.source} contains itself`;
+        target === undefined ? `no anchor &${node.source} is defined before this alias` : `the alias *${node.source} contains itself`;
       this.#problems.error(target === undefined ? "unknown_alias" : "recursive_alias", at, path, message);
       return nothing(at);
     }
@@ -215,12 +215,7 @@ class Builder {
       const first = own.get(key.name);
       if (first !== undefined) {
         const line = this.#problems.line(first.place.start);
-        this.#problems.error(
-          "duplicate_key",
-          key.place,
-          here,
-          `the key ${JSON.stringify(key.name)} stands here again, first in line ${line}`,
-        );
+        this.#problems.error("duplicate_key", key.place, here, `the key ${JSON.stringify(key.name)} is repeated, first in line ${line}`);
         continue;
       }
       own.set(key.name, { key: key.name, place: key.place, value, merged: false });

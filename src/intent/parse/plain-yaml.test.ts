@@ -9,21 +9,21 @@ import { printLab } from "../write/print.ts";
 import { parseYaml, type Value } from "./parse.ts";
 import { plainYaml } from "./plain-yaml.ts";
 
-/** Without places, and with keys in their order. */
+/** The values without places, with keys in their order. */
 function shape(value: Value): unknown {
   if (value.kind === "scalar") return { value: value.value, text: value.text };
   if (value.kind === "list") return { size: value.size, items: value.items.map(shape) };
   return { size: value.size, entries: [...value.entries.values()].map((entry) => [entry.key, entry.merged, shape(entry.value)]) };
 }
 
-/** What the whole parser gives; undefined where it has anything to say. */
+/** The result of the whole parser; undefined if it reports anything. */
 function parsed(text: string): unknown {
   const problems = new Problems(text);
   const root = parseYaml(text, problems)?.root;
   return root === undefined || problems.list().length > 0 ? undefined : shape(root);
 }
 
-/** Whether the text was plain; fails where it was and the whole parser gives anything else. */
+/** Whether the text was plain. Fails if it was and the whole parser returns anything else. */
 function isAgreed(text: string): boolean {
   const plain = plainYaml(text);
   if (plain !== undefined) expect(shape(plain)).toEqual(parsed(text));
@@ -69,17 +69,17 @@ const line = fc
   )
   .map(([indent, dash, key, colon, value, end]) => `${" ".repeat(indent)}${dash}${key === null ? value : `${key}${colon}${value}`}${end}`);
 
-test("what is taken for plain, the whole parser reads without a word, and as the same values", () => {
+test("a text that is accepted as plain has the same values in the whole parser, without a diagnostic", () => {
   let plain = 0;
   const check = (lines: readonly string[]) => {
     if (isAgreed(lines.join("\n"))) plain++;
   };
   fc.assert(fc.property(fc.array(line, { maxLength: 7 }), check), { numRuns: 60_000 });
-  // Otherwise the property would say little.
+  // Otherwise the property would prove little.
   expect(plain).toBeGreaterThan(500);
 });
 
-test("every single value reads as the whole parser reads it, wherever it stands", () => {
+test("every single value reads as in the whole parser, at each place", () => {
   const places = [
     (value: string) => `a: ${value}`,
     (value: string) => `a: ${value}\nb: 1`,
@@ -98,7 +98,7 @@ test("every single value reads as the whole parser reads it, wherever it stands"
   expect(plain).toBeGreaterThan(150);
 });
 
-test("a text with any one of its characters taken out, doubled or moved is read alike", () => {
+test("a text with any one of its characters removed, doubled or moved reads the same in both parsers", () => {
   const text = `name: lab # the name
 nodes:
   r1: {template: frr, cpu: 1.5, env: {A: "b c"}, exec: ["ip addr add 10.0.0.1/24 dev eth1"]}
@@ -123,7 +123,7 @@ links:
   expect(variants.filter(isAgreed).length).toBeGreaterThan(variants.length / 10);
 });
 
-test("an intent is read as without it: printed labs, and each of the examples", () => {
+test("printed labs and each of the examples read the same with and without the plain parser", () => {
   const whole = (yaml: string, files: Readonly<Record<string, string>>) => {
     const { lab, diagnostics } = readDocument(yaml, files);
     return { lab, diagnostics };
@@ -142,7 +142,7 @@ test("an intent is read as without it: printed labs, and each of the examples", 
   expect(texts.filter((text) => plainYaml(text) !== undefined).length).toBeGreaterThan(0);
 });
 
-test("text too deep or of too many parts is left to the whole parser, which refuses it", () => {
+test("a text that is too deep or has too many parts is left to the whole parser, which refuses it", () => {
   expect(plainYaml(`a: ${"[".repeat(100)}b${"]".repeat(100)}`)).toBeUndefined();
   expect(plainYaml(Array.from({ length: 100 }, (_, depth) => `${" ".repeat(depth)}a:`).join("\n"))).toBeUndefined();
   const wide = (count: number) => `a: [${Array.from({ length: count }, () => "b").join(",")}]`;

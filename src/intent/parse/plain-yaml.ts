@@ -1,11 +1,11 @@
 import type { Place } from "../diagnostics/problems.ts";
 import type { Entry, MapValue, Value } from "./parse.ts";
 
-/** Nothing of what it gives is shown with its place: where there is a problem, the text is read by parseYaml(). */
+/** The place of every value. It is never shown: a text with a problem is read by parseYaml(), which has the real places. */
 const nowhere: Place = { start: 0, end: 1 };
 
 const maxDepth = 30;
-/** Below what parseYaml() takes: no value or line has more of its parts. */
+/** Maximum parts of a value or line, below the limits of parseYaml(). */
 const partsEach = 6;
 const maxParts = 500_000;
 
@@ -15,15 +15,16 @@ const key = /([A-Za-z_][A-Za-z0-9_.-]{0,99}):(?= |$) */y;
 const quoted = /"([^"\\]*)"|'([^']*)'(?!')/y;
 const words = /[A-Za-z0-9_][A-Za-z0-9_./-]*(?: [A-Za-z0-9_][A-Za-z0-9_./-]*)*/y;
 const spaces = / */y;
-/** Words that mean no text, in one way of writing or another. */
+/** Words that are not plain text in some version of YAML. */
 const special = /^(?:null|true|false)$/i;
 const number = /^(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?$/;
 
 class NotPlain extends Error {}
 
 /**
- * The YAML text as parseYaml() gives it, but for the places, in a fraction of the time; undefined for whatever is not as plain as generators and most people
- * write labs: maps and lists in blocks, lists and maps within one line, quoted text without escapes, words, decimal numbers, comments.
+ * Returns the YAML text as parseYaml() does, except for the places, in a fraction of the time. Returns undefined for a text that is not plain. Plain
+ * texts have maps and lists in blocks, lists and maps within one line, quoted text without escapes, words, decimal numbers and comments, as
+ * generators and most people write labs.
  */
 export function plainYaml(text: string): Value | undefined {
   if (foreign.test(text)) return undefined;
@@ -42,9 +43,9 @@ interface Line {
 
 class PlainReader {
   readonly #lines: Line[] = [];
-  /** Of #lines, the next to be read. */
+  /** Index in #lines of the next line. */
   #at = 0;
-  /** Of the line that is read, the next character. */
+  /** Index of the next character in the current line. */
   #column = 0;
   #depth = 0;
   #parts = 0;
@@ -68,7 +69,7 @@ class PlainReader {
     if (this.#parts > maxParts) refuse();
   }
 
-  /** What stands in lines of this indent. */
+  /** Reads the value in the lines of this indent. */
   #block(indent: number): Value {
     this.#count();
     if (++this.#depth > maxDepth) refuse();
@@ -110,7 +111,7 @@ class PlainReader {
     return mapOf(entries);
   }
 
-  /** The value of a key behind which nothing stands in its line. */
+  /** Reads the value of a key that has no value in its own line. */
   #below({ text }: Line, begin: string, indent: number): Value {
     if (begin.length < text.length && !begin.endsWith(" ")) refuse();
     const next = this.#lines[++this.#at];
@@ -118,7 +119,7 @@ class PlainReader {
     return this.#block(next.indent);
   }
 
-  /** The value that ends its line; no line below goes on with it. */
+  /** Reads the value that ends its line and does not continue below. */
   #line(text: string, column: number, indent: number): Value {
     this.#column = column;
     const value = this.#value(text);
@@ -157,7 +158,7 @@ class PlainReader {
     return mapOf(entries);
   }
 
-  /** Goes over the bracket or comma before the next item; false: over the closing bracket. */
+  /** Skips the comma before the next item; returns false after the closing bracket. */
   #more(text: string, close: string, count: number): boolean {
     const skip = () => {
       this.#column += matchAt(spaces, text, this.#column)?.[0].length ?? 0;
@@ -186,7 +187,7 @@ class PlainReader {
     this.#column += plain.length;
     if (plain === "true" || plain === "false") return scalar(plain === "true", plain);
     if (number.test(plain)) return scalar(Number(plain), plain);
-    // What begins like a number may be one in some other way of writing, unless it has a character that none has.
+    // A text that begins like a number may be one in another notation, unless it has a character that no notation has.
     if (special.test(plain) || (/^\d/.test(plain) && !/[/ ]/.test(plain))) refuse();
     return scalar(plain, plain);
   }

@@ -24,13 +24,13 @@ test.each([
   ["n1", "e", "/topology/defaults/attributes/e", 3],
   ["n2", "b", "/topology/kinds/k/attributes/b", 5],
   ["n2", "d", "/topology/defaults/attributes/d", 3],
-])("the attribute of %s called %s has its value from where it is said last", (node, attribute, path, line) => {
+])("the attribute of %s called %s has its value from the place that sets it last", (node, attribute, path, line) => {
   expect(fieldPlaces(yaml, {}, [{ kind: "node", key: node, field: `attributes.${attribute}` }])).toMatchObject([{ path, line }]);
 });
 
 const attribute = (key: string, name: string) => ({ kind: "node", key, field: `attributes.${name}` });
 
-test("the place is the value's; a field that is not written has that of its resource, and what is not there that of the text", () => {
+test("a field has the place of its value, else of its resource, else of the text", () => {
   const [there, ...absent] = fieldPlaces(yaml, {}, [attribute("n1", "own/er"), attribute("n1", "z"), attribute("n9", "a")]);
   expect(there).toEqual({ path: "/topology/nodes/n1/attributes/own~1er", line: 11, column: 49, end_line: 11, end_column: 51 });
   expect(absent).toMatchObject([

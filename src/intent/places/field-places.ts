@@ -5,7 +5,7 @@ import { type Reading, readDocument } from "../read/read.ts";
 import type { ReadNode } from "../read/read-nodes.ts";
 import { type ValuePlace, valuePlace } from "./value-place.ts";
 
-/** A resource of an intent, or a field of it in the intent's own words, dotted: attributes.daemons, quality.a.delay. */
+/** A resource of an intent, or one of its fields in the intent's own words, dotted: attributes.daemons, quality.a.delay. */
 export interface FieldName {
   /** lab, node, config, network, link or text. */
   readonly kind: string;
@@ -25,8 +25,9 @@ interface Source {
 }
 
 /**
- * Where each of these fields gets its value: at the resource itself, or at the group, kind or defaults that a node inherits it from. A field that is not
- * written has the place of its resource; what is not in the text at all, and everything where the text does not read, has the place of the text's beginning.
+ * Returns the place where each field gets its value: the resource itself, or the group, kind or defaults that a node inherits it from. A field that
+ * is not written has the place of its resource. The place is the beginning of the text for a resource that is not in it, and for all if the text
+ * cannot be read.
  */
 export function fieldPlaces(yaml: string, files: Readonly<Record<string, string>>, wanted: readonly FieldName[]): readonly ValuePlace[] {
   const { reading } = readDocument(yaml, files);
@@ -78,12 +79,12 @@ function bodyOf({ root }: Reading): Source {
   return body?.kind === "map" ? { map: body, path: "/topology" } : { map: root, path: "" };
 }
 
-/** Where a section stands: at the top, or inside `topology`. */
+/** Returns the place of a section: at the top level, or inside `topology`. */
 function sectionPath({ root, bodyPath }: Reading, section: string): string {
   return pointer(root.entries.has(section) ? "" : bodyPath, section);
 }
 
-/** The longest beginning of a dotted field that the map has; undefined where it has not even its first word. */
+/** Returns the longest prefix of a dotted field that the map has; undefined if it does not have the first word. */
 function findInSource({ map, path }: Source, field: string | undefined): Found | undefined {
   if (field === undefined) return undefined;
   const dot = field.indexOf(".");
@@ -93,7 +94,7 @@ function findInSource({ map, path }: Source, field: string | undefined): Found |
   const here = { path: pointer(path, first), entry };
   if (rest === undefined || entry.value.kind !== "map") return here;
   const { entries } = entry.value;
-  // Names of attributes and variables may have dots of their own.
+  // Names of attributes and variables may contain dots.
   const whole = entries.get(rest);
   if (whole !== undefined) return { path: pointer(here.path, rest), entry: whole };
   // An attribute that is not here may be inherited; a quality may be one map for both sides.
@@ -102,7 +103,7 @@ function findInSource({ map, path }: Source, field: string | undefined): Found |
   return findInSource(inner, rest) ?? findInSource(inner, rest.slice(2)) ?? here;
 }
 
-/** A link that has its network first has its sides the other way round. */
+/** A link that has its network first has swapped sides. */
 function sideOf(field: string, turned: boolean): string {
   return turned ? field.replace(/\.([ab])(?=\.|$)/, (_, side) => (side === "a" ? ".b" : ".a")) : field;
 }

@@ -3,7 +3,7 @@ import { pointer } from "../diagnostics/problems.ts";
 import { readDocument } from "../read/read.ts";
 import { type ValuePlace, valuePlace } from "./value-place.ts";
 
-/** Where each traffic filter says what it matches, by the filter's name. A text that does not read has none. */
+/** Returns the place of each traffic filter's match, by the filter's name. A text that cannot be read has none. */
 export function filterPlaces(yaml: string, files: Readonly<Record<string, string>>): ReadonlyMap<string, ValuePlace> {
   const { reading } = readDocument(yaml, files);
   const lines = new Lines(yaml);

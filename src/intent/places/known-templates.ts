@@ -6,18 +6,18 @@ import type { Lab, LabNode } from "../lab/lab.ts";
 import { parseYaml, type Value } from "../parse/parse.ts";
 import { fieldPlaces } from "./field-places.ts";
 
-/** What a check without a host needs to know of a template. */
+/** The facts of a template that a check without a host needs. */
 export interface KnownTemplate {
   readonly id: string;
-  /** Of its interfaces' names: "eth" of eth0, eth1 … */
+  /** Prefix of its interface names: "eth" of eth0, eth1 … */
   readonly prefix: string;
   readonly maxInterfaces: number;
   readonly attributes: readonly KnownAttribute[];
-  /** The images that a node may name; empty: only a host knows them. */
+  /** The images that a node may name; empty: only a host has the list. */
   readonly images: readonly string[];
 }
 
-/** Reads a template file as far as this check needs it; undefined for a text that is no template. */
+/** Parses the parts of a template file that this check needs; undefined for a text that is not a template. */
 export function readKnownTemplate(text: string): KnownTemplate | undefined {
   const root = parseYaml(text, new Problems(text))?.root;
   const id = textOf(entryOf(root, "id"));
@@ -51,7 +51,8 @@ interface Finding extends Pick<Diagnostic, "code" | "message" | "hint"> {
 }
 
 /**
- * Warnings for what Labwright's own templates do not have. No more than warnings: a host may have templates of its own, also in the place of these.
+ * Returns warnings for templates and values that Labwright's own templates do not have. They are not errors, because a host may have other templates,
+ * also with the same names.
  */
 export function templateWarnings(
   lab: Lab,
@@ -90,7 +91,7 @@ export function templateWarnings(
 function unknownTemplate({ key, template }: LabNode, templates: readonly KnownTemplate[]): Finding {
   const names = templates.map(({ id }) => id).sort();
   const meant = nearest(template, names);
-  const message = `node ${key}: ${template} is not one of Labwright's own templates (${names.join(", ")}); only a service can tell whether its host has it`;
+  const message = `node ${key}: ${template} is not one of Labwright's own templates (${names.join(", ")}); its host may have it, but only a service can check that`;
   const hint = meant === undefined ? "labwright validate --online asks the service" : `did you mean ${JSON.stringify(meant)}?`;
   return { kind: "node", key, field: "template", code: "unknown_template", message, hint };
 }

@@ -2,7 +2,7 @@ import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { FieldName } from "./field-places.ts";
 import type { ValuePlace } from "./value-place.ts";
 
-/** What a host cannot make of an intent, as a plan's `blocked` tells it. */
+/** A part of an intent that a host refuses, from a plan's `blocked`. */
 export interface Refusal {
   /** lab, node, network, link, text or config. */
   readonly kind: string;
@@ -10,7 +10,7 @@ export interface Refusal {
   readonly reason: { readonly code: string; readonly text: string; readonly field?: string };
 }
 
-/** What a host leaves out of an intent, because it has no place for it. */
+/** A part of an intent that a host cannot store and leaves out. */
 export interface LeftOut extends Required<FieldName> {
   readonly why: string;
 }
@@ -23,14 +23,14 @@ const hints: Readonly<Record<string, string>> = {
   bad_value: "labwright templates NAME lists a template's attributes, and what they may be",
 };
 
-/** What a refusal is about, to ask fieldPlaces() for its place. */
+/** Returns the resource and field of a refusal, as fieldPlaces() expects them. */
 export function refusedField({ kind, key, reason: { field } }: Refusal): FieldName {
   return { kind, key, ...(field !== undefined && { field }) };
 }
 
 /**
- * What only a host knows to be wrong, in the order of `refusals`. What several nodes inherit from one place is told once.
- * @param places of refusedField() of each
+ * Returns diagnostics for refusals of the host, in the order of `refusals`. A refusal that several nodes inherit from one place is reported once.
+ * @param places the place of refusedField() for each refusal
  */
 export function refusalDiagnostics(refusals: readonly Refusal[], places: readonly ValuePlace[]): readonly Diagnostic[] {
   const errors = refusals.map(({ kind, key, reason: { code, text } }, i): Diagnostic => {
@@ -40,7 +40,7 @@ export function refusalDiagnostics(refusals: readonly Refusal[], places: readonl
   return onceEach(errors, (i) => ({ of: refusals[i]!.key, problem: refusals[i]!.reason.text }));
 }
 
-/** A warning for each field that the host leaves out. @param places of each of them */
+/** Returns a warning for each field that the host leaves out. @param places the place of each field */
 export function leftOutDiagnostics(fields: readonly LeftOut[], places: readonly ValuePlace[]): readonly Diagnostic[] {
   const warnings = fields.map(({ key, field, why }, i): Diagnostic => {
     const message = `${key}.${field} is not supported and would be left out: ${why}`;
@@ -49,7 +49,7 @@ export function leftOutDiagnostics(fields: readonly LeftOut[], places: readonly 
   return onceEach(warnings, (i) => ({ of: fields[i]!.key, problem: fields[i]!.why }));
 }
 
-/** The first of those that are the same problem at the same place; it says how many more there are. */
+/** Returns the first of several refusals with the same problem at the same place, with the number of the others. */
 function onceEach(
   diagnostics: readonly Diagnostic[],
   about: (index: number) => { readonly of: string; readonly problem: string },

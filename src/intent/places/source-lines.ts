@@ -1,7 +1,7 @@
 import { Lines } from "../diagnostics/lines.ts";
 import { readDocument } from "../read/read.ts";
 
-/** Lines (from 1) of what an intent says, by kind and key. */
+/** Lines (from 1) of an intent's resources, by kind and key. */
 export interface SourceLines {
   readonly nodes: ReadonlyMap<string, number>;
   readonly networks: ReadonlyMap<string, number>;
@@ -9,7 +9,7 @@ export interface SourceLines {
   readonly links: ReadonlyMap<string, number>;
 }
 
-/** Where each node, network and link stands in the text. A text that does not read has none. */
+/** Returns the line of each node, network and link. A text that cannot be read has none. */
 export function sourceLines(yaml: string, files: Readonly<Record<string, string>>): SourceLines {
   const { reading } = readDocument(yaml, files);
   const lines = new Lines(yaml);

@@ -2,7 +2,7 @@ import type { Lines } from "../diagnostics/lines.ts";
 import type { Entry } from "../parse/parse.ts";
 import { spot } from "../read/fields.ts";
 
-/** Where a value stands in an intent. Lines and columns from 1, the end exclusive. */
+/** The place of a value in an intent. Lines and columns from 1, the end exclusive. */
 export interface ValuePlace {
   /** JSON pointer. */
   readonly path: string;
@@ -12,7 +12,7 @@ export interface ValuePlace {
   readonly end_column: number;
 }
 
-/** Of the value where it is on one line, else of its key. @param path of the value */
+/** Returns the place of the value if it is on one line, else of its key. @param path of the value */
 export function valuePlace(lines: Lines, entry: Pick<Entry, "place" | "value">, path: string): ValuePlace {
   const { start, end } = spot({ path: "", ...entry });
   const [from, to] = [lines.position(start), lines.position(end)];

@@ -3,11 +3,11 @@ import { type Place, type Problems, pointer } from "../diagnostics/problems.ts";
 import type { Vocabulary } from "../lab/vocabulary.ts";
 import type { Entry, MapValue, Value } from "../parse/parse.ts";
 
-/** A value with its place in the document: what every reader here takes. */
+/** A value with its place in the document, which all functions here take. */
 export interface Field {
   readonly value: Value;
   readonly path: string;
-  /** Of the key, where there is one: a better place to point at than a whole block. */
+  /** The place of the key, if there is one: better to point at than a whole block. */
   readonly place: Place;
 }
 
@@ -15,7 +15,7 @@ export function field(entry: Entry, path: string): Field {
   return { value: entry.value, path: pointer(path, entry.key), place: entry.place };
 }
 
-/** The field of a map, or undefined when it is absent or null (an empty `key:` says nothing). */
+/** Returns the field of a map, or undefined if it is absent or null (an empty `key:` sets nothing). */
 export function fieldOf(map: MapValue, key: string, path: string): Field | undefined {
   const entry = map.entries.get(key);
   return entry === undefined || isNull(entry.value) ? undefined : field(entry, path);
@@ -25,7 +25,7 @@ export function isNull(value: Value): boolean {
   return value.kind === "scalar" && value.value === null;
 }
 
-/** Reports unknown keys as errors and those of containerlab without a home here as warnings. */
+/** Reports unknown keys as errors, and containerlab's keys without effect as warnings. */
 export function checkKeys(problems: Problems, map: MapValue, path: string, vocabulary: Vocabulary): void {
   for (const entry of map.entries.values()) {
     if (vocabulary.known.includes(entry.key)) continue;
@@ -56,7 +56,7 @@ export function readList(problems: Problems, { value, path, place }: Field): rea
   return value.items.map((item, index) => ({ value: item, path: pointer(path, index), place: item }));
 }
 
-/** A text. With `loose`, a number or boolean is taken as it is written (`image: 7.10` is "7.10"). */
+/** Reads a text. With `loose`, a number or boolean is accepted as it is written (`image: 7.10` is "7.10"). */
 export function readText(
   problems: Problems,
   at: Field,
@@ -71,7 +71,7 @@ export function readText(
   return text;
 }
 
-/** A text of one line that is not empty. */
+/** Reads a text of one line that is not empty. */
 export function readLine(
   problems: Problems,
   at: Field,
@@ -80,7 +80,7 @@ export function readLine(
   const text = readText(problems, at, { max: 255, ...options });
   if (text === undefined) return undefined;
   if (text.trim() === "") return invalid(problems, at, "it must not be empty");
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a single line must not have
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a single line must not contain these
   if (/[\x00-\x1f\x7f]/.test(text)) return invalid(problems, at, "it must be a single line");
   return text;
 }
@@ -128,7 +128,7 @@ export function invalid(problems: Problems, at: Field, message: string, hint?: s
   return undefined;
 }
 
-/** Where to point: at the value when it is on one line, otherwise at its key. */
+/** Returns the place to point at: the value if it is on one line, otherwise its key. */
 export function spot({ value, place }: Field): Place {
   return value.kind === "scalar" && value.end > value.start && !value.text.includes("\n") ? value : place;
 }

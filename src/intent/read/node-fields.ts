@@ -21,8 +21,8 @@ import {
 } from "./fields.ts";
 
 /**
- * What one map of node fields says (defaults, one of kinds or groups, or a node). Absent: nothing is said. Null: what would be
- * inherited is taken back, be it a field or one key of a map.
+ * The fields of one map of node fields (defaults, one of kinds or groups, or a node). Absent: not set. null: the inherited value is reset; for maps
+ * also single keys.
  */
 export interface NodeFields {
   readonly name?: string | null;
@@ -43,18 +43,18 @@ export interface NodeFields {
 
 export interface StartupConfig {
   readonly text: string;
-  /** The path in files, when it came from there. */
+  /** The path in files, if the text came from there. */
   readonly file?: string;
 }
 
 export type MapField<T> = ReadonlyMap<string, T | null>;
 
-/** What a map of node fields says, and whom it inherits from. */
+/** The fields of one map, and the maps that it inherits from. */
 export interface NodeForm {
   readonly fields: NodeFields;
   readonly kind?: string;
   readonly groups?: readonly string[];
-  /** Where it says so; absent for one that says nothing. */
+  /** The place of the reference; absent if there is none. */
   readonly source?: FormSource;
 }
 
@@ -69,7 +69,7 @@ export interface ReadContext {
   readonly files: ReadonlyMap<string, string>;
 }
 
-/** Names of nodes, networks, templates, kinds, groups and of the lab. */
+/** Allowed names of nodes, networks, templates, kinds, groups and of the lab. */
 export const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export const NAME_RULE = "1–64 letters, digits, dots, underscores or hyphens, beginning with a letter or digit";
 
@@ -84,13 +84,13 @@ export function readNodeForm(context: ReadContext, map: MapValue, path: string, 
     const at = field(entry, path);
     if (entry.key === "kind") kind = isNull(at.value) ? undefined : readName(problems, at);
     else if (entry.key === "group" || entry.key === "groups") {
-      if (groups !== undefined) problems.error("duplicate_key", at.place, at.path, '"group" and "groups" say the same: write one of them');
+      if (groups !== undefined) problems.error("duplicate_key", at.place, at.path, '"group" and "groups" mean the same: write one of them');
       groups = isNull(at.value) ? undefined : readGroups(problems, at);
     } else {
       const name = fieldNames[entry.key];
       if (name === undefined) continue;
       if (fields[name] !== undefined)
-        problems.error("duplicate_key", at.place, at.path, '"ram" and "memory" say the same: write one of them');
+        problems.error("duplicate_key", at.place, at.path, '"ram" and "memory" mean the same: write one of them');
       const value = isNull(at.value) ? null : readField(context, name, at);
       if (value !== undefined) fields[name] = value;
     }
@@ -103,7 +103,7 @@ export function readNodeForm(context: ReadContext, map: MapValue, path: string, 
   };
 }
 
-/** What the more special form says, over what it inherits. Maps are merged by key, everything else is replaced. */
+/** Overlays fields on inherited ones. Maps are merged by key, everything else is replaced. */
 export function inherit(base: NodeFields, over: NodeFields): NodeFields {
   const result: Record<string, unknown> = { ...base };
   for (const [name, value] of Object.entries(over)) {
@@ -202,7 +202,7 @@ function readExec(problems: Problems, at: Field): readonly string[] | undefined 
     .filter((line) => line !== undefined);
 }
 
-/** Whole or part of a processor. */
+/** Reads a number of processors, whole or fractional. */
 function readCpu(problems: Problems, at: Field): number | undefined {
   const cpu = readNumber(problems, at, { min: 0, max: 1024 });
   return cpu === 0 ? invalid(problems, at, "it must be more than 0") : cpu;
@@ -211,7 +211,7 @@ function readCpu(problems: Problems, at: Field): number | undefined {
 const MAX_RAM = 16 * 1024 * 1024;
 const UNITS: Readonly<Record<string, number>> = { k: 1 / 1024, m: 1, g: 1024, t: 1024 * 1024 };
 
-/** MiB as a number, or a text with a unit; units are powers of 1024 however they are written, as in containerlab. */
+/** Reads MiB as a number, or a text with a unit. Units are powers of 1024 in every notation, as in containerlab. */
 function readRam(problems: Problems, at: Field): number | undefined {
   const { value } = at;
   if (value.kind === "scalar" && typeof value.value === "string") {
@@ -253,7 +253,7 @@ function readRecord<T>(problems: Problems, at: Field, keys: RegExp, read: (item:
   return record;
 }
 
-/** Characters: plans show a configuration before and after, and hosts keep it with each node. */
+/** Maximum characters: plans show a configuration before and after, and hosts store it with each node. */
 const MAX_CONFIG = 1_048_576;
 
 function bounded(problems: Problems, at: Field, config: StartupConfig): StartupConfig | undefined {
@@ -262,7 +262,7 @@ function bounded(problems: Problems, at: Field, config: StartupConfig): StartupC
   return undefined;
 }
 
-/** A path in files; the text itself when it has a line break or stands as {text: …}. */
+/** Reads a path in files; or the text itself if it has a line break or is written as {text: …}. */
 function readStartupConfig({ problems, files }: ReadContext, at: Field): StartupConfig | undefined {
   if (at.value.kind === "map") {
     const map = at.value;

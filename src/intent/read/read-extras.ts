@@ -47,7 +47,7 @@ export interface ReadFilter {
   readonly filter: TrafficFilter;
 }
 
-/** `nodes` and `links`: what there is, the latter from each way to name a link to its key. */
+/** Names of `nodes` that exist; `links`: every notation of a link → its key. */
 export function readFilters(
   { problems }: ReadContext,
   at: Field,
@@ -81,7 +81,7 @@ export function readFilters(
         "duplicate_name",
         spot(nameField),
         nameField.path,
-        `the traffic filter ${JSON.stringify(name)} stands in line ${first} already`,
+        `the traffic filter ${JSON.stringify(name)} is already defined in line ${first}`,
       );
       continue;
     }
@@ -120,7 +120,7 @@ function readNodeNames(
   return [...names].sort(order);
 }
 
-/** A link by its key text ("r1:eth1 -- r2:eth1"), by both endpoints as a list, or by one of its interfaces. */
+/** Reads a link by its key text ("r1:eth1 -- r2:eth1"), by both endpoints as a list, or by one of its interfaces. */
 function readLinkNames(problems: ReadContext["problems"], at: Field, links: ReadonlyMap<string, string>): readonly string[] {
   const keys = new Set<string>();
   for (const item of readList(problems, at) ?? []) {

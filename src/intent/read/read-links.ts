@@ -21,11 +21,11 @@ import {
 } from "./fields.ts";
 import type { ReadContext } from "./node-fields.ts";
 
-/** A link of the document, with the list item that says it. */
+/** A link of the document, with its list item. */
 export interface ReadLink {
   readonly index: number;
   readonly value: Value;
-  /** True when the text has the network first: its side a is the lab's side b. */
+  /** Whether the text has the network first: its side a is the lab's side b. */
   readonly turned: boolean;
   readonly link: LabLink;
 }
@@ -38,7 +38,7 @@ export interface Ends {
 export const INTERFACE = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$/;
 const INTERFACE_RULE = "1–64 letters, digits, dots, underscores, slashes or hyphens, beginning with a letter or digit";
 
-/** An end as written; the interface of the short form "r1-r2" is given later. */
+/** An end as written; the interface of the short form "r1-r2" is assigned later. */
 type RawEnd = { readonly node: string; readonly interface: string | undefined } | { readonly network: string };
 
 interface RawLink {
@@ -85,7 +85,7 @@ export function readLinks(context: ReadContext, at: Field, ends: Ends): readonly
   });
 }
 
-/** Gives eth1, eth2 … in the order of the links, leaving out what is used. */
+/** Assigns eth1, eth2 … in the order of the links, skipping used interfaces. */
 class FreeInterfaces {
   readonly #used: { has(name: string): boolean };
   readonly #next = new Map<string, number>();
@@ -139,7 +139,7 @@ function checked(problems: ReadContext["problems"], link: RawLink): RawLink | un
   return undefined;
 }
 
-/** netlab's "r1-r2". Names may have hyphens themselves, so every way to cut it is tried. */
+/** Reads netlab's "r1-r2". Names may contain hyphens, so every position is tried. */
 function shorthand(problems: ReadContext["problems"], at: Field, text: string, ends: Ends): readonly [RawEnd, RawEnd] | undefined {
   const cuts: (readonly [RawEnd, RawEnd])[] = [];
   for (let cut = text.indexOf("-"); cut !== -1; cut = text.indexOf("-", cut + 1)) {
@@ -227,11 +227,11 @@ function readLongEnd(problems: ReadContext["problems"], at: Field, ends: Ends): 
   return interfaceName === undefined ? undefined : nodeEnd(problems, at, name, interfaceName, ends);
 }
 
-/** What containerlab calls the machine itself and its networks, at the end of a link. */
+/** Names of containerlab for the machine itself and its networks, at the end of a link. */
 const outside: ReadonlySet<string> = new Set(["host", "mgmt-net", "macvlan"]);
 
 function nodeEnd(problems: ReadContext["problems"], at: Field, node: string, face: string, ends: Ends): RawEnd | undefined {
-  // A bridge of containerlab has interfaces; as a network it has none.
+  // A bridge of containerlab has interfaces; a network has none.
   if (!ends.nodes.has(node) && ends.networks.has(node)) return { network: node };
   if (!ends.nodes.has(node)) {
     const out = outside.has(node) ? "what is outside of the lab is a network here: networks: {out: {type: nat}}" : undefined;
@@ -249,7 +249,7 @@ function nodeEnd(problems: ReadContext["problems"], at: Field, node: string, fac
   return undefined;
 }
 
-/** One quality for both sides, or {a, b}. */
+/** Reads one quality for both sides, or {a, b}. */
 function readSides(problems: ReadContext["problems"], at: Field): { readonly a?: Quality; readonly b?: Quality } | undefined {
   const { value } = at;
   if (value.kind === "map" && (value.entries.has("a") || value.entries.has("b"))) {
@@ -264,7 +264,7 @@ function readSides(problems: ReadContext["problems"], at: Field): { readonly a?:
   return both === undefined ? undefined : { a: both, b: both };
 }
 
-/** A map of impairments, or the name of a preset. */
+/** Reads a map of impairments, or the name of a preset. */
 function readQuality(problems: ReadContext["problems"], at: Field): Quality | undefined {
   const { value } = at;
   if (value.kind === "list") return wrongType(problems, at, "a map or the name of a preset");
@@ -302,7 +302,7 @@ function readSuspended(problems: ReadContext["problems"], at: Field): { readonly
   return a === undefined || b === undefined ? undefined : { a, b };
 }
 
-/** For the filters: how a link may be named. */
+/** Returns the notations of a link that filters may use. */
 export function linkNames(links: readonly ReadLink[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const { link } of links) {

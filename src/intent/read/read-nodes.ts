@@ -17,15 +17,15 @@ import {
   readNodeForm,
 } from "./node-fields.ts";
 
-/** A node of the document with what the editor must know: its entry, and what it would be without its own keys. */
+/** A node of the document with the data that the editor needs: its entry, and its value without its own keys. */
 export interface ReadNode {
   readonly entry: Entry;
   readonly path: string;
   readonly inherited: NodeFields;
-  /** What it inherits from, besides defaults: of these forms the last that says something wins. */
+  /** The maps that it inherits from, besides defaults. The last one that sets a field wins. */
   readonly kind?: string;
   readonly groups: readonly string[];
-  /** Its own map, where it has one. */
+  /** Its own map, if it has one. */
   readonly source?: FormSource;
   readonly node: LabNode;
 }
@@ -39,7 +39,7 @@ export interface Inheritance {
 /** containerlab writes a bridge as a node; here it is a network. */
 const BRIDGE_KINDS = ["bridge", "ovs-bridge"];
 
-/** Entries of merged maps over all nodes: far above any lab, and a bound on what defaults × nodes can become. */
+/** Maximum entries of merged maps over all nodes: far above any lab, and a limit for defaults × nodes. */
 const MAX_MAP_ENTRIES = 300_000;
 
 export function readInheritance(
@@ -64,7 +64,7 @@ function readForm(context: ReadContext, at: Field): NodeForm {
   return map === undefined ? { fields: {} } : readNodeForm(context, map, at.path, inheritableVocabulary);
 }
 
-/** All nodes; those of a bridge kind become networks. */
+/** Reads all nodes; nodes of a bridge kind become networks. */
 export function readNodes(
   context: ReadContext,
   at: Field,
@@ -132,7 +132,7 @@ function bridge(key: string, fields: NodeFields): LabNetwork {
   };
 }
 
-/** What a node inherits, worked out once for each pair of kind and groups. */
+/** Returns the fields that a node inherits, computed once for each pair of kind and groups. */
 class Inherited {
   readonly #context: ReadContext;
   readonly #from: Inheritance;
@@ -158,7 +158,7 @@ class Inherited {
     let fields = this.#known.get(cached);
     if (fields === undefined) {
       fields = defaults.fields;
-      // A kind that is not in kinds is the name of a template, and more special than the default one.
+      // A kind that is not in kinds is the name of a template, and overrides the default one.
       if (special !== undefined && ofKind === undefined) fields = { ...fields, template: special };
       if (ofKind !== undefined) fields = inherit(fields, ofKind.fields);
       for (const group of groups) fields = inherit(fields, this.#from.groups.get(group)?.fields ?? {});
@@ -210,7 +210,7 @@ function labNode(key: string, template: string, fields: NodeFields): LabNode {
 
 const records = new WeakMap<object, Readonly<Record<string, unknown>>>();
 
-/** Without what was taken back. Nodes that share what they inherit share the record. */
+/** Removes the values that were reset. Nodes that inherit the same share the record. */
 function record<T>(map: MapField<T> | null | undefined): Readonly<Record<string, T>> {
   if (map == null) return {};
   let known = records.get(map);

@@ -23,7 +23,7 @@ function short(yaml: string, files: Readonly<Record<string, string>> = {}): read
 
 const two = "name: x\nnodes: {r1: {template: frr}, r2: {template: frr}}\n";
 
-test("the example of the language means what it says", () => {
+test("the example of the language reads as the expected lab", () => {
   const yaml = `name: campus
 description: text
 defaults: {ram: 256, env: {TZ: UTC, A: a}, exec: [one]}
@@ -105,7 +105,7 @@ tests: []
   });
 });
 
-describe("equal meaning is equal data", () => {
+describe("texts of equal meaning give equal data", () => {
   test.each([
     [
       `${two}links: [["r1:eth1", "r2:eth1"]]`,
@@ -130,7 +130,7 @@ describe("equal meaning is equal data", () => {
 });
 
 describe("inheritance", () => {
-  test("goes defaults, kinds, groups, node; maps are merged by key, lists replaced", () => {
+  test("applies defaults, kinds, groups, node in this order, merges maps by key and replaces lists", () => {
     const yaml = `name: x
 defaults: {template: linux, image: d, icon: d, cpu: 1, ram: 1, env: {a: d, b: d, c: d, d: d}, exec: [d]}
 kinds: {k: {icon: k, cpu: 2, ram: 2, env: {b: k, c: k, d: k}}}
@@ -163,7 +163,7 @@ nodes: {n: {kind: k, groups: [g, h], env: {e: n}, exec: [n]}}
     ]);
   });
 
-  test("null takes back what is inherited", () => {
+  test("null resets an inherited value", () => {
     const yaml =
       "name: x\ndefaults: {template: frr, image: i, env: {A: a, B: b}, exec: [x], start: true}\nnodes: {a: {image: null, env: {A: null}, exec: ~, start: }, b: {env: null}}";
     expect(lab(yaml).nodes).toStrictEqual([
@@ -180,7 +180,7 @@ describe("containerlab's habits", () => {
     expect(read.links.map(({ key }) => key)).toEqual(["br -- r1:eth1"]);
   });
 
-  test("keys without a home here are named in warnings", () => {
+  test("a warning names keys that have no effect here", () => {
     const yaml =
       "name: x\nprefix: a\ntopology:\n  nodes: {r1: {kind: linux, binds: [a:b], mgmt-ipv4: 1.2.3.4}}\n  links: [{endpoints: [{node: r1, interface: eth1, mac: 'aa'}, r1:eth2], vars: {}}]\n";
     expect(readIntent(yaml).lab).toBeDefined();
@@ -196,7 +196,7 @@ describe("containerlab's habits", () => {
     ]);
   });
 
-  test("anchors and merge keys work, own keys win wherever they stand", () => {
+  test("anchors and merge keys work, and own keys win at each position", () => {
     const yaml =
       "name: x\nnodes:\n  a: &a {template: frr, cpu: 1, env: {A: a}}\n  b: {cpu: 2, <<: *a}\n  c: {<<: [{ram: 5}, *a], ram: 6}\n  d: *a\n";
     expect(lab(yaml).nodes).toMatchObject([
@@ -209,7 +209,7 @@ describe("containerlab's habits", () => {
 });
 
 describe("netlab's short links", () => {
-  test("take the next free interfaces, in order, around those that are named", () => {
+  test("take the next free interfaces, in order, and skip named ones", () => {
     const yaml = `${two}networks: {lan: }\nlinks: [r1-r2, r1-r2, [r1:eth2, r2:eth1], r2-lan]`;
     expect(lab(yaml).links.map(({ key }) => key)).toEqual([
       "lan -- r2:eth4",
@@ -219,7 +219,7 @@ describe("netlab's short links", () => {
     ]);
   });
 
-  test("may join names with hyphens, unless that can be read in two ways", () => {
+  test("may connect names with hyphens, unless that is ambiguous", () => {
     const nodes = "name: x\nnodes: {a: {kind: pc}, a-b: {kind: pc}, b-c: {kind: pc}, c: {kind: pc}}\n";
     expect(lab(`${nodes}links: [a-b-a]`).links.map(({ key }) => key)).toEqual(["a-b:eth1 -- a:eth1"]);
     expect(short(`${nodes}links: [a-b-c]`)).toEqual(['invalid_endpoint /links/0 3:9 write ["r1:eth1", "r2:eth1"]']);
@@ -230,13 +230,13 @@ describe("netlab's short links", () => {
 describe("startup configurations", () => {
   const node = (config: string) => `name: x\nnodes: {r1: {template: frr, startup-config: ${config}}}`;
 
-  test("are files by their path, texts by their line break, or {text}", () => {
+  test("are read as files by their path, as texts by their line break or by {text}", () => {
     expect(lab(node("./a//b.conf"), { "a/b.conf": "x" }).nodes[0]).toMatchObject({ startupConfig: "x", startupConfigFile: "a/b.conf" });
     expect(lab(node('"a\\nb"')).nodes[0]).toMatchObject({ startupConfig: "a\nb" });
     expect(lab(node("{text: one}")).nodes[0]).toMatchObject({ startupConfig: "one" });
   });
 
-  test("must be there, and stay inside", () => {
+  test("must exist, inside the project", () => {
     expect(short(node("r1.cnf"), { "r1.conf": "" })).toEqual(['file_not_found /nodes/r1/startup-config 2:45 did you mean "r1.conf"?']);
     expect(short(node("zzz"), { a: "" })).toEqual(["file_not_found /nodes/r1/startup-config 2:45 files given: a"]);
     for (const path of ["/etc/passwd", "../x", "a/../../x", "C:\\\\x"]) expect(short(node(`"${path}"`))[0]).toMatch(/^invalid_path/);
@@ -301,7 +301,7 @@ describe("every mistake has its code and place", () => {
     expect(short(yaml)).toContain(expected);
   });
 
-  test("all at once, in the order of the text, with the end of each place", () => {
+  test("all mistakes are reported at once, in the order of the text, with the end of each place", () => {
     const yaml = "name: x\nnodes:\n  r1: {template: frr, cpu: a}\n  r2: {imgae: b}\nlinks:\n  - [r1:eth1, r9:eth1]\n";
     expect(problems(yaml).map(({ code, line, column, end_line, end_column }) => [code, line, column, end_line, end_column])).toEqual([
       ["wrong_type", 3, 28, 3, 29],
@@ -311,7 +311,7 @@ describe("every mistake has its code and place", () => {
     ]);
   });
 
-  test("files that are wrong themselves are named", () => {
+  test("invalid files are named", () => {
     expect(problems("name: x", { "../a": "", b: "", "./b": "" }).map(({ code, file }) => [code, file])).toEqual([
       ["invalid_path", "../a"],
       ["invalid_path", "b"],
@@ -319,7 +319,7 @@ describe("every mistake has its code and place", () => {
   });
 });
 
-describe("names that JavaScript knows are only names", () => {
+describe("names of JavaScript's own properties are ordinary names", () => {
   test("as keys of nodes, networks, variables and kinds", () => {
     const read = lab(
       "name: x\nkinds: {toString: {template: frr}}\nnodes: {constructor: {kind: toString, env: {__proto__: a, hasOwnProperty: b}}, valueOf: {kind: hasOwnProperty}}\nnetworks: {prototype: }\nlinks: [[constructor:eth1, valueOf:eth1]]",
@@ -335,14 +335,14 @@ describe("names that JavaScript knows are only names", () => {
     expect(({} as Record<string, unknown>).a).toBeUndefined();
   });
 
-  test("and not presets, hints or groups", () => {
+  test("and are not presets, hints or groups", () => {
     expect(short(`${two}links: [{endpoints: [r1:a, r2:a], quality: constructor}]`)[0]).toMatch(/^unknown_preset/);
     expect(short("name: x\nconstructor: 1")[0]).toMatch(/^unknown_key/);
   });
 });
 
 describe("work is bounded", () => {
-  /** Of the processor's time, and several times what it takes: how busy the machine is tells nothing of what is unbounded. */
+  /** Limits of processor time, several times the usual amount. Time by the clock would depend on the load of the machine. */
   const within = (milliseconds: number, yaml: string, code: string) => {
     const started = process.cpuUsage();
     const { lab: read, diagnostics } = readIntent(yaml);
@@ -366,7 +366,7 @@ describe("work is bounded", () => {
     within(4000, `name: x\n${maps.join("\n")}\n`, "too_large");
   });
 
-  test("for a great map that many nodes inherit", () => {
+  test("for a large map that many nodes inherit", () => {
     const variables = Array.from({ length: 3000 }, (_, index) => `V${index}: a`).join(", ");
     const nodes = Array.from({ length: 3000 }, (_, index) => `  n${index}: {env: {O: b}}`).join("\n");
     within(15_000, `name: x\ndefaults: {template: pc, env: {${variables}}}\nnodes:\n${nodes}\n`, "too_large");
@@ -384,7 +384,7 @@ describe("work is bounded", () => {
     within(4000, `name: x\ndefaults: {template: pc}\nnodes:\n${nodes}\nlinks:\n${links}\n`, "unknown_node");
   });
 
-  test("for keys and values of megabytes, which no problem repeats", () => {
+  test("for keys and values of megabytes, which no message repeats", () => {
     const long = "k".repeat(4_000_000);
     within(4000, `name: x\nnodes: {"${long}": {template: "${long}"}}\n`, "invalid_name");
     const { diagnostics } = readIntent(`name: x\nnodes: {"${long}": {template: "${long}"}}\n`);
@@ -408,13 +408,13 @@ describe("work is bounded", () => {
   });
 });
 
-test("what reading costs grows with the lab, not with its square", () => {
+test("the time to read a lab grows linearly with its size", () => {
   const ring = (count: number) => {
     const nodes = Array.from({ length: count }, (_, index) => `  r${index}: {template: frr, position: {x: ${index}, y: 1}}`);
     const links = Array.from({ length: count }, (_, index) => `  - ["r${index}:eth1", "r${(index + 1) % count}:eth2"]`);
     return `name: big\nnodes:\n${nodes.join("\n")}\nlinks:\n${links.join("\n")}\n`;
   };
-  // The best of three: the machine may be busy with other tests.
+  // The best of three, because other tests may run at the same time.
   const best = (count: number) => {
     const yaml = ring(count);
     const times = [1, 2, 3].map(() => {
@@ -430,7 +430,7 @@ test("what reading costs grows with the lab, not with its square", () => {
   expect(best(5000) / best(500)).toBeLessThan(40);
 });
 
-test("no text makes it throw; without a lab there is an error, and every place is one", () => {
+test("no text makes readIntent throw; without a lab there is an error, and every place is valid", () => {
   const parts = fc.constantFrom(
     "name: x\n",
     "nodes:\n",

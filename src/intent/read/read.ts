@@ -14,15 +14,15 @@ import { linkNames, type ReadLink, readLinks } from "./read-links.ts";
 import { type Inheritance, type ReadNode, readInheritance, readNodes } from "./read-nodes.ts";
 
 export interface ReadResult {
-  /** Undefined when any diagnostic is an error. */
+  /** Undefined if any diagnostic is an error. */
   readonly lab: Lab | undefined;
   /** Every problem, in the order of the text. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /**
- * Reads an intent: YAML text and the files that it names (relative path → text). Never throws for what the text says: all problems are
- * in `diagnostics`. Work and memory are bounded, whatever the text is.
+ * Reads an intent: YAML text and the files that it names (relative path → text). Never throws because of the text: all problems are in `diagnostics`.
+ * Work and memory are bounded for every text.
  */
 export function readIntent(yaml: string, files: Readonly<Record<string, string>> = {}): ReadResult {
   const sound = readPlain(yaml, files);
@@ -31,7 +31,7 @@ export function readIntent(yaml: string, files: Readonly<Record<string, string>>
   return { lab, diagnostics };
 }
 
-/** The lab of a plainly written text in which nothing is wrong; undefined for any other. */
+/** Returns the lab of a plainly written text without problems; undefined for any other. */
 function readPlain(yaml: string, files: Readonly<Record<string, string>>): Lab | undefined {
   const root = plainYaml(yaml);
   const checked = checkFiles(files);
@@ -41,7 +41,7 @@ function readPlain(yaml: string, files: Readonly<Record<string, string>>): Lab |
   return problems.list().length > 0 ? undefined : lab;
 }
 
-/** What the editor needs besides the lab: the document, and where each part of the lab stands in it. */
+/** The data that the editor needs besides the lab: the document, and the place of each part of the lab in it. */
 export interface Reading {
   readonly document: Document.Parsed;
   readonly root: MapValue;
@@ -49,7 +49,7 @@ export interface Reading {
   readonly bodyPath: string;
   readonly inheritance: Inheritance;
   readonly nodes: ReadonlyMap<string, ReadNode>;
-  /** Those written as nodes of a bridge kind too. */
+  /** Includes networks that are written as nodes of a bridge kind. */
   readonly networks: ReadonlyMap<string, ReadNetwork>;
   readonly bridges: ReadonlySet<string>;
   readonly links: readonly ReadLink[];
@@ -98,7 +98,7 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
         "duplicate_key",
         outside.place,
         pointer("", key),
-        `${JSON.stringify(key)} stands here and under topology: keep one of them`,
+        `${JSON.stringify(key)} is here and under topology: keep one of them`,
       );
     }
     return inside ?? outside;
@@ -126,7 +126,7 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
     networks.set(key, network);
   }
 
-  // Nodes and networks that are wrong themselves still count as ends: one mistake, one message.
+  // Invalid nodes and networks still count as ends, so that one mistake gives one message.
   const keysOf = (at: Field | undefined) => new Set(at?.value.kind === "map" ? at.value.entries.keys() : []);
   const nodeKeys = keysOf(nodesField);
   for (const key of bridges.keys()) nodeKeys.delete(key);
@@ -154,7 +154,7 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
   return { lab, root, bodyPath, inheritance, nodes, networks, bridges: new Set(bridges.keys()), links, filters, texts };
 }
 
-/** A node that says how many interfaces it has must have those that its links use. */
+/** Checks that a node with a declared number of interfaces has those that its links use. */
 function checkEthernet({ problems }: ReadContext, nodes: ReadonlyMap<string, ReadNode>, links: readonly ReadLink[]): void {
   const used = new Map<string, number>();
   for (const end of links.flatMap(({ link }: { readonly link: LabLink }) => link.endpoints)) {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { referencedFiles } from "./references.ts";
 
-test("files are named by nodes and by what they inherit from, in both layouts of the file", () => {
+test("files of nodes and of the maps they inherit from are found, in both layouts of the file", () => {
   const sections = (indent: string) =>
     ["defaults: {startup-config: d.conf}", "kinds: {router: {startup-config: ./k//r.conf}}", "groups: {g: {startup-config: g.conf}}"]
       .concat(["nodes: {r1: {startup-config: a.conf}, r2: {startup-config: a.conf}, r3: {}, r4: }"])

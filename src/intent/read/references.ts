@@ -3,8 +3,8 @@ import { normalFilePath } from "../parse/files.ts";
 import { type MapValue, parseYaml, type Value } from "../parse/parse.ts";
 
 /**
- * Normal paths of the files that an intent names, sorted: what a client reads from disk and sends as `files`. A text that is no
- * YAML names none; paths that are absolute or have ".." are left out (readIntent tells about both).
+ * Returns the normal paths of the files that an intent names, sorted: the files that a client reads from disk and sends as `files`. A text that is
+ * not YAML names none. Absolute paths and paths with ".." are left out, because readIntent reports them.
  */
 export function referencedFiles(yaml: string): readonly string[] {
   const root = parseYaml(yaml, new Problems(yaml))?.root;

@@ -11,7 +11,7 @@ import {
 } from "../lab/lab.ts";
 import type { Data } from "./write.ts";
 
-/** Parts of a lab in the words of the language: as short as they say everything. */
+/** Converts parts of a lab to the data of the YAML, in the shortest notation. */
 export type Fields = { readonly [key: string]: Data | undefined };
 
 export function authorNode(node: LabNode): Fields {
@@ -33,7 +33,7 @@ export function authorNode(node: LabNode): Fields {
   };
 }
 
-/** The path in files, the text where it has a line break, or {text} where it would be taken for a path. */
+/** Returns the path in files, the text if it has a line break, or {text} if it would be read as a path. */
 export function authorConfig(node: Pick<LabNode, "startupConfig" | "startupConfigFile">): Data | undefined {
   const { startupConfig: text, startupConfigFile: file } = node;
   if (text === undefined) return undefined;
@@ -50,7 +50,7 @@ export function authorNetwork(network: LabNetwork): Fields {
   };
 }
 
-/** The short form, a list of two, where the link has nothing else. */
+/** The short form, a list of two, if the link has no other field. */
 export function authorLink(link: LabLink): Data {
   const endpoints = link.endpoints.map(endpointText);
   const fields = { quality: authorQuality(link), suspended: authorSuspended(link), mtu: link.mtu };

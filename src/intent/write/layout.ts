@@ -1,6 +1,6 @@
 import { type Document, isMap, isPair, isScalar, isSeq, type Node, type Pair, type YAMLMap, type YAMLSeq } from "yaml";
 
-/** Thrown when the text has a form that cannot be changed in place, such as a section that is an alias. */
+/** Thrown if the text has a form that cannot be changed in place, such as a section that is an alias. */
 export class CannotRewrite extends Error {}
 
 interface Token {
@@ -19,9 +19,9 @@ interface TokenItem {
 
 export type Collection = YAMLMap | YAMLSeq;
 
-/** Where things stand in a text: the entries of its collections with their comments, its lines and indents. */
+/** The positions in a text: the entries of its collections with their comments, its lines and indents. */
 export class Layout {
-  /** How far the text indents the maps below its top keys. */
+  /** Spaces that indent the maps below the top keys. */
   readonly step: number;
   readonly #text: string;
 
@@ -38,7 +38,7 @@ export class Layout {
     return item;
   }
 
-  /** Where an entry begins: its hyphen, anchor, tag or key. */
+  /** Returns the start of an entry: its hyphen, anchor, tag or key. */
   entryStart(collection: Collection, index: number): number {
     const { start, key, value } = this.#item(collection, index);
     const prop = start.find(({ type }) => ["seq-item-ind", "explicit-key-ind", "anchor", "tag"].includes(type));
@@ -47,7 +47,7 @@ export class Layout {
     return at;
   }
 
-  /** Where the text of an entry ends; comments and blank lines behind it are not part of it. */
+  /** Returns the end of an entry's text. Comments and blank lines behind it do not belong to it. */
   entryEnd(collection: Collection, index: number): number {
     const { start, key, sep } = this.#item(collection, index);
     const item = collection.items[index];
@@ -67,13 +67,13 @@ export class Layout {
     const [start, end] = node.range as [number, number, number];
     if (isScalar(node) && (node.type === "BLOCK_LITERAL" || node.type === "BLOCK_FOLDED")) {
       const text = this.#text.slice(start, end);
-      // Blank lines below a text that keeps them are part of it.
+      // Blank lines at the end of a block scalar that keeps them belong to it.
       return start + (/^[|>][-0-9]*\+/.test(text) ? text.replace(/\r?\n$/, "").length : text.trimEnd().length);
     }
     return start === end ? undefined : end;
   }
 
-  /** The beginning of the line below an entry, and below comments that are indented deeper than it. */
+  /** Returns the start of the line below an entry, and below comments that are indented deeper than it. */
   afterEntry(collection: Collection, index: number): number {
     const column = this.indent(collection);
     let at = this.lineEnd(this.entryEnd(collection, index));
@@ -105,7 +105,7 @@ export class Layout {
     return below === undefined ? 2 : this.indent(below as YAMLMap);
   }
 
-  /** True when something, a comment, follows on the same line: a text of several lines cannot begin there. */
+  /** Whether a comment or another entry follows on the same line: a text of several lines cannot begin there. */
   isFollowed(end: number): boolean {
     return this.#text.slice(end, this.lineEnd(end)).trim() !== "";
   }

@@ -4,7 +4,7 @@ import { arbitraryLab } from "../lab/lab.arbitrary.ts";
 import { readIntent } from "../read/read.ts";
 import { printLab } from "./print.ts";
 
-test("what is printed reads back as the same lab", () => {
+test("a printed lab reads back as the same lab", () => {
   fc.assert(
     fc.property(arbitraryLab(), (lab) => {
       const { yaml, files } = printLab(lab);

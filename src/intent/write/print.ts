@@ -11,8 +11,8 @@ export interface IntentText {
 }
 
 /**
- * A lab as canonical YAML; startup configurations that came from files are files again. Reading the answer gives the lab back, provided
- * that the lab is one: names right, endpoints there, one text for one file (see settleFiles otherwise).
+ * Prints a lab as canonical YAML; startup configurations that came from files are files again. Reading the result gives the same lab if the lab is
+ * valid: correct names, existing endpoints, one text per file (see separateFiles otherwise).
  */
 export function printLab(lab: Lab): IntentText {
   const settled = settleFiles(canonicalLab(lab), new Map());

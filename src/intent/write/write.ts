@@ -1,24 +1,24 @@
 /** Data that is written as YAML; undefined fields are left out. */
 export type Data = string | number | boolean | null | readonly Data[] | { readonly [key: string]: Data | undefined };
 
-/** A list or map that is written on one line ({…}, […]) when it is within reason short. */
+/** A list or map that is written on one line ({…}, […]) if it is short. */
 export const MAX_FLOW_WIDTH = 110;
 
-/** The key of data that stands for a merge key, which is written bare; the text "<<" as a key of its own is quoted. */
+/** The key of data that is written as a merge key, without quotes; the text "<<" as an ordinary key is quoted. */
 export const MERGE_KEY = "\0<<";
 
 export type Quote = '"' | "'" | "";
 
-/** Texts that YAML, in its version 1.2 or 1.1, takes for something else. */
+/** Texts that YAML 1.2 or 1.1 reads as something other than text. */
 const NOT_A_TEXT =
   /^(?:~|null|true|false|yes|no|on|off|<<|=|[-+]?(?:\.?\d[\d_]*)(?:\.\d*)?(?:e[-+]?\d+)?|0x[\da-f]+|0o[0-7]+|0b[01]+|[-+]?\.inf|\.nan|[-+]?\d+(?::\d+)+(?:\.\d*)?|\d{4}-\d\d?-\d\d?.*)$/i;
 const PLAIN = /^[\p{L}\d_./](?:[\p{L}\d_./@+() -]*[\p{L}\d_./@+()-])?$/u;
 
-/** A text as a scalar of one line: plain where that is safe, otherwise in the wanted quotes. */
+/** Returns a text as a scalar of one line: plain if that is safe, otherwise in the wanted quotes. */
 export function writeText(text: string, quote: Quote = ""): string {
   if (quote === "" && PLAIN.test(text) && !NOT_A_TEXT.test(text) && !text.startsWith("---") && !text.startsWith("...")) return text;
   if (quote === "'" && /^[ -~]*$/.test(text)) return `'${text.replaceAll("'", "''")}'`;
-  // JSON's quotes are YAML's; what JSON leaves bare and YAML may not is escaped too.
+  // JSON's quotes are valid in YAML. Characters that JSON does not escape and YAML forbids are escaped too.
   return JSON.stringify(text).replace(/[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g, (character) => {
     return `\\u${(character.codePointAt(0) as number).toString(16).padStart(4, "0")}`;
   });
@@ -33,7 +33,7 @@ export function writeKey(key: string): string {
   return key === MERGE_KEY ? "<<" : writeText(key);
 }
 
-/** On one line. */
+/** Returns the value on one line. */
 export function writeFlow(data: Data, quote: Quote = ""): string {
   if (isList(data)) return `[${data.map((item) => writeFlow(item, quote)).join(", ")}]`;
   if (isRecord(data)) {
@@ -43,18 +43,18 @@ export function writeFlow(data: Data, quote: Quote = ""): string {
   return writeScalar(data, quote);
 }
 
-/** auto: one line where that reads well; flow: one line; block: a line for each entry. */
+/** auto: one line if that reads well; flow: one line; block: one line per entry. */
 export type Style = "auto" | "flow" | "block";
 
 export interface WriteOptions {
   readonly quote?: Quote;
-  /** Of the outermost collection. */
+  /** The style of the outermost collection. */
   readonly style?: Style;
   /** Spaces for each level of maps; 2 unless given. */
   readonly step?: number;
 }
 
-/** What follows a key: " value" on the same line, or the lines below, each with `indent` spaces or more. No line break at the end. */
+/** Returns the text behind a key: " value" on the same line, or the lines below, each with `indent` spaces or more. No line break at the end. */
 export function writeAfterKey(data: Data, indent: number, options: WriteOptions = {}): string {
   const { quote = "", style = "auto" } = options;
   const inner = without(options);
@@ -78,12 +78,12 @@ function without({ style: _, ...rest }: WriteOptions): WriteOptions {
   return rest;
 }
 
-/** `key: value` with its indent, in as many lines as it takes. */
+/** Returns `key: value` with its indent, in as many lines as necessary. */
 export function writePair(key: string, value: Data, indent: number, options: WriteOptions = {}): string {
   return `${" ".repeat(indent)}${writeKey(key)}:${writeAfterKey(value, indent + (options.step ?? 2), options)}`;
 }
 
-/** `- value` with its indent; a map begins on the line of the hyphen. */
+/** Returns `- value` with its indent; a map begins on the line of the hyphen. */
 export function writeItem(value: Data, indent: number, options: WriteOptions = {}): string {
   const { quote = "", style = "auto" } = options;
   const hyphen = `${" ".repeat(indent)}- `;
@@ -95,13 +95,13 @@ export function writeItem(value: Data, indent: number, options: WriteOptions = {
   return hyphen + writeAfterKey(value, indent + 2, without(options)).trimStart();
 }
 
-/** A literal block, where it says the text exactly; its lines with `indent` spaces. */
+/** Returns a literal block if it represents the text exactly; its lines have `indent` spaces. */
 export function blockText(text: string, indent: number): string | undefined {
   const body = text.endsWith("\n") ? text.slice(0, -1) : text;
   if (!text.includes("\n") || body === "" || body.endsWith("\n") || /^[ \t\n]/.test(body)) return undefined;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these cannot stand in a block
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a block cannot contain these
   if (/[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|\p{Cs}/u.test(text)) return undefined;
-  // A line of nothing but spaces at the end would be lost with the final line breaks.
+  // A last line of spaces only would be lost with the final line breaks.
   if (/\n[ \t]+$/.test(body)) return undefined;
   const lines = body.split("\n").map((line) => (line === "" ? "" : " ".repeat(indent) + line));
   return `${text.endsWith("\n") ? "|" : "|-"}\n${lines.join("\n")}`;
@@ -119,7 +119,7 @@ export function present(data: { readonly [key: string]: Data | undefined }): rea
   return Object.entries(data).filter((entry): entry is [string, Data] => entry[1] !== undefined);
 }
 
-/** True where one line reads better than several: a list of scalars or a map of scalars or pairs of them, not too wide. */
+/** Whether one line reads better than several: a short list of scalars, or a short map of scalars or pairs of them. */
 function isShort(data: Data): boolean {
   return depth(data) <= 2 && !hasLineBreak(data) && writeFlow(data).length <= MAX_FLOW_WIDTH;
 }
