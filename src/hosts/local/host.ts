@@ -14,8 +14,8 @@ import { Decoders } from "./decoder/decoders.ts";
 import { openDefinitions } from "./definitions/definitions.ts";
 import type { RecordedLab } from "./definitions/path-claims.ts";
 import { hidingPaths } from "./files/hidden-paths.ts";
-import { makePassage } from "./files/passage.ts";
 import { openTrash } from "./files/trash.ts";
+import { makeTraversableDirectory } from "./files/traversable-directory.ts";
 import { preflight } from "./images/preflight.ts";
 import { LocalLab } from "./lab/local-lab.ts";
 import { type StopGrace, stopGrace } from "./lab/stop-grace.ts";
@@ -143,8 +143,8 @@ function removeDrafts(state: string): void {
 async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn: (text: string) => void): Promise<LocalState> {
   const { paths } = options;
   removeDrafts(paths.state);
-  await makePassage(paths.state);
-  await makePassage(paths.vmImages);
+  await makeTraversableDirectory(paths.state);
+  await makeTraversableDirectory(paths.vmImages);
   const bootId = await bootEpoch(paths.run);
   const means = probeMachine();
   for (const problem of [...(await preflight(paths)), ...limitProblems(await means)]) warn(problem);

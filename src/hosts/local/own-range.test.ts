@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { makePassage } from "./files/passage.ts";
+import { makeTraversableDirectory } from "./files/traversable-directory.ts";
 import { idRange, ownRange } from "./machine/idmap.ts";
 import { boot, sandboxBench } from "./sandbox/sandbox.fixture.ts";
 
@@ -21,7 +21,7 @@ test("the directories whose files a lab sees in its own range are listed once, w
 describe.runIf(root)("a lab's range of user ids", () => {
   test("reaches images below a directory that only the range on disk can traverse, such as another service's state", async () => {
     const other = join(top(), "other");
-    await makePassage(other);
+    await makeTraversableDirectory(other);
     mkdirSync(join(other, "images"));
     const paths = { state: join(top(), "state"), images: join(other, "images"), vmImages: join(other, "vm-images") };
     expect(ownRange(paths).files).toEqual([paths.state, other]);

@@ -156,13 +156,13 @@ function derive(password: string, salt: Buffer, length: number, options: { N: nu
 }
 
 /** Each takes 32 MiB, and one of the few threads that read files as well. */
-const mostChecks = 2;
+const maxChecks = 2;
 let checks = 0;
 const waiting: (() => void)[] = [];
 
 /** Some password checks at once, the others in the order in which they came. */
 async function inTurn<T>(check: () => Promise<T>): Promise<T> {
-  if (checks < mostChecks) checks += 1;
+  if (checks < maxChecks) checks += 1;
   else await new Promise<void>((resolve) => waiting.push(resolve));
   try {
     return await check();

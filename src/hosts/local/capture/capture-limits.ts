@@ -8,7 +8,7 @@ export interface CaptureLimits {
   /** Of all captures of the host, those that run counted with all that they may come to. */
   readonly hostBytes: number;
   /** How long a capture runs at most, seconds. */
-  readonly longestSeconds: number;
+  readonly maxSeconds: number;
   /** How long the packets of one that has ended are kept, ms. */
   readonly keptMs: number;
 }
@@ -18,7 +18,7 @@ export const captureLimits: CaptureLimits = {
   keptPerLab: 64,
   ringBytes: 64 << 20,
   hostBytes: 8 * 2 ** 30,
-  longestSeconds: 24 * 3600,
+  maxSeconds: 24 * 3600,
   keptMs: 7 * 24 * 3_600_000,
 };
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readCapture } from "../decoder/read-capture.ts";
-import { mostRingFileBytes, readCounters, readEnd, readRecord, ringFilesIn } from "./capture-record.ts";
+import { maxRingFileBytes, readCounters, readEnd, readRecord, ringFilesIn } from "./capture-record.ts";
 
 let work: string;
 let capture: string;
@@ -57,9 +57,9 @@ test("of files without end only so much is read as a capture's process writes", 
   // Holes, with the head of a block at each 16 MiB.
   const head = Buffer.from("0600000000000001", "hex");
   await using ring = await open(join(capture, "packets_000001.pcapng"), "w");
-  for (let at = 0; at <= mostRingFileBytes; at += 2 ** 24) await ring.write(head, 0, head.length, at);
-  await ring.truncate(mostRingFileBytes + 2 ** 24);
-  expect(await ringFilesIn(capture)).toMatchObject([{ sequence: 1, bytes: mostRingFileBytes }]);
+  for (let at = 0; at <= maxRingFileBytes; at += 2 ** 24) await ring.write(head, 0, head.length, at);
+  await ring.truncate(maxRingFileBytes + 2 ** 24);
+  expect(await ringFilesIn(capture)).toMatchObject([{ sequence: 1, bytes: maxRingFileBytes }]);
   await expect(read()).rejects.toMatchObject({ code: "host_error" });
 });
 

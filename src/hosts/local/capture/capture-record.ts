@@ -10,11 +10,11 @@ import { readPlainFile } from "./plain-file.ts";
  * only the record is the service's own.
  */
 
-const mostRecordBytes = 64 << 10;
+const maxRecordBytes = 64 << 10;
 /** The tap's last words and counters. */
-const mostWordBytes = 4096;
+const maxWordBytes = 4096;
 /** Of one file of a ring: a whole ring of the largest size. */
-export const mostRingFileBytes = captureLimits.ringBytes;
+export const maxRingFileBytes = captureLimits.ringBytes;
 
 /** A capture as it is written down beside its packets, in `<lab>/captures/<id>/capture.json`. */
 export interface CaptureRecord extends CaptureRequest {
@@ -41,7 +41,7 @@ export interface RingFile {
 
 /** undefined where there is none, none that was ever written whole, or one that the service did not write. */
 export async function readRecord(directory: string): Promise<CaptureRecord | undefined> {
-  const found = await readPlainFile(join(directory, "capture.json"), mostRecordBytes);
+  const found = await readPlainFile(join(directory, "capture.json"), maxRecordBytes);
   if (found === undefined || found.text === "" || found.owner !== process.getuid?.()) return undefined;
   const record = JSON.parse(found.text) as CaptureRecord;
   return record.version === 1 ? record : undefined;
@@ -72,7 +72,7 @@ export interface CaptureEnd {
 
 /** undefined while it has not ended, and for one that was killed. */
 export async function readEnd(directory: string): Promise<CaptureEnd | undefined> {
-  const found = await readPlainFile(join(directory, "end"), mostWordBytes);
+  const found = await readPlainFile(join(directory, "end"), maxWordBytes);
   if (found === undefined) return undefined;
   const [how = "", words = ""] = found.text.split("\n");
   return { how: how as CaptureEnd["how"], words, at: found.writtenAt };
@@ -80,7 +80,7 @@ export async function readEnd(directory: string): Promise<CaptureEnd | undefined
 
 /** Packets taken, and lost because nothing was fast enough to take them. */
 export async function readCounters(directory: string): Promise<{ readonly packets: number; readonly dropped: number }> {
-  const { text = "" } = (await readPlainFile(join(directory, "counters"), mostWordBytes)) ?? {};
+  const { text = "" } = (await readPlainFile(join(directory, "counters"), maxWordBytes)) ?? {};
   const [packets = 0, dropped = 0] = text.trim().split(/ +/).map(countOf);
   return { packets, dropped };
 }
@@ -103,7 +103,7 @@ export async function ringFilesIn(directory: string): Promise<readonly RingFile[
       if (error.code === "ENOENT") return undefined;
       throw error;
     });
-    if (told?.isFile()) found.push({ path, sequence: Number(sequence), bytes: Math.min(told.size, mostRingFileBytes) });
+    if (told?.isFile()) found.push({ path, sequence: Number(sequence), bytes: Math.min(told.size, maxRingFileBytes) });
   }
   // One more than the ring has is there while the oldest goes.
   return found.sort((a, b) => a.sequence - b.sequence).slice(-(ringFiles + 1));

@@ -83,7 +83,7 @@ export class Captures {
     await this.#refuseTooMany(await this.list(lab));
     const id = randomBytes(8).toString("hex");
     const directory = this.directory(lab, id);
-    const { ringBytes, longestSeconds } = this.#limits;
+    const { ringBytes, maxSeconds } = this.#limits;
     await mkdir(join(lab.directory, "captures"), { recursive: true, mode: 0o711 });
     await mkdir(directory, { mode: 0o700 });
     const { program, ...wanted } = request;
@@ -92,7 +92,7 @@ export class Captures {
     try {
       await writeRecord(directory, record);
       if (process.getuid?.() === 0) await chown(directory, idRange.base, idRange.base);
-      const ring = [`files=${ringFiles}`, `file-bytes=${Math.floor(ringBytes / ringFiles)}`, `seconds=${longestSeconds}`];
+      const ring = [`files=${ringFiles}`, `file-bytes=${Math.floor(ringBytes / ringFiles)}`, `seconds=${maxSeconds}`];
       const options = [...tapArguments(port, request, lab.definition.path), ...ring];
       const pid = await startCaptureProcess(lab.sandbox, this.tap, { id, directory, arguments: options });
       await writeRecord(directory, { ...record, pid });
@@ -191,7 +191,7 @@ export class Captures {
     if (end.how === "gone")
       return { ...ended, status: "stopped", reason: `${record.label} went away: its node was stopped, or lost the interface` };
     if (end.how === "seconds")
-      return { ...ended, status: "stopped", reason: `it ran for ${this.#limits.longestSeconds} s, the longest that one may` };
+      return { ...ended, status: "stopped", reason: `it ran for ${this.#limits.maxSeconds} s, the longest that one may` };
     return { ...ended, status: "failed", reason: end.words };
   }
 

@@ -11,7 +11,7 @@ const program = "/usr/bin/tcpdump";
 /** Some filters of few characters take endless time to compile. */
 const compileMs = 5_000;
 /** As startCapture's; an argument of a program may have 128 KiB. */
-const mostCharacters = 4_096;
+const maxCharacters = 4_096;
 /** Compilations at once, of all users. */
 const places = new FairPlaces(4);
 
@@ -36,7 +36,7 @@ export async function compilePcapFilter(images: readonly LocalImage[], filter: s
 }
 
 function tooLong({ length }: string): string | undefined {
-  return length <= mostCharacters ? undefined : `it may have ${mostCharacters} characters; this one has ${length}: shorten it`;
+  return length <= maxCharacters ? undefined : `it may have ${maxCharacters} characters; this one has ${length}: shorten it`;
 }
 
 /** Throws host_error where tcpdump does not run. */

@@ -64,7 +64,7 @@ interface SourceLayer {
 /** Bytes that an unpacked image must leave free. */
 const reserve = 256 * 1024 ** 2;
 /** Overlay options fit into a page: so many bytes of layer paths. */
-const mostPaths = 3400;
+const maxPaths = 3400;
 
 /**
  * Unpacks a container archive into the image directory, layer by layer; those that are there already are shared. Every digest that the archive
@@ -97,8 +97,8 @@ async function unpack(source: Source, name: string, budget: Budget, work: string
   const made: { readonly directory: string; readonly record: LayerRecord }[] = [];
   const left = { devices: 0, xattrs: 0, strangers: 0 };
   const pathBytes = Buffer.byteLength(join(directory, layerDirectory("", ids), "rootfs")) + 1;
-  if (source.layers.length * pathBytes > mostPaths) {
-    const most = Math.floor(mostPaths / pathBytes);
+  if (source.layers.length * pathBytes > maxPaths) {
+    const most = Math.floor(maxPaths / pathBytes);
     throw new ArchiveError(
       "too_large",
       `the image has ${source.layers.length} layers; here are at most ${most}`,

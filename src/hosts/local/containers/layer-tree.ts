@@ -20,7 +20,7 @@ export function joined(directory: ImagePath, name: string): ImagePath {
   return directory === "" ? name : `${directory}/${name}`;
 }
 
-const mostLinks = 40;
+const maxLinks = 40;
 
 /**
  * The tree that a stack of layers shows, the first on top, as overlay merges them. Nobody else writes to the layers meanwhile. Symbolic links
@@ -68,7 +68,7 @@ export class LayerTree {
       if (found === undefined || found.stats.isDirectory()) at = next;
       else if (found.stats.isSymbolicLink()) {
         links++;
-        if (links > mostLinks) throw new ArchiveError("unsafe_archive", `${shown(path)} leads through links in a circle`);
+        if (links > maxLinks) throw new ArchiveError("unsafe_archive", `${shown(path)} leads through links in a circle`);
         const target = readlinkSync(diskPath(found.root, next), "latin1");
         if (target.startsWith("/")) at = "";
         left.unshift(...target.split("/").filter((one) => one !== ""));

@@ -109,7 +109,7 @@ async function readLayout(files: ArchiveFiles, choice: ImageChoice): Promise<Arc
   return { name: chosen.name, config: chosen.read.config, layers: await Promise.all(blobs) };
 }
 
-const mostManifests = 1000;
+const maxManifests = 1000;
 
 /** The manifests of an index and of the indexes within, named as the nearest index above names them. */
 async function manifestsOf(
@@ -120,7 +120,7 @@ async function manifestsOf(
 ): Promise<readonly Descriptor[]> {
   const list = index["manifests"];
   if (!Array.isArray(list)) throw wrong("manifests", "is not a list");
-  if (list.length > mostManifests) throw wrong("manifests", "is too long");
+  if (list.length > maxManifests) throw wrong("manifests", "is too long");
   const found: Descriptor[] = [];
   for (const [i, one] of list.entries()) {
     const descriptor = descriptorOf(one, `manifests[${i}]`);
@@ -131,7 +131,7 @@ async function manifestsOf(
     else if (!seen.has(descriptor.digest) && (await files.size(`blobs/sha256/${descriptor.digest}`)) !== undefined) {
       // Each once: indexes that name each other many times would grow without end.
       seen.add(descriptor.digest);
-      if (seen.size > mostManifests) throw wrong("index.json", "leads through too many indexes");
+      if (seen.size > maxManifests) throw wrong("index.json", "leads through too many indexes");
       found.push(...(await manifestsOf(files, record(await readBlob(files, descriptor), "an index"), named.name, seen)));
     }
   }
@@ -223,12 +223,12 @@ async function readBlob(files: ArchiveFiles, { digest, size }: Descriptor): Prom
   return readJson(files, path, digest);
 }
 
-const mostJson = 4 * 1024 * 1024;
+const maxJson = 4 * 1024 * 1024;
 
 async function readJson(files: ArchiveFiles, path: string, digest?: string): Promise<unknown> {
   const size = await files.size(path);
   if (size === undefined) throw new ArchiveError("bad_archive", `the archive lacks ${path}`);
-  if (size > mostJson) throw new ArchiveError("too_large", `${path} has ${size} bytes`);
+  if (size > maxJson) throw new ArchiveError("too_large", `${path} has ${size} bytes`);
   const data = await whole(files.read(path));
   if (digest !== undefined && createHash("sha256").update(data).digest("hex") !== digest) {
     throw new ArchiveError("digest_mismatch", `${path} is not what its digest says`);

@@ -12,14 +12,14 @@ const hold = 'echo "$1" > "$0" && echo held && exec cat > /dev/null';
 
 /** The lock of a process that was killed is gone a moment after it. */
 const retryMs = 25;
-const mostRetries = 1_200;
+const maxRetries = 1_200;
 
 /**
  * One change of the image directory at a time, over all processes. The kernel keeps the lock (flock of util-linux, since Node has no call for
  * it) for a process of ours, which ends with us: that of a process that was killed is gone. Throws ArchiveError busy.
  */
 export async function lockImages(directory: string): Promise<AsyncDisposable> {
-  for (let left = mostRetries; ; left--) {
+  for (let left = maxRetries; ; left--) {
     const held = await tryLock(directory);
     if (typeof held !== "string") return held;
     if (left === 0 || isAlive(Number(held))) {

@@ -46,7 +46,7 @@ export interface Unpacked {
 }
 
 /** Ids inside a lab are 0 to 65535; what belongs to another belongs to nobody. */
-const mostId = 65_535;
+const maxId = 65_535;
 const nobody = 65_534;
 
 /**
@@ -287,8 +287,8 @@ class LayerWriter {
   }
 
   #id(inside: number): number {
-    if (inside > mostId) this.#strangers++;
-    return (this.#options.idBase ?? 0) + (inside > mostId ? nobody : inside);
+    if (inside > maxId) this.#strangers++;
+    return (this.#options.idBase ?? 0) + (inside > maxId ? nobody : inside);
   }
 
   #setOwner(path: ImagePath, uid: number, gid: number): void {

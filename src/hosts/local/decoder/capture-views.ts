@@ -2,10 +2,10 @@ import { Failure } from "../../../contract/errors.ts";
 import type { CapturePacketDetails, CapturePacketRow, CapturePackets, CapturePacketsQuery, PacketTreeNode } from "../../host-captures.ts";
 import { controlCharacter } from "../capture/control-character.ts";
 import type { Decoders } from "./decoders.ts";
-import { mostRequestBytes, type Sharkd, SharkdRefusal } from "./sharkd.ts";
+import { maxRequestBytes, type Sharkd, SharkdRefusal } from "./sharkd.ts";
 
 /** Of a display filter as a JSON text; the rest of a request's line is for what stands around it. */
-const mostFilterBytes = mostRequestBytes - 250;
+const maxFilterBytes = maxRequestBytes - 250;
 
 /** What the decoders tell of the host's captures, in the words of the interface. */
 export class CaptureViews {
@@ -66,8 +66,8 @@ function refuseUnsendable(filter: string): void {
   const place = controlCharacter(filter);
   if (place !== undefined) throw wrong("/filter", place);
   const bytes = Buffer.byteLength(JSON.stringify(filter));
-  if (bytes <= mostFilterBytes) return;
-  throw wrong("/filter", `a display filter may have ${mostFilterBytes} bytes as a JSON text; this one has ${bytes}: shorten it`);
+  if (bytes <= maxFilterBytes) return;
+  throw wrong("/filter", `a display filter may have ${maxFilterBytes} bytes as a JSON text; this one has ${bytes}: shorten it`);
 }
 
 async function checkFilter(sharkd: Sharkd, filter: string): Promise<void> {

@@ -3,7 +3,7 @@ import { Failure } from "../../../contract/errors.ts";
 import { withoutHeader } from "../../../packets/pcapng-blocks.ts";
 import { gapBlock } from "../../../packets/pcapng-gap.ts";
 import type { HostCapture } from "../../host-captures.ts";
-import { mostRingFileBytes, readEnd, ringFilesIn } from "../capture/capture-record.ts";
+import { maxRingFileBytes, readEnd, ringFilesIn } from "../capture/capture-record.ts";
 import { openPlainFile } from "../capture/plain-file.ts";
 
 export interface CaptureFeed {
@@ -44,7 +44,7 @@ export async function* readCapture(feed: CaptureFeed, follow: boolean, signal?: 
       const { bytesRead } = await file.read(buffer, 0, chunkBytes);
       if (bytesRead > 0) {
         length += bytesRead;
-        if (length > mostRingFileBytes) throw new Failure("host_error", "a file of the capture is larger than its ring can have made it");
+        if (length > maxRingFileBytes) throw new Failure("host_error", "a file of the capture is larger than its ring can have made it");
         const whole = blocks(new Uint8Array(buffer.subarray(0, bytesRead)));
         if (whole.length > 0) yield whole;
         continue;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { localPaths } from "../machine/paths.ts";
-import { makeDecoderDirectory, mostRequestBytes, Sharkd } from "./sharkd.ts";
+import { makeDecoderDirectory, maxRequestBytes, Sharkd } from "./sharkd.ts";
 
 const program = localPaths(process.env, process.getuid!()).decoder;
 let work: string;
@@ -20,7 +20,7 @@ afterEach(async () => {
 
 test("a request as long as sharkd reads is answered, and a longer one is never sent", async () => {
   const around = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "check", params: { filter: "" } }).length;
-  const filter = "ip".padEnd(mostRequestBytes - around, " ");
+  const filter = "ip".padEnd(maxRequestBytes - around, " ");
   expect(await sharkd.request("check", { filter })).toMatchObject({ status: "OK" });
   await expect(sharkd.request("check", { filter: `${filter} ` })).rejects.toMatchObject({ code: "host_error" });
   expect(await sharkd.request("check", { filter: "ip" })).toMatchObject({ status: "OK" });

@@ -14,9 +14,9 @@ const decoderId = idRange.base + idRange.count - 3;
 const usualDeadlines = { long: 50_000, short: 10_000 };
 const shortRequests: ReadonlySet<string> = new Set(["check", "frame", "status"]);
 /** Of one request's line, without its end: sharkd reads a longer one as two. */
-export const mostRequestBytes = 2_046;
+export const maxRequestBytes = 2_046;
 /** Of one answer: a thousand rows are a fraction of it. */
-const longestAnswer = 32 << 20;
+const maxAnswer = 32 << 20;
 
 /** Columns of the list, in this order. */
 const preferences = `gui.column.format: "Time", "%Cus:frame.time_epoch:0:R", "Source", "%us", "Destination", "%ud", "Protocols", "%Cus:frame.protocols:0:R", "Length", "%L", "Info", "%i"
@@ -114,7 +114,7 @@ export class Sharkd {
       const id = this.#next++;
       const line = JSON.stringify({ jsonrpc: "2.0", id, method, params });
       const bytes = Buffer.byteLength(line);
-      if (bytes > mostRequestBytes) return reject(broken(new Error(`a request of ${bytes} bytes is longer than sharkd reads`)));
+      if (bytes > maxRequestBytes) return reject(broken(new Error(`a request of ${bytes} bytes is longer than sharkd reads`)));
       const ms = this.#deadlines[shortRequests.has(method) ? "short" : "long"];
       const timer = setTimeout(() => this.#end(new Error(`sharkd took longer than ${ms / 1000} s for ${method}`)), ms);
       this.#waiting.set(id, { resolve, reject, timer });
@@ -137,7 +137,7 @@ export class Sharkd {
       this.#parts = [other];
       this.#length = other.length;
     }
-    if (this.#length > longestAnswer) this.#end(new Error("sharkd answered too much"));
+    if (this.#length > maxAnswer) this.#end(new Error("sharkd answered too much"));
   }
 
   #answer(line: string): void {

@@ -6,8 +6,8 @@ import type { Spares } from "../../../files/spare-files.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
 import { exists } from "../files/file-exists.ts";
 import { fileMark } from "../files/file-mark.ts";
-import { makePassage } from "../files/passage.ts";
 import type { Trash } from "../files/trash.ts";
+import { makeTraversableDirectory } from "../files/traversable-directory.ts";
 import { isUuid } from "../machine/uuid.ts";
 import { checkDefinition } from "./check-definition.ts";
 import type { LabDefinition } from "./definition.ts";
@@ -161,7 +161,7 @@ export class DefinitionStore implements Definitions {
     const { id, path, owner } = definition;
     const directory = this.directory(id);
     const known = this.#entries.get(id);
-    if (known === undefined) for (const made of [directory, join(directory, "nodes")]) await makePassage(made);
+    if (known === undefined) for (const made of [directory, join(directory, "nodes")]) await makeTraversableDirectory(made);
     else if (known.isStandIn === true) await setAside(directory, known.definition);
     const text = `${JSON.stringify(definition, null, 1)}\n`;
     // The copy of an unreadable file must not be used up: it is all that is left.

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Spares } from "../../../files/spare-files.ts";
-import { makePassage } from "../files/passage.ts";
 import { spreadDirectories } from "../files/spread-directories.ts";
 import type { Trash } from "../files/trash.ts";
+import { makeTraversableDirectory } from "../files/traversable-directory.ts";
 import { acceptLabs } from "./accept-labs.ts";
 import type { LabDefinition } from "./definition.ts";
 import { DefinitionStore } from "./definition-store.ts";
@@ -75,7 +75,7 @@ export async function openDefinitions(
   { spares, recorded = new Map() }: OpenOptions = {},
 ): Promise<Definitions> {
   const labs = join(state, "labs");
-  await makePassage(labs);
+  await makeTraversableDirectory(labs);
   await spreadDirectories(labs);
   const store = new DefinitionStore(labs, trash, warn, { spares, recorded });
   await acceptLabs({ store, labs, trash, warn, recorded });

@@ -108,13 +108,13 @@ function refusal(command: string, frame: Frame): Failure {
 }
 
 /** The longest socket address that the kernel takes, without its ending NUL. */
-const longestAddress = 107;
+const maxAddress = 107;
 
 async function connectTo<Stream extends Duplex>(open: (address: string) => Stream, path: string, command: string): Promise<Stream> {
   let directory: FileHandle | undefined;
   let address = path;
   try {
-    if (Buffer.byteLength(path) > longestAddress) {
+    if (Buffer.byteLength(path) > maxAddress) {
       directory = await openFile(dirname(path), "r");
       address = `/proc/self/fd/${directory.fd}/${basename(path)}`;
     }

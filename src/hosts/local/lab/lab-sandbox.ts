@@ -6,7 +6,7 @@ import { exists } from "../files/file-exists.ts";
 import { succeeded } from "../machine/machine.ts";
 import { removeUplinks } from "../nat/nat.ts";
 import type { LabResources } from "../resources/lab-resources.ts";
-import { type ForeignHolder, foreignHolder } from "../sandbox/foreign-holder.ts";
+import { type IncompatibleHolder, incompatibleHolder } from "../sandbox/incompatible-holder.ts";
 import { nodeProcesses } from "../sandbox/node-processes.ts";
 import type { NodeState, Sandbox, SandboxOptions } from "../sandbox/sandbox.ts";
 import { createSandbox, openSandbox } from "../sandbox/sandbox-client.ts";
@@ -33,7 +33,7 @@ export class LabSandbox {
   readonly #user: SandboxUser;
   #sandbox: Sandbox | null = null;
   /** Set instead of `#sandbox`: the holder of another release, which can only be inspected and ended. */
-  #foreign: ForeignHolder | null = null;
+  #foreign: IncompatibleHolder | null = null;
   /** Set instead of `#sandbox`: a sandbox that did not answer when it should be adopted. */
   #hanging: Sandbox | null = null;
   #watch: { close(): void } | null = null;
@@ -63,7 +63,7 @@ export class LabSandbox {
 
   async #adopt(): Promise<void> {
     if (await exists(this.#options.dir)) {
-      this.#foreign = await foreignHolder(this.#options);
+      this.#foreign = await incompatibleHolder(this.#options);
       if (this.#foreign !== null) return;
       const found = await openSandbox(this.#options);
       if (found?.hanging() !== undefined) {

@@ -20,7 +20,7 @@ export interface OwnRange {
 }
 
 export function ownRange({ state, images, vmImages }: Pick<LocalPaths, "state" | "images" | "vmImages">): OwnRange {
-  const all = [state, images, vmImages, ...linkedFrom(images), ...linkedFrom(vmImages)].map(outermostPassage);
+  const all = [state, images, vmImages, ...linkedFrom(images), ...linkedFrom(vmImages)].map(outermostTraversable);
   const files = all.filter((one, at) => !all.some((other, place) => (other === one ? place < at : `${one}/`.startsWith(`${other}/`))));
   return { locks: rangeLocks, files };
 }
@@ -34,10 +34,10 @@ function linkedFrom(images: string): readonly string[] {
 }
 
 /**
- * The outermost directory on the way that only the range on disk may pass (makePassage): images are often in the state directory of another service.
+ * The outermost directory on the way that only the range on disk may pass (makeTraversableDirectory): images are often in the state directory of another service.
  * The directory itself if there is none.
  */
-function outermostPassage(directory: string): string {
+function outermostTraversable(directory: string): string {
   let outermost = directory;
   for (let at = dirname(directory); at !== dirname(at); at = dirname(at)) {
     const found = statSync(at, { throwIfNoEntry: false });

@@ -37,10 +37,10 @@ export function runOnMachine(argv: readonly string[], stdin: string | Uint8Array
 export function succeeded(argv: readonly string[], result: RunResult): RunResult {
   if (result.code === 0) return result;
   const lines = result.stderr.trim().split("\n");
-  const told = lines.length > mostLines ? [...lines.slice(0, mostLines), `and ${lines.length - mostLines} lines more`] : lines;
+  const told = lines.length > maxLines ? [...lines.slice(0, maxLines), `and ${lines.length - maxLines} lines more`] : lines;
   const message = told.join("\n") || `code ${result.code}`;
   throw new Failure("host_error", `${argv.join(" ")}: ${message}`, { data: { host: { code: result.code, message } } });
 }
 
 /** Of what a program says to a failure: a batch may say the same of each of its lines. */
-const mostLines = 5;
+const maxLines = 5;

@@ -58,7 +58,7 @@ export class Readiness {
         if (entry === undefined || entry.startedAt !== one.startedAt) continue;
         // A node that ends meanwhile, or a check that hangs, is not ready; its state says the rest. Nor is one whose check talks and talks: the
         // node's root may put any program there, and only the exit code counts.
-        const code = await sandbox.exec(one.node, one.argv, { timeoutMs: 5000, mostOutputBytes }).then(
+        const code = await sandbox.exec(one.node, one.argv, { timeoutMs: 5000, maxOutputBytes }).then(
           (result) => result.code,
           () => -1,
         );
@@ -71,7 +71,7 @@ export class Readiness {
 }
 
 /** More than a check has to say, of which nothing is read: it is ended there. */
-const mostOutputBytes = 4096;
+const maxOutputBytes = 4096;
 
 async function within(work: Promise<void>, ms: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -8,7 +8,7 @@ import { savedText } from "./saved-config.ts";
 /** How long a program that saves a configuration may take, ms. */
 const patienceMs = 30_000;
 /** More than such a program has to say. */
-const mostOutputBytes = 65_536;
+const maxOutputBytes = 65_536;
 
 interface LabToSave {
   readonly definition: LabDefinition;
@@ -59,7 +59,7 @@ async function runSave(
   argv: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
-  const options = { timeoutMs: patienceMs, signal, mostOutputBytes };
+  const options = { timeoutMs: patienceMs, signal, maxOutputBytes };
   if (ready !== undefined) {
     const { code, stdout, stderr } = await sandbox.exec(node, ready.argv, options);
     if (code !== 0) throw new Failure("host_error", `the node is not ready, so nothing was saved: ${said(stdout, stderr)}`);

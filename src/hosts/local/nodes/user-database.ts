@@ -25,12 +25,12 @@ export function findUser(user: string, passwd: string, group: string): Container
   const gid = id(entry?.[3] ?? "0", `user ${name} has no group`);
   const more =
     login === undefined ? [] : groups.filter((fields) => (fields[3] ?? "").split(",").includes(login)).map((fields) => fields[2] ?? "");
-  const gids = [...new Set([gid, ...more.filter((one) => /^\d{1,5}$/.test(one)).map(Number)])].slice(0, mostGroups);
+  const gids = [...new Set([gid, ...more.filter((one) => /^\d{1,5}$/.test(one)).map(Number)])].slice(0, maxGroups);
   return { uid, gids, home };
 }
 
 /** As many as the holder takes. */
-const mostGroups = 32;
+const maxGroups = 32;
 
 function lines(text: string, fields: number): readonly (readonly string[])[] {
   return text.split("\n").flatMap((line) => {

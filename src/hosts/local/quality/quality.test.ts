@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Lab } from "../../../intent/lab/lab.ts";
 import type { LinkSides } from "../../host.ts";
-import { measured } from "../testing/measured.fixture.ts";
+import { retryUntilQuiet } from "../testing/retry-until-quiet.fixture.ts";
 import { eventually, exampleLab, labOf, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 import { type ShapingMeans, shapingMeans } from "./quality-means.ts";
 import { LabNetem } from "./quality-netem.ts";
@@ -107,7 +107,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
 
   test("jitter is spread evenly around the delay, and frames keep their order", { timeout: 300_000 }, async (context) => {
     await shape({ a: { delay: 20, jitter: 10 } });
-    const trips = await measured(
+    const trips = await retryUntilQuiet(
       context,
       "jitter",
       // Far enough apart that no packet waits for the one before it.
@@ -149,10 +149,10 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     const exact = (payload: number, frame: number) => (rate: number) => Math.abs((rate * frame) / payload / 10e6 - 1) < 0.05;
     await shape({ a: { bandwidth: 10_000 } });
     // Counted as frames on the wire: Ethernet, IP, TCP with timestamps or UDP.
-    await measured(context, "bandwidth of TCP", () => iperf("/t", "-t", "2.5", "-O", "1"), exact(1448, 1514));
+    await retryUntilQuiet(context, "bandwidth of TCP", () => iperf("/t", "-t", "2.5", "-O", "1"), exact(1448, 1514));
     await shape({ a: { delay: 50, bandwidth: 10_000 } });
     await roundTripIs(50);
-    await measured(context, "bandwidth of UDP", () => iperf("/t", "-u", "-l", "1400", "-b", "15M", "-t", "2"), exact(1400, 1442));
+    await retryUntilQuiet(context, "bandwidth of UDP", () => iperf("/t", "-u", "-l", "1400", "-b", "15M", "-t", "2"), exact(1400, 1442));
   });
 
   test("a thousand packets a second go through 100 ms without loss, also while the quality changes, begins and ends", async () => {

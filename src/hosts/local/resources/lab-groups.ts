@@ -176,7 +176,7 @@ async function removeGroup(directory: string): Promise<void> {
 export type IdleMemory = Map<number, { readonly used: string; readonly idle: number; readonly at: number }>;
 
 /** ms. */
-const longestSlice = 0.3;
+const maxSlice = 0.3;
 
 /**
  * One read of all these nodes; others have their turn in between, before they feel it.
@@ -190,7 +190,7 @@ export async function readUsage(
   const all = new Map<number, NodeUsage>();
   let began = performance.now();
   for (const id of ids) {
-    if (performance.now() - began > longestSlice) {
+    if (performance.now() - began > maxSlice) {
       await setImmediate();
       began = performance.now();
     }

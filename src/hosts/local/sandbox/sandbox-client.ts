@@ -109,7 +109,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       { onFrame },
     );
     if (refused.length === 0) return;
-    const words = refused.slice(0, mostTold).join("; ");
+    const words = refused.slice(0, maxListed).join("; ");
     throw new Failure("host_error", `the machine refused limits of ${refused.length} nodes: ${words}`, { data: { host: words } });
   };
 
@@ -167,9 +167,9 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       // In the order they were asked for: the two chunks at once end as they like.
       const order = new Map(nodes.map(({ id }, at) => [id, at]));
       failed.sort((one, other) => order.get(one.id)! - order.get(other.id)!);
-      const told = failed.slice(0, mostTold).map(({ id, problem }) => `node ${id}: ${problem}`);
-      const words = [...told, ...(failed.length > mostTold ? [`and ${failed.length - mostTold} more`] : [])].join("; ");
-      const data = { host: words, failed: failed.slice(0, mostTold) };
+      const told = failed.slice(0, maxListed).map(({ id, problem }) => `node ${id}: ${problem}`);
+      const words = [...told, ...(failed.length > maxListed ? [`and ${failed.length - maxListed} more`] : [])].join("; ");
+      const data = { host: words, failed: failed.slice(0, maxListed) };
       throw new Failure("host_error", `${failed.length} of ${nodes.length} nodes could not be made: ${words}`, { data });
     },
 
@@ -187,8 +187,8 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       await ask("freeze", [how, ...list(ids)]);
     },
 
-    run: (argv, stdin = "", { signal, timeoutMs = signal === undefined ? longestRunMs : 0, mostOutputBytes } = {}) =>
-      runProgram(ask, "run", [timeoutMs, ...list(argv), stdin], argv, signal, mostOutputBytes),
+    run: (argv, stdin = "", { signal, timeoutMs = signal === undefined ? maxRunMs : 0, maxOutputBytes } = {}) =>
+      runProgram(ask, "run", [timeoutMs, ...list(argv), stdin], argv, signal, maxOutputBytes),
 
     async pipe(argv, onOutput, signal) {
       let stderr = "";
@@ -200,8 +200,8 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       return { code: Number(code), stderr };
     },
 
-    exec: (id, argv, { stdin = "", timeoutMs = 0, signal, mostOutputBytes } = {}) =>
-      runProgram(ask, "exec", [id, Math.round(timeoutMs), ...list(argv), stdin], argv, signal, mostOutputBytes),
+    exec: (id, argv, { stdin = "", timeoutMs = 0, signal, maxOutputBytes } = {}) =>
+      runProgram(ask, "exec", [id, Math.round(timeoutMs), ...list(argv), stdin], argv, signal, maxOutputBytes),
 
     join: (id, argv) => openStream("join", [id, ...list(argv)]),
 
@@ -249,7 +249,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
 }
 
 /** A batch for thousands of links takes seconds; what runs so much longer hangs, and with it every change of the lab. */
-const longestRunMs = 300_000;
+const maxRunMs = 300_000;
 
 /** One that ended by itself meanwhile is as good. */
 function kill(pid: number): void {
@@ -261,7 +261,7 @@ function kill(pid: number): void {
 }
 
 /** Of many nodes that fail, these are told; the others most likely have the same trouble. */
-const mostTold = 3;
+const maxListed = 3;
 
 /** So few that what follows on a node's spawn can begin early, and that a chunk's work on files does not keep others of the service waiting. */
 export const spawnedAtOnce = 64;
@@ -325,7 +325,7 @@ function nodeState(frame: Frame): NodeState {
 }
 
 /** Bytes of output that a program may have where its caller does not say: a node must not fill the service's memory. */
-const mostOutput = 64 * 1024 * 1024;
+const maxOutput = 64 * 1024 * 1024;
 
 async function runProgram(
   ask: (command: string, fields: Fields, options: RequestOptions) => Promise<Frame>,
@@ -333,7 +333,7 @@ async function runProgram(
   fields: Fields,
   argv: readonly string[],
   signal?: AbortSignal,
-  most: number = mostOutput,
+  most: number = maxOutput,
 ): Promise<RunResult> {
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];

@@ -289,12 +289,12 @@ describe("a node", () => {
   test("a program that writes more than its caller allows is ended", async () => {
     const sandbox = await create();
     await boot(sandbox, [node(1)]);
-    const mostOutputBytes = 4096;
+    const maxOutputBytes = 4096;
     const writes = (count: number) => ["sh", "-c", `head -c ${count} /dev/zero; [ ${count} -le 4096 ] || sleep 6543`];
-    expect(await sandbox.exec(1, writes(4096), { mostOutputBytes })).toMatchObject({ code: 0 });
+    expect(await sandbox.exec(1, writes(4096), { maxOutputBytes })).toMatchObject({ code: 0 });
     const over = failure("host_error", /^sh wrote more than 4096 bytes and was killed/);
-    await expect(sandbox.exec(1, writes(4097), { mostOutputBytes, timeoutMs: 60_000 })).rejects.toEqual(over);
-    await expect(sandbox.run(writes(4097), "", { mostOutputBytes, timeoutMs: 60_000 })).rejects.toEqual(over);
+    await expect(sandbox.exec(1, writes(4097), { maxOutputBytes, timeoutMs: 60_000 })).rejects.toEqual(over);
+    await expect(sandbox.run(writes(4097), "", { maxOutputBytes, timeoutMs: 60_000 })).rejects.toEqual(over);
     await until(async () => !(await sandbox.exec(1, ["ps"])).stdout.includes("6543"));
   });
 

@@ -39,12 +39,12 @@ export interface Sandbox {
   readonly freeze: (ids: readonly number[], how: "freeze" | "thaw") => Promise<void>;
   /**
    * Runs a program of the machine in the fabric (`ip -batch -`, `tc -batch -`, `nft -f -`) as root of the lab only. Killed after timeoutMs (default
-   * 300,000; with a signal: never), and when it writes more than mostOutputBytes (default 64 MiB): host_error.
+   * 300,000; with a signal: never), and when it writes more than maxOutputBytes (default 64 MiB): host_error.
    */
   readonly run: (
     argv: readonly string[],
     stdin?: string,
-    options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number; readonly mostOutputBytes?: number },
+    options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number; readonly maxOutputBytes?: number },
   ) => Promise<RunResult>;
   /**
    * Runs a program in the fabric as `run` does and gives its standard output as it comes; while `onOutput` works nothing more is read. Answers when it has
@@ -53,12 +53,12 @@ export interface Sandbox {
   readonly pipe: (argv: readonly string[], onOutput: (chunk: Buffer) => void, signal: AbortSignal) => Promise<Omit<RunResult, "stdout">>;
   /**
    * Runs a program inside a running node, with the node's confinement. Killed after timeoutMs (default: never): host_timeout; and when it writes
-   * more than mostOutputBytes to both its outputs together (default 64 MiB): host_error.
+   * more than maxOutputBytes to both its outputs together (default 64 MiB): host_error.
    */
   readonly exec: (
     id: number,
     argv: readonly string[],
-    options?: { readonly stdin?: string; readonly timeoutMs?: number; readonly signal?: AbortSignal; readonly mostOutputBytes?: number },
+    options?: { readonly stdin?: string; readonly timeoutMs?: number; readonly signal?: AbortSignal; readonly maxOutputBytes?: number },
   ) => Promise<RunResult>;
   /** Runs a program inside a running node whose input and output are the stream's, as long as either lasts. Throws node_not_running. */
   readonly join: (id: number, argv: readonly string[]) => Promise<Duplex>;

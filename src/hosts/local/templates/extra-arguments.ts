@@ -6,7 +6,7 @@ export const pciModels: readonly string[] = ["qemu-xhci", "piix3-usb-uhci", "vir
 const deviceModels = ["usb-tablet", "usb-kbd", "usb-mouse", "ib700", ...pciModels];
 
 /** Functions of a PCI slot, but for the one of a disk controller. */
-const mostPciDevices = 7;
+const maxPciDevices = 7;
 
 /**
  * Arguments of the hypervisor that a node may bring. A list of what is known to change only the guest's machine: nothing that names a file, a
@@ -72,9 +72,9 @@ export function parseArguments(text: string): { readonly argv: readonly string[]
     argv.push(value);
   }
   const placed = argv.filter((word) => word === "-usb" || pciModels.includes(word.split(",")[0]!));
-  if (placed.length > mostPciDevices) {
-    const hint = `${pciModels.join(", ")} and -usb share one PCI slot, which has ${mostPciDevices} places`;
-    return { problem: `${placed.length} PCI devices, more than ${mostPciDevices}`, hint };
+  if (placed.length > maxPciDevices) {
+    const hint = `${pciModels.join(", ")} and -usb share one PCI slot, which has ${maxPciDevices} places`;
+    return { problem: `${placed.length} PCI devices, more than ${maxPciDevices}`, hint };
   }
   return { argv };
 }

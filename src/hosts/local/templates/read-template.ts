@@ -4,7 +4,7 @@ import { nearest } from "../../../intent/diagnostics/nearest.ts";
 import type { TemplateAttribute } from "../../host.ts";
 import { readVm } from "./read-vm.ts";
 import { type LocalAttribute, type LocalTemplate, type TemplateField, templateFields } from "./template.ts";
-import { mostVmInterfaces, supervisor } from "./vm-template.ts";
+import { maxVmInterfaces, supervisor } from "./vm-template.ts";
 
 /** Lines and columns count from 1. */
 export interface TemplateProblem {
@@ -67,7 +67,7 @@ function templateOf(top: Reader, file: string): LocalTemplate {
   } else if (backend === "vm") {
     if (boot.length > 0) map.get("boot").fail("a virtual machine boots by itself: boot makes no sense");
     if (consoleType !== "serial") console.get("type").fail("the console of a virtual machine is serial");
-    interfaces.get("max").integer(1, mostVmInterfaces);
+    interfaces.get("max").integer(1, maxVmInterfaces);
   } else if (images.length + boot.length > 0 || consoleType !== "none") {
     top.fail("a bridge has no process: images, boot and a console make no sense");
   }

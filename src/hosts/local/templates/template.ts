@@ -3,7 +3,7 @@ import type { LabNode } from "../../../intent/lab/lab.ts";
 import type { HostTemplate, TemplateAttribute } from "../../host.ts";
 import type { LocalImage } from "../images/images.ts";
 import { nodeNeed } from "./node-needs.ts";
-import { mostOfMachine, type VmTemplate } from "./vm-template.ts";
+import { maxShareOfMachine, type VmTemplate } from "./vm-template.ts";
 
 /** One template file, read and checked. docs/templates.md explains each key. */
 export interface LocalTemplate {
@@ -138,7 +138,9 @@ export function templateRules(
 }
 
 function valueRules({ vm, attributes }: LocalTemplate): Readonly<Record<string, ValueRule>> {
-  const machine = (["cpu", "ram"] as const).map((name) => [name, { type: "integer", min: 1, max: mostOfMachine[name] } as const] as const);
+  const machine = (["cpu", "ram"] as const).map(
+    (name) => [name, { type: "integer", min: 1, max: maxShareOfMachine[name] } as const] as const,
+  );
   const own = attributes.map(({ name, type, options, words, default: usual, min, max }) => {
     const rule: ValueRule = {
       type,

@@ -64,10 +64,10 @@ export const vmDefaults: VmTemplate = {
 export const cpuModelPattern = /^[A-Za-z0-9._-]+(,[+-][A-Za-z0-9._-]+)*$/;
 
 /** The virtual CPUs and MiB that a host of this kind gives a node at most. */
-export const mostOfMachine = { cpu: 64, ram: 1_048_576 };
+export const maxShareOfMachine = { cpu: 64, ram: 1_048_576 };
 
 /** Interfaces up to the last PCI slot that both machines have free; the supervisor knows no more. */
-export const mostVmInterfaces = 23;
+export const maxVmInterfaces = 23;
 
 /** The supervisor, inside the image that every virtual machine runs in. */
 export const supervisor = "/usr/lib/labwright/vm";
@@ -96,8 +96,8 @@ export function vmOf(template: LocalTemplate, node: VmNode): VmTemplate {
   };
   const whole = (name: "cpu" | "ram"): number => {
     const number = node[name] ?? vm[name];
-    if (!Number.isInteger(number) || number < 1 || number > mostOfMachine[name]) {
-      throw refused(`${name} is ${number}, not a whole number from 1 to ${mostOfMachine[name]}`);
+    if (!Number.isInteger(number) || number < 1 || number > maxShareOfMachine[name]) {
+      throw refused(`${name} is ${number}, not a whole number from 1 to ${maxShareOfMachine[name]}`);
     }
     return number;
   };

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findImages } from "../images/images.ts";
 import type { VmImage } from "../images/vm-images.ts";
 import { localPaths } from "../machine/paths.ts";
-import { mostVmInterfaces, type VmTemplate, vmChoices, vmDefaults } from "../templates/vm-template.ts";
+import { maxVmInterfaces, type VmTemplate, vmChoices, vmDefaults } from "../templates/vm-template.ts";
 import { vmConfig } from "./vm-config.ts";
 import { hypervisorImage } from "./vm-spawn.ts";
 
@@ -84,10 +84,10 @@ describe.runIf(process.getuid?.() === 0)("on the PCI bus of a virtual machine", 
   const cases = vmChoices.machine.flatMap((machine) => vmChoices["disk-bus"].map((bus) => [machine, bus] as const));
   test.each(cases)("machine %s with three %s disks has each interface in its own slot, whatever else it has", async (machine, diskBus) => {
     const settings = vmConfig({ ...full, machine, "disk-bus": diskBus }, image, false).replaceAll("format=qcow2", "format=raw");
-    const devices = await pciDevices(settings, mostVmInterfaces);
+    const devices = await pciDevices(settings, maxVmInterfaces);
     const nics = devices.filter(({ class_info }) => class_info.class === ethernet);
     expect(nics.map(({ slot, function: part, qdev_id }) => [slot, part, qdev_id])).toEqual(
-      Array.from({ length: mostVmInterfaces }, (_, i) => [8 + i, 0, `nic${i}`]),
+      Array.from({ length: maxVmInterfaces }, (_, i) => [8 + i, 0, `nic${i}`]),
     );
     // A guest looks for further functions of a slot only where there is the first.
     for (const { slot } of devices) expect(devices.some((one) => one.slot === slot && one.function === 0)).toBe(true);

@@ -20,7 +20,7 @@ export function dropSavedState(directory: string, node: number): void {
 /** Saves the guest's state on its disk and ends the machine. Throws host_error with the hypervisor's words; the guest then goes on. */
 export async function hibernateVm(sandbox: Sandbox, directory: string, node: number): Promise<void> {
   // When it is done, the node ends, and with it what asked.
-  const said = await sandbox.exec(node, [supervisor, "hibernate"], { timeoutMs: mostMs }).catch((error: unknown) => {
+  const said = await sandbox.exec(node, [supervisor, "hibernate"], { timeoutMs: maxMs }).catch((error: unknown) => {
     if (error instanceof Failure) return { stderr: error.message };
     throw error;
   });
@@ -44,4 +44,4 @@ export async function hibernateVm(sandbox: Sandbox, directory: string, node: num
 }
 
 /** A guest of tens of gigabytes on a slow disk. */
-const mostMs = 600_000;
+const maxMs = 600_000;

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 
 /** Of one process. */
-const mostPaths = 256;
+const maxPaths = 256;
 /** Nothing of it hurries: whoever else works on the machine comes first. */
 const du = ["-n", "19", "du", "--summarize", "--one-file-system", "--block-size=1", "--"];
 
@@ -13,8 +13,8 @@ const du = ["-n", "19", "du", "--summarize", "--one-file-system", "--block-size=
  */
 export async function diskUsage(directories: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
   const found = new Map<string, number>();
-  for (let at = 0; at < directories.length && !signal.aborted; at += mostPaths) {
-    for (const line of (await linesOf([...du, ...directories.slice(at, at + mostPaths)], signal)).split("\n")) {
+  for (let at = 0; at < directories.length && !signal.aborted; at += maxPaths) {
+    for (const line of (await linesOf([...du, ...directories.slice(at, at + maxPaths)], signal)).split("\n")) {
       const [, bytes, directory] = /^(\d+)\t(.+)$/.exec(line) ?? [];
       if (directory !== undefined) found.set(directory, Number(bytes));
     }

@@ -42,7 +42,7 @@ describe.skipIf(process.getuid?.() !== 0)("a node whose files together take more
   let local: TestLocalHost;
 
   beforeAll(async () => {
-    local = await testLocalHost({ diskPace: { askMs: 20, longestMs: 200 } });
+    local = await testLocalHost({ diskPace: { askMs: 20, maxMs: 200 } });
     // Of the user's own: the linux node with a small disk.
     const text = await readFile(join(builtinTemplates, "linux.yaml"), "utf8");
     const small = `${text.replace(/^id: linux$/m, "id: small")}\nlimits: {ram: 256, processes: 64, disk: 16}\n`;
@@ -136,7 +136,7 @@ describe.skipIf(process.getuid?.() !== 0)("a node whose files together take more
   });
 
   test("is looked at soon where somebody asks and nothing is known yet, however long the pause between looks", async () => {
-    await using rare = await testLocalHost({ diskPace: { askMs: 50, longestMs: 3_600_000 } });
+    await using rare = await testLocalHost({ diskPace: { askMs: 50, maxMs: 3_600_000 } });
     const look = (of: string) =>
       eventually(
         "its disk",

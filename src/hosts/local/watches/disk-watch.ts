@@ -13,10 +13,10 @@ export interface DiskPace {
   /** How often it is asked whether there is something to look at. */
   readonly askMs: number;
   /** After so long all disks are looked at, whatever the file system says. */
-  readonly longestMs: number;
+  readonly maxMs: number;
 }
 
-export const diskPace: DiskPace = { askMs: 5_000, longestMs: 60_000 };
+export const diskPace: DiskPace = { askMs: 5_000, maxMs: 60_000 };
 
 export interface DiskWatchOptions {
   readonly definitions: Definitions;
@@ -123,7 +123,7 @@ export class DiskWatch {
     await this.#look(start);
     const took = performance.now() - start;
     this.#notBefore = start + took * (1 + restFactor);
-    this.#notAfter = start + this.#options.pace.longestMs;
+    this.#notAfter = start + this.#options.pace.maxMs;
   }
 
   async #look(now: number): Promise<void> {

@@ -15,7 +15,7 @@ export interface NeighbourWatchOptions {
 
 const askMs = 500;
 /** The next look waits for ten times as long as the last one took, and at least so long. */
-const leastRestMs = 5_000;
+const minRestMs = 5_000;
 const restFactor = 10;
 /** Nodes are looked at when a table is filled to this part. */
 const alarmPart = 1 / 4;
@@ -59,10 +59,10 @@ export class NeighbourWatch {
 
   async #lookIfDue(): Promise<void> {
     const start = performance.now();
-    const most = this.#options.most ?? mostEntries();
+    const most = this.#options.most ?? maxEntries();
     if (start < this.#notBefore || entries() < most * alarmPart) return;
     await this.#look(most * nodePart);
-    this.#notBefore = start + Math.max(leastRestMs, (performance.now() - start) * (1 + restFactor));
+    this.#notBefore = start + Math.max(minRestMs, (performance.now() - start) * (1 + restFactor));
   }
 
   async #look(limit: number): Promise<void> {
@@ -120,7 +120,7 @@ function entries(): number {
 }
 
 /** What the kernel takes at most, in the smaller one of them. */
-function mostEntries(): number {
+function maxEntries(): number {
   const sizes = ["ipv4", "ipv6"].flatMap((family) => {
     const text = textOf(`/proc/sys/net/${family}/neigh/default/gc_thresh3`);
     return text === "" ? [] : [Number(text)];

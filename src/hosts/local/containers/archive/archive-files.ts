@@ -30,7 +30,7 @@ export function directoryFiles(directory: string): ArchiveFiles {
   };
 }
 
-const mostEntries = 100_000;
+const maxEntries = 100_000;
 
 /** The files of a tar; those that are links to others (old docker saves layers that are the same so) lead to them. */
 export async function tarFiles(file: string): Promise<ArchiveFiles> {
@@ -41,7 +41,7 @@ export async function tarFiles(file: string): Promise<ArchiveFiles> {
     if (entry.type === "0" || entry.type === "\0" || entry.type === "7") places.set(path, { offset: entry.offset, size: entry.size });
     else if (entry.type === "2") links.set(path, posix.normalize(`/${posix.dirname(path)}/${entry.link}`).slice(1));
     else if (entry.type === "1") links.set(path, posix.normalize(`/${entry.link}`).slice(1));
-    if (places.size + links.size > mostEntries) break;
+    if (places.size + links.size > maxEntries) break;
   }
   const placeOf = (path: string) => {
     const wanted = posix.normalize(`/${path}`).slice(1);

@@ -10,7 +10,7 @@ import type { NodeState, SandboxOptions } from "./sandbox.ts";
  * The holder of a lab that another release of Labwright started, and that speaks another protocol. Its nodes run on and are seen; nothing
  * of the lab can be changed but that all of it ends.
  */
-export interface ForeignHolder {
+export interface IncompatibleHolder {
   /** The nodes that run, by the process table; null once the holder has ended. */
   nodes(): Promise<ReadonlyMap<number, NodeState> | null>;
   /** What a change is told: host_error that says what to do. */
@@ -20,7 +20,7 @@ export interface ForeignHolder {
 }
 
 /** The one that lives in this directory; null where none does, or one that can be spoken to. */
-export async function foreignHolder({ dir, lab }: SandboxOptions): Promise<ForeignHolder | null> {
+export async function incompatibleHolder({ dir, lab }: SandboxOptions): Promise<IncompatibleHolder | null> {
   const identity = parseIdentity(await readIfThere(join(dir, "holder.json")));
   if (identity === null || identity.version === protocolVersion || identity.lab !== lab || !(await isLabs(identity))) return null;
   return {

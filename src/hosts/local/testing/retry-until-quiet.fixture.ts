@@ -5,12 +5,12 @@ import { readFileSync } from "node:fs";
  * failure where it came three times while the machine had nothing else to do; where the machine was never quiet, nothing can be told of it,
  * and the test is skipped with that as the reason.
  */
-export async function measured<T>(
+export async function retryUntilQuiet<T>(
   context: { skip(note: string): never },
   what: string,
   take: () => Promise<T>,
   right: (figure: T) => boolean,
-  most = mostTries,
+  most = maxTries,
 ): Promise<T> {
   let wrong = 0;
   for (let tries = 1; ; tries++) {
@@ -26,7 +26,7 @@ export async function measured<T>(
 
 /** Of all CPU time, what nobody used but programs that this process ran to their end. What is measured elsewhere here takes little of it. */
 const quietFree = 0.7;
-const mostTries = 6;
+const maxTries = 6;
 
 /** Since boot, of all CPUs, in ticks; a CPU that the machine below took away counts as used. */
 function cpuTimes(): { readonly free: number; readonly all: number } {
