@@ -254,9 +254,9 @@ export interface Progress {
 export interface ChangeWarning {
   /**
    * stop_forced: a node that was to end by itself did not in time, and was switched off. left_running: the node runs, or may run, on the host, and no
-   * call of the host ends it any more.
+   * call of the host ends it any more. wipe_needed: a node that runs gets its changed startup-config only after a wipe.
    */
-  readonly code: "stop_forced" | "left_running";
+  readonly code: "stop_forced" | "left_running" | "wipe_needed";
   /** Intent key. */
   readonly node: string;
   /** For people. */

@@ -70,6 +70,29 @@ describe.each(["hidden", "visible"] as const)("power on a host with notices %s",
     expect(planned(await ask("projects/plan"))).toHaveLength(2);
   });
 
+  it("a changed startup-config of a node that runs waits for a wipe: the plan and the answer name the command", async () => {
+    const { ask } = await place({ notices });
+    const configured = (config: string) => ({
+      yaml: yaml.replace("{ kind: vpcs }", `{ kind: vpcs, startup-config: "set pcname ${config}\\n" }`),
+    });
+    expect((await ask("projects/deploy", configured("one"))).status).toBe(200);
+    const changed = configured("two");
+    const { actions } = (await ask("projects/plan", changed)).json.data;
+    expect(actions).toEqual([
+      expect.objectContaining({
+        id: "config:pc1",
+        reason: expect.objectContaining({ text: expect.stringContaining("first start after a wipe") }),
+      }),
+    ]);
+    const answer = await ask("projects/reconcile", changed);
+    expect(answer.json.data.warnings).toEqual([
+      { code: "wipe_needed", node: "pc1", message: expect.stringContaining("labwright wipe --node pc1") },
+    ]);
+    expect((await ask("projects/exec", { action: "stop", node: "pc1", stopmode: 1 })).status).toBe(200);
+    // A node that is stopped may be wiped or not: the plan alone names it.
+    expect((await ask("projects/reconcile", configured("three"))).json.data.warnings).toBeUndefined();
+  });
+
   it("a command right after a deploy waits for the startup config of a VPCS, by exec and by a dialogue, and is run", async () => {
     const { ask } = await place({ notices, latency: { ...noLatency, vpcsBoot: 300, vpcsAddress: 1_500 } });
     const booted = { yaml: yaml.replace("{ kind: vpcs }", `{ kind: vpcs, startup-config: "${"ip 10.0.0.1/24\\n".repeat(3)}" }`) };

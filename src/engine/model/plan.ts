@@ -144,6 +144,8 @@ export interface TemplateRules {
   /** Allowed values of "cpu" and "ram" if they are limited, and of each attribute as "attributes.<name>". Absent: the host itself checks values. */
   readonly values?: Readonly<Record<string, ValueRule>>;
   readonly startupConfig: boolean;
+  /** When an existing node gets a changed startup-config: a sentence for people. Absent: as the field\'s rule states. */
+  readonly configTaken?: string;
   /** LabNode field (name, image, icon, startupConfig, exec, cpu, ram, ethernet, position, env, attributes, labels) → rule. A field without a rule is "live". */
   readonly fields: Readonly<Record<string, FieldRule>>;
   /** Why a field is unsupported, for people: field → text. */

@@ -17,6 +17,7 @@ import { leftRunning } from "../power/left-running.ts";
 import { bringDown, refuseStrays, startNodes, stopNodes, wipeNodes } from "../power/power.ts";
 import type { EveLabPath } from "../read/lab-path.ts";
 import { isUp, type LabHead, labNotFound, readHead, readNodes, withHead } from "../read/lab-read.ts";
+import { configTaken } from "../templates/template.ts";
 import { renumberedIds } from "../write/given-ids.ts";
 import { editLab, type LabEdit } from "../write/lab-edit.ts";
 import { writeLab, writeNewLab } from "../write/write-lab.ts";
@@ -55,8 +56,23 @@ export async function applySteps(place: EvePlace, at: EveLabPath, operations: re
       throw cutOff(error, log);
     }
   }
+  await warnOfConfigs(run, operations);
   head = await readHead(place.account, at);
   return head === null ? { ids: run.ids } : { ids: run.ids, labId: head.uuid };
+}
+
+/** Warns of each node that runs and whose startup-config changed: the host does not give it the new text before a wipe. */
+async function warnOfConfigs({ place, at, ids, progress }: Run, operations: readonly Operation[]): Promise<void> {
+  const changed = operations.flatMap(({ step }) =>
+    step.do === "update-node" && step.fields.includes("startupConfig") ? [step.node.key] : [],
+  );
+  if (changed.length === 0) return;
+  const up = new Set((await readNodes(place.account, at)).filter(({ status }) => isUp(status)).map(({ id }) => String(id)));
+  for (const node of changed) {
+    if (!up.has(ids.nodes[node] ?? "")) continue;
+    const message = `${node} runs with its earlier startup-config: ${configTaken}; labwright wipe --node ${node} deletes its disk`;
+    progress.warn?.({ code: "wipe_needed", node, message });
+  }
 }
 
 /** Before anything of a change that takes nodes away: what the host deletes while it runs for another user runs on for ever. */

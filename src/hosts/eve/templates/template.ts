@@ -131,6 +131,7 @@ export function templateRules(template: EveTemplate, hotPlug: boolean): Template
     attributes: Object.fromEntries(defaults),
     values: Object.fromEntries(template.attributes.map((one) => [`attributes.${one.name}`, valueRule(one)])),
     startupConfig: template.startupConfig,
+    configTaken: template.startupConfig ? configTaken : undefined,
     fields: {
       // The node's disk is a layer over its image.
       image: unless(template.images !== undefined, "recreate"),
@@ -151,6 +152,9 @@ export function templateRules(template: EveTemplate, hotPlug: boolean): Template
     modules: moduleRule(template),
   });
 }
+
+/** The host copies the text to a node's directory at the first start after a wipe, and never again. */
+export const configTaken = "a node that has run gets it at its first start after a wipe";
 
 /** The template's own default fits, also if the form does not list it. */
 function valueRule({ type, options, min, max, default: own }: TemplateAttribute): ValueRule {
