@@ -276,7 +276,7 @@ function firstCircle(edges: ReadonlyMap<string, readonly string[]>): string | un
 describe("packages", () => {
   test("the product's dependencies are those that src imports, no more and no fewer", async () => {
     const { dependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { dependencies: Record<string, string> };
-    // What pages import is bundled into them.
+    // Modules that pages import are bundled into them.
     const installed = imports.filter(({ file }) => layerOf(file) !== "web");
     const used = installed.filter(({ from }) => !from.startsWith(".") && !from.startsWith("node:")).map(({ from }) => packageOf(from));
     expect(Object.keys(dependencies).sort()).toEqual([...new Set(used.filter((name) => name !== "vitest"))].sort());

@@ -112,7 +112,7 @@ test(`after ${rounds} kills at random moments of changes every change is finishe
 }, async () => {
   const random = mulberry32(seed);
   const { plain, other } = await intents();
-  /** Kills fall within this many milliseconds of each change: what it took undisturbed, less after a kill that came too late. */
+  /** Kills fall within this many milliseconds of each change: its undisturbed duration, less after a kill that came too late. */
   const takes = new Map<string, number>();
   let token: string | undefined;
   let stands: Intent | undefined;
@@ -203,7 +203,7 @@ test(`after ${rounds} kills at random moments of changes every change is finishe
       () => JSON.stringify(last),
     );
     expect(nodes).toHaveLength(stands === plain ? 6 : 7);
-    // Consoles answer. h2 is touched by no reconcile: what was said on its console is still there.
+    // Consoles answer. No reconcile touches h2: its console still has its scrollback.
     if (change === "reconcile" && mark !== "") await scrolledBack(now, "h2", mark);
     mark = `mark ${round}`;
     for (const node of ["h1", "h2"]) expect((await now.execConsole({ lab, node, command: `echo ${mark}` })).output, about).toBe(mark);

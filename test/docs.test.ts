@@ -205,7 +205,7 @@ test("the programs of docs/sdk.md are programs, by the types of the SDK", async 
   expect(programs.length).toBeGreaterThan(2);
   const folder = await mkdtemp(join(tmpdir(), "labwright-docs-"));
   try {
-    // One file: later blocks use the client of the first. What a reader has already is declared.
+    // One file: later blocks use the client of the first. Names that a reader has already are declared.
     const given = "declare const yaml: string;\ndeclare const files: Readonly<Record<string, string>>;\n";
     await writeFile(join(folder, "page.ts"), `${programs.join("\n")}${given}`);
     await writeFile(join(folder, "package.json"), '{"type": "module"}');

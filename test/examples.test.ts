@@ -81,7 +81,7 @@ describe("plan in CI", () => {
   });
 });
 
-test("a report of a command on many nodes is Markdown or HTML, and tells who did not answer", async () => {
+test("a report of a command on many nodes is Markdown or HTML, and lists the nodes that did not answer", async () => {
   const ann = await served.signIn("ann");
   await ann.post("/api/v1/projects/deploy", { yaml: yaml.replace("campus", "report") });
   const markdown = await run(process.execPath, ["report.mjs", "/report", "echo <b>hello</b>"]);

@@ -32,7 +32,7 @@ test("all of them together are small", async () => {
   expect(sizes.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(mostBytes);
 });
 
-test("a picture is read as it was written, and what differs is told as a share", () => {
+test("a picture is read as it was written, and a difference is reported as a share of pixels", () => {
   const [width, height] = [40, 30];
   const pixels = Uint8Array.from({ length: width * height * 3 }, (_, at) => ((at * 7) % 5) * 60);
   const picture = { width, height, pixels };

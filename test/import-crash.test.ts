@@ -79,7 +79,7 @@ describe.skipIf(process.getuid?.() !== 0)("an import that is cut off by kill -9"
       expect(["finished", "finished_after_restart", "rolled_back"]).toContain(outcome);
       expect((await onDisk()).get(lab)).toBe(before);
       expect(await h1()).toEqual(running);
-      // What is there is whole, or there is nothing.
+      // The file is whole, or it does not exist.
       const there = outcome !== "rolled_back";
       expect([...(await onDisk()).keys()].sort()).toEqual(there ? ["/copy", lab] : [lab]);
       expect((await service.client.listLabs({})).labs.map((each) => each.lab)).toEqual(there ? ["/copy", lab] : [lab]);

@@ -13,7 +13,7 @@ import { flagsOf } from "../src/cli/command/command.ts";
 import { commands } from "../src/cli/commands.ts";
 import { compileProgram } from "../src/hosts/local/setup/programs/compile.ts";
 
-/** What `npm run release` makes, without its compilers and downloads. `npm run release -- --test` installs the real packages. */
+/** The packages of `npm run release`, without its compilers and downloads. `npm run release -- --test` installs the real packages. */
 
 const root = join(import.meta.dirname, "..");
 const isThere = (path: string): boolean => {

@@ -1,4 +1,4 @@
-/** What CI runs with: the same cases in every run, so that a failure there is a failure here. */
+/** The seed of CI: each run has the same cases, so that a failure there is a failure here. */
 const fixed = 1;
 
 /**

@@ -35,7 +35,7 @@
 
 static char zeros[4096];
 
-/* Each try runs in a process of its own: what it does to itself stays there, and a killed one counts as refused. */
+/* Each try runs in its own process, so that it cannot affect the next one. A killed process counts as refused. */
 #define TRY(name, expression)                                                                 \
   do {                                                                                        \
     fflush(stdout);                                                                           \
@@ -251,7 +251,7 @@ int main(int argc, char **argv) {
   TRY("sysctl-panic", put("/proc/sys/kernel/panic", "1"));
   TRY("sysctl-protected_hardlinks", put("/proc/sys/fs/protected_hardlinks", "0"));
   TRY("sysctl-user-namespaces", put("/proc/sys/user/max_net_namespaces", "0"));
-  TRY("sysrq", put("/proc/sysrq-trigger", "h") < 0 ? -1 : get("/proc/sysrq-trigger")); /* what is there is /dev/null */
+  TRY("sysrq", put("/proc/sysrq-trigger", "h") < 0 ? -1 : get("/proc/sysrq-trigger")); /* the file is a mask, /dev/null */
   TRY("uevent_helper", put("/sys/kernel/uevent_helper", "/tmp/x"));
   TRY("sys-write", open("/sys/kernel/mm/ksm/run", O_WRONLY));
   TRY("cgroup-release_agent", put("/sys/fs/cgroup/release_agent", "/tmp/x"));

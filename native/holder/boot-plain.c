@@ -16,7 +16,7 @@ static bool parse_address(const char *text, struct prefix *p) {
   return inet_pton(p->family, text, p->bytes) == 1;
 }
 
-/* Digits only: what else numbers may look like is for the programs that know it. */
+/* Accepts digits only; other notations are left to the programs that parse them. */
 static bool parse_count(const char *text, unsigned long max, unsigned long *count) {
   if (!*text || strlen(text) > 9 || text[strspn(text, "0123456789")]) return false;
   *count = strtoul(text, NULL, 10);

@@ -97,7 +97,7 @@ static _Noreturn void become_init(int go, const char *lab_arg, bool range, int g
   char *env[] = {DEFAULT_PATH, profile_loaded ? APPARMOR_MARK "=loaded" : NULL, NULL};
   close_range(READY_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
   for (int i = 0; i < groups; i++) fcntl(GROUP_FD + i, F_SETFD, 0);
-  fcntl(RANGE_FD, F_SETFD, 0); /* where there is one */
+  fcntl(RANGE_FD, F_SETFD, 0); /* fails if there is no range */
   syscall(SYS_execveat, self, "", argv, env, AT_EMPTY_PATH);
   unready("run the holder");
 }
@@ -106,7 +106,7 @@ static _Noreturn void become_init(int go, const char *lab_arg, bool range, int g
  * opened with the launcher's rights. */
 static pid_t clone_as(unsigned long owner, unsigned long flags) {
   if (owner) {
-    prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0); /* where unprivileged users may not make user namespaces */
+    prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0); /* for machines on which unprivileged users may not make user namespaces */
     if (seteuid((uid_t)owner) < 0) return -1;
     setfsuid(0);
   }

@@ -2,7 +2,7 @@
 #pragma once
 #include "base.h"
 
-/* Tells the launcher, and the log, why there will be no lab. */
+/* Reports to the launcher, and logs, why the lab cannot start; ends the process. */
 _Noreturn void unready(const char *step);
 
 /* argv: the program, lab=<id>, init-range or init-own padded with blanks to the longest mark. */

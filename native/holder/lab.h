@@ -22,7 +22,7 @@ enum state { SETUP, WAITING, BOOTING, RUNNING, STOPPING, STOPPED, FAILED, SUSPEN
 struct node {
   long id;
   pid_t pid; /* in the lab's pid namespace; 0: not there */
-  enum state state, resumed_state; /* resumed_state: what it is again when it is no longer suspended */
+  enum state state, resumed_state; /* resumed_state: the state after a suspension */
   bool signalling; /* being suspended or resumed by signals: requests that this could overtake are deferred */
   long max_file_bytes; /* bytes; 0: no limit */
   int64_t ring_bytes; /* bytes of all packet rings ever made, used if the kernel does not report the present ones */
@@ -85,7 +85,7 @@ extern char *lab;
 extern bool only_own_id;         /* the user namespace maps nothing but the launching user */
 extern int own_pid_ns;
 extern unsigned long proc_times, sys_times; /* access_time_flags of /proc and /sys */
-extern struct rlimit file_limit; /* what programs get; the holder itself has all it can */
+extern struct rlimit file_limit; /* the limit of programs; the holder itself has the maximum */
 
 /* nodes.c */
 struct spawn;

@@ -62,7 +62,7 @@ void become_user(char **main, int terminal) {
   snprintf(path, sizeof path, "%s", main[0]);
   for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
     *slash = 0;
-    mkdir(path, 0755); /* what keeps it from being there shows in chdir */
+    mkdir(path, 0755); /* chdir reports a failure */
     *slash = '/';
   }
   mkdir(path, 0755);

@@ -1,4 +1,4 @@
-/* A node from the inside: what runs after the clone. */
+/* A node from the inside: the code after the clone. */
 #pragma once
 #include "lab.h"
 

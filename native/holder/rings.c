@@ -113,7 +113,7 @@ static int make_ring(struct node *n, int packet_socket, int option, const struct
   int64_t bytes = (int64_t)size->tp_block_size * size->tp_block_nr;
   if (bytes > 0) {
     int64_t there = bytes > RING_BYTES ? -2 : rings_of(n, packet_socket), max = RING_BYTES;
-    /* A kernel without packet_diag does not report them: what was ever made counts. */
+    /* A kernel without packet_diag does not report them: all rings ever made count. */
     if (there == -1) there = n->ring_bytes, n->ring_bytes += bytes, max = RING_BYTES_EVER;
     if (there < 0 || there + bytes > max) return errno = ENOMEM, -1;
   }

@@ -1,4 +1,4 @@
-/* The shaper: what its parts share. */
+/* The shaper: declarations of its parts. */
 #pragma once
 #include <errno.h>
 #include <stdarg.h>
@@ -98,7 +98,7 @@ int become_daemon(int listener);
 
 /* control.c */
 int serve(int listener);
-/* In a child: what only the shaper itself may hold. */
+/* In a child: closes the descriptors that only the shaper itself may hold. */
 void control_forget(void);
 
 /* ask.c: the other side of it. */

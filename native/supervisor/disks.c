@@ -1,4 +1,4 @@
-/* Disks: what the node writes goes to files of its own, over the files of its image, which stay as they are. */
+/* Disks: the node writes to its own files, over the files of its image, which are never changed. */
 #include "vm.h"
 #include <sys/stat.h>
 
@@ -34,7 +34,7 @@ void make_config_drive(const struct config *c) {
     "/usr/bin/genisoimage", "-quiet", "-output", RUN "/config.new", "-volid", (char *)(uintptr_t)c->label, "-joliet", "-rock", DRIVE_FILES, NULL,
   };
   if (run(argv, "", true) != 0) fail("the config drive could not be made");
-  /* The directory is the hypervisor's: what stands there may be a link. It does not run yet. */
+  /* The hypervisor can write to the directory, so the file may be a link. It does not run yet. */
   unlink(DISKS "/config.iso");
   char *const copy[] = {"/usr/bin/busybox", "cp", RUN "/config.new", DISKS "/config.iso", NULL};
   if (run(copy, "", true) != 0 || chmod(DISKS "/config.iso", 0644) < 0) fail("the config drive could not be kept");

@@ -84,7 +84,7 @@ static void drain_serial(void) {
 /* Ends as the hypervisor did. */
 static _Noreturn void end(void) {
   int status = 0;
-  kill(hypervisor, SIGKILL); /* where it hung up without ending; what ended already keeps its code */
+  kill(hypervisor, SIGKILL); /* if it hung up without ending; one that has ended keeps its code */
   while (waitpid(hypervisor, &status, 0) < 0 && errno == EINTR) {}
   drain_serial();
   exit(exit_code(status));

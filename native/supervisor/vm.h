@@ -30,7 +30,7 @@ enum {
 /* Ends the node, with words on its console. */
 _Noreturn __attribute__((format(printf, 1, 2))) void fail(const char *format, ...);
 
-/* config.c: what the service asks for. Pointers into the text stay valid. */
+/* config.c: the settings from the service. Pointers into the text stay valid. */
 struct config {
   char *text;
   char **args; /* of the hypervisor, NULL at the end; room for more is made by config_arg */
@@ -98,5 +98,5 @@ int saved_state_open(void);
 /* probe.c: 0 where hardware virtualisation works. */
 int probe_kvm(void);
 
-/* tool.c: what the service runs in the node. */
+/* tool.c: commands that the service runs in the node. */
 int tool(int argc, char **argv);

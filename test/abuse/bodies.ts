@@ -110,7 +110,7 @@ const quality: Make = (random) => ({
 const time: Make = (random) => random.pick([1, 20, 300, 300, 600_000]);
 const flag: Make = (random) => random.chance(0.6);
 
-/** By field name: what a client means by it. */
+/** Values by field name that a client could send. */
 const goodValues: Readonly<Record<string, Make>> = {
   lab: (random) => random.pick(labPaths),
   yaml: (random, _learnt, lab) => (random.chance(0.55) ? lab.yaml : mutateYaml(random, lab.yaml)),

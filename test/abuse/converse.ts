@@ -8,7 +8,7 @@ export interface Conversation {
   readonly rest: Buffer;
   /** The server ended the connection before time was up. */
   readonly closed: boolean;
-  /** What came was no HTTP. */
+  /** The bytes received were not HTTP. */
   readonly broken?: string;
 }
 
@@ -23,7 +23,7 @@ export interface ConversationOptions {
   readonly quietMs?: number;
   /** So many answers must come: 1. */
   readonly replies?: number;
-  /** What else must come; told what came after the last whole answer. */
+  /** Whether the rest has come too; called with the bytes after the last whole answer. */
   readonly until?: (rest: string) => boolean;
   /** Called at the first answer. */
   readonly answered?: () => void;
@@ -77,7 +77,7 @@ export function converse(port: number, bytes: Buffer, options: ConversationOptio
         quiet = setTimeout(finish, options.quietMs);
       }
     });
-    // A reset is an end like another: what was answered before is judged.
+    // A reset is an end like any other: the answers before it are judged.
     socket.on("error", () => {});
     socket.on("close", () => {
       closed = true;

@@ -23,7 +23,7 @@ describe(`fuzzing the whole contract, seed ${seed}`, () => {
 
   beforeAll(async () => {
     service = await ServiceProcess.start({ nodeOptions: smallHeap });
-    // What is opened with the first request stays open.
+    // Descriptors opened by the first request stay open.
     await login(service);
     await call(service, "GET", "/health");
     fdsBefore = await settledFds(service);
@@ -60,7 +60,7 @@ describe(`fuzzing the whole contract, seed ${seed}`, () => {
   test("memory does not grow over the second half", () => {
     const { rss } = report;
     const quarter = Math.floor(rss.length / 4);
-    // The least of each quarter: what was collected meanwhile does not count.
+    // The minimum of each quarter, so that garbage does not count.
     const third = Math.min(...rss.slice(2 * quarter, 3 * quarter));
     const last = Math.min(...rss.slice(3 * quarter));
     expect(Math.round((last - third) / mib)).toBeLessThan(64);

@@ -2,7 +2,7 @@ import type { Random } from "./random.ts";
 
 const most = 24;
 
-/** What answers told, for later requests to use: tokens, identities, states, tickets, jobs. */
+/** Values from earlier answers that later requests use: tokens, identities, states, tickets, jobs. */
 export class Known {
   /** Of admin. */
   readonly password: string;
@@ -41,7 +41,7 @@ export class Known {
   }
 }
 
-/** Draws once even from an empty list: a case must not depend on what was learnt, but for the words themselves. */
+/** Draws once even from an empty list: earlier answers may change the words of a case, but not its other draws. */
 export function known<T>(random: Random, list: readonly T[], otherwise: T): T {
   const drawn = random.pick(list);
   return list.length === 0 ? otherwise : drawn;

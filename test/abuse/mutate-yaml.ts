@@ -3,7 +3,7 @@ import type { Random } from "./random.ts";
 
 const tokens = /[A-Za-z0-9_.-]+|\s+|./gsu;
 
-/** What YAML, its readers and what is behind them trip over. */
+/** Values that YAML parsers, and the code that reads their output, handle wrongly. */
 const strange: readonly string[] = [
   "*a",
   "&a ",

@@ -52,7 +52,7 @@ export class Pipe {
   }
 
   /**
-   * The answers in order; fewer where the server closed the connection or time ran out, which leaves the pipe closed. `why` then tells.
+   * The answers in order; fewer if the server closed the connection or time ran out, which leaves the pipe closed. `why` then has the reason.
    */
   async exchange(batch: readonly Outgoing[], waitMs: number): Promise<{ readonly replies: readonly Reply[]; readonly why?: string }> {
     this.#replies = [];

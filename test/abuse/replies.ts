@@ -18,7 +18,7 @@ export function headerOf(reply: Reply, name: string): string | undefined {
 
 const end = Buffer.from("\r\n\r\n");
 
-/** Takes bytes apart into answers. Strict: what is not HTTP/1.1 throws. */
+/** Splits bytes into answers. Throws at anything that is not HTTP/1.1. */
 export class ReplyReader {
   readonly #methods: string[] = [];
   #bytes: Buffer = Buffer.alloc(0);

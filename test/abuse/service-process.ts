@@ -8,7 +8,7 @@ import { testDirectory } from "../../src/hosts/local/testing/test-directory.fixt
 
 const program = join(import.meta.dirname, "../../src/server/main.ts");
 
-/** A small heap: what is collected only when memory runs short would look like growth, and a leak ends the process. */
+/** A small heap: in a large one uncollected garbage would look like growth; here a leak ends the process. */
 export const smallHeap = "--max-old-space-size=256 --max-semi-space-size=8";
 
 export interface ServiceProcessOptions {

@@ -34,7 +34,7 @@ afterEach(async () => {
 
 function hold(socket: Socket): Socket {
   open.push(socket);
-  // What becomes of it is asked of the process.
+  // The process's descriptors show whether the connection is still open.
   socket.on("error", () => {});
   return socket;
 }
@@ -124,7 +124,7 @@ test("a client that asks and does not read its answers makes the service keep li
     socket.pause();
     socket.once("secureConnect", () => socket.write(request.repeat(2_000)));
   }
-  // 3 GB of answers are asked for: what is not read is not made.
+  // The client asks for 3 GB of answers; the server makes only the part that is read.
   let most = 0;
   for (let round = 0; round < 30; round++) {
     await wait(100);

@@ -21,7 +21,7 @@ const bodyOf = new Map<OperationId, Validator>(
 );
 const jobStarted: Validator = Compile(JobStarted);
 
-/** What a caller never makes happen on the memory host: a defect, a broken step, an absent host. */
+/** Codes that no request can cause on the memory host: a defect, a broken step, an absent host. */
 const neverHere: ReadonlySet<string> = new Set(["internal", "overloaded", "host_error", "host_unreachable", "host_timeout"]);
 
 const allowed = new Map<OperationId, ReadonlySet<string>>(

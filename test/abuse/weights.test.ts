@@ -229,7 +229,7 @@ test("an expression that takes exponential time is stopped", async () => {
   expect(["400 bad_request", "504 console_timeout"]).toContain(outcome(await sent));
 });
 
-test("after all of it the service is alive and its log tells of no defect", async () => {
+test("after all of it the service is alive and its log has no defect", async () => {
   expect(service.alive).toBe(true);
   expect(
     (await service.log()).split("\n").filter((line) => /"level":(?:50|60)\b/.test(line) || (line !== "" && !line.startsWith("{"))),

@@ -184,7 +184,7 @@ export const circles: Readonly<Record<string, string>> = {
   "contract/operations.ts contract/schemas/table.ts": "the table of operations names the types of its schemas, which name its operations",
 };
 
-/** Programs, and modules that no other module imports: what runs them. Anything else that only tests import is test code, and is named as such. */
+/** Programs, and modules that no other module imports, with the command that runs them. Anything else that only tests import is test code, and is named as such. */
 export const entries: Readonly<Record<string, string>> = {
   "cli/main.ts": "the command labwright",
   "server/main.ts": "the service",

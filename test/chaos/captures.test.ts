@@ -99,9 +99,9 @@ test(
     await deployed();
     const { client } = service;
     using events = await client.events({ lab, types: "capture" });
-    const told: unknown[] = [];
+    const seen: unknown[] = [];
     const listening = (async () => {
-      for await (const { type: what, data } of events) if (what === "capture") told.push(data);
+      for await (const { type: what, data } of events) if (what === "capture") seen.push(data);
     })();
     const { capture: id } = await client.startCapture({ lab, node: "h1", interface: "eth0", filter: "icmp" });
     await type("ping -c3 -i0.1 10.0.0.2");
@@ -113,12 +113,12 @@ test(
     await disk.fill();
     await type("ping -q -A -c 400 -s 8000 -W1 10.0.0.2 > /dev/null");
     await eventually(
-      "its end is told",
-      async () => told.length > 1,
-      () => JSON.stringify(told),
+      "its end is reported",
+      async () => seen.length > 1,
+      () => JSON.stringify(seen),
     );
     const full = { status: "failed", reason: expect.stringMatching(/No space left on device/) };
-    expect(told.at(-1)).toMatchObject({ capture: id, ...full });
+    expect(seen.at(-1)).toMatchObject({ capture: id, ...full });
     expect(await client.getCapture({ id })).toMatchObject(full);
     expect((await client.getProjectStatus({ lab })).live?.nodes?.map(({ status }) => status)).toEqual(["running", "running"]);
     await disk.fill();

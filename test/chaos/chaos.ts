@@ -14,7 +14,7 @@ export interface ChaosOptions {
   readonly rounds: number;
   /** One node is a virtual machine, whose QEMU is killed too. Slow. */
   readonly vm?: boolean;
-  /** Told each round when it has ended. */
+  /** Called with each round when it has ended. */
   readonly say?: (line: string) => void;
   /** Ends the run with what is done after so long, ms. */
   readonly limitMs?: number;
@@ -183,18 +183,18 @@ async function startCapture({ service: { client } }: Run, down: boolean): Promis
 
 /** A capture is running where its tap is, and is removed whatever became of it. */
 async function captureIsTold({ service }: Run, id: string): Promise<void> {
-  let told = "";
+  let seen = "";
   const there = (await service.client.listLabs()).labs.some((one) => one.lab === lab && one.exists);
   if (!there) return;
   await eventually(
-    "a capture that was killed is told as ended",
+    "a capture that was killed is reported as ended",
     async () => {
       const capture = (await service.client.listCaptures({ lab })).captures.find((one) => one.capture === id);
       const taps = (await processesOf(service.labs)).filter(({ role }) => role === "tap").length;
-      told = JSON.stringify({ capture, taps });
+      seen = JSON.stringify({ capture, taps });
       return (capture?.status === "running") === taps > 0;
     },
-    () => told,
+    () => seen,
   );
   await service.client.stopCapture({ id }).catch((error: unknown) => {
     // One that has ended by itself needs no stop.
@@ -239,7 +239,7 @@ function begin(run: Run, { change, after, before, random }: Round): Promise<unkn
   }
 }
 
-/** What the change was to bring about is brought about by a second call, and what a round only tried is taken back. */
+/** A second call completes the change. Changes that a round only tried are undone. */
 async function again(run: Run, { change, after }: Round): Promise<void> {
   const { client } = run.service;
   const there = (await client.listLabs()).labs.some((one) => one.lab === lab && one.exists);
@@ -315,7 +315,7 @@ async function kill(run: Run, victim: Victim, { random }: Round, ended: Promise<
   }
 }
 
-/** A call may fail in words that tell of the kill; a defect, a time-out or anything else is none of these. */
+/** A call may fail with a message about the kill, but not with a defect, a time-out or anything else. */
 function isTold(error: unknown, victim: Victim): boolean {
   if (!(error instanceof LabwrightError)) return false;
   return victim === "service"
@@ -342,35 +342,35 @@ async function idle({ service }: Run): Promise<void> {
 
 /** Each node that is said to be up has a process, and each process is of one that is said to be up. */
 async function tellsTheTruth({ service }: Run): Promise<void> {
-  let told = "";
+  let seen = "";
   await eventually(
     "the status is what the process table shows",
     async () => {
       const { labs } = await service.client.listLabs();
       const there = labs.some((one) => one.lab === lab && one.exists);
       const status = there ? await service.client.getProjectStatus({ lab }) : undefined;
-      told = JSON.stringify(status);
+      seen = JSON.stringify(status);
       if (there && status?.live?.available !== true) return false;
       const nodes = (status?.live?.nodes ?? []).filter(({ name }) => name !== "s1");
       const up = nodes.filter(({ status: one }) => one === "running" || one === "starting").map(({ id }) => Number(id));
       const alive = (await processesOf(service.labs)).filter(({ role }) => role === "node").map(({ node }) => node ?? 0);
-      told = JSON.stringify({ nodes, alive });
+      seen = JSON.stringify({ nodes, alive });
       return JSON.stringify(up.sort()) === JSON.stringify(alive.sort());
     },
-    () => told,
+    () => seen,
   );
 }
 
 async function allAre({ service }: Run, stand: Stand, wanted: "running" | "stopped"): Promise<void> {
-  let told = "";
+  let seen = "";
   await eventually(
     `all nodes are ${wanted}`,
     async () => {
       const { live } = await service.client.getProjectStatus({ lab });
-      told = JSON.stringify(live);
+      seen = JSON.stringify(live);
       return live?.nodes !== undefined && live.nodes.length >= nodeCount[stand] && live.nodes.every(({ status }) => status === wanted);
     },
-    () => told,
+    () => seen,
   );
 }
 
@@ -384,7 +384,7 @@ async function nothingPlanned(run: Run, stand: Stand): Promise<void> {
 async function nothingElse(run: Run, stand: Stand): Promise<void> {
   const { service } = run;
   await note(run);
-  let told: unknown;
+  let seen: unknown;
   await eventually(
     `${stand}: nothing else is there`,
     async () => {
@@ -412,14 +412,14 @@ async function nothingElse(run: Run, stand: Stand): Promise<void> {
         labs: of("shaper") <= (there ? 1 : 0),
         outside: found.length,
       };
-      told = { wanted, is, found, processes };
+      seen = { wanted, is, found, processes };
       return JSON.stringify({ ...wanted, labs: true }) === JSON.stringify(is) && wanted.labs;
     },
-    () => JSON.stringify(told, null, 1),
+    () => JSON.stringify(seen, null, 1),
   );
 }
 
-/** Remembers the labs that are there now, and their namespaces: what is looked for later. */
+/** Records the present labs and their namespaces, for a later search. */
 async function note({ service, userNamespaces }: Run): Promise<void> {
   await noteLabs(service.labs, service.stateDir, service.runDir);
   for (const { role, pid } of await processesOf(service.labs)) {

@@ -30,7 +30,7 @@ links:
 const lab = "/files";
 const grown = `${yaml.replace("links:", "  h3: {template: linux}\nlinks:")}`;
 
-/** What a user does, each of it alone; what a service without descriptors may answer is its code. */
+/** Actions of a user, each alone, with the codes that a service without descriptors may answer. */
 const calls: readonly (readonly [path: string, body: object])[] = [
   ["/api/v1/login", { username: "admin", password }],
   ["/api/v1/projects/validate", { yaml: grown }],

@@ -47,7 +47,7 @@ export class EmbeddedService implements AsyncDisposable {
     return this.#child?.pid ?? 0;
   }
 
-  /** What it said since its last start, but for the requests. */
+  /** Its log since its last start, without the requests. */
   get log(): string {
     return this.#log
       .split("\n")
@@ -107,7 +107,7 @@ export class EmbeddedService implements AsyncDisposable {
     if (this.#token === undefined) this.#token = (await this.#client.login({ username: "admin", password })).token;
   }
 
-  /** Tells it without waiting for what becomes of it. */
+  /** Sends the signal without waiting for its effect. */
   signal(signal: NodeJS.Signals): void {
     this.#child?.kill(signal);
   }
@@ -122,7 +122,7 @@ export class EmbeddedService implements AsyncDisposable {
     return child.exitCode ?? child.signalCode;
   }
 
-  /** Its users are made anew. */
+  /** Its users are created again. */
   forgetLogin(): void {
     this.#token = undefined;
   }

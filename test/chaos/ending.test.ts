@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { EmbeddedService } from "./embedded-service.ts";
 import { eventually } from "./eventually.ts";
 
-/** The service is told to end while changes run. */
+/** The service gets SIGTERM while changes run. */
 
 /** A hang, not a busy machine. */
 const hangs = { timeout: 300_000 };
@@ -22,7 +22,7 @@ async function outcomeOf(job: string): Promise<string> {
   );
 }
 
-test("a service that is told to end lets its changes end, or finishes them after its next start", hangs, async () => {
+test("a service that gets SIGTERM lets its changes end, or finishes them after its next start", hangs, async () => {
   const names = ["e1", "e2", "e3"];
   const yaml = (name: string) => `name: ${name}\nnodes: {a: {template: linux}, b: {template: linux}}\nlinks: [["a:eth0", "b:eth0"]]\n`;
   const jobs = await Promise.all(names.map((name) => service.client.startJob("deployProject", { yaml: yaml(name) })));
@@ -37,25 +37,29 @@ test("a service that is told to end lets its changes end, or finishes them after
   }
 });
 
-test("told twice it ends at once; the change under way goes on after the next start, while the service answers", hangs, async () => {
-  await service.client.deployProject({ yaml: "name: slow\nnodes: {a: {template: linux}}\n" });
-  const lab = "/slow";
-  // What does not end when it is asked to keeps the stop waiting for its whole grace.
-  await service.client.execConsole({ lab, node: "a", command: "(trap '' TERM; while :; do sleep 1; done) &" });
-  const { job } = await service.client.startJob("execProject", { lab, action: "stop", stopmode: 3 });
-  await eventually(
-    "the stop is under way",
-    async () => (await service.client.getJob({ id: job })).steps > 0,
-    () => service.log,
-  );
-  // Of two signals that a busy process has not looked at yet the kernel keeps one: it is told until it has heard it twice.
-  let over = false;
-  const ended = service.end("SIGTERM").finally(() => {
-    over = true;
-  });
-  for (; !over; await delay(100)) service.signal("SIGTERM");
-  expect(await ended).toBe(1);
-  await service.start();
-  expect(await outcomeOf(job)).toBe("finished_after_restart");
-  expect((await service.client.getProjectStatus({ lab })).live?.nodes?.map(({ status }) => status)).toEqual(["stopped"]);
-});
+test(
+  "a second SIGTERM ends the service at once; the change under way goes on after the next start, while the service answers",
+  hangs,
+  async () => {
+    await service.client.deployProject({ yaml: "name: slow\nnodes: {a: {template: linux}}\n" });
+    const lab = "/slow";
+    // A process that ignores SIGTERM keeps the stop waiting for its whole grace period.
+    await service.client.execConsole({ lab, node: "a", command: "(trap '' TERM; while :; do sleep 1; done) &" });
+    const { job } = await service.client.startJob("execProject", { lab, action: "stop", stopmode: 3 });
+    await eventually(
+      "the stop is under way",
+      async () => (await service.client.getJob({ id: job })).steps > 0,
+      () => service.log,
+    );
+    // The kernel merges two pending signals of one kind, so the signal is repeated until the busy process has received it twice.
+    let over = false;
+    const ended = service.end("SIGTERM").finally(() => {
+      over = true;
+    });
+    for (; !over; await delay(100)) service.signal("SIGTERM");
+    expect(await ended).toBe(1);
+    await service.start();
+    expect(await outcomeOf(job)).toBe("finished_after_restart");
+    expect((await service.client.getProjectStatus({ lab })).live?.nodes?.map(({ status }) => status)).toEqual(["stopped"]);
+  },
+);

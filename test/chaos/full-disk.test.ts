@@ -34,7 +34,7 @@ links:
 `;
 const lab = "/full";
 
-/** The failure of a call, which must tell what is wrong and what to do. */
+/** Returns the failure of a call; its message must contain the problem and the remedy. */
 async function refused(call: Promise<unknown>): Promise<LabwrightError> {
   const error = await call.then(
     () => undefined,
@@ -52,14 +52,14 @@ async function powers(): Promise<readonly string[]> {
 }
 
 async function allRun(hosts: number): Promise<void> {
-  let told: readonly string[] = [];
+  let seen: readonly string[] = [];
   await eventually(
     "all run",
     async () => {
-      told = await powers();
-      return told.length === hosts && told.every((one) => one.endsWith("running"));
+      seen = await powers();
+      return seen.length === hosts && seen.every((one) => one.endsWith("running"));
     },
-    () => `${told}\n${service.log}`,
+    () => `${seen}\n${service.log}`,
   );
 }
 
@@ -75,7 +75,7 @@ test("a deploy is refused, leaves nothing, and goes through when there is space 
 });
 
 test(
-  "every change of a lab that runs tells of it, whichever write has no room; nodes run on, and the same call goes through afterwards",
+  "every change of a running lab fails with the full disk, whichever write has no room; nodes run on, and the same call succeeds afterwards",
   hangs,
   async () => {
     const { client } = service;

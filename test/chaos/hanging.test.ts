@@ -115,7 +115,7 @@ test("a holder that hangs when the service starts keeps nobody from other labs; 
   process.kill(holder, "SIGSTOP");
   await service.end("SIGKILL");
   await service.start();
-  // Its disks stay: what its nodes had to save is lost with the holder.
+  // Its disks stay; unsaved data of its nodes is lost with the holder.
   await isDestroyed(false);
 });
 

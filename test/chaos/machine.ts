@@ -59,7 +59,7 @@ async function unmarked(pids: readonly string[], marked: readonly LabProcess[]):
   return found;
 }
 
-/** What stands outside a lab's own namespaces for these labs: tables, interfaces, mounts below the directory, processes in these user namespaces. */
+/** Objects of these labs outside their namespaces: tables, interfaces, mounts below the directory, processes in these user namespaces. */
 export async function outside(labs: ReadonlySet<string>, base: string, userNamespaces: ReadonlySet<string>): Promise<readonly string[]> {
   const tables = (await tablesOf(labs)).map((table) => `table ${table}`);
   const known = new Set([...labs].flatMap((lab) => Array.from({ length: 100 }, (_, network) => uplinkOf(lab, network))));

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => service[Symbol.asyncDispose]());
 
-/** @param signal how the service ends first: told to, or with everything else */
+/** @param signal how the service ends first: by SIGTERM, or killed with everything else */
 async function reboot(meanwhile: () => Promise<unknown> = async () => {}): Promise<void> {
   await service.end("SIGKILL");
   await noteLabs(service.labs, service.stateDir, service.runDir);
@@ -46,14 +46,14 @@ async function powers(lab: string): Promise<Readonly<Record<string, string>>> {
 }
 
 async function become(lab: string, wanted: Readonly<Record<string, string>>): Promise<void> {
-  let told: unknown;
+  let seen: unknown;
   await eventually(
     `${lab} is as it was`,
     async () => {
-      told = await powers(lab);
-      return JSON.stringify(told) === JSON.stringify(wanted);
+      seen = await powers(lab);
+      return JSON.stringify(seen) === JSON.stringify(wanted);
     },
-    () => `${JSON.stringify(told)}\n${service.log}`,
+    () => `${JSON.stringify(seen)}\n${service.log}`,
   );
 }
 
@@ -94,18 +94,18 @@ test(
       ["/mine", { policy: "always" }],
       ["/other", waiting],
     ]);
-    const told: unknown[] = [];
+    const seen: unknown[] = [];
     for await (const event of await service.client.events({ types: "lab", after: heard[0]!.id })) {
-      if (event.type === "lab" && event.data !== undefined && "resume" in (event.data as object)) told.push([event.lab, event.data]);
-      if (told.length === 3) break;
+      if (event.type === "lab" && event.data !== undefined && "resume" in (event.data as object)) seen.push([event.lab, event.data]);
+      if (seen.length === 3) break;
     }
-    expect(told).toHaveLength(3);
+    expect(seen).toHaveLength(3);
     for (const one of [
       ["/other", { resume: "waiting", nodes: 4 }],
       ["/mine", { resume: "begins", nodes: 3 }],
       ["/mine", { resume: "done", nodes: 3 }],
     ])
-      expect(told).toContainEqual(one);
+      expect(seen).toContainEqual(one);
 
     expect(await service.client.resumeLab({ lab: "/other" })).toMatchObject({ requested: 4, started: 4, failed: 0 });
     await become("/other", { a: "running", b: "running", c: "running", s: "running" });

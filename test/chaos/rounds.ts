@@ -1,10 +1,10 @@
 import { Random } from "../abuse/random.ts";
 
-/** What is killed. */
+/** The process that is killed. */
 export const victims = ["service", "holder", "shaper", "node", "tap"] as const;
 export type Victim = (typeof victims)[number] | "hypervisor";
 
-/** What runs meanwhile. */
+/** The change that runs meanwhile. */
 export const changes = ["deploy", "reconcile", "destroy", "stop", "start", "wipe", "quality", "suspend"] as const;
 export type Change = (typeof changes)[number];
 

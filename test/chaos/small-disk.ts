@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { open, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 
-/** A file system of a few MiB over a directory, seen only in a mount namespace of its own: what runs `within` it, and its children. */
+/** A file system of a few MiB over a directory, visible only to processes that run `within` its mount namespace. */
 export interface SmallDisk extends AsyncDisposable {
   /** Goes before a command line. */
   readonly within: readonly string[];
   /** A path as the namespace has it, as seen from outside. */
   path(inside: string): string;
-  /** Takes all space that is left, but for `spare` bytes. */
+  /** Fills the file system except for `spare` bytes. */
   fill(spare?: number): Promise<void>;
   /** Gives back what fill took. */
   free(): Promise<void>;

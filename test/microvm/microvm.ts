@@ -7,7 +7,7 @@ import { findImages, type LocalImage } from "../../src/hosts/local/images/images
 import { type CpioEntry, cpioArchive } from "../../src/hosts/local/setup/images/cpio.ts";
 import { withDirectories } from "./machine-files.ts";
 
-/** What a virtual machine of tests has and does. */
+/** A virtual machine of tests: its files, its command and its limits. */
 export interface MicroVm {
   /** Its root file system, all in memory; paths start with `machine/`. */
   readonly files: readonly CpioEntry[];
@@ -35,7 +35,7 @@ export async function microVmLacks(images: string): Promise<string | undefined> 
  * with all that the machine printed if it ends without an exit code.
  *
  * No hardware help, device or file system of the real machine is used: the emulated processor takes 1 ns for an instruction, and its clock counts
- * instructions and skips idle time. What it measures does not depend on the real processor or on what else runs there.
+ * instructions and skips idle time. So its measurements do not depend on the real processor or on the load of the machine.
  */
 export async function runMicroVm(images: string, vm: MicroVm): Promise<{ readonly code: number; readonly output: string }> {
   const lacks = await microVmLacks(images);

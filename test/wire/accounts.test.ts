@@ -8,7 +8,7 @@ import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/l
 import type { RawClient } from "./raw-client.ts";
 import { cookieIn, openSocket, type Served, serve, type TestSocket } from "./served.ts";
 
-/** What becomes of open sessions when the accounts of the embedded host are edited, by another process. */
+/** Open sessions when another process edits the accounts of the embedded host. */
 
 let local: TestLocalHost;
 let served: Served;
@@ -58,7 +58,7 @@ async function openStreams(client: RawClient): Promise<{ readonly ended: () => b
     eventsEnded = true;
   });
   // The end of the answer, on a connection that may live on.
-  const told = () => eventsEnded || events.heard().endsWith("\r\n0\r\n\r\n");
+  const haveEnded = () => eventsEnded || events.heard().endsWith("\r\n0\r\n\r\n");
   const cookie = cookieIn(await client.post("/api/v1/browser/session", {})).header;
   const consoles: TestSocket[] = [];
   for (const headers of [{ Authorization: `Bearer ${client.token}` }, { Cookie: cookie, Origin: served.url }]) {
@@ -71,7 +71,7 @@ async function openStreams(client: RawClient): Promise<{ readonly ended: () => b
     events.socket.destroy();
     for (const { socket } of consoles) socket.terminate();
   });
-  return { ended: () => told() && consoles.every(({ closed }) => closed() !== undefined), cookie };
+  return { ended: () => haveEnded() && consoles.every(({ closed }) => closed() !== undefined), cookie };
 }
 
 async function share(owner: RawClient, grants: { readonly lab: string; readonly grants: readonly object[] }): Promise<void> {

@@ -76,7 +76,7 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
     return stdout.trim() === "" ? [] : stdout.trim().split("\n");
   }
 
-  /** What of a stream has come until `enough`, then closes it. */
+  /** Reads a stream until `enough`, then closes it. Returns the bytes. */
   async function heard(stream: Duplex, enough: (packets: number) => boolean): Promise<Buffer> {
     const parts: Buffer[] = [];
     const limit = new PacketLimit();
@@ -206,7 +206,7 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
     kept.destroy();
   });
 
-  test("packets are listed as rows, by number and by display filter, and told to the last field", async () => {
+  test("packets are listed as rows, by number and by display filter, and decoded to the last field", async () => {
     const { capture: id } = await admin.startCapture({ lab: "/wire", node: "h1", interface: "eth0", filter: "icmp" });
     expect((await admin.listCapturePackets({ id })).packets).toEqual([]);
     expect(await ping()).toBe(true);
@@ -246,26 +246,26 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
     await expect(admin.getCapturePacket({ id, number: "3" })).rejects.toMatchObject({ code: "bad_request" });
   });
 
-  test("captures are told as events", async () => {
+  test("captures are reported as events", async () => {
     using events = await admin.events({ lab: "/wire", types: "capture" });
-    const told: unknown[] = [];
+    const seen: unknown[] = [];
     const listening = (async () => {
-      for await (const { type, data } of events) if (type === "capture") told.push(data);
+      for await (const { type, data } of events) if (type === "capture") seen.push(data);
     })();
     const { capture } = await admin.startCapture({ lab: "/wire", node: "h1", interface: "eth0" });
     await admin.stopCapture({ id: capture });
     await admin.removeCapture({ id: capture });
-    await expect.poll(() => told.length).toBe(3);
-    expect(told).toMatchObject(["running", "stopped", "removed"].map((status) => ({ capture, node: "h1", interface: "eth0", status })));
+    await expect.poll(() => seen.length).toBe(3);
+    expect(seen).toMatchObject(["running", "stopped", "removed"].map((status) => ({ capture, node: "h1", interface: "eth0", status })));
     events[Symbol.dispose]();
     await listening;
   });
 
-  test("one that ends by itself is told as an event although nobody reads it, once", async () => {
+  test("a capture that ends by itself is reported as an event once, although nobody reads it", async () => {
     using events = await admin.events({ lab: "/wire", types: "capture" });
-    const told: unknown[] = [];
+    const seen: unknown[] = [];
     const listening = (async () => {
-      for await (const { type, data } of events) if (type === "capture") told.push(data);
+      for await (const { type, data } of events) if (type === "capture") seen.push(data);
     })();
     const [killed, stopped] = [
       await admin.startCapture({ lab: "/wire", node: "h1", interface: "eth0" }),
@@ -274,10 +274,10 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
     const kill = 'kill -9 $(grep -lzxF "capture=$1" /proc/[0-9]*/cmdline 2> /dev/null | cut -d/ -f3)';
     await (await local.sandbox("/wire")).run(["sh", "-c", kill, "sh", killed.capture]);
     const failed = { capture: killed.capture, node: "h1", interface: "eth0", status: "failed", reason: expect.stringContaining("killed") };
-    await expect.poll(() => told.at(-1)).toMatchObject(failed);
+    await expect.poll(() => seen.at(-1)).toMatchObject(failed);
     await admin.stopCapture({ id: stopped.capture });
-    await expect.poll(() => told.length).toBe(4);
-    expect(told[3]).toMatchObject({ capture: stopped.capture, status: "stopped" });
+    await expect.poll(() => seen.length).toBe(4);
+    expect(seen[3]).toMatchObject({ capture: stopped.capture, status: "stopped" });
     events[Symbol.dispose]();
     await listening;
   });
@@ -365,22 +365,22 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
     });
 
     test("as Wireshark calls it: interfaces, link types, settings, and packets into its pipe until it says stop", async () => {
-      const told = async (...words: readonly string[]) => {
+      const outputOf = async (...words: readonly string[]) => {
         const { code, out, err } = await ended(extcap(...words));
         expect([code, err]).toEqual([0, ""]);
         return out.toString().split("\n");
       };
-      expect(await told("--extcap-interfaces", "--extcap-version=4.0")).toEqual([
+      expect(await outputOf("--extcap-interfaces", "--extcap-version=4.0")).toEqual([
         expect.stringMatching(/^extcap \{version=\d+\.\d+\.\d+\}\{display=Labwright\}$/),
         "interface {value=labwright/wire}{display=Labwright lab /wire}",
         "",
       ]);
       const one = ["--extcap-interface", "labwright/wire"];
-      expect(await told(...one, "--extcap-dlts")).toEqual(["dlt {number=1}{name=EN10MB}{display=Ethernet}", ""]);
-      const settings = await told(...one, "--extcap-config");
+      expect(await outputOf(...one, "--extcap-dlts")).toEqual(["dlt {number=1}{name=EN10MB}{display=Ethernet}", ""]);
+      const settings = await outputOf(...one, "--extcap-config");
       expect(settings).toContain("value {arg=0}{value=h1:eth0}{display=h1:eth0 to h2:eth0}");
       for (const line of settings.slice(0, -1)) expect(line).toMatch(/^(arg \{number=\d\}\{call=--|value \{arg=\d\})/);
-      expect(await told(...one, "--extcap-capture-filter", "icmp")).toEqual([""]);
+      expect(await outputOf(...one, "--extcap-capture-filter", "icmp")).toEqual([""]);
 
       const fifo = join(work, "wireshark.fifo");
       await run("mkfifo", [fifo]);
@@ -414,7 +414,7 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
       const end = once(child, "close");
       await once(child.stdout!, "data");
       child.stdout!.destroy();
-      // What is written next finds nobody.
+      // The next write finds no reader.
       await expect
         .poll(
           async () => {

@@ -104,8 +104,8 @@ describe.skipIf(process.getuid?.() !== 0)("on the embedded host, every change", 
       // Jobs keep no intent; the answer to the same request has it.
       const left: readonly string[] = state.left_out ?? [];
       expect(left).toEqual(id === "importProject" ? ["yaml", "files"] : id === "saveConfigs" ? ["files"] : []);
-      const told = Object.entries(again.json.data).filter(([name]) => !left.includes(name));
-      expect([again.json.ok, Object.fromEntries(told)]).toEqual([true, state.result]);
+      const seen = Object.entries(again.json.data).filter(([name]) => !left.includes(name));
+      expect([again.json.ok, Object.fromEntries(seen)]).toEqual([true, state.result]);
       for (const name of left) expect(again.json.data).toHaveProperty(name);
       const asJob = await client.post(path, one, { headers: { ...key, Prefer: "respond-async" } });
       expect(asJob.json.data).toEqual({ job });

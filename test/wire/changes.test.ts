@@ -118,7 +118,7 @@ describe("a field that is left out is another thing than one that is null, false
     expect(steps.filter((step) => step.do === "delete-lab")).toEqual([{ do: "delete-lab", wipe: wipes }]);
   });
 
-  test("replace: absent and false are lab_exists, true makes the lab anew", async () => {
+  test("replace: absent and false are lab_exists, true recreates the lab", async () => {
     await deploy();
     for (const extra of [{}, { replace: false }]) expect(outcome(await send("deployProject", { yaml, ...extra }))).toBe("409 lab_exists");
     steps = [];
@@ -169,7 +169,7 @@ describe("a field that is left out is another thing than one that is null, false
     expect(outcome(await send("execProject", { lab, action: "start", node: "zz" }))).toBe("404 node_not_found");
   });
 
-  test("plan_identity: absent plans anew, empty is a token that matches nothing", async () => {
+  test("plan_identity: absent plans again, empty is a token that matches nothing", async () => {
     await deploy();
     expect(outcome(await send("reconcileProject", { yaml: more }))).toBe(200);
     expect(outcome(await send("reconcileProject", { yaml: more, plan_identity: "" }))).toBe("409 plan_stale");
@@ -267,7 +267,7 @@ describe("import", () => {
     expect(outcome(await send("importProject", body, as))).toBe(expected);
   });
 
-  test("that the host breaks tells what is done and what is left", async () => {
+  test("of a host that breaks lists the finished and the remaining steps", async () => {
     await deploy();
     hook = ({ step }) => (step.do === "create-link" ? broken() : undefined);
     const answer = await send("importProject", { lab });
@@ -424,8 +424,8 @@ describe("headers of changes", () => {
     expect(outcome(await send("cancelJob", undefined, "bob", {}, `${path}/cancel`))).toBe("404 job_not_found");
     expect(outcome(await send("cancelJob", undefined, "ann", {}, `${path}/cancel`))).toBe(200);
     release();
-    const { error, ...told } = await ended(job);
-    expect(told).toMatchObject({ status: "cancelled", outcome: "cancelled" });
+    const { error, ...seen } = await ended(job);
+    expect(seen).toMatchObject({ status: "cancelled", outcome: "cancelled" });
     // The step in flight ends; what is done stays done, and nothing of it is taken back.
     const { code, data } = error as {
       readonly code: string;
@@ -478,7 +478,7 @@ describe("a lab that is locked on its host", () => {
   });
 });
 
-test("a blocked plan is told and changes nothing", async () => {
+test("a blocked plan is reported and changes nothing", async () => {
   await deploy();
   steps = [];
   const { data } = (await send("reconcileProject", { yaml: more.replace("h2: {template: linux}", "h2: {template: linux, image: nope}") }))

@@ -4,7 +4,7 @@ import { type OperationRow, operations } from "../../src/contract/operations.ts"
 import type { RawClient, RawConnection } from "./raw-client.ts";
 import { cookieIn, type Served, serve } from "./served.ts";
 
-/** What the service makes of HTTP itself: methods, hosts, clients that are slow, and many of them. */
+/** HTTP itself: methods, hosts, slow clients, and many clients. */
 
 let served: Served;
 let client: RawClient;
@@ -40,7 +40,7 @@ describe("a connection", () => {
     expect(heard()).toBe("");
   });
 
-  test("with a header that does not end is told so, and closed", async () => {
+  test("with a header that does not end gets an error, and is closed", async () => {
     const { heard, ended } = await open("GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ");
     await ended();
     expect(heard()).toMatch(/^HTTP\/1\.1 400 .*took too long/s);
@@ -96,7 +96,7 @@ describe("more connections than there may be", () => {
     expect(many.some(({ status }) => status === "fulfilled")).toBe(true);
     await expect.poll(() => connections.filter(({ socket }) => !socket.destroyed).length).toBeLessThanOrEqual(20);
     await expect.poll(() => served.log.filter((line) => line.includes("the maximum of connections is open")).length).toBe(1);
-    // Whoever is served already stays.
+    // Connections that are served already stay.
     expect([stream.socket.destroyed, stream.heard()]).toEqual([false, expect.stringContaining("200 OK")]);
     for (const { socket } of connections) socket.destroy();
     await expect

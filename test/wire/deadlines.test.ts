@@ -32,7 +32,7 @@ function silentHost(): Host {
   };
 }
 
-/** What needs its host, and how; the rest has nothing to wait for, or is answered without it. */
+/** The operations that wait for their host, with their requests; the others do not need it. */
 const calls: Readonly<Partial<Record<OperationId, object>>> = {
   login: { username: "ann", password: "ann-password" },
   getCapabilities: {},

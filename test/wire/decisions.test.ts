@@ -14,7 +14,7 @@ import { createService } from "../../src/service/create-service.ts";
 import { sqliteStore } from "../../src/service/store/sqlite.ts";
 import { type Answer, RawClient } from "./raw-client.ts";
 
-/** What API v1 promises of sessions, errors, addressing and diagnostics, case by case, as a stranger hears it over the wire. */
+/** The promises of API v1 about sessions, errors, addressing and diagnostics, case by case, over the wire. */
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -189,7 +189,7 @@ describe("login", () => {
     const last = tries.at(-1)!;
     expect([outcome(last), last.headers["retry-after"]]).toEqual(["429 rate_limited", expect.stringMatching(/^[1-9]\d*$/)]);
     expect(tries.map(({ text }) => text).join()).not.toContain("guess-4711");
-    // Also for who knows it now: else guesses would be told apart by their answers.
+    // Also with the right password now: otherwise the answers would distinguish right from wrong guesses.
     expect(outcome(await client.post("/api/v1/login", { username: "ann", password: "ann" }))).toBe("429 rate_limited");
     bench.time.now += Number(last.headers["retry-after"]) * 1000;
     expect(outcome(await client.post("/api/v1/login", { username: "ann", password: "ann" }))).toBe(200);
@@ -270,7 +270,7 @@ describe("a change", () => {
     await expect.poll(async () => (await call(ann, "getProjectStatus", { lab })).json.data.operation).toBeUndefined();
   });
 
-  test("of a locked lab is lab_locked; one that meets a lock stops after the step in flight and tells what is done", async () => {
+  test("of a locked lab is lab_locked; a change that meets a lock stops after the step in flight and lists the finished steps", async () => {
     const bench = await start();
     const ann = await bench.as("ann");
     await call(ann, "deployProject", { lab, yaml });
@@ -306,7 +306,7 @@ describe("a change", () => {
 });
 
 describe("a console", () => {
-  test("of a stopped node, of a busy one, and one that does not answer, are told apart", async () => {
+  test("of a stopped node, of a busy one, and of one that does not answer, have different codes", async () => {
     const bench = await start();
     const ann = await bench.as("ann");
     await call(ann, "deployProject", { lab, yaml });

@@ -9,7 +9,7 @@ import type { Answer, RawClient } from "./raw-client.ts";
 import { type Served, serve } from "./served.ts";
 
 /**
- * As each-error.test.ts, for the operations whose features the memory host has not: captures and traffic, on the embedded host. What does not
+ * As each-error.test.ts, for the operations whose features the memory host has not: captures and traffic, on the embedded host. Code that does not
  * depend on the feature (a missing token, a defect …) is shown there.
  */
 
@@ -154,7 +154,7 @@ describe.skipIf(process.getuid?.() !== 0)("each code is given by each operation 
     const from: OperationId = id === "streamCapture" ? "attachCapture" : "attachTraffic";
     const { stream } = (await send(ann, from, { lab: "/gone" }, started.json.data.capture)).json.data;
     if (id === "streamTraffic") {
-      // What another made in its place is not seen.
+      // The lab that another user made in its place is not visible.
       await ann.post("/api/v1/projects/destroy", { lab: "/gone" });
       const admin = await served.signIn("admin", "test");
       await admin.post("/api/v1/projects/deploy", { yaml: "name: gone\nnodes: {h1: {template: linux, start: false}}\n" });
@@ -184,7 +184,7 @@ describe.skipIf(process.getuid?.() !== 0)("each code is given by each operation 
     lab_not_found: (id) => (id === "streamTraffic" ? withoutLab(id) : send(ann, id, { lab: "/absent" })),
     operation_not_allowed: async (id) => {
       const byViewer = await send(eve, id, {}, (await ticketFor(id).catch(() => undefined)) ?? capture);
-      // What the service allows, the host may still refuse to this user.
+      // The host may refuse an operation to this user that the service allows.
       return byViewer.status === 403 && byViewer.json.code !== "browser_token_invalid"
         ? byViewer
         : onTrouble(id, new Failure("operation_not_allowed", "the host does not allow it"));
@@ -225,7 +225,7 @@ describe.skipIf(process.getuid?.() !== 0)("each code is given by each operation 
     expect(missed).toEqual([]);
   });
 
-  test("but for those that have their reason", () => {
+  test("except those with a stated reason", () => {
     const pairs = new Set(listed.map(({ id, code }) => `${id} ${code}`));
     expect(Object.keys(elsewhere).filter((pair) => !pairs.has(pair))).toEqual([]);
   });

@@ -17,7 +17,7 @@ import { type Answer, RawClient } from "./raw-client.ts";
 import { cookieIn } from "./served.ts";
 
 /**
- * Every code that the table gives an operation is brought about, over the wire, in that operation. What cannot be brought about here stands
+ * Every code that the table gives an operation is caused, over the wire, in that operation. Codes that cannot be caused here are listed
  * in `elsewhere` with the reason; a code that is neither is a promise that nobody has seen kept.
  */
 
@@ -116,7 +116,7 @@ function altered(call: string, answer: unknown): unknown {
     const rules = answer as HostRules;
     return { ...rules, templates: rules.templates.filter(({ id }) => !lacks.includes(id)) };
   }
-  // What is stopped here went down with the host, which can tell: so there is something to resume.
+  // Stopped nodes count as nodes that went down with the host, which reports them: so there is something to resume.
   if (call === "status") {
     const live = answer as LiveStatus;
     return { ...live, nodes: live.nodes.map((node) => (node.status === "stopped" ? { ...node, lost: "host_restart" as const } : node)) };
@@ -171,7 +171,7 @@ let eve: RawClient;
 let admin: RawClient;
 const by = (id: OperationId) => (userOf(id) === "admin" ? admin : ann);
 
-/** What the host seems not to have, while it stands here: features, and the template of v1. */
+/** Features, and the template of v1, that the host hides while they are listed here. */
 let lacks: readonly string[] = [];
 
 /** Every handler is broken while `broken`: a defect of the service. */
@@ -273,7 +273,7 @@ async function ticket(client: RawClient): Promise<string> {
   return (await send(client, "attachConsole")).json.data.stream;
 }
 
-/** The operation, begun when nothing of the host is open: what then happens at the host, happens to it. */
+/** The operation, begun without open host calls: the next event of the host happens to it. */
 async function onTrouble(id: OperationId, trouble: Failure): Promise<Answer> {
   const client = await signIn(userOf(id));
   const part = id === "streamConsole" ? await ticket(client) : undefined;
@@ -356,7 +356,7 @@ async function copy(): Promise<object> {
   return { manifest, replace: true };
 }
 
-/** What each operation answers on a connection whose request was begun when the server began to close. */
+/** The answer of each operation on a connection whose request was begun when the server began to close. */
 async function answersAtTheEnd(): Promise<ReadonlyMap<OperationId, Answer>> {
   const ending = await startServer({ service, certificate: { ...made, fingerprint: "" }, version: "1", graceMs: 60_000 });
   const client = new RawClient(ending.url);
@@ -366,7 +366,7 @@ async function answersAtTheEnd(): Promise<ReadonlyMap<OperationId, Answer>> {
       const path = pathOf(row, "0".repeat(64));
       const upgrading = row.answer === "upgrade" ? `Connection: Upgrade\r\nUpgrade: ${row.protocol}\r\n` : "";
       const body = row.body === "none" ? "" : "Content-Type: application/json\r\nContent-Length: 2\r\n";
-      // The answer to the first, which is whole, tells that the beginning of the second was read.
+      // The whole answer to the first request shows that the beginning of the second was read.
       const connection = await client.secure(
         `GET /health HTTP/1.1\r\nHost: x\r\n\r\n${row.method} ${path} HTTP/1.1\r\nHost: x\r\n${upgrading}${body}Authorization: Bearer `,
       );
@@ -498,7 +498,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
     const byViewer = await send(eve, id);
     if (byViewer.status === 403) return byViewer;
     const loaded = await send(ann, id, { manifest: load });
-    // What the service allows, the host may still refuse to this user.
+    // The host may refuse an operation to this user that the service allows.
     return loaded.status === 403 ? loaded : onTrouble(id, new Failure("operation_not_allowed", "the host does not allow it"));
   },
   lab_busy: (id) => whileBusy(() => send(by(id), id)),
@@ -548,7 +548,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
     hold = undefined;
     looking = undefined;
     await jobEnds(job);
-    // The same change again is told what became of it.
+    // The same change again returns the outcome of the first.
     return send(ann, id, {}, undefined, key);
   },
   lab_exists: async (id) => send(by(id), id, id === "importProject" ? { ...(await copy()), replace: false } : { replace: false }),
@@ -661,7 +661,7 @@ const listed = rows.flatMap(([id, row]) =>
 );
 /** Their rate_limited is that of tickets and logins, and brought about here. */
 const ticketed: ReadonlySet<OperationId> = new Set(["login", "openProject", "attachConsole"]);
-/** What stops a resume in its first step: it needs a node that is down. */
+/** The fault that stops a resume in its first step: it needs a node that is down. */
 const stops: ReadonlySet<ErrorCode> = new Set(["lab_locked_mid_apply", "cancelled"]);
 const codes = [...new Set(listed.map(({ code }) => code))];
 
@@ -688,7 +688,7 @@ describe("each code is given by each operation that lists it", () => {
     expect(missed).toEqual([]);
   });
 
-  test("but for those that have their reason", () => {
+  test("except those with a stated reason", () => {
     const pairs = new Set(listed.flatMap(({ pair, code }) => [pair, `* ${code}`]));
     expect(Object.keys(elsewhere).filter((pair) => !pairs.has(pair))).toEqual([]);
   });

@@ -39,7 +39,7 @@ test("a resize in a text frame is the window size that programs in the node see"
     };
     await expect.poll(asked).toContain(`\r\n${rows} ${columns}\r\n`);
   }
-  // What is said last counts, however fast the window changes.
+  // The last size counts, however fast the window changes.
   for (let columns = 40; columns <= 140; columns++) socket.send(JSON.stringify({ resize: [columns, 30] }));
   await expect
     .poll(
@@ -54,8 +54,8 @@ test("a resize in a text frame is the window size that programs in the node see"
   socket.terminate();
 });
 
-test("states of real nodes are told as they change, and nothing is told of what only measures", async () => {
-  const name = "told";
+test("states of real nodes are reported as they change, and measurements cause no events", async () => {
+  const name = "reported";
   using lab = connect({ url: served.url, pin: served.fingerprint, credentials: { username: "admin", password: "test" } });
   await lab.deployProject({ yaml: `name: ${name}\nnodes:\n  h1: {template: linux}\n  h2: {template: linux}\n` });
   await expect

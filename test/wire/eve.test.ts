@@ -55,18 +55,18 @@ async function serve(
     service.kill("SIGTERM");
     await ended;
   });
-  let [told, warned] = ["", ""];
-  service.stdout?.on("data", (chunk: Buffer) => (told += chunk));
+  let [seen, warned] = ["", ""];
+  service.stdout?.on("data", (chunk: Buffer) => (seen += chunk));
   service.stderr?.on("data", (chunk: Buffer) => (warned += chunk));
-  await expect.poll(() => told, { timeout: 60_000 }).toMatch(/listens on (\S+) \(eve host\), certificate sha256:(\w+)/);
-  const [, url = "", pin = ""] = /listens on (\S+) .*sha256:([\w:]+)/.exec(told) ?? [];
+  await expect.poll(() => seen, { timeout: 60_000 }).toMatch(/listens on (\S+) \(eve host\), certificate sha256:(\w+)/);
+  const [, url = "", pin = ""] = /listens on (\S+) .*sha256:([\w:]+)/.exec(seen) ?? [];
   const client = connect({ url, pin, credentials: { username: "admin", password: "eve" } });
   ends.push(async () => client[Symbol.dispose]());
   return { fake, client, warned: () => warned };
 }
 
 describe.each(["ce5", "pro", "pnetlab"] as const)("labwright serve --host eve on %s", (edition) => {
-  it("deploys a lab, tells its state to a hundred at once in three calls, runs a command on a console and destroys it", async () => {
+  it("deploys a lab, reports its state to a hundred clients at once in three calls, runs a command on a console and destroys it", async () => {
     const { fake, client, warned } = await serve({ edition });
     expect(warned()).toContain("in the clear");
     await client.deployProject(project);
@@ -107,7 +107,7 @@ describe.each(["ce5", "ce6", "pro", "pnetlab"] as const)("trouble of a host of %
     const { status, text, json } = await client.post(path, body);
     expect([status, json.code, json.error]).toEqual([502, "host_error", expect.stringContaining(" in api.php")]);
     const jobs = await client.get("/api/v1/jobs");
-    for (const told of [text, jobs.text]) expect(told).not.toMatch(/\/(opt|var|usr|tmp|home)\//);
+    for (const seen of [text, jobs.text]) expect(seen).not.toMatch(/\/(opt|var|usr|tmp|home)\//);
     expect(served.log.join("")).toContain("/opt/unetlab/html/api.php");
   });
 });

@@ -119,7 +119,7 @@ async function heard(client: RawClient, query = "", headers = {}): Promise<Liste
 const exec = (client: RawClient, lab: string, action: string, node: string) => client.post("/api/v1/projects/exec", { lab, action, node });
 
 describe("a stream of events", () => {
-  test("tells a node's states by its key in the intent", async () => {
+  test("report a node's states by its key in the intent", async () => {
     const listening = await heard(ann, "?lab=/ann1");
     await exec(ann, "/ann1", "stop", "r1");
     await expect.poll(() => nodeData(listening.events(), "r1").map(({ status }) => status), { interval: 10 }).toContain("stopped");
@@ -129,7 +129,7 @@ describe("a stream of events", () => {
     expect(nodeData(listening.events(), "r2")).toEqual([]);
   });
 
-  test("tells how a change gets on, what becomes of the lab, and the nodes of a new lab", async () => {
+  test("report the progress of a change, its outcome for the lab, and the nodes of a new lab", async () => {
     const listening = await heard(bob);
     await bob.post("/api/v1/projects/deploy", { yaml: yaml("bob1") });
     await expect.poll(() => nodeData(listening.events(), "r2").at(-1)?.status).toBe("running");
@@ -149,7 +149,7 @@ describe("a stream of events", () => {
     for (const event of listening.events()) expect(Object.keys(event).sort()).toEqual(expect.arrayContaining(["at", "id", "type"]));
   });
 
-  test("tells a change that failed, with its code", async () => {
+  test("report a change that failed, with its code", async () => {
     const listening = await heard(ann, "?types=job");
     await ann.post("/api/v1/projects/deploy", { yaml: yaml("ann1") });
     await expect
@@ -157,7 +157,7 @@ describe("a stream of events", () => {
       .toMatchObject({ status: "failed", outcome: "failed", error: { code: "lab_exists" } });
   });
 
-  test("tells nothing of the text of an intent that the host cannot make; its job names the places and shows no line", async () => {
+  test("contain nothing of the text of an intent that the host cannot make; its job names the places and shows no line", async () => {
     const listening = await heard(ann, "?types=job");
     const intent = "name: unmade\nnodes: {r1: {template: nope, env: {TOKEN: hush}}}\n";
     const refused = await ann.post("/api/v1/projects/deploy", { yaml: intent });
@@ -171,7 +171,7 @@ describe("a stream of events", () => {
     expect(JSON.stringify(error)).not.toContain("hush");
   });
 
-  test("tells that the host cannot be read, and that it can again; states stay as they were", async () => {
+  test("report that the host cannot be read, and that it can again; states stay as they were", async () => {
     const listening = await heard(ann, "?lab=/ann1");
     counted.broken = true;
     await expect.poll(() => listening.news().map(({ data }) => data)).toEqual([{ live: "unavailable" }]);
@@ -220,7 +220,7 @@ describe("resuming", () => {
     await exec(ann, "/ann1", "start", "r2");
   });
 
-  test("at an id that is not known tells a gap", async () => {
+  test("report a gap at an id that is not known", async () => {
     const listening = await heard(ann, "?after=0123456789ab-7");
     expect(listening.events()[0]).toMatchObject({ type: "gap", data: { after: "0123456789ab-7", reason: "restart" } });
   });
@@ -278,7 +278,7 @@ describe("what it costs", () => {
       await ann.post("/api/v1/projects/status", { lab: "/ann1" });
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    // Whoever asks: at most once in 50 ms.
+    // At most once in 50 ms, for all clients together.
     expect(counted.reads - from).toBeLessThanOrEqual((performance.now() - began) / 50 + 1);
     expect(many.every(({ ended }) => !ended())).toBe(true);
   });

@@ -4,7 +4,7 @@ import { requestSchemas } from "../../src/contract/schemas/table.ts";
 import type { Answer, RawClient } from "./raw-client.ts";
 import { type Served, serve } from "./served.ts";
 
-/** Ann has /hidden; Bob asks for it in every operation, and for a lab that nobody has. He must not be able to tell the two apart. */
+/** Ann has /hidden; Bob asks for it in every operation, and for a lab that nobody has. He must not be able to distinguish the two. */
 
 const yaml = 'name: hidden\nnodes:\n  r1: {template: frr}\n  h1: {template: linux}\nlinks:\n  - ["r1:eth0", "h1:eth0"]\n';
 const endpoints = ["r1:eth0", "h1:eth0"];
@@ -19,7 +19,7 @@ interface Asked {
 }
 type Ask = (lab: string, job: string) => readonly Asked[];
 
-/** What operations need beside the lab. */
+/** The parameters of operations beside the lab. */
 const further: Readonly<Partial<Record<OperationId, readonly object[]>>> = {
   planProject: [{}, { direction: "from_host" }, { prune: true, plan_identity: "x" }],
   reconcileProject: [{}, { direction: "from_host" }, { confirm: true }],
@@ -101,8 +101,8 @@ beforeAll(async () => {
 });
 afterAll(() => served[Symbol.asyncDispose]());
 
-/** All that Bob is told, with what differs by nature made the same: the name that he asked for himself, and the request's own marks. */
-function told(answer: Answer, names: readonly string[]): string {
+/** Bob's answer with unavoidable differences removed: the name that he asked for, and the request's own marks. */
+function normalized(answer: Answer, names: readonly string[]): string {
   const { "x-request-id": request, date: _date, ...headers } = answer.headers;
   const text = JSON.stringify([answer.status, headers, answer.text]).replaceAll(String(request), "REQUEST");
   return names.reduce((sum, name) => sum.replaceAll(name, "NAME"), text);
@@ -119,7 +119,7 @@ describe("another user's lab is answered like one that is not there, to the byte
         (name) => name.length > 5,
       );
       const marks = operations[id].path.includes("{id}") && id !== "getPicture" ? [job, other.path.split("/")[4]!] : names;
-      expect(told(answers[0], marks), request.body).toBe(told(answers[1], marks));
+      expect(normalized(answers[0], marks), request.body).toBe(normalized(answers[1], marks));
       expect(answers[0].status, answers[0].text).toBeGreaterThanOrEqual(400);
     }
   });
@@ -148,7 +148,7 @@ describe("another user's lab is answered like one that is not there, to the byte
     stream.socket.destroy();
   });
 
-  test("every operation is asked, but for those that name no lab", () => {
+  test("every operation is asked, except those that name no lab", () => {
     expect([...asked, ...withoutLab, ...byTicket].sort()).toEqual(Object.keys(operations).sort());
   });
 });

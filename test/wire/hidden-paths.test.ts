@@ -19,7 +19,7 @@ afterAll(async () => {
   await local?.[Symbol.asyncDispose]();
 });
 
-test("trouble with a file of the machine is told to callers without its path, and to the log with it", async () => {
+test("a failure of a file of the machine is reported to callers without its path, and logged with it", async () => {
   const labs = join(local.paths.state, "labs");
   await rename(labs, `${labs}.away`);
   await writeFile(labs, "in the way");

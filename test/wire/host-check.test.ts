@@ -104,15 +104,15 @@ describe.skipIf(process.getuid?.() !== 0)("on the embedded host", () => {
       { name: "two", match: "icmp and" },
     ]);
     expect([status, json.code]).toEqual([422, "invalid_intent"]);
-    const [{ line, column, ...told }] = json.data.diagnostics;
-    expect(told).toMatchObject({ code: "invalid_filter", path: "/traffic_filters/1/match" });
+    const [{ line, column, ...seen }] = json.data.diagnostics;
+    expect(seen).toMatchObject({ code: "invalid_filter", path: "/traffic_filters/1/match" });
     expect(line).toBeGreaterThan(3);
     expect(json.error).toMatch(/\^{8}/);
     expect(column).toBeGreaterThan(1);
     expect((await send("editProject", { yaml: bad, section: "description", value: "x" })).status).toBe(200);
   });
 
-  test("a filter of a node that is not there is told at its place, with what may be meant", async () => {
+  test("a filter of a missing node is reported at its place, with a suggestion", async () => {
     const yaml = `${good}traffic_filters:\n  - {name: f, match: icmp, nodes: [h1, hh2]}\n`;
     for (const id of ["validateProject", "planProject", "deployProject", "reconcileProject"] as const) {
       const { json } = await send(id, { yaml });

@@ -10,12 +10,12 @@ const yaml = 'name: wire\nnodes:\n  r1: {template: frr}\n  h1: {template: linux}
 const lab = "/wire";
 const endpoints = ["r1:eth0", "h1:eth0"];
 
-/** What every call to the host fails with, while it is set. */
+/** The failure of every call to the host, while it is set. */
 let trouble: Failure | undefined;
 let served: Served;
 let client: RawClient;
 
-/** The memory host, but for the times when it is in trouble. */
+/** The memory host, with failures on demand. */
 function troubled(): Host {
   const memory = memoryHost();
   const shaky = (session: HostSession): HostSession =>
@@ -57,7 +57,7 @@ afterEach(() => {
   trouble = undefined;
 });
 
-/** Of each operation that may tell trouble of its host: what to send. */
+/** The request of each operation that may report a failure of its host. */
 const calls: Readonly<Partial<Record<OperationId, object>>> = {
   login: { username: "admin", password: "admin" },
   getCapabilities: {},
@@ -108,7 +108,7 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   adoptLab: { lab },
 };
 
-/** These have their answer without the host, or tell its trouble inside the answer. */
+/** Operations that are answered without the host, or report its failure inside the answer. */
 const withoutHost: ReadonlySet<OperationId> = new Set([
   "validateProject",
   "getProjectStatus",
@@ -124,7 +124,7 @@ async function send(id: OperationId): Promise<Answer> {
   return client.call(row.method, path, row.body === "json" ? { body: JSON.stringify(calls[id]) } : {});
 }
 
-test("every operation that needs its host is tried, but for those of other tests", () => {
+test("every operation that needs its host is tried, except those of other tests", () => {
   const listed = (Object.entries(operations) as [OperationId, OperationRow][]).filter(([, row]) => row.errors.includes("host_unreachable"));
   const streams = ["openProject", "streamConsole", "streamTraffic", "attachTraffic", "events"];
   // The memory host makes no captures and keeps no disks, and loses no lab.

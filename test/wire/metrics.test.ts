@@ -100,7 +100,7 @@ test("requests are counted by operation and status, and their durations in bucke
   expect(await sampleOf("labwright_http_request_duration_seconds_sum", { operation: "getSession" })).toBeGreaterThan(0);
 });
 
-test("sessions, labs, nodes, changes and streams are told", async () => {
+test("sessions, labs, nodes, changes and streams are counted", async () => {
   const sessions = (await sampleOf("labwright_sessions")) ?? 0;
   const other = await served.signIn("bob");
   expect(await sampleOf("labwright_sessions")).toBe(sessions + 1);
@@ -143,7 +143,7 @@ test("sessions, labs, nodes, changes and streams are told", async () => {
   ]);
 });
 
-test("the process is told under the names that dashboards know", async () => {
+test("the process has metrics under the names that dashboards know", async () => {
   expect(await sampleOf("labwright_build_info", { version: "1.2.3", host: "memory" })).toBe(1);
   expect(await sampleOf("process_resident_memory_bytes")).toBeGreaterThan(10 << 20);
   expect(await sampleOf("process_open_fds")).toBeGreaterThan(3);

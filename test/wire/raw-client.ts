@@ -84,7 +84,7 @@ export class RawClient implements Disposable {
     return this.call("POST", path, { ...sent, body: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body) });
   }
 
-  /** Everything that a plain TCP connection is told after `text`, until it is closed. */
+  /** All bytes that a plain TCP connection receives after `text`, until it is closed. */
   plain(text: string): Promise<string> {
     return new Promise((resolve, reject) => {
       const socket = connectPlain(Number(new URL(this.#url).port), new URL(this.#url).hostname, () => socket.write(text));

@@ -155,7 +155,7 @@ function short(value: unknown, depth: number): unknown {
   return Object.fromEntries(entries.length > 24 ? [...shown, ["…", "…"]] : shown);
 }
 
-/** What differs from run to run, made the same. */
+/** Replaces values that differ from run to run. */
 function plain(text: string): string {
   return text
     .replace(/\b[0-9a-f]{64}\b/g, "5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8")

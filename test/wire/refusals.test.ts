@@ -12,7 +12,7 @@ links:
   - ["h1:eth0", "sw:eth0"]
 `;
 
-/** What a host cannot make, with its code, the field and the place where the intent says it. */
+/** Intents that a host cannot make, with the code, the field and the place in the intent. */
 const wrong: readonly (readonly [string, string, { code: string; path: string; line: number; column: number }])[] = [
   ["template: linux", "template: linx", { code: "unknown_template", path: "/nodes/h1/template", line: 3, column: 18 }],
   ["template: linux", "kind: ceos", { code: "unknown_template", path: "/nodes/h1/kind", line: 3, column: 14 }],
@@ -71,7 +71,7 @@ describe.skipIf(process.getuid?.() !== 0)("on the embedded host", () => {
     },
   );
 
-  test("validate tells every problem at once, with what may be meant, and what several nodes inherit only once", async () => {
+  test("validate reports every problem at once, with suggestions, and a problem that several nodes inherit only once", async () => {
     const yaml = `name: many
 defaults: {template: linx}
 nodes:

@@ -165,10 +165,10 @@ links: [["h1:eth0", "h2:eth0"]]
     await admin.get(`${stream}/${ticket}`);
   }
   await admin.post("/api/v1/projects/destroy", { lab: "/quiet" });
-  const told = [...embedded.log, ...local.warnings];
-  expect(told.length).toBeGreaterThan(10);
+  const seen = [...embedded.log, ...local.warnings];
+  expect(seen.length).toBeGreaterThan(10);
   for (const secret of secrets) {
     expect(secret.length).toBeGreaterThan(9);
-    expect(told.filter((line) => line.includes(secret))).toEqual([]);
+    expect(seen.filter((line) => line.includes(secret))).toEqual([]);
   }
 });

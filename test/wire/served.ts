@@ -84,7 +84,7 @@ export function cookieIn(answer: Answer): { readonly header: string; readonly va
   return { header: pair, value: pair.slice(pair.indexOf("=") + 1), attributes };
 }
 
-/** A WebSocket of a test: what it heard, and how it was refused or closed. */
+/** A WebSocket of a test: the messages that it received, and how it was refused or closed. */
 export interface TestSocket {
   readonly socket: WebSocket;
   /** Bytes of all binary frames. */
@@ -119,7 +119,7 @@ export function openSocket(url: string, path: string, headers: Readonly<Record<s
       refusal = { status: response.statusCode ?? 0, headers: response.headers, json: JSON.parse(body) };
     });
   });
-  // A connection that is cut off is told by "close".
+  // A connection that is cut off emits "close".
   socket.on("error", () => {});
   return { socket, heard: () => heard, frames, refused: () => refusal, closed: () => code };
 }

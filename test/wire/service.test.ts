@@ -59,7 +59,7 @@ async function post(id: OperationId, body: unknown): Promise<Answer> {
 const outcome = ({ status, json }: Answer) => (status === 200 ? 200 : `${status} ${json.code}`);
 
 describe("before a lab is there", () => {
-  test("login tells nothing about which part was wrong", async () => {
+  test("a failed login does not show which part was wrong", async () => {
     const wrong = [
       { username: "admin", password: "hunter2" },
       { username: "nobody", password: "admin" },

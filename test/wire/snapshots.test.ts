@@ -90,7 +90,7 @@ describe.each(["hidden", "visible"] as const)("snapshots on EVE-NG Community, no
       0,
     ]);
 
-    // The intent is as it was: what the restore changed is a change of the host.
+    // The intent is unchanged: the restore changed the host only.
     const plan = (await admin.post("/api/v1/projects/plan", { lab })).json.data;
     expect(plan.actions.map(({ key, origin }: { key: string; origin: string }) => `${key} ${origin}`)).toEqual(
       expect.arrayContaining(["pc3 host", "pc4 host"]),

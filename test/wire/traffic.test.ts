@@ -68,7 +68,7 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
     return output?.includes(" 0% packet loss") === true;
   }
 
-  /** What a viewer hears while `act` is repeated, until `enough`. */
+  /** Returns the lines that a viewer gets while `act` is repeated, until `enough`. */
   async function heard(input: object, act: () => Promise<unknown>, enough: (lines: readonly Line[]) => boolean): Promise<readonly Line[]> {
     using stream = await admin.openTraffic({ lab: "/talk", ...input });
     const lines: Line[] = [];
@@ -96,7 +96,7 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
 
   const shown = (line: Line) => `${line.from} → ${line.to}: ${line.summary.replace(/ id \d+ seq \d+/, "")}`;
 
-  test("each packet of a link is told once, in the lab's words, with its direction", async () => {
+  test("each packet of a link is reported once, in the lab's names, with its direction", async () => {
     const lines = await heard(
       { filters: ["pings"], link: "h2:eth0 -- h1:eth0" },
       () => ping("h1", "10.0.0.2"),
@@ -110,7 +110,7 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
     expect(Math.abs(Date.now() - Date.parse(lines[0]!.at))).toBeLessThan(60_000);
   });
 
-  test("a packet that crosses a network is told on each link that it takes", async () => {
+  test("a packet that crosses a network is reported on each link that it takes", async () => {
     const lines = await heard(
       { filters: ["pings"], node: "h3" },
       () => ping("h2", "10.0.1.3"),
@@ -128,7 +128,7 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
     expect(new Set(both.map(({ link }) => link))).toEqual(new Set(["h2:eth1 -- lan", "h3:eth0 -- lan"]));
   });
 
-  test("without filters everything is told, named by the filter that takes it; a filter counts on its links only", async () => {
+  test("without filters every packet is reported, named by the filter that matches; a filter counts on its links only", async () => {
     const act = async () => {
       await admin.execConsole({ lab: "/talk", node: "h2", command: "ip neigh flush all" });
       await ping("h2", "10.0.1.3");
@@ -176,17 +176,17 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
     await eventually("no tap", 30_000, taps, (count) => count === 0);
   });
 
-  test("of more packets than a viewer can follow a sample is told, and how many there were", async () => {
+  test("a viewer that cannot follow all packets gets a sample, and their number", async () => {
     using stream = await admin.openTraffic({ lab: "/talk", link: "h1:eth0 -- h2:eth0", filters: ["pings"] });
-    const told = { lines: 0, seen: 0, told: 0 };
+    const counted = { lines: 0, seen: 0, shown: 0 };
     const listening = (async () => {
       for await (const line of stream) {
         if ("sampled" in line) {
           const { seen, told: shown } = line.sampled as { readonly seen: number; readonly told: number };
           expect(shown).toBeLessThanOrEqual(1_000);
-          told.seen += seen;
-          told.told += shown;
-        } else told.lines++;
+          counted.seen += seen;
+          counted.shown += shown;
+        } else counted.lines++;
       }
     })();
     await eventually(
@@ -194,7 +194,7 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
       60_000,
       async () => {
         await ping("h1", "10.0.0.2");
-        return told.lines;
+        return counted.lines;
       },
       (lines) => lines > 0,
     );
@@ -203,10 +203,10 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
     await eventually(
       "all of it counted",
       60_000,
-      async () => told,
-      ({ seen, told: shown }) => seen > shown,
+      async () => counted,
+      ({ seen, shown }) => seen > shown,
     );
-    expect(told.lines).toBeLessThan(12_000);
+    expect(counted.lines).toBeLessThan(12_000);
     stream[Symbol.dispose]();
     await listening.catch(() => undefined);
   });

@@ -71,7 +71,7 @@ test("allow_unsupported applies the rest, and the answer lists what was left out
   expect(answer.applied).toBe(steps.length);
   expect(answer.applied).toBeGreaterThan(0);
   expect((await call("inspect", { lab: "/poor", refresh: true })).description).toBe("changed");
-  // What is left is nothing, and still not what the text says.
+  // Nothing is left, which still differs from the text.
   expect(await call("plan", { yaml: described })).toMatchObject({ actions: [], operations: [], applicable: false, unsupported: [why] });
 });
 

@@ -150,7 +150,7 @@ test("a peer that answers no ping is cut off, one that does is left alone", asyn
   await expect.poll(mute.heard).toContain("r1# ");
   let pings = 0;
   polite.socket.on("ping", () => pings++);
-  // What the library answers by itself is taken away.
+  // The library's own answer is removed.
   mute.socket.pong = () => {};
   await expect.poll(mute.closed).toBe(1006);
   await expect.poll(() => pings).toBeGreaterThan(3);
@@ -175,7 +175,7 @@ function talkingHost(): { readonly host: Host; readonly node: Duplex; readonly t
   return { host, node, typed: () => typed };
 }
 
-test("a viewer that does not read loses bytes and is told so; it holds up neither the node nor the others, and memory stays", async () => {
+test("a viewer that does not read loses bytes and sees how many; it holds up neither the node nor the others, and memory stays", async () => {
   const { host, node } = talkingHost();
   await using slow = await serve({ host, server: { webSockets: { pingMs: 60_000 } } });
   const ann = await slow.signIn("ann");
@@ -199,7 +199,7 @@ test("a viewer that does not read loses bytes and is told so; it holds up neithe
     node.push(chunk);
     if (said % (1 << 19) === 0) await expect.poll(() => received, { interval: 1 }).toBe(said);
   }
-  // What is garbage is given back by a thread of its own, which may be late on a busy machine; what is held stays held.
+  // A thread of its own frees garbage, which may be late on a busy machine; memory in use stays.
   await expect.poll(() => heldBytes() - before, { timeout: 40_000, interval: 100 }).toBeLessThan(8 << 20);
   stuck.socket.resume();
   await expect.poll(stuck.heard).toMatch(/this viewer reads too slowly\]\r\n$/);

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <linux/if_ether.h>
 
-enum { SLOT = 2048, SLOTS = 8, FRAME_AT = 66 + 16 /* where the kernel puts a frame: behind the headers, with room for a tag */ };
+enum { SLOT = 2048, SLOTS = 8, FRAME_AT = 66 + 16 /* offset at which the kernel puts a frame: behind the headers, with room for a tag */ };
 
 int epoll_fd = -1;
 uint64_t seed = 4;

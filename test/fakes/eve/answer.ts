@@ -1,6 +1,6 @@
 import { phpJson } from "./php.ts";
 
-/** What a handler answers: the envelope's members, in the order in which they are sent. */
+/** A handler's answer: the envelope's members, in the order in which they are sent. */
 export interface Envelope {
   /** Also the HTTP status. A string in the answer of the topology. */
   readonly code: number | string;
@@ -41,7 +41,7 @@ export function jsonReply(envelope: object, status: number, cookie?: string): Re
   return { status, headers: [...phpHeaders, ...cookies, ["Content-Type", "application/json"]], body: phpJson(envelope) };
 }
 
-/** What Slim shows of an exception that nobody caught. */
+/** Slim's page for an uncaught exception. */
 export class SlimError extends Error {
   readonly type: string;
   readonly phpCode: number | undefined;
@@ -81,7 +81,7 @@ export class SlimError extends Error {
   }
 }
 
-/** Where the code of EVE-NG is on its host. */
+/** The directory of EVE-NG's code on its host. */
 export const html = "/opt/unetlab/html/";
 
 /** PHP died: nothing of what it would have said is sent. */

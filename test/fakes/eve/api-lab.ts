@@ -74,7 +74,7 @@ export function moveLab({ host }: Call, lab: Lab, p: Body): Envelope {
   return success(200, 60035);
 }
 
-/** What its nodes have on the disk goes, they themselves run on. */
+/** Removes the disks of its nodes; the nodes themselves run on. */
 export async function deleteLab({ host }: Call, lab: Lab): Promise<Envelope> {
   await host.sleep(host.settings.latency.wipe);
   host.runtime.removeDirectories(lab.id);

@@ -27,7 +27,7 @@ export async function addNodes({ host }: Call, lab: Lab, p: Body): Promise<Envel
     rc = await lab.addNode({ ...p, ...place, ...(numbered || count > 1 ? { name: `${name}${id}` } : {}) });
     ids.push(id);
   }
-  // Whatever failed is told as a success, with an id that is not there.
+  // A failure is reported as a success, with an id that does not exist.
   return success(201, rc === 0 ? 60023 : 20046, { data: { id: several ? ids : id } });
 }
 

@@ -67,7 +67,7 @@ export function node(name: string, more: object = {}): object {
   };
 }
 
-/** Asks until the answer is what is wanted; tells what it was last. */
+/** Asks until the answer is the wanted one; throws with the last answer. */
 export async function until<Value>(ask: () => Promise<Value>, wanted: (value: Value) => boolean, limitMs = 30_000): Promise<Value> {
   const end = Date.now() + limitMs;
   for (;;) {

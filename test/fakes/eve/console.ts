@@ -11,7 +11,7 @@ export interface ConsoleOptions {
   /** The startup config that a VPCS runs first. */
   readonly startup: string | undefined;
   readonly vpcs: VpcsTimes;
-  /** What the node says to a line; undefined where it has nothing to say. */
+  /** The node's answer to a line; undefined if it has none. */
   readonly answer: (line: string) => string | undefined;
   /** 0: any. */
   readonly port: number;
@@ -27,7 +27,7 @@ export class NodeConsole {
   readonly #server: Server;
   readonly #clients = new Set<Socket>();
   readonly #vpcs: VpcsTerminal | undefined;
-  /** What the node said before its first client. */
+  /** The node's output before its first client. */
   #unheard: string | undefined = "";
   #line = "";
 

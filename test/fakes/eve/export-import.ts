@@ -41,7 +41,7 @@ function stamp(date: Date): string {
 }
 
 /**
- * Puts the archive's labs where they are told to be, over what is there, locked or not; looks into none of them.
+ * Writes the archive's labs to their paths, over existing ones, locked or not, without reading them.
  * @param written gets the paths
  */
 export function importLabs({ host, raw, contentType }: Call, written: string[] = []): Envelope {

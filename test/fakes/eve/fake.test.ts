@@ -23,7 +23,7 @@ const linux = (name: string, more: object = {}) =>
   node(name, { template: "linux", type: "qemu", image: "linux-tiny-1.0", cpu: "1", ram: "128", console: "telnet", ...more });
 
 describe("ids", () => {
-  test("the lowest that is free, up to 127; the 128th is told as added and is not there", () =>
+  test("a node gets the lowest free number, up to 127; the 128th is reported as added and does not exist", () =>
     withLab({}, async (_eve, admin) => {
       const many = await admin.call("POST", `${lab}/nodes`, node("n", { numberNodes: "127" }));
       expect(many.json.data.id).toHaveLength(127);
@@ -298,7 +298,7 @@ describe("Professional", () => {
       expect((await admin.call("GET", "/runninglabs")).json.data).toHaveLength(1);
     }));
 
-  test("quality is told by the topology, and kept when asked to", () =>
+  test("the topology reports the quality of a link, which is stored on request", () =>
     withLab(pro, async (eve, admin) => {
       for (const name of ["a", "b"]) await admin.call("POST", `${lab}/nodes`, node(name));
       await admin.call("POST", `${lab}/networks`, { name: "n", type: "bridge", visibility: 1, left: 1, top: 1 });

@@ -30,9 +30,9 @@ export class Host {
   readonly exports = new Map<string, { readonly data: Buffer; readonly made: Date }>();
   /** So many of the next exports fail as where their ids cannot be taken out. */
   failingExports = 0;
-  /** PNETLab: what is open, by number: one for each lab and user. */
+  /** PNETLab: open sessions by number, one for each lab and user. */
   readonly labSessions = new Map<number, LabSession>();
-  /** PNETLab: what is pulled, by node and interface of a lab. */
+  /** PNETLab: unplugged interfaces, by node and interface of a lab. */
   readonly suspended = new Set<string>();
   /** Professional and PNETLab: quality that runs, by node and interface of a lab; gone with the host's memory. */
   readonly quality = new Map<string, Quality>();
@@ -80,7 +80,7 @@ export class Host {
     await (ms > 0 ? delay(ms) : new Promise<void>((resolve) => setImmediate(resolve)));
   }
 
-  /** Waits as long as EVE-NG does. Whoever locks must unlock; who dies before leaves the lock behind. */
+  /** Waits as long as EVE-NG does. The caller must unlock; a caller that dies before leaves the lock behind. */
   async lock(path: string): Promise<boolean> {
     const { lockTimeoutMs } = this.settings;
     for (let left = lockTimeoutMs; left > 0; ) {

@@ -7,7 +7,7 @@ import { Network, type NetworkHost } from "./network.ts";
 import { isUuid, LabNode, type NodeHost } from "./node.ts";
 import { type Body, htmlDecode, htmlSpecialChars, isset, phpInt, phpString } from "./php.ts";
 
-/** What a lab needs to know of its host. */
+/** The parts of its host that a lab uses. */
 export interface LabHost extends NodeHost, NetworkHost {
   readonly files: Files;
   /** Professional keeps what Community drops. */
@@ -26,10 +26,10 @@ export interface TextObject {
   readonly data: string;
 }
 
-/** A lab, read from its file for each call and written back as a whole: what others wrote meanwhile is lost. */
+/** A lab, read from its file for each call and written back as a whole: changes by others meanwhile are lost. */
 export class Lab {
   readonly #host: LabHost;
-  /** Where it was read. */
+  /** The path that it was read from. */
   readonly path: string;
   readonly tenant: number;
   #name: string;

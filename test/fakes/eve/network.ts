@@ -1,7 +1,7 @@
 import type { Extra } from "./interface.ts";
 import { type Body, htmlEntities, isset, phpInt, phpString } from "./php.ts";
 
-/** What a network needs to know of its host. */
+/** The parts of its host that a network uses. */
 export interface NetworkHost {
   readonly networkTypes: ReadonlyMap<string, string>;
   readonly random: (low: number, high: number) => number;
@@ -28,7 +28,7 @@ export class Network {
     if (isset(p.name) && p.name !== "") this.#name = htmlEntities(phpString(p.name));
     this.#left = position(p.left, 1024);
     this.#top = position(p.top, 768);
-    // What counts as zero keeps its type: a number from a body, a string from the file.
+    // A value that equals zero keeps its type: a number from a body, a string from the file.
     this.#visibility = !isset(p.visibility) ? 0 : phpInt(p.visibility) === 0 ? p.visibility : 1;
     if (this.isCloud) this.#visibility = 1;
     if (isset(p.icon)) this.icon = phpString(p.icon);

@@ -6,7 +6,7 @@ import { type NoticeSettings, noticeOfKey } from "./notice.ts";
 import { type Body, isset, phpInt, phpString } from "./php.ts";
 import type { Template } from "./templates.ts";
 
-/** What a node needs to know of its host. */
+/** The parts of its host that a node uses. */
 export interface NodeHost extends NoticeSettings {
   readonly template: (id: string) => Template | undefined;
   readonly imagesOf: (type: string, template: string) => readonly string[];
@@ -21,7 +21,7 @@ const consoles = ["telnet", "vnc", "rdp", "html5_rdp", "html5_telnet", "html5_vn
 export const withFirstMac: readonly string[] = ["bigip", "firepower6", "firepower", "linux"];
 const slotKey = /^slot([0-9]+)$/;
 
-/** A node with EVE-NG's rules: what is not valid is left out, what is not given has a default when it is asked. */
+/** A node with EVE-NG's rules: invalid values are left out, missing ones read as defaults. */
 export class LabNode {
   readonly id: number;
   readonly type: string;
@@ -35,7 +35,7 @@ export class LabNode {
   #configData: string | undefined;
   readonly #host: NodeHost;
   readonly #labId: string;
-  /** What is set. Types as they came in: a file gives numbers and strings, a body whatever it has. */
+  /** The settings. Values keep the type that they came with: numbers and strings from a file, any type from a body. */
   readonly #set: Record<string, unknown> = {};
 
   /** Throws where EVE-NG does: no type or template, or none that it knows. */

@@ -1,6 +1,6 @@
 /**
  * ce5 and ce6: Community 5.0.1 under PHP 7 and 6.2.0 under PHP 8; pro: Professional 6.5; pnetlab: PNETLab of 2023, which has another API and
- * is here only as far as its source tells it.
+ * is here only as far as its source shows it.
  */
 export type Edition = "ce5" | "ce6" | "pro" | "pnetlab";
 
@@ -32,7 +32,7 @@ export interface Latency {
   readonly vpcsAddress: number;
 }
 
-/** Measured on a machine with two cores, but for prepare, boot, configure and exit, which are guesses: nobody watched that closely. */
+/** Measured on a machine with two cores, except prepare, boot, configure and exit, which are guesses. */
 export const recordedLatency: Latency = {
   call: 12,
   save: 100,
@@ -56,7 +56,7 @@ export interface FakeEveOptions {
   readonly edition?: Edition;
   readonly php?: 7 | 8;
   /**
-   * visible: what PHP reports is an error page, and often a lock that stays. A stock php.ini shows notices; hosts of Community 5 that hide them
+   * visible: a report of PHP is an error page, and often a lock that stays. A stock php.ini shows notices; hosts of Community 5 that hide them
    * were seen, too. Absent: hidden for PHP 7, visible for PHP 8, whose warnings cannot be hidden there.
    */
   readonly notices?: "visible" | "hidden";
@@ -79,7 +79,7 @@ export interface FakeEveOptions {
   readonly guacamole?: boolean;
   /** Clouds pnet0 … */
   readonly clouds?: number;
-  /** Whether links of running nodes change at once; on Professional people tell both. Never on Community. */
+  /** Whether links of running nodes change at once. For Professional there are reports of both. Never on Community. */
   readonly hotPlug?: boolean;
   /** PNETLab: whether its login asks for the letters of a picture. */
   readonly captcha?: boolean;
@@ -89,7 +89,7 @@ export interface FakeEveOptions {
   readonly clock?: () => Date;
   readonly random?: (low: number, high: number) => number;
   readonly uuid?: () => string;
-  /** What a node's console says to a line. Absent: what a small shell says. */
+  /** The answer of a node's console to a line. Absent: that of a small shell. */
   readonly console?: (line: string, node: { readonly name: string; readonly template: string }) => string | undefined;
 }
 

@@ -44,12 +44,12 @@ export function isset<Value>(value: Value | null | undefined): value is Value {
   return value !== null && value !== undefined;
 }
 
-/** htmlspecialchars without quotes: what EVE-NG does to a lab's texts, each time it reads them. */
+/** htmlspecialchars without quotes, which EVE-NG applies to a lab's texts each time it reads them. */
 export function htmlSpecialChars(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** htmlentities: what EVE-NG does to names, each time it reads them. So "&" grows with every save. */
+/** htmlentities, which EVE-NG applies to names each time it reads them. So "&" grows with every save. */
 export function htmlEntities(text: string): string {
   return htmlSpecialChars(text)
     .replaceAll('"', "&quot;")

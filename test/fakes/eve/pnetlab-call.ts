@@ -3,5 +3,5 @@ import type { User } from "./users.ts";
 
 export type Signed = Call & { readonly user: User };
 
-/** Told as it stands, under 400. */
+/** A failure that is answered as it is, with status 400. */
 export class Refused extends Error {}

@@ -130,14 +130,14 @@ async function keepExtras(lab: Lab, node: LabNode, body: Body): Promise<void> {
   await lab.save();
 }
 
-/** What an interface had with its link goes with it. */
+/** Removes a link with the quality of its interfaces. */
 function unplug({ host }: Signed, lab: Lab, node: number, index: number): void {
   host.quality.delete(qualityKey(lab, node, index));
   host.suspended.delete(qualityKey(lab, node, index));
   lab.nodes.get(node)?.unlink(index);
 }
 
-/** At once, whether or not the node runs. A link that goes, and a serial one, are told in other words. */
+/** Changes links at once, whether or not the node runs. The messages for a removed link and for a serial link differ. */
 async function editInterfaces(call: Signed, lab: Lab, node: number, data: Body): Promise<Envelope> {
   const envelope = await nodes.editInterfaces(call, lab, node, data);
   if (envelope.status !== "success") return envelope;

@@ -10,7 +10,7 @@ import { qualityKey } from "./quality.ts";
 import { imagesOf, templateDetail, templates } from "./templates.ts";
 import type { User } from "./users.ts";
 
-/** What a node has that those of EVE-NG have not. */
+/** Attributes of a node that EVE-NG does not have. */
 export const nodeExtras = [
   "config_script",
   "script_timeout",

@@ -4,11 +4,11 @@ import type { Call } from "./call.ts";
 import type { Lab } from "./lab.ts";
 
 /*
- * What Professional has beyond Community, as far as people's captures and notes tell. None of it was seen on a host; see
+ * The features of Professional beyond Community, as far as captures and notes of users show them. None was tried on a host; see
  * docs/hosts/eve.md. Numbers and texts of answers that no capture has are those of Community's nearest.
  */
 
-/** 0 graceful, 1 and 3 at once; 2 hibernates, of which nobody has told what it does: here the node is off. */
+/** 0 graceful, 1 and 3 at once; 2 hibernates. The effect of 2 is not documented: here the node is off. */
 export async function stopNode({ host }: Call, lab: Lab, id: number, mode: number): Promise<Envelope> {
   const node = lab.nodes.get(id);
   if (node === undefined) return fail(400, 8);

@@ -55,7 +55,7 @@ function keep(joined: NodeInterface, own: Quality, other: Quality | undefined): 
   joined.extra = [...rest, ...named("source", own), ...(other === undefined ? [] : named("destination", other))];
 }
 
-/** What the topology of Professional tells of a link's sides, each as strings. */
+/** The sides of a link in Professional's topology, all values as strings. */
 export function qualityFields(host: Host, lab: Lab, source: readonly [number, number], destination?: readonly [number, number]): object {
   const side = (name: "source" | "destination", end: readonly [number, number] | undefined) => {
     const joined = end === undefined ? undefined : lab.nodes.get(end[0])?.ethernets.get(end[1]);

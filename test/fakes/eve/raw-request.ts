@@ -12,7 +12,7 @@ export interface RawAnswer {
 export interface RawRequest {
   readonly method: string;
   readonly path: string;
-  /** What the host is called by. */
+  /** The name or address of the host. */
   readonly host: string;
   readonly cookie?: string | undefined;
   readonly body?: string | Buffer | undefined;

@@ -6,7 +6,7 @@ import { type FakeEve, startFakeEve } from "./server.ts";
 
 /*
  * Answers of a real Community 5.0.1 host whose PHP 7.4 shows notices. Each transcript was recorded on a host of its own, so each is replayed on
- * a fake of its own. Status and body must be the same but for UUIDs, times, and the load of the machine; of an error page its type, code,
+ * a fake of its own. Status and body must be the same except UUIDs, times, and the load of the machine; of an error page its type, code,
  * message, file and line; of the host's files the whole text.
  */
 const transcripts = {
@@ -23,7 +23,7 @@ const transcripts = {
 
 /** One line of a transcript: a request and its answer, or a file of the host. */
 interface Recorded {
-  /** What was done to the host itself before. */
+  /** Changes made to the host itself before. */
   readonly before?: readonly Meanwhile[];
   readonly method?: string;
   readonly path?: string;

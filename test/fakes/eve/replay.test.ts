@@ -8,8 +8,8 @@ import { type RecordedExchange, readTranscript } from "./recorded-exchange.ts";
 import { type FakeEve, startFakeEve } from "./server.ts";
 
 /*
- * What a real host answered, exchange by exchange, in the order in which it was asked. The fake is asked the same, and its status line,
- * headers with their order, and body must be the same, byte for byte, but for:
+ * The recorded exchanges of a real host, in their order. The fake gets the same requests, and its status line,
+ * headers with their order, and body must be the same, byte for byte, except:
  *
  * - UUIDs (labs, nodes, cookies): each recorded one stands for one of the fake's, everywhere;
  * - Guacamole's tokens: 64 hex digits;
@@ -18,7 +18,7 @@ import { type FakeEve, startFakeEve } from "./server.ts";
  * - in reimport-running the headers, which nobody wrote down.
  *
  * Times are not masked: the fake's clock is set to when the request was made. Only that a file was written in the second after is allowed.
- * What is random has the recorded values.
+ * Random values are replaced by the recorded ones.
  */
 const transcripts = {
   auth: 5,
@@ -48,7 +48,7 @@ const transcripts = {
 } as const;
 type Transcript = keyof typeof transcripts;
 
-/** What was done to the host itself between two requests, by hand or by its own misfortune. */
+/** Changes of the host itself between two requests, by hand or by accident. */
 const meanwhile: Readonly<Record<string, (eve: FakeEve) => void>> = {
   // The bridge of the first node could not be made, and qemu did not run yet on that machine.
   "run 1": (eve) => eve.failNextStart({ code: 11, node: 1 }),
@@ -297,7 +297,7 @@ test("concurrency: parallel POSTs all count, parallel DELETEs lose each other", 
   expect(eve.defects).toEqual([]);
 });
 
-/** The files that were uploaded, as far as their effects tell. */
+/** The uploaded files, as far as their effects show them. */
 function uploads(name: string, archive: Buffer): { readonly body: Buffer; readonly contentType: string } {
   switch (name) {
     case "raw":

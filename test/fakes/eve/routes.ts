@@ -88,7 +88,7 @@ function handlerOf({ host, method, path }: Call): Handler | undefined {
 
 const labName = /^\/[A-Za-z0-9_+/\s-]+\.unl/;
 
-/** What is in a lab. As EVE-NG does it: the file, the lock, the lab, and only then whether the request means anything. */
+/** Routes inside a lab. Checks in EVE-NG's order: the file, the lock, the lab, and only then whether the route exists. */
 async function inLab(call: Call, s: string): Promise<Envelope | undefined> {
   const { host, method, user } = call;
   const path = s.replace(/(.+).unl.*$/, "$1.unl");
@@ -106,7 +106,7 @@ async function inLab(call: Call, s: string): Promise<Envelope | undefined> {
   const rest = labName.test(s) ? s.slice(path.length) : " ";
   const handlers = { GET: read, PUT: edit, POST: add, DELETE: remove };
   const envelope = await handlers[method as keyof typeof handlers](call, lab, rest, id);
-  // Whoever threw did not come here: the lock stays.
+  // After an exception this line is not reached: the lock stays.
   if (locks) host.unlock(path);
   return envelope;
 }

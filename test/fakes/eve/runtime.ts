@@ -34,7 +34,7 @@ interface Process {
   ended: boolean;
 }
 
-/** What a node has below /opt/unetlab/tmp; it outlives the process. */
+/** A node's directory below /opt/unetlab/tmp; it outlives the process. */
 interface Directory {
   /** .lock: the node is being prepared, or a script types its config. Stays where that fails. */
   locked: boolean;
@@ -43,7 +43,7 @@ interface Directory {
   config: string | undefined;
 }
 
-/** What the next start of a node does instead of starting it. */
+/** The fault of a node's next start. */
 export interface StartFault {
   /** 0: the host answers that the node has started, and its process ends at once. */
   readonly code: 0 | 11 | 12;
@@ -55,7 +55,7 @@ export interface StartFault {
 
 /**
  * The processes of a host. On Community their ports, hence their state, are named by user and node id – whatever the lab: node 1 of one lab
- * is seen as running where node 1 of another runs. What stops a node looks for its directory, so that a node whose directory is gone runs on.
+ * is seen as running if node 1 of another runs. Stopping a node searches for its directory, so a node whose directory is gone runs on.
  */
 export class Runtime {
   readonly #settings: Settings;
@@ -108,7 +108,7 @@ export class Runtime {
     this.#directories.set(path, directory);
   }
 
-  /** Where the node's console listens or, on Community, would. */
+  /** The port on which the node's console listens or, on Community, would listen. */
   port(lab: Lab, node: LabNode): number {
     return this.#perLab ? (this.#processes.get(this.#keyOf(lab, node))?.console?.port ?? 0) : node.port;
   }
@@ -270,7 +270,7 @@ export class Runtime {
     }
   }
 
-  /** A running node's startup config: what it was given. 0, 16 failed, 19 not possible. */
+  /** Exports a running node's startup config. Returns 0, 16 if that failed, or 19 if it is not possible. */
   async exportConfig(lab: Lab, node: LabNode, hasScript: boolean): Promise<{ readonly rc: number; readonly config?: string }> {
     await this.#sleep(this.#settings.latency.exportConfig);
     const config = this.#directories.get(this.#directoryOf(lab, node))?.config;

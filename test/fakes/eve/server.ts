@@ -54,11 +54,11 @@ export interface FakeEve extends AsyncDisposable {
   leadAway(call: RegExp, username: string): void;
   /** The next call whose "GET /api/…" matches does not end well. */
   breakNext(call: RegExp, how: Breakage): void;
-  /** What may change under a client. */
+  /** Settings that may change while a client is connected. */
   change(to: { readonly php?: 7 | 8; readonly guacamole?: boolean; readonly clock?: () => Date }): void;
   /** Calls so far: "GET /api/status". */
   readonly calls: readonly string[];
-  /** What went wrong in the fake itself: a test that sees any has found nothing. */
+  /** Defects of the fake itself: if there is one, the test's result is void. */
   readonly defects: readonly unknown[];
   close(): Promise<void>;
 }

@@ -74,7 +74,7 @@ export class Users {
     if (user !== undefined) user.cookie = undefined;
   }
 
-  /** The user of a session that is alive; its time begins anew. */
+  /** Returns the user of a live session, and extends the session. */
   authorize(cookie: string | undefined): User | undefined {
     const user = this.#byCookie(cookie);
     if (user === undefined || user.expires < this.#settings.clock().getTime()) return undefined;

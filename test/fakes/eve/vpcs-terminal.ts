@@ -1,4 +1,4 @@
-/** What a VPCS takes for things, ms. */
+/** Durations of a VPCS, ms. */
 export interface VpcsTimes {
   /** From the first byte to the startup file or the prompt. */
   readonly boot: number;
@@ -13,7 +13,7 @@ export interface VpcsOptions {
   readonly answer: (line: string) => string | undefined;
 }
 
-/** From the prompt to the first read. What comes in between is read in one piece with what was typed before. */
+/** From the prompt to the first read. Input in between is read in one piece with the earlier input. */
 const readMs = 20;
 
 /**
@@ -92,9 +92,9 @@ export class VpcsTerminal {
 
   #run(line: string, then: () => void): void {
     const { say, answer, times } = this.#options;
-    const told = answer(line);
+    const seen = answer(line);
     const [command = "", ...words] = line.split(/\s+/);
-    if (told === undefined && command === "ip") {
+    if (seen === undefined && command === "ip") {
       say("Checking for duplicate address...\r\n");
       this.#after(times.address, () => {
         say(`PC1 : ${addressText(words[0] ?? "")}\r\n`);
@@ -102,7 +102,7 @@ export class VpcsTerminal {
       });
       return;
     }
-    const text = told ?? this.#shell(line, command, words);
+    const text = seen ?? this.#shell(line, command, words);
     if (text !== "") say(`${text.replaceAll("\n", "\r\n")}\r\n`);
     then();
   }
