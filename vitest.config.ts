@@ -1,8 +1,14 @@
+import { totalmem } from "node:os";
 import { defineConfig } from "vitest/config";
+import { SlowTestsFirst } from "./scripts/slow-tests-first.ts";
 import { seedOf } from "./test/seed.ts";
 
 // Workers inherit it: all files of a run draw from one seed. A run that vitest starts again in watch mode keeps it.
 process.env.LABWRIGHT_SEED = String(seedOf(process.env.LABWRIGHT_SEED));
+
+/** Tests wait much, so there are three workers for each core of a small machine, but no more than fit into memory. */
+const workerBytes = 1.5 * 2 ** 30;
+const maxWorkers = Math.max(2, Math.min(6, Math.floor(totalmem() / workerBytes)));
 
 export default defineConfig({
   test: {
@@ -10,14 +16,14 @@ export default defineConfig({
     setupFiles: ["test/seed.setup.ts"],
     globalSetup: ["test/seed.announce.ts", "test/abandoned.setup.ts"],
     reporters: ["default", "./scripts/skipped-tests.ts"],
-    // Where a skipped test is declared: its condition is the reason that the list at the end of the run gives.
+    // For the list of skipped tests: its reasons are the conditions in the lines that declare them.
     includeTaskLocation: true,
     isolate: false,
-    // Bounds for what hangs, all of them: on a busy machine things take many times what they take on a quiet one.
+    // Limits for tests that hang. On a busy machine a test takes many times its usual time.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 40_000 } },
-    // Twice the cores of a small machine: much of a test is waiting.
-    maxWorkers: 4,
+    maxWorkers,
+    sequence: { sequencer: SlowTestsFirst },
   },
 });

@@ -8,8 +8,8 @@ import { leftBehind, leftovers, type Owner, ownerOf } from "./leftovers.ts";
 import { sanitizedPrograms, sanitizedRuns } from "./sanitized-tests.ts";
 
 /**
- * Everything that must hold before a change is done: types, lint, generated files, all tests, nothing left on the machine. Each stage
- * runs whatever became of the others. The last line is "N passed, N failed": tests, and one for each other stage.
+ * All checks of a change: types, lint, generated files, all tests, nothing left on the machine. Each stage runs even if others failed. The last line is
+ * "N passed, N failed": tests, and one for each other stage.
  */
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -19,7 +19,7 @@ interface Result {
   readonly failed: number;
   /** Shown behind the stage's name. */
   readonly note?: string;
-  /** Shown below it, where it failed. */
+  /** Shown below a failed stage. */
   readonly output?: string;
 }
 
@@ -28,25 +28,30 @@ interface Stage {
   readonly run: (env: NodeJS.ProcessEnv, scratch: string) => Promise<Result>;
 }
 
-const stages: readonly Stage[] = [
+/** Checks of files, which run at once. */
+const checks: readonly Stage[] = [
   { name: "types", run: (env) => program(["tsc", "-b"], env) },
   { name: "lint", run: (env) => program(["biome", "check", "--colors=off", "."], env) },
   { name: "generated files", run: (env) => program(["node", "scripts/generate.ts", "--check"], env) },
+];
+
+/** Stages that need the machine, one after the other. */
+const stages: readonly Stage[] = [
   { name: "tests", run: tests },
   { name: "tests of the C programs, with sanitizers", run: testsWithSanitizers },
 ];
 
-/** Longer than any stage takes, also on a machine with much else to do; what runs longer hangs. */
+/** A stage that takes longer hangs, also on a busy machine. */
 const limitMs = 60 * 60_000;
 
 async function main(): Promise<void> {
-  // Images and holder are those of set-up; everything else of a test goes to a directory of this run. Nodes pass through it to their disks
-  // under ids of their own, so it is open to pass.
+  // Set-up made the images and the holder. Everything else of a test goes to a directory of this run. Nodes reach their disks through it with ids of their
+  // own, so all users may pass it.
   const scratch = await mkdtemp(join(tmpdir(), "labwright-test-"));
   await chmod(scratch, 0o711);
   const paths = localPaths(process.env, process.getuid?.() ?? 0);
   const runDir = join(scratch, "run");
-  // Directories and processes of this run bear its name: other labs and tests on the machine are nothing of it.
+  // Directories and processes of this run have its name, so that other labs and tests on the machine are not counted.
   const run = basename(scratch).replace("labwright-test-", "");
   const owner = ownerOf(run, runDir);
   const env = {
@@ -56,15 +61,16 @@ async function main(): Promise<void> {
     LABWRIGHT_STATE_DIR: join(scratch, "state"),
     LABWRIGHT_RUN_DIR: runDir,
     LABWRIGHT_TEST_RUN: run,
-    // Tests start the service and the CLI hundreds of times: it need not be compiled each time.
+    // Tests start the service and the CLI hundreds of times: their compiled code is kept.
     NODE_COMPILE_CACHE: join(scratch, "compiled"),
   };
   const before = new Set(await leftovers(owner));
   const results: Result[] = [];
+  results.push(...(await Promise.all(checks.map((check) => report(check.name, () => check.run(env, scratch))))));
   for (const stage of stages) results.push(await report(stage.name, () => stage.run(env, scratch)));
   results.push(await report("nothing left behind", () => nothingLeft(before, owner)));
   const skipped = await readFile(skippedTests(scratch), "utf8").catch((error: NodeJS.ErrnoException) => {
-    // Vitest did not end, which the stage above reports.
+    // Vitest did not end, and its stage has reported that.
     if (error.code === "ENOENT") return "";
     throw error;
   });
@@ -98,7 +104,7 @@ interface TestReport {
   readonly numTodoTests: number;
   readonly testResults: readonly {
     readonly name: string;
-    /** Of the file itself: it did not load, or a hook failed. */
+    /** The error of the file itself: it did not load, or a hook failed. */
     readonly message: string;
     readonly assertionResults: readonly {
       readonly status: string;
@@ -128,7 +134,7 @@ async function tests(env: NodeJS.ProcessEnv, scratch: string): Promise<Result> {
   return { passed, failed: Math.max(report.numFailedTests, 1), note, output: failures(report) };
 }
 
-/** Each failed test with the beginning of its error: what is read when the rest of a long output is lost. */
+/** Returns each failed test with the beginning of its error, for readers of the end of a long output. */
 function failures(report: TestReport): string {
   const lines: string[] = [];
   for (const { name, message, assertionResults } of report.testResults) {
@@ -144,17 +150,17 @@ function beginning(message: string): string {
   return message.split("\n").slice(0, 12).join("\n  ").slice(0, 1_500);
 }
 
-/** The hardest tests of the C programs again, where an invalid access or undefined behaviour ends the program. */
+/** Repeats the hardest tests of the C programs with builds in which an invalid access or undefined behaviour ends the program. */
 async function testsWithSanitizers(env: NodeJS.ProcessEnv, scratch: string): Promise<Result> {
-  // Nodes pass through the directory to the program of their init.
+  // Nodes reach the program of their init through the directory.
   const programs = await sanitizedPrograms(join(scratch, "sanitized"));
-  let passed = 0;
-  for (const args of sanitizedRuns) {
-    const result = await program(["vitest", "run", "--reporter=dot", ...args], { ...env, ...programs });
-    if (result.failed > 0) return result;
-    passed += result.passed;
-  }
-  return { passed, failed: 0 };
+  const runs = sanitizedRuns.map((args) => program(["vitest", "run", "--reporter=dot", ...args], { ...env, ...programs }));
+  const results = await Promise.all(runs);
+  return {
+    passed: results.reduce((sum, { passed }) => sum + passed, 0),
+    failed: results.reduce((sum, { failed }) => sum + failed, 0),
+    output: results.flatMap(({ output }) => output ?? []).join("\n"),
+  };
 }
 
 /** The file that names the skipped tests of the run and their reasons. */
@@ -162,7 +168,7 @@ function skippedTests(scratch: string): string {
   return join(scratch, "skipped.txt");
 }
 
-/** What the run still holds; ending processes get a while to be gone. */
+/** Fails with the processes, mounts and files that the run left. Ending processes get a minute. */
 async function nothingLeft(before: ReadonlySet<string>, owner: Owner): Promise<Result> {
   const left = await leftBehind(() => leftovers(owner), before, 60_000);
   return left.length === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1, output: left.join("\n") };
@@ -179,11 +185,11 @@ function spawned(
     const stdio = output === "show" ? "inherit" : "pipe";
     const child = spawn(name, args, { cwd: root, env, stdio: ["ignore", stdio, stdio], timeout: limitMs, killSignal: "SIGKILL" });
     let text = "";
-    const take = (chunk: Buffer): void => {
+    const collect = (chunk: Buffer): void => {
       text += chunk.toString();
     };
-    child.stdout?.on("data", take);
-    child.stderr?.on("data", take);
+    child.stdout?.on("data", collect);
+    child.stderr?.on("data", collect);
     child.on("error", reject);
     child.on("close", (code, signal) => resolve({ code, output: signal === null ? text : `${text}\nended by ${signal}` }));
   });

@@ -1,0 +1,43 @@
+import { relative } from "node:path";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+const root = new URL("..", import.meta.url).pathname;
+
+/**
+ * The test files that take longest, the longest first. On a fresh clone vitest knows no durations and starts large files first; a slow file that starts
+ * late would then run alone at the end.
+ */
+export const slowTests: readonly string[] = [
+  "src/cli/cli.test.ts",
+  "test/docs-run.test.ts",
+  "src/hosts/local/vm/vm.test.ts",
+  "test/chaos/lost-definition.test.ts",
+  "test/wire/eve-user.test.ts",
+  "test/chaos/full-disk.test.ts",
+  "test/chaos/hanging.test.ts",
+  "src/hosts/eve/conformance.test.ts",
+  "src/hosts/local/quality/quality-netem.microvm.test.ts",
+  "test/chaos/chaos.test.ts",
+  "src/hosts/local/quality/quality.test.ts",
+  "test/chaos/database.test.ts",
+  "test/browser/consoles.test.ts",
+  "test/abuse/weights.test.ts",
+  "test/microvm/microvm.test.ts",
+  "test/embedded-cli.test.ts",
+  "test/abuse/slow.test.ts",
+  "src/hosts/eve/write/write-lab.test.ts",
+  "test/package.test.ts",
+];
+
+/** Starts the slow files first, the others in vitest's order. */
+export class SlowTestsFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const others = await super.sort(files);
+    return others.toSorted((a, b) => rank(a.moduleId) - rank(b.moduleId));
+  }
+}
+
+function rank(file: string): number {
+  const place = slowTests.indexOf(relative(root, file));
+  return place < 0 ? slowTests.length : place;
+}
