@@ -138,7 +138,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   service: {
     files: /^service\//,
     layers: ["base", "contract errors", "contract core", "contract schemas", "intent", "engine", "console", "packets", "host interface"],
-    packages: [],
+    packages: ["typebox"],
     node: { except: network },
     why: "use cases: no HTTP, and no driver, so that each can be replaced",
   },

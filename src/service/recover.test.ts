@@ -329,7 +329,12 @@ test.each<[string, { readonly operation?: string; readonly request?: unknown; re
   ["an operation that this version does not know", { operation: "melt" }, /does not know the operation melt/],
   ["a request that is another operation's", { request: { wipe: true } }, /holds no request of reconcileProject/],
   ["no request", { request: null }, /holds no request/],
-  ["files that are no texts", { request: { yaml: pair, files: { a: 1 }, prune: true, confirm: true } }, /holds no request/],
+  ["files that are no texts", { request: { yaml: pair, files: { a: 1 }, prune: true, confirm: true } }, /holds no request.*: \/files\/a /],
+  [
+    "a request of a newer release",
+    { request: { version: 2, yaml: pair, files: {}, prune: true, confirm: true } },
+    /request of reconcileProject has version 2; this release reads version 1/,
+  ],
   ["a request that was damaged", { raw: "request = '{'" }, /cannot be read/],
   ["steps that were damaged", { raw: "steps = '[{'" }, /cannot be read/],
 ])("a journal row with %s ends as interrupted and changes nothing, and the service starts", async (_what, { raw, ...row }, text) => {
@@ -364,6 +369,30 @@ test.each<[string, { readonly operation?: string; readonly request?: unknown; re
   expect(job).toMatchObject({ status: "failed", outcome: "interrupted", error: { code: "cancelled", error: expect.stringMatching(text) } });
   expect((await ann.get("listJobs")).jobs.map((one) => one.job)).toContain("j1");
   expect(await powers(ann)).toEqual({ r1: "running", r2: "running" });
+});
+
+test("a request of an older release, without a version, is finished", async () => {
+  const made = bench();
+  const ann = await made.login();
+  await ann.call("deployProject", { yaml: pair });
+  const { identity } = made.store.labs.get("/pair")!;
+  made.store.jobs.insert({
+    id: "j1",
+    lab: "/pair",
+    identity,
+    owner: "ann",
+    operation: "destroyProject",
+    user: "ann",
+    request: { wipe: true },
+    status: "running",
+    startedAt: made.time.now,
+    steps: [{ id: "delete:lab:pair", op: "delete", kind: "lab", key: "pair", do: "delete-lab" }],
+    done: 0,
+  });
+  const next = made.restart();
+  await next.service.recover();
+  expect(next.store.jobs.get("j1")).toMatchObject({ outcome: "finished_after_restart" });
+  expect(next.store.labs.get("/pair")).toBeUndefined();
 });
 
 test("a change of a lab that is gone is not finished on the lab that came to its path", async () => {

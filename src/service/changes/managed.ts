@@ -1,3 +1,4 @@
+import type { Static, TSchema } from "typebox";
 import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import { endpointKeys, joinIds } from "../../engine/compare/join.ts";
@@ -13,30 +14,24 @@ import type { Job } from "../jobs/jobs.ts";
 import { rightOn } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
 import type { Intent } from "../work/intents.ts";
+import { type ChangeKind, storedRequest } from "./change-kind.ts";
 import { stillDown, withOwedStarts } from "./owed-starts.ts";
 
-export interface ChangeWork<Result> {
-  readonly operation: string;
-  /** Options and intent that recovery needs to finish the change. */
-  readonly request: unknown;
-  readonly work: (job: Job, target: Target) => Promise<Result>;
-}
-
 /** Runs a change of a lab as a job. Prefer: respond-async returns the job at once. Cached observations of the lab are dropped. */
-export async function runChange<Result>(
+export async function runChange<Schema extends TSchema, Result>(
   context: Context,
   target: Target,
   call: ChangeCall,
-  change: ChangeWork<Result>,
+  kind: ChangeKind<Schema, Result>,
+  request: Static<Schema>,
 ): Promise<Result | JobStarted> {
-  const { operation, request } = change;
   refuseTaken(context, target);
   const { id, result } = context.jobs.start({
-    operation,
+    operation: kind.operation,
     lab: target.path,
     user: target.caller.user,
-    request,
-    work: (job) => guarded(context, target, job, change.work),
+    request: storedRequest(kind, request),
+    work: (job) => guarded(context, target, job, () => kind.run({ context, job, target }, request)),
   });
   // The caller that awaits the result gets the failure, and the journal records it.
   result.catch(() => {});
@@ -55,16 +50,11 @@ function refuseTaken(context: Context, { path, caller, record }: Target): void {
 /**
  * Runs the work of a change with its host session held open, and drops stale views afterwards. Warnings are added to the answer or to the failure's data.
  */
-export async function guarded<Result>(
-  context: Context,
-  target: Target,
-  job: Job,
-  work: (job: Job, target: Target) => Promise<Result>,
-): Promise<Result> {
+export async function guarded<Result>(context: Context, target: Target, job: Job, work: () => Promise<Result>): Promise<Result> {
   const release = context.sessions.hold(target.host);
   try {
     await refuseQuarantined(context, target);
-    const result = await work(job, target);
+    const result = await work();
     return job.warnings.length === 0 ? result : { ...result, warnings: job.warnings };
   } catch (error) {
     if (!(error instanceof Failure) || job.warnings.length === 0) throw error;

@@ -1,6 +1,8 @@
+import Type from "typebox";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { ProjectPayload, RenumberData } from "../../contract/schemas/project.ts";
 import { joinIds } from "../../engine/compare/join.ts";
+import type { ChangeKind } from "../changes/change-kind.ts";
 import { recordApplied, refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
@@ -8,6 +10,16 @@ import { labNotFound } from "../common/refusals.ts";
 import { addressProject, allowChange, refuseMissing, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
+
+const RenumberRequest = Type.Object({});
+
+export const renumberKind: ChangeKind<typeof RenumberRequest, RenumberData> = {
+  operation: "renumberLab",
+  version: 1,
+  request: RenumberRequest,
+  isStepless: true,
+  run: ({ context, job, target }) => renumberLab(context, job, target),
+};
 
 /** Gives a stopped lab numbers that no other lab of the host user has. Throws unsupported where labs share none. */
 export async function renumberProject(
@@ -20,15 +32,11 @@ export async function renumberProject(
   await refuseMissing(context, target);
   allowChange(target, "edit");
   if (!(await target.host.capabilities()).features.renumber) throw unsupported("renumber");
-  return runChange(context, target, call, {
-    operation: "renumberLab",
-    request: {},
-    work: (job) => renumberLab(context, job, target),
-  });
+  return runChange(context, target, call, renumberKind, {});
 }
 
 /** Safe to run again: numbers that no other lab has stay. */
-export async function renumberLab(context: Context, job: Job, target: Target): Promise<RenumberData> {
+async function renumberLab(context: Context, job: Job, target: Target): Promise<RenumberData> {
   const { host, path } = target;
   job.signal.throwIfAborted();
   if (host.renumber === undefined) throw unsupported("renumber");

@@ -1,7 +1,9 @@
+import Type, { type Static } from "typebox";
 import { compareNatural } from "../../base/natural-order.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
+import { text } from "../../contract/schemas/shapes.ts";
 import type {
   SnapshotPayload,
   SnapshotRemovedData,
@@ -13,6 +15,7 @@ import type {
 import { joinIds } from "../../engine/compare/join.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { HostSnapshots, RestoredLab } from "../../hosts/host-snapshots.ts";
+import type { ChangeKind } from "../changes/change-kind.ts";
 import { recordRestored, refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
@@ -23,9 +26,32 @@ import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
 
 /** Journal request of a snapshot change. */
-export interface SnapshotRequest {
-  readonly snapshot: string;
-}
+const SnapshotRequest = Type.Object({ snapshot: text });
+type SnapshotRequest = Static<typeof SnapshotRequest>;
+
+export const takeSnapshotKind: ChangeKind<typeof SnapshotRequest, SnapshotTakenData> = {
+  operation: "takeSnapshot",
+  version: 1,
+  request: SnapshotRequest,
+  isStepless: true,
+  run: ({ job, target, interrupted }, request) => makeSnapshot(job, target, request, interrupted !== undefined),
+};
+
+export const restoreSnapshotKind: ChangeKind<typeof SnapshotRequest, SnapshotRestoredData> = {
+  operation: "restoreSnapshot",
+  version: 1,
+  request: SnapshotRequest,
+  isStepless: true,
+  run: ({ context, job, target }, request) => restoreLab(context, job, target, request),
+};
+
+export const removeSnapshotKind: ChangeKind<typeof SnapshotRequest, SnapshotRemovedData> = {
+  operation: "removeSnapshot",
+  version: 1,
+  request: SnapshotRequest,
+  isStepless: true,
+  run: ({ job, target, interrupted }, request) => deleteSnapshot(job, target, request, interrupted !== undefined),
+};
 
 /** Snapshots of a lab. Throws unsupported where the host has none. */
 export async function listSnapshots(context: Context, caller: Caller, payload: ProjectPayload): Promise<SnapshotsData> {
@@ -46,17 +72,11 @@ export async function takeSnapshot(
   const snapshot = payload.snapshot ?? timeName(context.clock.now());
   const problem = nameProblem(snapshot);
   if (problem !== undefined) throw badRequest("/snapshot", problem);
-  const work = (job: Job) => makeSnapshot(job, target, { snapshot });
-  return runChange(context, target, call, { operation: "takeSnapshot", request: { snapshot } satisfies SnapshotRequest, work });
+  return runChange(context, target, call, takeSnapshotKind, { snapshot });
 }
 
 /** @param again whether the snapshot may exist: a crash cut this change off, perhaps after it was taken */
-export async function makeSnapshot(
-  job: Job,
-  { host, path }: Target,
-  { snapshot }: SnapshotRequest,
-  again = false,
-): Promise<SnapshotTakenData> {
+async function makeSnapshot(job: Job, { host, path }: Target, { snapshot }: SnapshotRequest, again = false): Promise<SnapshotTakenData> {
   job.signal.throwIfAborted();
   const snapshots = await snapshotsOf(host);
   const made = again ? (await snapshots.list(path)).find(({ name }) => name === snapshot) : undefined;
@@ -73,13 +93,11 @@ export async function restoreSnapshot(
   call: ChangeCall,
 ): Promise<SnapshotRestoredData | JobStarted> {
   const target = await changeable(context, caller, payload);
-  const request: SnapshotRequest = { snapshot: payload.snapshot };
-  const work = (job: Job) => restoreLab(context, job, target, request);
-  return runChange(context, target, call, { operation: "restoreSnapshot", request, work });
+  return runChange(context, target, call, restoreSnapshotKind, { snapshot: payload.snapshot });
 }
 
 /** Safe to run again. The intent stays as it is: a plan shows what differs from it now, as after a change by hand on the host. */
-export async function restoreLab(context: Context, job: Job, target: Target, { snapshot }: SnapshotRequest): Promise<SnapshotRestoredData> {
+async function restoreLab(context: Context, job: Job, target: Target, { snapshot }: SnapshotRequest): Promise<SnapshotRestoredData> {
   const { host, path } = target;
   job.signal.throwIfAborted();
   const snapshots = await snapshotsOf(host);
@@ -102,13 +120,11 @@ export async function removeSnapshot(
   call: ChangeCall,
 ): Promise<SnapshotRemovedData | JobStarted> {
   const target = await changeable(context, caller, payload);
-  const request: SnapshotRequest = { snapshot: payload.snapshot };
-  const work = (job: Job) => deleteSnapshot(job, target, request);
-  return runChange(context, target, call, { operation: "removeSnapshot", request, work });
+  return runChange(context, target, call, removeSnapshotKind, { snapshot: payload.snapshot });
 }
 
 /** @param again whether the snapshot may be gone: a crash cut this change off */
-export async function deleteSnapshot(
+async function deleteSnapshot(
   job: Job,
   { host, path }: Target,
   { snapshot }: SnapshotRequest,

@@ -1,10 +1,13 @@
+import Type, { type Static } from "typebox";
 import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
-import type { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "../../contract/schemas/links.ts";
+import { type LinkQualityData, LinkQualityPayload, type LinkSuspendData, LinkSuspendPayload } from "../../contract/schemas/links.ts";
+import { flag } from "../../contract/schemas/shapes.ts";
 import { endpointKeys, endpointOf, joinIds } from "../../engine/compare/join.ts";
 import type { ObservedEndpoint, ObservedLink } from "../../engine/model/observed.ts";
 import type { LinkSides } from "../../hosts/host.ts";
-import { type Endpoint, endpointText, linkKey, type Quality } from "../../intent/lab/lab.ts";
+import { type Endpoint, endpointText, linkKey } from "../../intent/lab/lab.ts";
+import type { ChangeKind } from "../changes/change-kind.ts";
 import { refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
@@ -14,18 +17,36 @@ import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
 
 /** Journal request of a link change. Sides refer to `endpoints`. */
-export interface QualityRequest {
-  readonly endpoints: readonly [string, string];
-  readonly quality: LinkSides<Quality>;
-  readonly save: boolean;
-}
+const QualityRequest = Type.Object({
+  endpoints: LinkQualityPayload.properties.endpoints,
+  quality: Type.Object({ a: LinkQualityPayload.properties.a, b: LinkQualityPayload.properties.b }),
+  save: flag,
+});
+type QualityRequest = Static<typeof QualityRequest>;
 
-export interface SuspendRequest {
-  readonly endpoints: readonly [string, string];
-  readonly suspended: boolean;
-  /** Absent: both. */
-  readonly side?: "a" | "b";
-}
+/** side absent: both. */
+const SuspendRequest = Type.Object({
+  endpoints: LinkSuspendPayload.properties.endpoints,
+  suspended: flag,
+  side: LinkSuspendPayload.properties.side,
+});
+type SuspendRequest = Static<typeof SuspendRequest>;
+
+export const linkQualityKind: ChangeKind<typeof QualityRequest, LinkQualityData> = {
+  operation: "applyLinkQuality",
+  version: 1,
+  request: QualityRequest,
+  isStepless: true,
+  run: ({ job, target }, request) => changeQuality(job, target, request),
+};
+
+export const linkSuspendKind: ChangeKind<typeof SuspendRequest, LinkSuspendData> = {
+  operation: "setLinkSuspend",
+  version: 1,
+  request: SuspendRequest,
+  isStepless: true,
+  run: ({ job, target }, request) => changeSuspend(job, target, request),
+};
 
 /** Throws link_not_found, and unsupported where the host has no link quality. */
 export async function applyLinkQuality(
@@ -37,7 +58,7 @@ export async function applyLinkQuality(
   const target = await changeable(context, caller, payload, "linkQuality");
   const { endpoints, a, b, save } = payload;
   const request: QualityRequest = { endpoints, quality: { ...(a && { a }), ...(b && { b }) }, save: save === true };
-  return runChange(context, target, call, { operation: "applyLinkQuality", request, work: (job) => changeQuality(job, target, request) });
+  return runChange(context, target, call, linkQualityKind, request);
 }
 
 /** Throws link_not_found, bad_request for the side of a network, and unsupported where the host cannot suspend links. */
@@ -50,11 +71,11 @@ export async function setLinkSuspend(
   const target = await changeable(context, caller, payload, "linkSuspend");
   const { endpoints, suspended, side } = payload;
   const request: SuspendRequest = { endpoints, suspended, ...(side && { side }) };
-  return runChange(context, target, call, { operation: "setLinkSuspend", request, work: (job) => changeSuspend(job, target, request) });
+  return runChange(context, target, call, linkSuspendKind, request);
 }
 
 /** Safe to run again. */
-export async function changeQuality(job: Job, target: Target, { endpoints, quality, save }: QualityRequest): Promise<LinkQualityData> {
+async function changeQuality(job: Job, target: Target, { endpoints, quality, save }: QualityRequest): Promise<LinkQualityData> {
   const found = await findLink(target, endpoints);
   refuseCancelled(job);
   const state = await target.host.setLinkQuality(target.path, found.link.id, found.turn(quality), { save });
@@ -69,7 +90,7 @@ export async function changeQuality(job: Job, target: Target, { endpoints, quali
 }
 
 /** Safe to run again. */
-export async function changeSuspend(job: Job, target: Target, { endpoints, suspended, side }: SuspendRequest): Promise<LinkSuspendData> {
+async function changeSuspend(job: Job, target: Target, { endpoints, suspended, side }: SuspendRequest): Promise<LinkSuspendData> {
   const found = await findLink(target, endpoints);
   refuseCancelled(job);
   const wanted: LinkSides<boolean> =

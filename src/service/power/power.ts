@@ -1,11 +1,14 @@
+import Type, { type Static } from "typebox";
 import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { BulkResult, ExecPayload, NodeOutcome } from "../../contract/schemas/project.ts";
+import { list, optionalFlag, optionalText, text, word } from "../../contract/schemas/shapes.ts";
 import { joinIds } from "../../engine/compare/join.ts";
 import type { ObservedLab, ObservedNode, Power } from "../../engine/model/observed.ts";
 import type { Operation, Step, StopMode } from "../../engine/model/plan.ts";
 import type { NativeIds } from "../../hosts/host.ts";
 import { applyOperations } from "../changes/apply.ts";
+import type { ChangeKind } from "../changes/change-kind.ts";
 import { refuseLocked, runChange } from "../changes/managed.ts";
 import { withOwedStarts } from "../changes/owed-starts.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
@@ -18,14 +21,24 @@ import type { Job } from "../jobs/jobs.ts";
 export type PowerAction = "start" | "stop" | "wipe";
 
 /** Journal request of an exec. */
-export interface PowerRequest {
-  readonly action: PowerAction;
+const PowerRequest = Type.Object({
+  action: word(["start", "stop", "wipe"]),
   /** IaC node keys; empty: all, unless they are listed. */
-  readonly nodes: readonly string[];
-  /** The caller gave a list: an empty one is no node. Who has none left to choose must not stop or wipe all. */
-  readonly listed?: true;
-  readonly mode: StopMode;
-}
+  nodes: list(text),
+  /** The caller sent a list: an empty list means no node, and must not stop or wipe all nodes. */
+  listed: optionalFlag,
+  mode: Type.Unsafe<StopMode>(Type.Integer({ minimum: 0, maximum: 3 })),
+  /** A node that must exist. */
+  must: optionalText,
+});
+type PowerRequest = Static<typeof PowerRequest>;
+
+export const powerKind: ChangeKind<typeof PowerRequest, BulkResult> = {
+  operation: "execProject",
+  version: 1,
+  request: PowerRequest,
+  run: ({ context, job, target }, request) => powerNodes(context, job, target, request),
+};
 
 type Tally = { -readonly [Key in Exclude<keyof BulkResult, "nodes" | "warnings">]: number };
 
@@ -54,17 +67,19 @@ export async function execProject(
     throw new Failure("unsupported", `the host has no stop mode ${mode}`, { data: { feature } });
   }
   const must = payload.node === "" ? undefined : payload.node;
-  const request: PowerRequest = { action, nodes: [...(chosenNodes(payload) ?? [])], ...(payload.nodes && { listed: true }), mode };
-  return runChange(context, target, call, {
-    operation: "execProject",
-    request,
-    work: (job) => powerNodes(context, job, target, request, must),
-  });
+  const request: PowerRequest = {
+    action,
+    nodes: [...(chosenNodes(payload) ?? [])],
+    ...(payload.nodes && { listed: true }),
+    mode,
+    ...(must !== undefined && { must }),
+  };
+  return runChange(context, target, call, powerKind, request);
 }
 
-/** Safe to run again: nodes that are as wanted are left alone. `must`: a node that has to be there. */
-export async function powerNodes(context: Context, job: Job, target: Target, request: PowerRequest, must?: string): Promise<BulkResult> {
-  const { action, mode } = request;
+/** Safe to repeat: nodes in the requested state are not touched. */
+async function powerNodes(context: Context, job: Job, target: Target, request: PowerRequest): Promise<BulkResult> {
+  const { action, mode, must } = request;
   const before = await target.host.observe(target.path);
   if (before === null) throw labNotFound(target.path);
   refuseLocked(before);

@@ -1,10 +1,11 @@
 import type { HostSession } from "../../hosts/host.ts";
+import { storedRequest } from "../changes/change-kind.ts";
 import { guarded } from "../changes/managed.ts";
 import { noIds, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import type { LabRecord } from "../store/store.ts";
 import { recordedIntent } from "../work/intents.ts";
-import { lostOf, policyOf, resumeNodes } from "./resume.ts";
+import { lostOf, policyOf, resumeKind } from "./resume.ts";
 
 /** Number of labs restored in parallel: starting a lab loads the whole machine. */
 const parallel = 3;
@@ -58,11 +59,11 @@ async function resumeOrTell(context: Context, host: HostSession, path: string, n
     ids: record.ids ?? noIds,
   };
   const { result } = context.jobs.start({
-    operation: "resumeLab",
+    operation: resumeKind.operation,
     lab: path,
     user: record.owner,
-    request: {},
-    work: (job) => guarded(context, target, job, () => resumeNodes(context, job, target)),
+    request: storedRequest(resumeKind, {}),
+    work: (job) => guarded(context, target, job, () => resumeKind.run({ context, job, target }, {})),
   });
   await result.then(
     () => publish("done"),

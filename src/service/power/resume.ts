@@ -1,3 +1,4 @@
+import Type from "typebox";
 import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { BulkResult, ProjectPayload } from "../../contract/schemas/project.ts";
@@ -6,6 +7,7 @@ import { joinIds } from "../../engine/compare/join.ts";
 import type { Operation } from "../../engine/model/plan.ts";
 import type { HostSession, LiveNode, NativeIds } from "../../hosts/host.ts";
 import { applyOperations } from "../changes/apply.ts";
+import type { ChangeKind } from "../changes/change-kind.ts";
 import { refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
@@ -36,6 +38,15 @@ export async function setLabResume(context: Context, caller: Caller, payload: Re
   return { lab: target.path, resume: policyOf(context, after), own: after.resume !== undefined };
 }
 
+const ResumeRequest = Type.Object({});
+
+export const resumeKind: ChangeKind<typeof ResumeRequest, BulkResult> = {
+  operation: "resumeLab",
+  version: 1,
+  request: ResumeRequest,
+  run: ({ context, job, target }) => resumeNodes(context, job, target),
+};
+
 /** Restarts the nodes that ended with the host or with the lab. Throws unsupported if the host cannot report them. */
 export async function resumeLab(
   context: Context,
@@ -47,7 +58,7 @@ export async function resumeLab(
   await refuseMissing(context, target);
   allowChange(target, "operate");
   await needResume(target.host);
-  return runChange(context, target, call, { operation: "resumeLab", request: {}, work: (job) => resumeNodes(context, job, target) });
+  return runChange(context, target, call, resumeKind, {});
 }
 
 async function needResume(host: HostSession): Promise<void> {
@@ -55,7 +66,7 @@ async function needResume(host: HostSession): Promise<void> {
 }
 
 /** Safe to repeat: running nodes are not touched. Tries all nodes, then throws host_error with the names of failed nodes. */
-export async function resumeNodes(context: Context, job: Job, target: Target): Promise<BulkResult> {
+async function resumeNodes(context: Context, job: Job, target: Target): Promise<BulkResult> {
   const { path, host } = target;
   const observed = await host.observe(path);
   if (observed === null) throw labNotFound(path);

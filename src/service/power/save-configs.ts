@@ -1,10 +1,13 @@
+import Type, { type Static } from "typebox";
 import { compareNatural } from "../../base/natural-order.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
 import type { SaveConfigsData, SavedNode } from "../../contract/schemas/save.ts";
+import { list, text } from "../../contract/schemas/shapes.ts";
 import { joinIds } from "../../engine/compare/join.ts";
 import type { ObservedNode } from "../../engine/model/observed.ts";
+import type { ChangeKind } from "../changes/change-kind.ts";
 import { refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
@@ -16,10 +19,19 @@ import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
 
 /** Journal request of a save. */
-export interface SaveRequest {
+const SaveRequest = Type.Object({
   /** IaC node keys; absent: all. */
-  readonly nodes?: readonly string[];
-}
+  nodes: Type.Optional(list(text)),
+});
+type SaveRequest = Static<typeof SaveRequest>;
+
+export const saveConfigsKind: ChangeKind<typeof SaveRequest, SaveConfigsData> = {
+  operation: "saveConfigs",
+  version: 1,
+  request: SaveRequest,
+  isStepless: true,
+  run: ({ context, job, target }, request) => saveNodes(context, job, target, request),
+};
 
 /** How long a console may take over its save command, ms. */
 const commandMs = 60_000;
@@ -42,11 +54,11 @@ export async function saveConfigs(
   if (!(await target.host.capabilities()).features.saveConfigs) throw unsupported("saveConfigs");
   const chosen = chosenNodes(payload);
   const request: SaveRequest = chosen === undefined ? {} : { nodes: [...chosen] };
-  return runChange(context, target, call, { operation: "saveConfigs", request, work: (job) => saveNodes(context, job, target, request) });
+  return runChange(context, target, call, saveConfigsKind, request);
 }
 
 /** Safe to run again. */
-export async function saveNodes(context: Context, job: Job, target: Target, request: SaveRequest): Promise<SaveConfigsData> {
+async function saveNodes(context: Context, job: Job, target: Target, request: SaveRequest): Promise<SaveConfigsData> {
   try {
     return await saveChosen(context, job, target, request);
   } catch (error) {

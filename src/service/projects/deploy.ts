@@ -1,13 +1,16 @@
+import Type, { type Static } from "typebox";
 import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { DeployData, ProjectPayload } from "../../contract/schemas/project.ts";
+import { files, flag, text } from "../../contract/schemas/shapes.ts";
 import type { Operation, Plan } from "../../engine/model/plan.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
 import { applyOperations, doneUnrecorded } from "../changes/apply.ts";
+import type { ChangeKind, ChangeRun } from "../changes/change-kind.ts";
 import { keepFolders, noteFolder } from "../changes/lab-folders.ts";
 import { recordApplied, recordBroken, recordIntent, recordUntouched, refuseLocked, runChange } from "../changes/managed.ts";
 import { unstarted } from "../changes/owed-starts.ts";
-import { planAgainstHost } from "../changes/planned.ts";
+import { type Planned, planAgainstHost } from "../changes/planned.ts";
 import { refusals } from "../checks/fit-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
@@ -15,13 +18,27 @@ import { addressProject, allowChange, neededIntent, noIds, type Target } from ".
 import type { Context } from "../context/context.ts";
 import type { ProjectState } from "../context/state.ts";
 import type { Job } from "../jobs/jobs.ts";
-import type { Intent } from "../work/intents.ts";
+import type { JobRow } from "../store/store.ts";
+import { type Intent, readSent } from "../work/intents.ts";
 
 /** Journal request of a deploy. */
-export interface DeployRequest {
-  readonly yaml: string;
-  readonly files: Readonly<Record<string, string>>;
-  readonly replace: boolean;
+const DeployRequest = Type.Object({ yaml: text, files, replace: flag });
+type DeployRequest = Static<typeof DeployRequest>;
+
+export const deployKind: ChangeKind<typeof DeployRequest, DeployData> = {
+  operation: "deployProject",
+  version: 1,
+  request: DeployRequest,
+  recover: async ({ context, target }, request, row) => ({
+    target: { ...target, intent: await readSent(context, request.yaml, request.files) },
+    request: { ...request, replace: request.replace && !deletedOld(row) },
+  }),
+  run: deployLab,
+};
+
+/** Returns whether an interrupted change has deleted the old lab: the lab at the path is then the incomplete new one. */
+export function deletedOld(row: JobRow): boolean {
+  return row.steps.slice(0, row.done).some((step) => step.do === "delete-lab");
 }
 
 /** Creates the lab and starts it. Throws lab_exists, and invalid_intent with all that is in the way. */
@@ -37,16 +54,28 @@ export async function deployProject(
   await checkOnHost(context, target.host, intent, { ...call, deploying: true });
   const replace = payload.replace === true;
   const request: DeployRequest = { yaml: intent.yaml, files: intent.files, replace };
-  return runChange(context, target, call, {
-    operation: "deployProject",
-    request,
-    work: (job) => deployLab(context, job, target, intent, replace),
-  });
+  return runChange(context, target, call, deployKind, request);
 }
 
-async function deployLab(context: Context, job: Job, target: Target, intent: Intent, replace: boolean): Promise<DeployData> {
-  const options = { direction: "to_host", prune: false, replace } as const;
-  const { plan, observed, ids } = await planAgainstHost(context, target, intent, options);
+async function deployLab({ context, job, target, interrupted }: ChangeRun, { replace }: DeployRequest): Promise<DeployData> {
+  const intent = await neededIntent(target);
+  const planned = await planAgainstHost(context, target, intent, { direction: "to_host", prune: false, replace });
+  const { plan, observed, ids } = planned;
+  // An interrupted deploy was allowed when it started; since then it may have created the lab itself.
+  if (interrupted === undefined) await refuseDeploy(context, target, intent, planned, replace);
+  const known = observed === null ? noIds : ids;
+  const state = await applyIntent(context, job, target, intent, { operations: plan.operations, ids: known, replace });
+  return deployed(target, intent, state, plan.unsupported);
+}
+
+/** Throws lab_exists, operation_not_allowed, lab_locked, and invalid_intent for parts that the host cannot deploy. */
+async function refuseDeploy(
+  context: Context,
+  target: Target,
+  intent: Intent,
+  { plan, observed }: Pick<Planned, "plan" | "observed">,
+  replace: boolean,
+): Promise<void> {
   if (observed !== null && !replace) {
     throw new Failure("lab_exists", `${target.path} exists on the host; replace true stops, wipes, deletes and recreates it`);
   }
@@ -55,9 +84,6 @@ async function deployLab(context: Context, job: Job, target: Target, intent: Int
   }
   refuseLocked(observed);
   await refuseBlocked(context, plan, intent);
-  const known = observed === null ? noIds : ids;
-  const state = await applyIntent(context, job, target, intent, { operations: plan.operations, ids: known, replace });
-  return deployed(target, intent, state, plan.unsupported);
 }
 
 /** Records the intent, runs the steps, and records what came of it; answers the state for the client. */
@@ -107,7 +133,7 @@ function nothingApplied(error: unknown): boolean {
   return error.code === "lab_locked" || (Array.isArray(applied) && applied.length === 0);
 }
 
-export function deployed(target: Target, { lab }: Intent, state: ProjectState, unsupported: readonly string[]): DeployData {
+function deployed(target: Target, { lab }: Intent, state: ProjectState, unsupported: readonly string[]): DeployData {
   return { lab: target.path, nodes: lab.nodes.length, links: lab.links.length, state, unsupported: [...unsupported] };
 }
 

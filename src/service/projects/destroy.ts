@@ -1,10 +1,13 @@
+import Type, { type Static } from "typebox";
 import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { DestroyData, ProjectPayload } from "../../contract/schemas/project.ts";
+import { flag, optionalFlag } from "../../contract/schemas/shapes.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import { planDestroy } from "../../engine/plan/plan-destroy.ts";
 import { isUnreadableLab } from "../../hosts/host-unreadable.ts";
 import { applyOperations, doneUnrecorded } from "../changes/apply.ts";
+import type { ChangeKind } from "../changes/change-kind.ts";
 import { releaseFolders } from "../changes/lab-folders.ts";
 import { refuseLocked, runChange } from "../changes/managed.ts";
 import { type Planned, planAgainstHost } from "../changes/planned.ts";
@@ -14,11 +17,15 @@ import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
 
 /** Journal request of a destroy. */
-export interface DestroyRequest {
-  readonly wipe: boolean;
-  /** Absent: false. */
-  readonly force?: boolean;
-}
+const DestroyRequest = Type.Object({ wipe: flag, force: optionalFlag });
+type DestroyRequest = Static<typeof DestroyRequest>;
+
+export const destroyKind: ChangeKind<typeof DestroyRequest, DestroyData> = {
+  operation: "destroyProject",
+  version: 1,
+  request: DestroyRequest,
+  run: ({ context, job, target }, request) => destroyLab(context, job, target, request),
+};
 
 /** Removes the lab; wipe absent or true drops the nodes' disks too. */
 export async function destroyProject(
@@ -33,11 +40,7 @@ export async function destroyProject(
   if (target.record === undefined) allowUnrecorded(target);
   else allowChange(target, "own");
   const request: DestroyRequest = { wipe, ...(payload.force === true && { force: true }) };
-  return runChange(context, target, call, {
-    operation: "destroyProject",
-    request,
-    work: (job) => destroyLab(context, job, target, request),
-  });
+  return runChange(context, target, call, destroyKind, request);
 }
 
 /** Throws operation_not_allowed: a lab without a record has mode load, and yet an admin may remove it. */
@@ -61,7 +64,7 @@ async function planEnd(context: Context, target: Target, wipe: boolean): Promise
 }
 
 /** Safe to run again: what is gone is gone. */
-export async function destroyLab(context: Context, job: Job, target: Target, { wipe, force }: DestroyRequest): Promise<DestroyData> {
+async function destroyLab(context: Context, job: Job, target: Target, { wipe, force }: DestroyRequest): Promise<DestroyData> {
   const { path, host } = target;
   const { plan, observed, ids } = await planEnd(context, target, wipe);
   refuseLocked(observed);

@@ -1,3 +1,4 @@
+import Type from "typebox";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { ReconcileData } from "../../contract/schemas/plan.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
@@ -6,6 +7,7 @@ import { maskLab, unmaskLab } from "../../engine/show/mask.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
 import { printManifest } from "../../intent/parse/manifest.ts";
 import { type IntentText, printLab } from "../../intent/write/print.ts";
+import type { ChangeKind } from "../changes/change-kind.ts";
 import { runChange, snapshot } from "../changes/managed.ts";
 import { planAgainstHost } from "../changes/planned.ts";
 import type { ChangeCall } from "../common/call.ts";
@@ -18,6 +20,9 @@ import { includes, rightOn } from "../sessions/rights.ts";
 import { readSent } from "../work/intents.ts";
 import { capturedIntent } from "./captured-intent.ts";
 import { newestPlan, plannable, planStale } from "./plan-project.ts";
+
+/** A pull changes nothing on the host: recovery rolls it back, because it has no steps. */
+const PullRequest = Type.Object({ direction: Type.Literal("from_host") });
 
 /**
  * Returns the host's persisted definition as intent: an edit of the caller's yaml, else of the yaml of the last apply, else newly printed. Nothing is
@@ -34,11 +39,13 @@ export async function reconcileFromHost(
   const mayRecord = right !== undefined && includes(right, "edit") && target.mode !== "load";
   if (!mayRecord || payload.peek === true) return unquoted(target, () => captureIntent(context, target, payload, false));
   // As a job, so that no half-applied change is taken for the lab.
-  return runChange(context, target, call, {
+  const kind: ChangeKind<typeof PullRequest, ReconcileData> = {
     operation: "reconcileProject",
-    request: { direction: "from_host" },
-    work: () => captureIntent(context, target, payload, true),
-  });
+    version: 1,
+    request: PullRequest,
+    run: () => captureIntent(context, target, payload, true),
+  };
+  return runChange(context, target, call, kind, { direction: "from_host" });
 }
 
 async function captureIntent(context: Context, target: Target, payload: ProjectPayload, write: boolean): Promise<ReconcileData> {

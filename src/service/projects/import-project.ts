@@ -1,29 +1,30 @@
 import { createHash } from "node:crypto";
+import Type, { type Static } from "typebox";
 import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { ImportData, ImportPayload } from "../../contract/schemas/project.ts";
+import { files, flag, map, optionalFlag, text } from "../../contract/schemas/shapes.ts";
 import { captureLab } from "../../engine/compare/capture.ts";
 import { joinIds } from "../../engine/compare/join.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import { persistedLab } from "../../engine/plan/identity.ts";
 import { canonicalText, sameValue } from "../../engine/shared/canonical.ts";
 import { maskLab } from "../../engine/show/mask.ts";
-import type { NativeIds } from "../../hosts/host.ts";
 import { toLabName } from "../../intent/lab/lab-name.ts";
 import { checkLabPath } from "../../intent/lab/lab-path.ts";
 import { type Manifest, printManifest } from "../../intent/parse/manifest.ts";
 import { type IntentText, printLab } from "../../intent/write/print.ts";
+import type { ChangeKind, ChangeRun } from "../changes/change-kind.ts";
 import { runChange } from "../changes/managed.ts";
 import { planAgainstHost } from "../changes/planned.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
 import { badRequest, labNotFound, pathNotAvailable } from "../common/refusals.ts";
-import { addressProject, allowUse, checkFields, isHidden, mayReadSecrets, noIds, type Target } from "../context/address.ts";
+import { addressProject, allowUse, checkFields, isHidden, mayReadSecrets, neededIntent, noIds, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
-import type { Job } from "../jobs/jobs.ts";
 import { type Intent, readSent } from "../work/intents.ts";
-import { applyIntent, refuseBlocked } from "./deploy.ts";
+import { applyIntent, deletedOld, refuseBlocked } from "./deploy.ts";
 import { extraLine, fidelityReport, type ReportLine } from "./fidelity.ts";
 
 /** Source of an imported lab. */
@@ -40,16 +41,28 @@ export interface ImportSource {
 }
 
 /** Journal request of an import. */
-export interface ImportRequest {
-  readonly yaml: string;
-  readonly files: Readonly<Record<string, string>>;
-  readonly replace: boolean;
-  readonly source: ImportSource;
+const ImportRequest = Type.Object({
+  yaml: text,
+  files,
+  replace: flag,
+  source: Type.Unsafe<ImportSource>(Type.Object({ lab: text, report: Type.Array(Type.Object({})) })),
   /** The source's ids by the keys of the intent. Absent in rows of older versions. */
-  readonly ids?: NativeIds;
+  ids: Type.Optional(Type.Object({ nodes: map(text), networks: map(text), links: map(text) })),
   /** Whether the caller may read the secrets of the source. Absent: false. */
-  readonly secrets?: boolean;
-}
+  secrets: optionalFlag,
+});
+type ImportRequest = Static<typeof ImportRequest>;
+
+export const importKind: ChangeKind<typeof ImportRequest, ImportData> = {
+  operation: "importProject",
+  version: 1,
+  request: ImportRequest,
+  recover: async ({ context, target }, request, row) => ({
+    target: { ...target, mode: "import", source: request.source, intent: await readSent(context, request.yaml, request.files) },
+    request: { ...request, replace: request.replace && !deletedOld(row) },
+  }),
+  run: importLab,
+};
 
 /**
  * Clones a lab of the host into a stopped, managed working copy in the same folder. The source is only read. The copy's path comes from the manifest,
@@ -107,15 +120,12 @@ export async function importProject(
     source: from,
   };
   const request: ImportRequest = { yaml: intent.yaml, files: intent.files, replace, source: from, ids, secrets: mayReadSecrets(source) };
-  return runChange(context, target, call, {
-    operation: "importProject",
-    request,
-    work: (job) => importLab(context, job, target, intent, request),
-  });
+  return runChange(context, target, call, importKind, request);
 }
 
-/** Safe to run again: what is there already stays. */
-export async function importLab(context: Context, job: Job, target: Target, intent: Intent, request: ImportRequest): Promise<ImportData> {
+/** Safe to repeat: existing parts of the copy stay. */
+async function importLab({ context, job, target }: ChangeRun, request: ImportRequest): Promise<ImportData> {
+  const intent = await neededIntent(target);
   const { path } = target;
   const options = { direction: "to_host", prune: false, replace: request.replace } as const;
   const planned = await planAgainstHost(context, target, intent, options);

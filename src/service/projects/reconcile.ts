@@ -1,31 +1,48 @@
+import Type, { type Static } from "typebox";
 import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { ReconcileData } from "../../contract/schemas/plan.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
+import { files, flag, optionalFlag, optionalText, text } from "../../contract/schemas/shapes.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import { splitByDisruption } from "../../engine/plan/split.ts";
+import type { ChangeKind, ChangeRun } from "../changes/change-kind.ts";
 import { recordApplied, refuseLocked, runChange } from "../changes/managed.ts";
-import { planAgainstHost, shownOperation } from "../changes/planned.ts";
+import { type Planned, planAgainstHost, shownOperation } from "../changes/planned.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { badRequest } from "../common/refusals.ts";
 import { addressProject, allowChange, neededIntent, noIds, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
-import type { Job } from "../jobs/jobs.ts";
-import type { Intent } from "../work/intents.ts";
+import { type Intent, readSent } from "../work/intents.ts";
 import { applyIntent } from "./deploy.ts";
 import { reconcileFromHost } from "./from-host.ts";
 import { directionOf, newestPlan, planStale } from "./plan-project.ts";
 
 /** Journal request of a reconcile to_host. */
-export interface ReconcileRequest {
-  readonly yaml: string;
-  readonly files: Readonly<Record<string, string>>;
-  readonly prune: boolean;
-  readonly confirm: boolean;
-  /** Absent: false. */
-  readonly allowUnsupported?: boolean;
-}
+const ReconcileRequest = Type.Object({
+  yaml: text,
+  files,
+  prune: flag,
+  confirm: flag,
+  allowUnsupported: optionalFlag,
+  /** The plan that the caller confirms. */
+  planIdentity: optionalText,
+  /** The host's id of the lab in the caller's state. */
+  labId: optionalText,
+});
+type ReconcileRequest = Static<typeof ReconcileRequest>;
+
+export const reconcileKind: ChangeKind<typeof ReconcileRequest, ReconcileData> = {
+  operation: "reconcileProject",
+  version: 1,
+  request: ReconcileRequest,
+  recover: async ({ context, target }, request) => ({
+    target: { ...target, intent: await readSent(context, request.yaml, request.files) },
+    request,
+  }),
+  run: reconcileToHost,
+};
 
 /** Makes the host match the intent, or answers the host's definition as intent. */
 export async function reconcileProject(
@@ -42,37 +59,29 @@ export async function reconcileProject(
   allowChange(target);
   await checkOnHost(context, target.host, intent, call);
   const [prune, confirm, allowUnsupported] = [payload.prune === true, payload.confirm === true, payload.allow_unsupported === true];
+  const labId = (payload.state as { readonly lab?: { readonly id?: unknown } } | null | undefined)?.lab?.id;
   const request: ReconcileRequest = {
     yaml: intent.yaml,
     files: intent.files,
     prune,
     confirm,
     ...(allowUnsupported && { allowUnsupported }),
+    ...(payload.plan_identity !== undefined && { planIdentity: payload.plan_identity }),
+    ...(typeof labId === "string" && { labId }),
   };
-  return runChange(context, target, call, {
-    operation: "reconcileProject",
-    request,
-    work: (job) => reconcileToHost(context, job, target, intent, payload),
-  });
+  return runChange(context, target, call, reconcileKind, request);
 }
 
-async function reconcileToHost(
-  context: Context,
-  job: Job,
-  target: Target,
-  intent: Intent,
-  payload: ProjectPayload,
-): Promise<ReconcileData> {
-  const allowUnsupported = payload.allow_unsupported === true;
-  const options = { direction: "to_host", prune: payload.prune === true, replace: false, allowUnsupported } as const;
+async function reconcileToHost({ context, job, target, interrupted }: ChangeRun, request: ReconcileRequest): Promise<ReconcileData> {
+  const intent = await neededIntent(target);
+  const { prune, confirm, allowUnsupported = false } = request;
+  const options = { direction: "to_host", prune, replace: false, allowUnsupported } as const;
   const planned = await planAgainstHost(context, target, intent, options);
   const { plan, observed, ids } = planned;
-  const confirm = payload.confirm === true;
-  const given = payload.plan_identity;
-  if (given === undefined ? confirm : given !== newestPlan(context, target, "to_host") || given !== planned.identity) throw planStale();
-  allowAdoption(target, observed, payload);
-  refuseLocked(observed);
+  // An interrupted reconcile was allowed when it started, and its own steps have changed the plan since then.
+  if (interrupted === undefined) refuseReconcile(context, target, planned, request);
 
+  const done = interrupted?.done ?? 0;
   const answer = {
     lab: target.path,
     skippedPrune: plan.summary.skipped_prune,
@@ -83,27 +92,42 @@ async function reconcileToHost(
     unsupported: [...plan.unsupported],
     direction: "to_host",
   };
-  if (!plan.applicable) {
+  if (!plan.applicable && interrupted === undefined) {
     if (plan.operations.length === 0 && plan.blocked.length === 0) recordOrigin(context, target);
     return { ...answer, applied: 0, status: "unchanged", operations: plan.operations.map(shownOperation) };
   }
 
   // Kept disks, and sessions in the owner's name, go by the host's owner.
-  if (observed !== null && target.record === undefined && target.caller.role === "admin") {
+  if (interrupted === undefined && observed !== null && target.record === undefined && target.caller.role === "admin") {
     await target.host.setOwner?.(target.path, target.caller.user);
   }
-  const { now, later } = confirm || observed === null ? { now: plan.operations, later: [] } : splitByDisruption(plan);
+  // A lab that this change created is completed without a confirmation.
+  const isWhole = confirm || observed === null || interrupted?.steps.some((step) => step.do === "create-lab") === true;
+  const { now, later } = isWhole ? { now: plan.operations, later: [] } : splitByDisruption(plan);
   const state =
-    now.length > 0 || !isRecorded(target, intent)
+    now.length > 0 || interrupted !== undefined || !isRecorded(target, intent)
       ? await applyIntent(context, job, target, intent, { operations: now, ids, replace: false })
       : await recordApplied(context, target, context.store.labs.get(target.path)?.ids ?? noIds, intent);
   return {
     ...answer,
-    applied: now.length,
-    status: later.length > 0 ? "pending_stop" : now.length > 0 ? "applied" : "unchanged",
+    applied: done + now.length,
+    status: later.length > 0 ? "pending_stop" : done + now.length > 0 ? "applied" : "unchanged",
     operations: later.map(shownOperation),
     state,
   };
+}
+
+/** Throws plan_stale, operation_not_allowed and lab_locked. */
+function refuseReconcile(
+  context: Context,
+  target: Target,
+  { observed, identity }: Pick<Planned, "observed" | "identity">,
+  { confirm, planIdentity, labId }: ReconcileRequest,
+): void {
+  const isNewest = planIdentity === newestPlan(context, target, "to_host") && planIdentity === identity;
+  if (planIdentity === undefined ? confirm : !isNewest) throw planStale();
+  allowAdoption(target, observed, labId);
+  refuseLocked(observed);
 }
 
 /** Records where the intent comes from if nothing but unsupported fields differ: a later change by this source needs no question. */
@@ -121,10 +145,9 @@ function isRecorded({ record, origin = record?.origin }: Target, { yaml, files }
  * Allows the service to take over an unmanaged lab (created by other means, or without its record) only for an admin or for a caller with its
  * earlier state.
  */
-function allowAdoption(target: Target, observed: ObservedLab | null, payload: ProjectPayload): void {
+function allowAdoption(target: Target, observed: ObservedLab | null, labId: string | undefined): void {
   if (observed === null || target.record !== undefined || target.caller.role === "admin") return;
-  const state = payload.state as { readonly lab?: { readonly id?: unknown } } | null | undefined;
-  if (state?.lab?.id === observed.id) return;
+  if (labId === observed.id) return;
   throw new Failure(
     "operation_not_allowed",
     `${target.path} is on the host but not managed here; its state, or an admin, can take it over`,

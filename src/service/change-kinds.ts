@@ -1,0 +1,32 @@
+import type { ChangeKind } from "./changes/change-kind.ts";
+import { renumberKind } from "./labs/renumber.ts";
+import { removeSnapshotKind, restoreSnapshotKind, takeSnapshotKind } from "./labs/snapshots.ts";
+import { linkQualityKind, linkSuspendKind } from "./links/links.ts";
+import { powerKind } from "./power/power.ts";
+import { resumeKind } from "./power/resume.ts";
+import { saveConfigsKind } from "./power/save-configs.ts";
+import { deployKind } from "./projects/deploy.ts";
+import { destroyKind } from "./projects/destroy.ts";
+import { importKind } from "./projects/import-project.ts";
+import { reconcileKind } from "./projects/reconcile.ts";
+
+/** Every kind of change that recovery can finish, by operation id. */
+export const changeKinds: ReadonlyMap<string, ChangeKind> = new Map(
+  (
+    [
+      deployKind,
+      reconcileKind,
+      importKind,
+      destroyKind,
+      powerKind,
+      resumeKind,
+      saveConfigsKind,
+      renumberKind,
+      linkQualityKind,
+      linkSuspendKind,
+      takeSnapshotKind,
+      restoreSnapshotKind,
+      removeSnapshotKind,
+    ] satisfies readonly ChangeKind[]
+  ).map((kind): [string, ChangeKind] => [kind.operation, kind]),
+);
