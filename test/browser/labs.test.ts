@@ -160,7 +160,7 @@ test("the page of a shared lab offers only what the right allows, and shows the 
   await page.goto(`${served.url}/ui/labs/shared`);
   await page.getByText("shared with you to operate, but not to edit").waitFor();
   await page.getByRole("button", { name: "Stop all…" }).waitFor();
-  await page.locator("[data-link] .cable").first().press("Enter");
+  await page.locator("[data-link] .link-button").first().press("Enter");
   const link = page.getByRole("complementary", { name: /^Link / });
   await link.getByRole("button", { name: "Apply" }).waitFor();
   expect(await link.getByLabel("Save to the intent, too").count()).toBe(0);
@@ -170,7 +170,7 @@ test("the page of a shared lab offers only what the right allows, and shows the 
   await page.goto(`${served.url}/ui/labs/shared`);
   await page.getByRole("button", { name: "Stop all…" }).waitFor();
   expect(await page.getByText("shared with you").count()).toBe(0);
-  await page.locator("[data-link] .cable").first().press("Enter");
+  await page.locator("[data-link] .link-button").first().press("Enter");
   await link.getByLabel("Save to the intent, too").waitFor();
   // This host has no numbers that labs could share.
   await page.getByRole("button", { name: "Lock" }).waitFor();

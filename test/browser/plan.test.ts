@@ -103,7 +103,7 @@ test("a plan with unsupported parts can be applied only after the user chooses t
 
 test("a link is opened by keys, and its quality is set and saved to the intent", async () => {
   const client = await served.signIn("admin");
-  const yaml = `# cable\nname: wire\nnodes:\n  r1: {template: frr}\n  r2: {template: frr}\nlinks:\n  - ["r1:eth0", "r2:eth0"]\n`;
+  const yaml = `# a comment\nname: wire\nnodes:\n  r1: {template: frr}\n  r2: {template: frr}\nlinks:\n  - ["r1:eth0", "r2:eth0"]\n`;
   expect((await client.post("/api/v1/projects/deploy", { yaml })).status).toBe(200);
   await using tab = await browser.open();
   const { page } = tab;
@@ -118,7 +118,7 @@ test("a link is opened by keys, and its quality is set and saved to the intent",
   const { data } = (await client.post("/api/v1/projects/public", { lab: "/wire", as_written: true })).json as {
     readonly data: { readonly yaml: string };
   };
-  expect(data.yaml).toContain("# cable");
+  expect(data.yaml).toContain("# a comment");
   expect(data.yaml).toContain("delay: 80");
 });
 

@@ -86,12 +86,12 @@ function RowDrift({ lab, shape }: { readonly lab: string; readonly shape: number
 function Moment({ at }: { readonly at: string }) {
   const time = new Date(at);
   const today = time.toDateString() === new Date().toDateString();
-  const words = today
+  const text = today
     ? time.toLocaleTimeString(undefined, { timeStyle: "short" })
     : time.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   return (
     <time dateTime={at} title={time.toLocaleString()}>
-      {words}
+      {text}
     </time>
   );
 }

@@ -36,7 +36,7 @@ export function useSelection(): Selection {
         (one) => one.getAttribute("data-node") === selected || `link:${one.getAttribute("data-link")}` === selected,
       );
       setSelected(undefined);
-      (shape?.querySelector<SVGElement>(".cable") ?? (shape as SVGElement | undefined))?.focus();
+      (shape?.querySelector<SVGElement>(".link-button") ?? (shape as SVGElement | undefined))?.focus();
     },
   };
 }

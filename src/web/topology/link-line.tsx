@@ -12,8 +12,8 @@ interface LinkLineProps {
 /** Draws a link with the names of its interfaces, its quality, and whether it is suspended. */
 export function LinkLine({ link, shape, selected, onSelect }: LinkLineProps) {
   const { suspended, quality, mark } = link;
-  const words = [link.endpoints.join(" to "), suspended ? "suspended" : "", quality, mark === undefined ? "" : markText[mark]];
-  const title = words.filter(Boolean).join(", ");
+  const parts = [link.endpoints.join(" to "), suspended ? "suspended" : "", quality, mark === undefined ? "" : markText[mark]];
+  const title = parts.filter(Boolean).join(", ");
   const id = `link:${link.id}`;
   return (
     <g
@@ -23,7 +23,7 @@ export function LinkLine({ link, shape, selected, onSelect }: LinkLineProps) {
       {/* The texts are outside of the button: its name contains them already. */}
       {/* biome-ignore lint/a11y/useSemanticElements: SVG has no button element */}
       <g
-        class="cable"
+        class="link-button"
         role="button"
         tabindex={0}
         aria-label={`Link ${title}`}
@@ -48,9 +48,9 @@ export function LinkLine({ link, shape, selected, onSelect }: LinkLineProps) {
       </text>
       {(suspended || quality !== "") && (
         <text class="quality" transform={`translate(${shape.note.x} ${shape.note.y})`}>
-          {[...(suspended ? ["✕ suspended"] : []), ...quality.split(", ")].filter(Boolean).map((words, row) => (
-            <tspan key={words} x={0} dy={row === 0 ? 0 : 13}>
-              {words}
+          {[...(suspended ? ["✕ suspended"] : []), ...quality.split(", ")].filter(Boolean).map((text, row) => (
+            <tspan key={text} x={0} dy={row === 0 ? 0 : 13}>
+              {text}
             </tspan>
           ))}
         </text>

@@ -59,19 +59,19 @@ function middleOf(part: readonly number[], neighbours: readonly (readonly number
   const degree = new Map(part.map((at) => [at, neighbours[at]!.length]));
   let ring = part.filter((at) => degree.get(at)! <= 1);
   let left = part.length;
-  const gone = new Set<number>();
+  const removed = new Set<number>();
   while (left > 2) {
     left -= ring.length;
     const next: number[] = [];
     for (const at of ring) {
-      gone.add(at);
+      removed.add(at);
       for (const other of neighbours[at]!) {
-        if (gone.has(other)) continue;
+        if (removed.has(other)) continue;
         degree.set(other, degree.get(other)! - 1);
         if (degree.get(other) === 1) next.push(other);
       }
     }
     ring = next;
   }
-  return part.find((at) => !gone.has(at))!;
+  return part.find((at) => !removed.has(at))!;
 }
