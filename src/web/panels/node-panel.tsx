@@ -42,8 +42,8 @@ export function NodePanel({ lab, mode, node, live, drift, mayChange, reloadStatu
     ["State", stateText(status, live)],
     ["Up", live?.uptime_ms === undefined ? undefined : durationText(live.uptime_ms)],
     ["Template", node.image === undefined ? node.template : `${node.template} (${node.image})`],
-    ["CPU", loadText(live?.cpu_percent === undefined ? undefined : `${live.cpu_percent.toFixed(0)} %`, node.cpu)],
-    ["Memory", loadText(live?.memory_bytes === undefined ? undefined : mebibytes(live.memory_bytes), node.ram && `${node.ram} MiB`)],
+    ["CPU", loadText(live?.cpu_percent === undefined ? undefined : `${live.cpu_percent.toFixed(0)} %`, node.cpu || undefined)],
+    ["Memory", loadText(live?.memory_bytes === undefined ? undefined : mebibytes(live.memory_bytes), node.ram ? `${node.ram} MiB` : undefined)],
     [
       "Disk",
       loadText(
@@ -108,8 +108,8 @@ function stateText(status: string, live: LiveNodeData | undefined): string {
 
 /** Formats a load and its limit; with only one of them, that one. */
 function loadText(used: string | undefined, max: string | number | undefined): string | undefined {
-  if (used === undefined) return max === undefined || max === "" ? undefined : `at most ${max}`;
-  return max === undefined || max === "" ? used : `${used} of ${max}`;
+  if (used === undefined) return max === undefined ? undefined : `at most ${max}`;
+  return max === undefined ? used : `${used} of ${max}`;
 }
 
 function mebibytes(bytes: number): string {
