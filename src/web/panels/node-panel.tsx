@@ -43,7 +43,10 @@ export function NodePanel({ lab, mode, node, live, drift, mayChange, reloadStatu
     ["Up", live?.uptime_ms === undefined ? undefined : durationText(live.uptime_ms)],
     ["Template", node.image === undefined ? node.template : `${node.template} (${node.image})`],
     ["CPU", loadText(live?.cpu_percent === undefined ? undefined : `${live.cpu_percent.toFixed(0)} %`, node.cpu || undefined)],
-    ["Memory", loadText(live?.memory_bytes === undefined ? undefined : mebibytes(live.memory_bytes), node.ram ? `${node.ram} MiB` : undefined)],
+    [
+      "Memory",
+      loadText(live?.memory_bytes === undefined ? undefined : mebibytes(live.memory_bytes), node.ram ? `${node.ram} MiB` : undefined),
+    ],
     [
       "Disk",
       loadText(
