@@ -1,8 +1,8 @@
 /** Bytes of a block. */
 const blockBytes = 128 << 10;
-/** Blocks that are kept for the next who needs one. */
-const mostFree = 16;
-/** What begins with little gets a small block: most consoles say a line at a time. */
+/** Unused blocks that are kept for reuse. */
+const maxFreeBlocks = 16;
+/** Little data gets a small block first: most consoles print one line at a time. */
 const smallBytes = 4 << 10;
 
 const free: Buffer[] = [];
@@ -13,14 +13,14 @@ interface Block {
 }
 
 /**
- * Bytes that wait, copied into blocks of memory that are used again: a stream that runs for hours makes no garbage. What is taken out belongs to who takes it,
- * until it is given back.
+ * A queue of bytes, copied into reused memory blocks, so that a stream that runs for hours makes no garbage. The caller owns a taken block until it
+ * gives it back.
  */
 export class Blocks {
   readonly #waiting: Block[] = [];
   #size = 0;
 
-  /** Bytes that wait. */
+  /** Number of queued bytes. */
   get size(): number {
     return this.#size;
   }
@@ -40,7 +40,7 @@ export class Blocks {
     this.#size += bytes.length;
   }
 
-  /** The oldest bytes, undefined where none wait. */
+  /** Takes the oldest bytes; undefined if the queue is empty. */
   shift(): Buffer | undefined {
     const first = this.#waiting.shift();
     if (first === undefined) return undefined;
@@ -52,8 +52,8 @@ export class Blocks {
     for (let bytes = this.shift(); bytes !== undefined; bytes = this.shift()) Blocks.giveBack(bytes);
   }
 
-  /** For bytes that nobody looks at any more. */
+  /** Drops all bytes. */
   static giveBack(bytes: Buffer): void {
-    if (bytes.buffer.byteLength === blockBytes && free.length < mostFree) free.push(Buffer.from(bytes.buffer));
+    if (bytes.buffer.byteLength === blockBytes && free.length < maxFreeBlocks) free.push(Buffer.from(bytes.buffer));
   }
 }

@@ -1,8 +1,8 @@
 import { Failure } from "../contract/errors.ts";
 
 /**
- * Why work on a console ends before its time: what the signal was aborted with, where that says it (a service that goes down), else that its caller
- * went away. `data` tells what was done.
+ * Returns the failure of console work that was aborted: the signal's reason if it is a Failure (a service that stops), else that the caller
+ * disconnected. `data` describes what was done so far.
  */
 export function cutOff(signal: AbortSignal, data?: Readonly<Record<string, unknown>>): Failure {
   const { reason } = signal;

@@ -5,7 +5,7 @@ import { runDialogue } from "./dialogue.ts";
 import { Expressions } from "./expressions.ts";
 import { ConsoleHub } from "./hub.ts";
 import { endPrograms, onPty } from "./pty.fixture.ts";
-import { mostSecretCharacters, redact } from "./redact.ts";
+import { maxSecretCharacters, redact } from "./redact.ts";
 
 afterEach(endPrograms);
 
@@ -22,7 +22,7 @@ test("it types and waits in order, by text and by expression", async () => {
   expect(output).toContain("hi-bob-");
 });
 
-test("a secret is typed, but stands in no output", async () => {
+test("a secret is typed, but no output contains it", async () => {
   const { output, steps } = await runDialogue(shell(), [
     { send: "", expect: "$ " },
     { send: "read -p 'secret: ' x; echo [$x]", expect: { regex: "^secret: $" } },
@@ -32,7 +32,7 @@ test("a secret is typed, but stands in no output", async () => {
   expect(JSON.stringify(steps)).not.toContain("hunter2");
 });
 
-test("the first expected text that does not come stops it, with what was done", async () => {
+test("the first expected text that does not come ends the dialogue, with the steps done so far", async () => {
   const failure = await runDialogue(shell(), [
     { send: "", expect: "$ " },
     { send: "echo one", expect: "two", timeout_ms: 500 },
@@ -47,7 +47,7 @@ test("the first expected text that does not come stops it, with what was done", 
 test("a control character is sent as it is", async () => {
   const { steps } = await runDialogue(shell(), [
     { send: "", expect: "$ " },
-    // Only what a program says tells that the shell has handed the terminal over: what is typed before may miss its line's end.
+    // Only the program's own output shows that the shell handed over the terminal. A line that is typed earlier may lose its end.
     { send: "echo over; cat -E", expect: { regex: "^over$" } },
     { send: "ping", expect: "ping$" },
     { send: "\x03", expect: "$ ", timeout_ms: 5_000 },
@@ -55,7 +55,7 @@ test("a control character is sent as it is", async () => {
   expect(steps.at(-1)?.matched).toBe(true);
 });
 
-test("an expression that is none, or never comes to an end, is refused", async () => {
+test("an invalid or endless expression is refused", async () => {
   const none = await runDialogue(shell(), [{ expect: { regex: "(" } }]).catch((error: unknown) => error);
   expect(none).toMatchObject({ code: "bad_request", data: { problems: [{ path: "/steps/0/expect/regex" }] } });
   const endless = await runDialogue(shell(), [
@@ -73,7 +73,7 @@ test("a thousand lines of flood before what is expected do not hide it", async (
   expect(steps.at(-1)?.matched).toBe(true);
 });
 
-test("an expression that never comes to an end holds up neither timers nor the dialogues beside it", async () => {
+test("an endless expression delays neither timers nor other dialogues", async () => {
   const expressions = new Expressions();
   let ticks = 0;
   const timer = setInterval(() => ticks++, 5);
@@ -96,7 +96,7 @@ test("an expression that never comes to an end holds up neither timers nor the d
   await expressions.close();
 });
 
-test("a dialogue that is cut off tells why, and what was done", async () => {
+test("a cancelled dialogue reports the reason and the steps done", async () => {
   const cut = new AbortController();
   const failure = runDialogue(
     shell(),
@@ -118,7 +118,7 @@ test("an expression that is refused is a bad request without a cause, as causes 
   }
 });
 
-test("the first expectation is not met by what the console said before its step began", async () => {
+test("output from before its step does not meet the first expectation", async () => {
   const hub = new ConsoleHub({ open: async () => ({ stream: shell() }) });
   const watching = await hub.view();
   let seen = "";
@@ -135,14 +135,14 @@ test("the first expectation is not met by what the console said before its step 
   hub.close();
 });
 
-test("output that waits in the stream from before the first step does not meet its expectation", async () => {
+test("unread output from before the first step does not meet its expectation", async () => {
   const stream = new PassThrough();
   stream.write("old# ");
   const failure = await runDialogue(stream, [{ expect: "old# ", timeout_ms: 100 }]).catch((error: unknown) => error);
   expect(failure).toMatchObject({ code: "console_timeout", data: { output: "" } });
 });
 
-test("an expectation of a line's end is met by it, although nothing comes after", async () => {
+test("an expected line end is found although nothing follows it", async () => {
   const stream = new PassThrough();
   const dialogue = runDialogue(stream, [{ expect: "done\n", timeout_ms: 5_000 }]);
   setTimeout(() => stream.write("done\r\n"), 50);
@@ -154,7 +154,7 @@ const printable = [
   ...["ü", "ß", "Ω", "Ж", "中", "\u00a0", "€", "😀", "é"],
 ];
 
-test("a secret with any printable character is typed and stands in no output", { timeout: 60_000 }, async () => {
+test("a secret of any printable characters is typed, and no output contains it", { timeout: 60_000 }, async () => {
   const steps = printable.flatMap((character) => [
     { send: `read -rp 'secret: ' x; echo "[$x]"`, expect: { regex: "^secret: $" } },
     { send: `pA${character}s2${character}`, secret: true, expect: "]\n" },
@@ -169,7 +169,7 @@ test("a secret with any printable character is typed and stands in no output", {
 });
 
 test.each(["xterm", "vt100"])(
-  "a secret that a line editor wraps over several lines stands in no output, not in parts either (%s)",
+  "no output contains a secret that a line editor wraps over several lines, nor parts of it (%s)",
   async (TERM) => {
     const secret = `: ${Array.from({ length: 60 }, (_, i) => `S${i}-${i % 7 === 0 ? "  " : ""}`).join("")}`;
     const { output } = await runDialogue(onPty("stty cols 80; bash --norc --noprofile", { PS1: "router# ", LANG: "C.UTF-8", TERM }), [
@@ -190,9 +190,9 @@ test("a secret that is a part of the prompt is redacted there, and expectations 
   expect(output).not.toContain("router1");
 });
 
-test("secrets that are too long to be looked for are refused before anything is typed", async () => {
+test("secrets that are too long to search for are refused before anything is typed", async () => {
   const stream = new PassThrough();
-  const steps = [{ send: "a".repeat(mostSecretCharacters + 1), secret: true }];
+  const steps = [{ send: "a".repeat(maxSecretCharacters + 1), secret: true }];
   const failure = await runDialogue(stream, steps).catch((error: unknown) => error);
   expect(failure).toMatchObject({ code: "bad_request", data: { problems: [{ path: "/steps" }] } });
   expect(stream.readableLength).toBe(0);
@@ -219,6 +219,6 @@ test("redacting takes no longer for secrets and text that are all alike", () => 
   const started = performance.now();
   const [shown] = redact(["a".repeat(1 << 20)], secrets);
   expect(shown).toHaveLength(1 << 20);
-  // Tried one by one at each place it would be 60 thousand million steps.
+  // Trying them one by one at each position would take 60 thousand million steps.
   expect(performance.now() - started).toBeLessThan(10_000);
 });

@@ -5,18 +5,18 @@ import { cutOff } from "./cut-off.ts";
 import { BadExpression, Expressions } from "./expressions.ts";
 import { looksLikePrompt } from "./prompt.ts";
 import { ReadWindow } from "./read-window.ts";
-import { mostSecretCharacters, redact } from "./redact.ts";
+import { maxSecretCharacters, redact } from "./redact.ts";
 import { lastLine, renderText } from "./terminal.ts";
 import { Transcript } from "./transcript.ts";
 import { type TypingOptions, typeText } from "./type-text.ts";
 
 export interface DialogueStep {
-  /** Typed first. A line end is added unless the text ends with one or with a control character. */
+  /** The text to type first. A line end is added unless the text ends with one or with a control character. */
   readonly send?: string;
-  /** Then waited for: this text, or a match of this regular expression, in what a person would read since the step began. */
+  /** The text or regular expression to wait for, in the readable output since the step began. */
   readonly expect?: string | { readonly regex: string };
   readonly timeout_ms?: number;
-  /** What is sent is redacted in every output. */
+  /** The typed text is redacted in every output. */
   readonly secret?: boolean;
 }
 
@@ -33,26 +33,26 @@ export interface DialogueResult {
 
 export interface DialogueOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Of steps without their own. Default 15,000. */
+  /** Time-out of steps without their own, ms. Default 15,000. */
   readonly timeoutMs?: number;
-  /** Tries an expression on a text; throws BadExpression. Absent: in a thread for this dialogue. */
+  /** Tries an expression on a text; throws BadExpression. Absent: a thread of this dialogue does. */
   readonly test?: (source: string, text: string) => Promise<boolean>;
 }
 
-/** How much of a step's output an expectation is tried on, characters: an expected text stands near the end. */
+/** Maximum characters of a step's output that an expression is tried on: an expected text is near the end. */
 const window = 64 << 10;
-/** Characters of an expression. Those of some 20 thousand can take all memory when they are compiled, which ends the process. */
-const longestExpression = 2_000;
+/** Maximum characters of an expression. Compiling one of some 20 thousand can take all memory, which ends the process. */
+const maxExpressionCharacters = 2_000;
 /** A line of printable characters and its line end. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are control characters
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression matches control characters
 const oneLine = /^[^\x00-\x1f\x7f]+\r$/;
-/** More output than that comes faster than it is worth trying: so often then, ms. */
+/** Minimum time between two trials while output arrives, ms. */
 const floodMs = 20;
 
 /**
- * Types and waits, step by step. The first expected text that does not come stops it: console_timeout with what was done
- * (data.steps, data.output); node_not_running when the console ends; cutOff() when the signal aborts; bad_request for an expression that is none, or
- * that takes too long, and for secrets of more than 64 Ki characters. Nothing is typed but the steps: what runs when it stops runs on.
+ * Types and waits, step by step. Ends at the first expected text that does not come: console_timeout with data.steps and data.output. Throws
+ * node_not_running if the console ends, and cutOff() if the signal aborts. Throws bad_request for an invalid or slow expression, and for secrets of
+ * more than 64 Ki characters. Types only the steps: a program that runs at the end is not interrupted.
  */
 export async function runDialogue(stream: Duplex, steps: readonly DialogueStep[], options: DialogueOptions = {}): Promise<DialogueResult> {
   for (const [index, { expect }] of steps.entries()) if (typeof expect === "object") checkExpression(expect.regex, index);
@@ -64,16 +64,16 @@ export async function runDialogue(stream: Duplex, steps: readonly DialogueStep[]
   const done: RawStep[] = [];
   const shown = () => redactedResult(done, secrets);
   try {
-    // The stream may hold output from before the first step: it is read by then.
+    // The stream may hold output from before the first step, which is read first.
     await turn();
     console.clear();
-    // The raw line the cursor stood on when the last step ended.
+    // The raw line of the cursor at the end of the last step.
     let cursor = "";
     for (const [index, step] of steps.entries()) {
       const started = performance.now();
       const timeoutMs = step.timeout_ms ?? options.timeoutMs ?? 15_000;
       const left = () => started + timeoutMs - performance.now();
-      /** What came before a text was typed again. */
+      /** Output of earlier attempts, whose text was typed again. */
       let lost = "";
       const finish = (matched: boolean) => {
         cursor = console.rawLine;
@@ -117,14 +117,14 @@ interface RawStep extends Omit<StepResult, "output"> {
 
 function secretsOf(steps: readonly DialogueStep[]): string[] {
   const secrets = steps.flatMap(({ send, secret }) => (secret === true && send !== undefined ? [send] : []));
-  if (secrets.reduce((sum, { length }) => sum + length, 0) <= mostSecretCharacters) return secrets;
+  if (secrets.reduce((sum, { length }) => sum + length, 0) <= maxSecretCharacters) return secrets;
   throw badStep(
     "/steps",
-    `the secrets of a dialogue may have ${mostSecretCharacters} characters together; type a longer text without "secret"`,
+    `the secrets of a dialogue may have ${maxSecretCharacters} characters together; type a longer text without "secret"`,
   );
 }
 
-/** Redacts before rendering, where a wrapped secret is still whole, and after it, where the steps of a cursor have been carried out. */
+/** Redacts before rendering, while a wrapped secret is still whole, and again after it, when cursor movements are applied. */
 function redactedResult(done: readonly RawStep[], secrets: readonly string[]): DialogueResult {
   const raws = redact(
     done.map(({ raw }) => raw),
@@ -141,7 +141,7 @@ function typed(text: string): string {
   return keys === "" || !(last < 0x20 || last === 0x7f) ? `${keys}\r` : keys;
 }
 
-/** Types the keys. At a prompt the end of a line waits for its echo, so that a line which the console lost can be typed again. */
+/** Types the keys. At a prompt the line end is sent after the echo, so that a line that the console lost can be typed again. */
 async function type(console: Transcript, keys: string, secret: boolean, options: TypingOptions): Promise<void> {
   console.clear();
   if (secret || !oneLine.test(keys) || !looksLikePrompt(options.prompt ?? "")) {
@@ -169,8 +169,11 @@ async function matches(
 }
 
 function checkExpression(source: string, index: number): void {
-  if (source.length > longestExpression)
-    throw badStep(`/steps/${index}/expect/regex`, `an expression may have ${longestExpression} characters; this one has ${source.length}`);
+  if (source.length > maxExpressionCharacters)
+    throw badStep(
+      `/steps/${index}/expect/regex`,
+      `an expression may have ${maxExpressionCharacters} characters; this one has ${source.length}`,
+    );
   try {
     new RegExp(source, "m");
   } catch (error) {
@@ -178,7 +181,7 @@ function checkExpression(source: string, index: number): void {
   }
 }
 
-/** Has no cause: an error of the engine repeats the expression, which may hold a secret, and causes are logged. */
+/** The error has no cause: the engine's message repeats the expression, which may contain a secret, and causes are logged. */
 function badStep(path: string, message: string): Failure {
   return new Failure("bad_request", message, { data: { problems: [{ path, message }] } });
 }

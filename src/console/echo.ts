@@ -1,6 +1,6 @@
 /**
- * Whether the echo of `typed` is in raw terminal output. Line editors wrap, redraw and step back while they echo; blanks and escape
- * sequences are not compared. Editors that scroll a long line sideways never show it whole: then the answer stays false.
+ * Whether the echo of `typed` is in raw terminal output. Line editors wrap, redraw and move back while they echo, so blanks and escape sequences are
+ * ignored. An editor that scrolls a long line sideways never shows it whole: then the result stays false.
  */
 export function isEchoed(raw: string, typed: string): boolean {
   const shown: string[] = [];
@@ -12,7 +12,7 @@ export function isEchoed(raw: string, typed: string): boolean {
 }
 
 /** An escape sequence, or one character. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what is skipped
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression matches escape sequences
 const pieces = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()*+].|\x1b.|[\s\S]/gu;
 
 function solid(text: string): string {

@@ -30,7 +30,7 @@ describe.concurrent("a command line in the manner of IOS", () => {
     expect(await run(stream, "bogus")).toBe(invalid);
   });
 
-  test("is paged through, and what looks like a prompt in the output is output", async () => {
+  test("is paged through, and output that looks like a prompt is output", async () => {
     const stream = router("ios");
     expect(await run(stream, "show long")).toBe(long);
     expect(await run(stream, "show prompts")).toBe("sw#show clock\n12:00\nsw>\nsw(config)#\nend of it");
@@ -46,7 +46,7 @@ describe.concurrent("a command line in the manner of IOS", () => {
     expect(await run(stream, "end")).not.toContain("Invalid");
   });
 
-  test("is logged in to as its template says; without that, or with another password, it tells so", async () => {
+  test("is logged in to with its template's account; without one, or with another password, the error reports it", async () => {
     const login = { username: "lab", password: "secret" };
     const stream = router("ios", "login");
     expect(await run(stream, "bogus", { traits: { login } })).toBe(invalid);
@@ -61,7 +61,7 @@ describe.concurrent("a command line in the manner of IOS", () => {
     });
   });
 
-  test("that asks for a password after a command is told of at once, and is usable afterwards", async () => {
+  test("that asks for a password after a command is reported at once, and is usable afterwards", async () => {
     const stream = router("ios");
     const failure = await failureOf(run(stream, "enable secretly", { timeoutMs: 600_000 }));
     expect(failure).toMatchObject({ code: "console_timeout", message: expect.stringContaining("password") });
@@ -87,13 +87,13 @@ describe.concurrent("a command line in the manner of Junos", () => {
     expect(await run(stream, "bogus")).toBe("                ^\nunknown command.");
   });
 
-  test("is logged in to as its template says", async () => {
+  test("is logged in to with its template's account", async () => {
     const login = { username: "lab", password: "secret" };
     expect(await run(router("junos", "login"), "bogus", { traits: { login } })).toContain("unknown command.");
   });
 });
 
-test("a pager and a prompt of a template's own are known by its patterns", async () => {
+test("a template's own pager and prompt are recognised by its patterns", async () => {
   const script =
     'while printf "=ready= "; read -r x; do [ -n "$x" ] || continue; echo one; printf "<< next? >>"; read -r k; echo two; done';
   const traits = { prompt: "^=ready= $", pager: { pattern: "^<< next\\? >>$", key: "\r" } };

@@ -26,7 +26,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const long = Array.from({ length: 300 }, (_, index) => `line ${index + 1}`).join("\n");
 
-/** A command line in the manner of routers: readline with its prompt by mode, a pager that rubs itself out, `?`-less. */
+/** A command line like a router's: readline with its prompt by mode, a pager that erases itself, without `?`. */
 const router = `
 import readline, sys
 mode, rows = "", 24
@@ -115,7 +115,7 @@ describe.concurrent.each(shells)("$name", ({ command, env }) => {
   });
 });
 
-test("a half-typed line of somebody else is not run", async () => {
+test("a line that another user has half typed is not run", async () => {
   const stream = onPty("bash --norc --noprofile");
   const file = join(folder, "never");
   stream.write(`touch ${file}`);
@@ -147,7 +147,7 @@ describe("a router's command line", () => {
     expect(output).toBe(long);
   });
 
-  test("a pager that somebody left open is left first", async () => {
+  test("a pager that another user left open is closed first", async () => {
     const stream = onPty(`python3 ${join(folder, "router.py")} r1`);
     await execCommand(stream, { command: "end", timeoutMs: 30_000 });
     stream.write("show long\r");
@@ -175,7 +175,7 @@ test("a login prompt is not taken for a prompt", async () => {
   expect(failure).toMatchObject({ code: "console_timeout", message: expect.stringContaining("login") });
 });
 
-test("a console that ends tells so", async () => {
+test("a console that ends is reported", async () => {
   const stream = onPty("bash --norc --noprofile");
   const failure = await execCommand(stream, { command: "exit", timeoutMs: 30_000 }).catch((error: unknown) => error);
   expect(failure).toMatchObject({ code: "node_not_running" });
@@ -206,20 +206,20 @@ describe.concurrent("output", () => {
   });
 
   test("of binary noise ends at the prompt, and the console is usable afterwards", async () => {
-    // Without what answers, stops or restarts a terminal: that is the terminal's part.
+    // Without queries to the terminal, stops and restarts: the terminal handles those.
     const stream = onPty(bash);
     const noise = await exec(stream, `tr -d '\\005\\021\\023\\033' < ${join(folder, "noise.bin")}`);
     expect(noise.length).toBeGreaterThan(1_000);
     expect(await exec(stream, "echo after")).toBe("after");
   });
 
-  test("with characters that come in pieces is put together; bytes that are none show as such", async () => {
+  test("with characters in several chunks is put together, and invalid bytes are shown as such", async () => {
     const stream = onPty(bash, { LANG: "C.UTF-8" });
     expect(await exec(stream, "printf '\\303'; sleep 0.2; printf '\\251\\360\\237'; sleep 0.2; printf '\\230\\200\\n'")).toBe("é😀");
     expect(await exec(stream, "printf 'a\\377b\\303(c\\n'")).toBe("a\ufffdb\ufffd(c");
   });
 
-  test("with prompts in it ends at the prompt that comes last", async () => {
+  test("that contains prompts ends at the last prompt", async () => {
     const stream = onPty(bash, { PS1: "box# " });
     expect(await exec(stream, "printf 'box# \\nbox# one\\nother> \\n$ '; sleep 1; echo two")).toBe("box# \nbox# one\nother> \n$ two");
   });
@@ -237,21 +237,21 @@ describe.concurrent("a console", () => {
   });
 
   test("that is slow to echo and to answer is waited for", async ({ expect }) => {
-    // Every byte takes its time, both ways, as over a line of 9600 bit/s. No process of its own, which a busy machine may let wait for longer.
+    // Each byte is delayed in both directions, as on a line of 9600 bit/s. No process of its own, because a busy machine may delay it longer.
     const answers: Readonly<Record<string, string>> = { "": "", "show one": "one\r\ntwo\r\n", true: "" };
-    const said: number[] = [];
+    const output: number[] = [];
     let line = "";
     let talking = false;
     const talk = () => {
-      const byte = said.shift();
+      const byte = output.shift();
       talking = byte !== undefined;
       if (byte === undefined) return;
       stream.push(Buffer.from([byte]));
       setImmediate(talk);
     };
-    const say = (text: string, ms: number) =>
+    const print = (text: string, ms: number) =>
       setTimeout(() => {
-        said.push(...Buffer.from(text));
+        output.push(...Buffer.from(text));
         if (!talking) talk();
       }, ms);
     const stream = new Duplex({
@@ -261,14 +261,14 @@ describe.concurrent("a console", () => {
         for (const key of bytes.toString()) {
           if (key !== "\r") {
             line += key;
-            say(key, 220);
+            print(key, 220);
             continue;
           }
-          // A person's way to clear a line is none of its commands.
+          // A person's way to clear a line is not one of its commands.
           const command = line.slice(line.lastIndexOf("\x15") + 1);
           line = "";
-          say("\r\n", 220);
-          say(`${answers[command] ?? `what is ${command}?\r\n`}slow$ `, command === "" ? 220 : 520);
+          print("\r\n", 220);
+          print(`${answers[command] ?? `what is ${command}?\r\n`}slow$ `, command === "" ? 220 : 520);
         }
       },
     });
@@ -289,16 +289,16 @@ describe.concurrent("a console", () => {
     expect(await exec(stream, "echo here")).toBe("here");
   });
 
-  test("that does not take a line whole is told of, and the line is not run", async () => {
+  test("that does not take a whole line is reported, and the line is not run", async () => {
     const stream = onPty("dash", { PS1: "$ " });
     const failure = await execCommand(stream, { command: `echo ${"x".repeat(6000)}`, timeoutMs: 20_000 }).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "bad_request", data: { problems: [{ path: "/command" }] } });
     expect(await exec(stream, "echo after")).toBe("after");
   });
 
-  test("whose work is cut off tells why, with the output so far, and is usable afterwards", async ({ expect }) => {
+  test("whose work is cancelled reports the reason and the output so far, and is usable afterwards", async ({ expect }) => {
     const stream = onPty(bash);
-    // The program itself prints: before it has the terminal, an interrupt would reach the shell alone.
+    // The program itself prints: before it has the terminal, an interrupt would only reach the shell.
     const command = "sh -c 'echo begin; exec sleep 60'";
     for (const [reason, code] of [
       [new Failure("shutting_down", "the service goes down"), "shutting_down"],
@@ -317,7 +317,7 @@ describe.concurrent("a console", () => {
     expect(await exec(stream, "echo after")).toBe("after");
   });
 
-  test("on which a person types runs what is typed by commands alone", async () => {
+  test("on which a person types runs only the lines of commands", async () => {
     const stream = onPty(bash, { PS1: "box$ " });
     const hub = new ConsoleHub({ open: async () => ({ stream }) });
     const [command, person] = [await hub.view({ terminal: false }), await hub.view()];
@@ -330,7 +330,7 @@ describe.concurrent("a console", () => {
         timeoutMs: 30_000,
         hold: () => hub.hold(command),
       });
-      // What the person typed is echoed in between; the command itself is what was sent.
+      // The person's keys are echoed in between; the command is the line that was sent.
       expect(output.replaceAll(/~|\n/g, "")).toBe(word);
     }
     hub.close();

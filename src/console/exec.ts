@@ -14,43 +14,43 @@ export interface ExecOptions {
   readonly timeoutMs: number;
   readonly traits?: ConsoleTraits;
   readonly signal?: AbortSignal | undefined;
-  /** Keeps what others type back until the returned function is called: while a command's line is typed. */
+  /** Holds back the keys of other users until the returned function is called, while a command's line is typed. */
   readonly hold?: () => () => void;
 }
 
 export interface ExecResult {
-  /** What a person would read, without echo and prompt, without the last line end. */
+  /** The readable output, without echo, prompt and last line end. */
   readonly output: string;
   readonly durationMs: number;
-  /** The output was longer than what is kept (8 Mi characters); the rest is left out. */
+  /** The output was longer than 8 Mi characters, and the rest is missing. */
   readonly truncated: boolean;
 }
 
-/** How a pager wipes its own line away. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are control characters
+/** The sequences with which a pager erases its own line. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression matches control characters
 const wiped = /^(?:\x08+ +\x08+|\r +\r)/;
 
-/** How long it must be quiet, in ms, before a line is believed to be … */
+/** How long the console must be quiet, in ms, before a line counts as … */
 const quiet = { prompt: 25, place: 60, pager: 60, looks: 400, noEcho: 800, anything: 1500 } as const;
 
-/** A node that is booting may have lost the empty line that asks for its prompt: it is sent again so often, ms. */
+/** Interval at which the empty line that asks for a prompt is sent again, ms: a booting node may have lost it. */
 const nudgeMs = 2_000;
-/** From here on a line that does not stand there whole was cut by the console; no editor scrolls that far sideways. */
+/** A line longer than this that is not echoed whole was cut by the console; no editor scrolls that far sideways. */
 const longLine = 1_000;
-/** Bytes of one line. A terminal in its cooked mode drops what is over 4,095, and runs the rest. */
-const longestLine = 4_000;
-/** Logins that are tried at one console. */
-const mostLogins = 2;
+/** Maximum bytes of one line. A terminal in cooked mode drops bytes after 4,095 and runs the rest. */
+const maxLineBytes = 4_000;
+/** Maximum login attempts at one console. */
+const maxLogins = 2;
 
 const interrupt = "\x03";
 const killLine = "\x15";
 
 /**
- * Runs a command at the prompt of a console and answers when the prompt is back. The prompt is learned from what two empty lines
- * give; a half-typed line of somebody else is killed first, not run. A command that does not come back is interrupted.
+ * Runs a command at a console's prompt and returns when the prompt is back. The prompt is detected from the answers to two empty lines. A line that
+ * another user has half typed is erased first, not run. A command that does not end in time is interrupted.
  *
- * Throws console_timeout with data.output, node_not_running when the console ends, cutOff() when the signal aborts, bad_request for a line that
- * the console does not take whole.
+ * Throws console_timeout with data.output, node_not_running if the console ends, cutOff() if the signal aborts, and bad_request for a line that the
+ * console does not take whole.
  */
 export async function execCommand(stream: Duplex, options: ExecOptions): Promise<ExecResult> {
   const started = performance.now();
@@ -66,7 +66,7 @@ export async function execCommand(stream: Duplex, options: ExecOptions): Promise
 interface Returned {
   readonly raw: string;
   readonly prompt: string;
-  /** Those that were sent to see whether a line is a prompt. */
+  /** Empty lines that were sent to check whether a line is a prompt. */
   readonly emptyLines: number;
 }
 
@@ -77,11 +77,11 @@ class ConsoleExec {
   readonly #given: RegExp | undefined;
   readonly #pager: { readonly shown: RegExp; readonly key: string } | undefined;
   readonly #outputs: string[] = [];
-  /** Pages of the running command that a pager has let go by, without the pager's own line. */
+  /** Earlier pages of the running command's output, without the pager's own line. */
   #pages: string[] = [];
-  /** Of those, the ones that begin with the echo of an empty line. */
+  /** Those of the pages that begin with the echo of an empty line. */
   readonly #afterEmpty = new Set<number>();
-  /** The running command was echoed, so that its line end is too. */
+  /** The running command was echoed, and therefore also its line end. */
   #echoed = false;
   #logins = 0;
   truncated = false;
@@ -96,7 +96,7 @@ class ConsoleExec {
   }
 
   async run(lines: readonly string[]): Promise<string> {
-    const tooLong = lines.find((line) => Buffer.byteLength(line) > longestLine);
+    const tooLong = lines.find((line) => Buffer.byteLength(line) > maxLineBytes);
     if (tooLong !== undefined) throw lineTooLong(tooLong);
     const release = this.#options.hold?.();
     let home: string;
@@ -139,10 +139,10 @@ class ConsoleExec {
       }
       const key = this.#pagerKey(line);
       const answered = round > 0 && line.trim() !== "" && (line === candidate || this.#given?.test(line) === true);
-      // After a banner or the output of a startup script the prompt may answer a line end that was queued, so it does not count.
+      // After a banner or the output of a startup script, the prompt may be the answer to an earlier queued line end, so it does not count.
       answers = answered ? answers + 1 : isBare(this.#console.text(), line) ? 1 : 0;
       if (answers > 1 && this.#isPrompt(line)) return line;
-      // What does not look like a prompt must begin lines of its own, and do so twice: a node that boots says dots and words, too.
+      // A line that does not look like a prompt must be a whole line, twice: a booting node also prints dots and words.
       if (answered && this.#console.tail.includes("\n") && ++again > 1) return line;
       if (!answered) again = 0;
       candidate = line;
@@ -153,7 +153,7 @@ class ConsoleExec {
     }
   }
 
-  /** The line the cursor stands on, once nothing more comes. */
+  /** Returns the line of the cursor, when no more output comes. */
   async #settled(candidate: string | undefined): Promise<string> {
     let nudged = performance.now();
     for (;;) {
@@ -173,15 +173,15 @@ class ConsoleExec {
     }
   }
 
-  /** Answers one question of a login, as the template says. */
+  /** Answers one question of a login with the template's account. */
   async #login(question: string): Promise<void> {
     const { login } = this.#options.traits ?? {};
     if (login === undefined) throw this.#timeout("the console asks for a login, and the template has none; log in by a dialogue (run)");
     const password = asksPassword(question);
-    if (!password && this.#logins++ >= mostLogins) throw this.#timeout("the console refuses the template's login");
+    if (!password && this.#logins++ >= maxLogins) throw this.#timeout("the console refuses the template's login");
     this.#console.clear();
     this.#console.send(`${password ? (login.password ?? "") : login.username}\r`);
-    // The question itself is still there until something comes.
+    // The question stays the last line until new output comes.
     await this.#change(quiet.anything, "the login was not answered");
   }
 
@@ -194,7 +194,7 @@ class ConsoleExec {
     }
   }
 
-  /** The command without its line end, until it stands there: however an editor drew it, the next line end is the command's. */
+  /** Types the command without its line end and waits for the echo: then the next line end is the command's. */
   async #type(command: string, prompt: string): Promise<void> {
     this.#echoed = false;
     const change = (ms: number) => this.#change(ms, "the prompt did not come back");
@@ -208,7 +208,7 @@ class ConsoleExec {
     this.#console.send("\r");
   }
 
-  /** What came back up to and with the prompt. `prompts`: those known, the first and the last seen. */
+  /** The output up to and including the prompt. `prompts`: the first and the last known prompt. */
   async #promptBack(prompts: readonly string[], several: boolean): Promise<Returned> {
     let begun = false;
     let confirming: string | undefined;
@@ -225,7 +225,7 @@ class ConsoleExec {
       const asks = !known && asksLogin(line);
       const tail = known ? undefined : prompts.find((prompt) => prompt.length > 1 && line.endsWith(prompt));
       const maybe = tail ?? (looksLikePrompt(line) ? line : undefined);
-      // Somebody typed ahead of the prompt.
+      // Another user typed ahead of the prompt.
       const ahead = !known && prompts.some((prompt) => prompt.length > 1 && line.startsWith(prompt));
       const wait = !begun
         ? quiet.noEcho
@@ -260,7 +260,7 @@ class ConsoleExec {
     }
   }
 
-  /** A node that restarted is logged in to again; a command that asks for a password gets none from here. */
+  /** Logs in again to a node that restarted. A command that asks for a password gets none. */
   async #answerLogin(line: string): Promise<void> {
     if (this.#options.traits?.login === undefined || (asksPassword(line) && this.#logins === 0)) {
       const failure = this.#timeout("the command asks for a login or a password; answer it by a dialogue (run)");
@@ -276,7 +276,7 @@ class ConsoleExec {
     return pages.map((page, index) => page.replace(this.#afterEmpty.has(index) ? /^\r?\n/ : wiped, "")).join("");
   }
 
-  /** Without the rest of the command's own line. */
+  /** Removes the rest of the command's own line. */
   #readable(raw: string): string {
     return renderText(this.#echoed ? raw.slice(raw.indexOf("\n") + 1) : raw);
   }
@@ -289,7 +289,7 @@ class ConsoleExec {
     return this.#pager?.shown.test(line) === true ? this.#pager.key : pagerKey(line, this.#console.rawLine);
   }
 
-  /** Waits for a change, `ms` at most; over the deadline, or when the signal aborts, it interrupts what runs and throws. */
+  /** Waits for a change, at most `ms`. After the deadline, or if the signal aborts, interrupts the running program and throws. */
   async #change(ms: number, late: string): Promise<boolean> {
     const { signal, timeoutMs } = this.#options;
     const left = this.#deadline - performance.now();
@@ -315,7 +315,7 @@ class ConsoleExec {
   }
 }
 
-/** Whether the output is this line alone, after line ends. */
+/** Whether the output is only this line, after line ends. */
 function isBare(output: string, line: string): boolean {
   return line.trim() !== "" && renderText(output).trim() === line.trim();
 }

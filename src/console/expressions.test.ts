@@ -4,12 +4,12 @@ import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { BadExpression, Expressions } from "./expressions.ts";
 
-test("an answer that comes with the end of its time is of no other trial", async () => {
+test("an answer at the end of a trial's time is not taken for another trial's", async () => {
   const expressions = new Expressions({ limitMs: 200 });
   // A busy machine may need longer to start the thread than a trial may take.
   await expect.poll(() => expressions.test("a", "a").catch(() => false), { timeout: 30_000 }).toBe(true);
   const trials = [expressions.test("a", "a"), expressions.test("b", "a"), expressions.test("a", "a"), expressions.test("b", "a")];
-  // The end of the first trial's time and its answer are both there when this thread looks again, and it looks at timers first.
+  // When this thread continues, both the end of the first trial's time and its answer are ready, and timers run first.
   await setImmediate();
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
   const outcomes = await Promise.allSettled(trials);
@@ -33,11 +33,11 @@ test("endless expressions of one user delay no trial of another", { timeout: 60_
   for (const outcome of await Promise.all(bobs)) expect(outcome).toBeInstanceOf(Error);
 });
 
-test("users take turns where there are more of them than threads", { timeout: 60_000 }, async () => {
+test("users take turns if there are more users than threads", { timeout: 60_000 }, async () => {
   const expressions = new Expressions({ limitMs: 200, threads: 1 });
   const order: string[] = [];
   const trials = ["bob", "bob", "bob", "eve", "eve", "alice"].map(async (user) => {
-    // On a busy machine a short one may take too long, too.
+    // On a busy machine a short expression may also take too long.
     const [source, text] = user === "alice" ? ["a", "a"] : endless;
     await expressions.test(source!, text!, user).catch(() => undefined);
     order.push(user);
@@ -54,9 +54,9 @@ test("an expression that the engine refuses when it is tried fails, and its thre
   await expressions.close();
 });
 
-test("an expression has its processor time also on a busy machine", { timeout: 120_000 }, async () => {
+test("an expression gets its processor time also on a busy machine", { timeout: 120_000 }, async () => {
   const expressions = new Expressions({ limitMs: 60_000 });
-  /** Takes twice as long with each letter more. */
+  /** Takes twice as long with each additional letter. */
   const slow = (letters: number) => expressions.test("^(a+)+b$", "a".repeat(letters));
   let letters = 16;
   let takenMs = 0;
@@ -73,7 +73,7 @@ test("an expression has its processor time also on a busy machine", { timeout: 1
     'const { workerData, parentPort } = require("worker_threads"); parentPort.postMessage(0); while (Atomics.load(workerData, 0) === 0);';
   const others = Array.from({ length: 20 * availableParallelism() }, () => new Worker(loop, { eval: true, workerData: end }));
   await Promise.all(others.map((one) => new Promise((resolve) => one.once("message", resolve))));
-  // A new thread takes several times as long as one that has run the expression before: it interprets what the other has compiled.
+  // A new thread takes several times as long as one that has run the expression before, because its engine has not compiled it yet.
   const limited = new Expressions({ limitMs: 24 * takenMs });
   try {
     expect(await limited.test("^(a+)+b$", "a".repeat(letters))).toBe(false);

@@ -8,7 +8,7 @@ export interface Trial {
   readonly text: string;
 }
 
-/** What the thread answers. */
+/** The answer of the thread. */
 export type Outcome = { readonly matched: boolean } | { readonly refused: string };
 
 interface Waiting extends Trial {
@@ -16,24 +16,24 @@ interface Waiting extends Trial {
   readonly fail: (error: Error) => void;
 }
 
-/** An expression that does not come to an end, or that the engine refuses. The message is for its author: it may repeat the expression. */
+/** Thrown for an expression that does not end, or that the engine refuses. The message is for the author: it may repeat the expression. */
 export class BadExpression extends Error {}
 
 export interface ExpressionsOptions {
-  /** Processor time that one trial may take. Default 1,000 ms. */
+  /** Processor time of one trial, ms. Default 1,000. */
   readonly limitMs?: number;
-  /** Threads at most. Default 4. */
+  /** Maximum number of threads. Default 4. */
   readonly threads?: number;
 }
 
 /**
- * Tries regular expressions in threads, one after another for each user. An expression that takes exponential time delays the trials of its own user; other
- * users wait only if more of them than there are threads try expressions at once, and then take turns.
+ * Tries regular expressions in threads, one after another for each user. An expression that takes exponential time delays only its own user's trials.
+ * Other users wait only if more users than threads try expressions at once, and then take turns.
  */
 export class Expressions {
   readonly #limitMs: number;
   readonly #most: number;
-  /** The waiting trials of each user that has some. Users stand in the order of their turns. */
+  /** The waiting trials of each user that has some. Users are in the order of their turns. */
   readonly #queues = new Map<string, Waiting[]>();
   /** Users with a trial in a thread. */
   readonly #served = new Set<string>();
@@ -46,7 +46,7 @@ export class Expressions {
     this.#most = threads;
   }
 
-  /** Whether the expression (multi-line: ^ and $ are at lines) matches within the text. Throws BadExpression. */
+  /** Whether the expression (multi-line: ^ and $ match at lines) matches within the text. Throws BadExpression. */
   test(source: string, text: string, user = ""): Promise<boolean> {
     if (this.#closed) return Promise.reject(new Error("closed"));
     return new Promise((settle, fail) => {
@@ -73,7 +73,7 @@ export class Expressions {
       this.#served.add(user);
       void thread.run(queue.shift()!, this.#limitMs).then(() => {
         this.#served.delete(user);
-        // The user's next turn comes behind all others that wait.
+        // The user's next turn comes after all others that wait.
         this.#queues.delete(user);
         if (queue.length > 0) this.#queues.set(user, queue);
         this.#free(thread);
@@ -89,7 +89,7 @@ export class Expressions {
     return thread;
   }
 
-  /** One thread without work is kept: its start takes longer than most trials. */
+  /** One idle thread is kept, because starting one takes longer than most trials. */
   #free(thread: ExpressionThread): void {
     if (!thread.ended && (this.#idle.length === 0 || this.#queues.size > 0)) {
       this.#idle.push(thread);
@@ -100,8 +100,8 @@ export class Expressions {
   }
 }
 
-/** However busy the machine is: how many times its processor time a trial may take by the clock. */
-const mostOfClock = 30;
+/** How many times its processor time a trial may take by the clock, on a busy machine. */
+const maxClockRatio = 30;
 
 class ExpressionThread {
   readonly #worker = new Worker(new URL(`./expression-worker${extname(import.meta.url)}`, import.meta.url), { execArgv: [] });
@@ -122,32 +122,32 @@ class ExpressionThread {
     const outcome = await new Promise<Outcome | Error>((resolve) => {
       this.#settle = resolve;
       this.#worker.postMessage({ source, text } satisfies Trial);
-      // The start of a thread takes nothing of an expression's time.
+      // The start of a thread does not count as an expression's time.
       void this.#online.then(() => this.#endWhenSpent(limitMs, over.signal));
     });
     over.abort();
     this.#settle = undefined;
-    // Idle, it keeps no process alive.
+    // An idle thread does not keep the process alive.
     this.#worker.unref();
     if (outcome instanceof Error) fail(outcome);
     else if ("refused" in outcome) fail(new BadExpression(outcome.refused));
     else settle(outcome.matched);
   }
 
-  /** Ends the thread when its trial has taken the limit of processor time: on a busy machine the clock says nothing about an expression. */
+  /** Ends the thread when its trial has used its processor time. On a busy machine the clock would be no measure. */
   async #endWhenSpent(limitMs: number, over: AbortSignal): Promise<void> {
-    const late = Date.now() + mostOfClock * limitMs;
+    const late = Date.now() + maxClockRatio * limitMs;
     const before = await this.#spentMs();
     let left = limitMs;
     while (!over.aborted && left > 0 && Date.now() < late) {
-      // It rejects only when the trial is over, which the loop checks.
+      // The promise rejects only when the trial is over, which the loop checks.
       await pause(Math.ceil(left), undefined, { signal: over }).catch(() => undefined);
       left = limitMs - ((await this.#spentMs()) - before);
     }
     if (!over.aborted) await this.end(new BadExpression("the expression takes too long on this output"));
   }
 
-  /** Processor time of the thread, ms; infinity if it is not known: then the first wait by the clock is the limit. */
+  /** Returns the thread's processor time, ms; infinity if it is not known, so that the first wait by the clock is the limit. */
   async #spentMs(): Promise<number> {
     try {
       const { user, system } = await this.#worker.cpuUsage();

@@ -6,7 +6,7 @@ import { ConsoleHub } from "./hub.ts";
 import { QueryFilter, withoutQueries } from "./queries.ts";
 import { Scrollback } from "./scrollback.ts";
 
-/** A console whose far end the test holds: what it writes to `far` is seen by viewers, what viewers type comes out of `typed`. */
+/** A console whose far end is in the test: viewers see the bytes written to `far`, and `typed` gives the viewers' keys. */
 function source() {
   const far = new PassThrough();
   const typed = new PassThrough();
@@ -87,7 +87,7 @@ test("without another size the scrollback is 64 KiB", async () => {
   hub.close();
 });
 
-test("a viewer that does not read loses bytes and is told how many; the others do not wait for it", async () => {
+test("a viewer that does not read loses bytes and gets a note with their number; the others do not wait for it", async () => {
   const console = source();
   const hub = new ConsoleHub({ open: async () => ({ stream: console.stream }), viewerBytes: 10_000 });
   const slow = await hub.view();
@@ -110,40 +110,40 @@ test("a viewer that does not read loses bytes and is told how many; the others d
   hub.close();
 });
 
-/** A node that speaks as long as it is listened to. */
-function talker(): { readonly stream: Duplex; readonly said: () => number } {
-  let said = 0;
+/** A node that prints as long as its output is read. */
+function talker(): { readonly stream: Duplex; readonly printed: () => number } {
+  let printed = 0;
   const stream: Duplex = new Duplex({
     read() {
       setImmediate(() => {
-        said += 4096;
+        printed += 4096;
         stream.push(Buffer.alloc(4096, "y"));
       });
     },
     write: (_bytes, _encoding, done) => done(),
   });
-  return { stream, said: () => said };
+  return { stream, printed: () => printed };
 }
 
-test("viewers that are all behind hold the node back, until one has caught up", async () => {
-  const { stream, said } = talker();
+test("the node is held back while all viewers are behind, until one has caught up", async () => {
+  const { stream, printed } = talker();
   const hub = new ConsoleHub({ open: async () => ({ stream }), viewerBytes: 64 << 10, stallMs: 60_000 });
   await hub.view();
   await until(() => stream.isPaused());
-  const before = said();
+  const before = printed();
   for (let turn = 0; turn < 100; turn++) await new Promise((settle) => setImmediate(settle));
-  // Its own buffer may fill; then it waits.
-  expect(said() - before).toBeLessThan(100 << 10);
+  // Its own buffer may fill first; then it waits.
+  expect(printed() - before).toBeLessThan(100 << 10);
   const reader = collect(await hub.view());
   await until(() => reader().length > 1 << 20);
   hub.close();
 });
 
-test("viewers that stay behind hold the node back no longer", async () => {
-  const { stream, said } = talker();
+test("viewers that stay behind do not hold the node back for long", async () => {
+  const { stream, printed } = talker();
   const hub = new ConsoleHub({ open: async () => ({ stream }), viewerBytes: 64 << 10, stallMs: 1 });
   const stuck = await hub.view();
-  await until(() => said() > 4 << 20);
+  await until(() => printed() > 4 << 20);
   hub.close();
   const seen = collect(stuck);
   await once(stuck, "end");
@@ -151,7 +151,7 @@ test("viewers that stay behind hold the node back no longer", async () => {
   expect(seen()).toMatch(/\[labwright: \d{7} bytes of output lost: this viewer reads too slowly\]\r\n$/);
 });
 
-test("a console that talks and talks to nobody is closed, and opened for who comes", async () => {
+test("a console that prints without viewers is closed, and opened again for the next viewer", async () => {
   const opened: ReturnType<typeof talker>[] = [];
   const hub = new ConsoleHub({
     open: async () => {
@@ -180,7 +180,7 @@ test("a hundred viewers see the same, and one of them typing is seen by all", as
   hub.close();
 });
 
-describe("what the console asks of its terminal", () => {
+describe("a query of the console to its terminal", () => {
   const asks = [
     "\x1b[6n",
     "\x1b[c",
@@ -196,7 +196,7 @@ describe("what the console asks of its terminal", () => {
   ];
   const harmless = ["\x1b[31m", "\x1b[2J", "\x1b]0;title\x07", "\x1b[?25h", "\x1b[22;0t", "\x1b(B", "\x1b[12;5H"];
 
-  test("is not in the scrollback; all else is", async () => {
+  test("is not in the scrollback; everything else is", async () => {
     const console = source();
     const hub = new ConsoleHub({ open: async () => ({ stream: console.stream }) });
     const live = collect(await hub.view());
@@ -208,7 +208,7 @@ describe("what the console asks of its terminal", () => {
     hub.close();
   });
 
-  test("is not answered late: what a host recalls asks nobody", async () => {
+  test("is not answered late: a host's own scrollback contains no query", async () => {
     const console = source();
     const hub = new ConsoleHub({ open: async () => ({ stream: console.stream, recalled: `before${asks[0]}.`.length }) });
     const live = collect(await hub.view());
@@ -219,7 +219,7 @@ describe("what the console asks of its terminal", () => {
     hub.close();
   });
 
-  test("reaches one of several, whoever typed last, however it is cut into chunks", async () => {
+  test("reaches one viewer, the last that typed, in any division into chunks", async () => {
     const console = source();
     const hub = new ConsoleHub({ open: async () => ({ stream: console.stream }) });
     const [first, second] = [await hub.view(), await hub.view()];
@@ -240,7 +240,7 @@ describe("what the console asks of its terminal", () => {
   });
 
   test.each([
-    ["an escape begins anew inside of a sequence", "\x1b[\x1b[5n5n", "5n"],
+    ["an escape inside a sequence starts a new one", "\x1b[\x1b[5n5n", "5n"],
     ["several of them", "\x1b\x1b[\x1b[6n.", "."],
     ["control characters inside of it are obeyed", "\x1b[5\r\nn.", "\r\n."],
     ["a delete character counts for nothing", "\x1b\x7f[5n.", "."],
@@ -254,11 +254,11 @@ describe("what the console asks of its terminal", () => {
       `\x1b[${"0".repeat(159)}\x18${"0".repeat(41)}5n`,
     ],
     ["a long string passes", `\x1bPq${"#".repeat(300)}\x1b\\.`, `\x1bPq${"#".repeat(300)}\x1b\\.`],
-  ])("%s", (_name, said, left) => {
-    expect(withoutQueries(Buffer.from(said)).toString()).toBe(left);
+  ])("%s", (_name, printed, left) => {
+    expect(withoutQueries(Buffer.from(printed)).toString()).toBe(left);
   });
 
-  test("what is left of any bytes, cut anywhere, has no query", () => {
+  test("any bytes, cut anywhere, contain no query after filtering", () => {
     const letter = fc.constantFrom(..."\x1b\x1b[]P?056nc\\\x07\x18\rx$q;Z\x7f\x05");
     fc.assert(
       fc.property(fc.array(letter), fc.array(fc.integer({ min: 1, max: 5 })), (letters, cuts) => {
@@ -285,7 +285,7 @@ describe("what the console asks of its terminal", () => {
     );
     fc.assert(
       fc.property(fc.array(piece), fc.array(fc.integer({ min: 1, max: 9 })), (pieces, cuts) => {
-        // What comes last must be whole: the beginning of a sequence would wait for its end.
+        // The end must be complete: the filter would hold back the beginning of a sequence.
         const text = Buffer.from(`${pieces.join("")}\x1b[m`);
         const filter = new QueryFilter();
         const got: Buffer[] = [];
@@ -300,7 +300,7 @@ describe("what the console asks of its terminal", () => {
   });
 });
 
-test("what others type is held back while a command is typed, and comes after it", async () => {
+test("keys of others are held back while a command is typed, and come after it", async () => {
   const console = source();
   const hub = new ConsoleHub({ open: async () => ({ stream: console.stream }) });
   const typed = collect(console.typed as unknown as Duplex);
@@ -314,7 +314,7 @@ test("what others type is held back while a command is typed, and comes after it
   await until(() => typed() === "show\r");
   release();
   await until(() => typed() === "show\rhalf a line");
-  // Whoever goes away lets go.
+  // A viewer that leaves releases the keys.
   hub.hold(command);
   person.write("!");
   command.destroy();
@@ -326,9 +326,9 @@ test.each([
   ["a line", `${"x".repeat(50)}\nwhole line`, "whole line"],
   ["an escape sequence where there is no line end", `${"x".repeat(30)}5;10H${"\x1b[1;1Htop of the screen"}`, "\x1b[1;1Htop of the screen"],
   ["a whole character", `${"é".repeat(39)}x`, `${"é".repeat(19)}x`],
-])("a scrollback that was cut begins at %s", (_name, said, kept) => {
+])("a scrollback that was cut begins at %s", (_name, printed, kept) => {
   const scrollback = new Scrollback(40);
-  for (const byte of Buffer.from(said)) scrollback.push(Buffer.from([byte]));
+  for (const byte of Buffer.from(printed)) scrollback.push(Buffer.from([byte]));
   expect(scrollback.snapshot().toString()).toBe(kept);
 });
 
@@ -364,7 +364,7 @@ test("when the console ends its viewers see the end", async () => {
   hub.close();
 });
 
-test("a console that cannot be opened fails for the one who asked, and may be tried again", async () => {
+test("a console that cannot be opened fails for its caller, and may be tried again", async () => {
   let tries = 0;
   const console = source();
   const hub = new ConsoleHub({

@@ -4,35 +4,35 @@ import { QueryFilter, withoutQueries } from "./queries.ts";
 import { Scrollback } from "./scrollback.ts";
 import { Viewer } from "./viewer.ts";
 
-/** A console as the host opened it: its bytes, and how to tell it the window size where it has one. */
+/** A console that the host has opened: its bytes, and how to set the window size if it has one. */
 export interface ConsoleSource {
   readonly stream: Duplex;
-  /** How many of its first bytes are from before it was opened: whatever they ask of a terminal was asked long ago. Default 0. */
+  /** Number of first bytes that are from before it was opened: queries to a terminal in them are old. Default 0. */
   readonly recalled?: number;
   readonly resize?: (columns: number, rows: number) => void;
-  /** Gives what is read to `each` and not to the stream's readers, in memory that is used again after the call. Absent: the stream is read. */
+  /** Passes the data to `each` instead of the stream's readers. The memory is reused after the call. Absent: the stream is read. */
   readonly listen?: (each: (bytes: Buffer) => void) => void;
 }
 
 export interface HubOptions {
-  /** Opens the one upstream; called again when a viewer comes after the upstream ended. */
+  /** Opens the one upstream; called again if a viewer comes after the upstream ended. */
   readonly open: () => Promise<ConsoleSource>;
-  /** What a late viewer gets first. Default 64 KiB. */
+  /** Bytes of recent output that a new viewer gets first. Default 64 KiB. */
   readonly scrollbackBytes?: number;
-  /** What may wait for a viewer; what comes beyond is lost to it, and told. Default 1 MiB. */
+  /** Bytes that may be queued for a viewer. It loses further bytes, with a note in the stream. Default 1 MiB. */
   readonly viewerBytes?: number;
-  /** How long the node is held back at once for viewers that are all behind. Default 250 ms. */
+  /** How long the node is held back at once if all viewers are behind, ms. Default 250. */
   readonly stallMs?: number;
-  /** How long the upstream stays open without viewers, unless it says more than 1 MiB. Default 30 s. */
+  /** How long the upstream stays open without viewers, unless it prints more than 1 MiB, ms. Default 30,000. */
   readonly idleMs?: number;
   /** Called when the upstream is closed: idle, ended or close(). */
   readonly onClosed?: () => void;
 }
 
 export interface ViewOptions {
-  /** Behind it is a terminal that answers what the console asks (cursor position, type). Default true. */
+  /** Whether a terminal behind the viewer answers the console's queries (cursor position, type). Default true. */
   readonly terminal?: boolean;
-  /** Begins with the recent output; false: with the first byte that comes from now on. Default true. */
+  /** Whether the viewer starts with the recent output. false: with the first new byte. Default true. */
   readonly scrollback?: boolean;
 }
 
@@ -41,23 +41,23 @@ interface Upstream {
   readonly scrollback: Scrollback;
 }
 
-/** Bytes that a console may say while nobody looks, before it is closed. */
-const mostUnseen = 1 << 20;
+/** Bytes that a console may print without viewers before it is closed. */
+const maxUnseenBytes = 1 << 20;
 
-/** Keys are held back at most so long, ms: whoever holds them may have died with its work undone. */
+/** Keys are held back at most this long, ms: the holder may have ended without releasing them. */
 const holdMs = 5_000;
 
 /**
- * One console of one node, shared: one upstream, any number of viewers. Every viewer gets the recent scrollback, then live bytes; what any of them
- * writes goes to the console. What the console asks of its terminal reaches one viewer: who typed last, else the first. A viewer that does not read
- * neither stalls the others nor grows memory: it loses bytes and is told so. Viewers that are all behind hold the node back, for a moment only.
+ * One console of one node with one upstream and any number of viewers. Each viewer gets the recent scrollback, then live bytes; keys of every viewer
+ * go to the console. A query of the console to its terminal reaches one viewer: the last that typed, else the first. A viewer that does not read
+ * neither delays the others nor grows memory: it loses bytes and gets a note. If all viewers are behind, the node is held back for a moment.
  */
 export class ConsoleHub {
   readonly #options: HubOptions;
   readonly #viewers = new Set<Viewer>();
-  /** Those with a terminal: the one that answers, then the others in the order they came. */
+  /** Viewers with a terminal: first the one that answers queries, then the others in order of arrival. */
   #terminals: readonly Viewer[] = [];
-  /** Those others. */
+  /** Viewers with a terminal that do not answer queries. */
   #silent: ReadonlySet<Viewer> = new Set();
   #queries = new QueryFilter();
   #upstream: Promise<Upstream> | undefined;
@@ -65,9 +65,9 @@ export class ConsoleHub {
   #stall: NodeJS.Timeout | undefined;
   #stream: Duplex | undefined;
   #holder: { readonly viewer: Duplex; readonly release: () => void; readonly waiting: (() => void)[] } | undefined;
-  /** Bytes that came since nobody looks. */
+  /** Bytes that arrived since the last viewer left. */
   #unseen = 0;
-  /** Viewers that get nothing from before they came. */
+  /** Viewers that get no bytes from before they came. */
   readonly #withoutScrollback = new WeakSet<Viewer>();
   /** Why it was closed. */
   #closed: string | undefined;
@@ -80,17 +80,17 @@ export class ConsoleHub {
     return this.#viewers.size;
   }
 
-  /** The upstream is open, or opens now. */
+  /** Whether the upstream is open or opening. */
   get open(): boolean {
     return this.#upstream !== undefined;
   }
 
-  /** A stream of this console; destroying it leaves the console to the others. Throws what `open` throws, node_not_running after close(). */
+  /** Opens a stream of this console; destroying it leaves the console to the others. Throws the error of `open`, and node_not_running after close(). */
   async view({ terminal = true, scrollback: fromStart = true }: ViewOptions = {}): Promise<Viewer> {
     clearTimeout(this.#idle);
     const { source, scrollback } = await this.#open();
     if (this.#closed !== undefined) throw closed(this.#closed);
-    // The wait above may have let an idle timer start again.
+    // An idle timer may have started again during the wait above.
     clearTimeout(this.#idle);
     const viewer: Viewer = new Viewer({
       limit: this.#options.viewerBytes ?? 1 << 20,
@@ -105,13 +105,13 @@ export class ConsoleHub {
       return viewer;
     }
     const recent = scrollback.snapshot();
-    // What is held back from the silent ones comes to this one with them.
+    // The new viewer also gets the bytes that the others have not got yet.
     const known = this.#silent.has(viewer) ? recent.subarray(0, recent.length - this.#queries.waiting.length) : recent;
     viewer.deliver(withoutQueries(known));
     return viewer;
   }
 
-  /** Keeps back what all others type, until the returned function is called. What is held back is typed then. */
+  /** Holds back the keys of all others until the returned function is called. Then they are sent. */
   hold(viewer: Duplex): () => void {
     this.#holder?.release();
     const timer = setTimeout(() => release(), holdMs);
@@ -126,14 +126,14 @@ export class ConsoleHub {
     return release;
   }
 
-  /** Tells the console its window size, where it has one: what was told last counts for all. */
+  /** Sets the console's window size, if it has one. The last size applies to all viewers. */
   async resize(columns: number, rows: number): Promise<void> {
-    // An upstream that cannot be opened is told to who looks at it.
+    // A failure to open is reported to the viewers.
     const upstream = await this.#upstream?.catch(() => undefined);
     upstream?.source.resize?.(columns, rows);
   }
 
-  /** @param why what has closed it, for people */
+  /** @param why what closed it, for people */
   close(why = "the console is closed"): void {
     this.#closed ??= why;
     void this.#shut();
@@ -148,22 +148,22 @@ export class ConsoleHub {
       this.#stream = stream;
       this.#queries = new QueryFilter();
       let recalled = source.recalled ?? 0;
-      const told = (bytes: Buffer) => {
+      const onBytes = (bytes: Buffer) => {
         scrollback.push(bytes);
         const old = bytes.subarray(0, recalled);
         const fresh = bytes.subarray(old.length);
         recalled -= old.length;
-        if (old.length > 0) this.#tell(withoutQueries(old), true);
-        if (fresh.length > 0) this.#tell(fresh);
+        if (old.length > 0) this.#deliver(withoutQueries(old), true);
+        if (fresh.length > 0) this.#deliver(fresh);
       };
-      if (source.listen === undefined) stream.on("data", told);
-      else source.listen(told);
+      if (source.listen === undefined) stream.on("data", onBytes);
+      else source.listen(onBytes);
       const ended = () => {
         if (this.#upstream === opening) void this.#shut();
       };
       stream.once("end", ended);
       stream.once("close", ended);
-      // Why it broke is the host's to tell; viewers see the end either way.
+      // The host reports why it broke; viewers only see the end.
       stream.on("error", ended);
       return { source, scrollback };
     });
@@ -174,11 +174,11 @@ export class ConsoleHub {
     return opening;
   }
 
-  #tell(bytes: Buffer, recalled = false): void {
+  #deliver(bytes: Buffer, recalled = false): void {
     if (this.#viewers.size === 0) {
       this.#unseen += bytes.length;
-      // A node that talks and talks to nobody costs the service nothing; who comes next opens the console anew.
-      if (this.#unseen > mostUnseen) void this.#shut();
+      // A node that prints without viewers costs the service nothing: the next viewer opens the console again.
+      if (this.#unseen > maxUnseenBytes) void this.#shut();
       return;
     }
     this.#unseen = 0;
@@ -188,7 +188,7 @@ export class ConsoleHub {
     this.#flow();
   }
 
-  /** Viewers that are all behind hold the upstream back, but not for long: then they lose bytes, and the node goes on. */
+  /** Holds the upstream back if all viewers are behind, but not for long: then they lose bytes, and the node continues. */
   #flow(): void {
     const stream = this.#stream;
     if (stream === undefined || this.#viewers.size === 0) return;
@@ -200,7 +200,7 @@ export class ConsoleHub {
       if (stream.isPaused()) stream.resume();
     } else if (this.#stall === undefined) {
       stream.pause();
-      // It stays set until somebody has caught up: the node is held back once.
+      // Stays set until a viewer has caught up, so that the node is held back only once.
       this.#stall = setTimeout(() => stream.resume(), this.#options.stallMs ?? 250);
       this.#stall.unref();
     }
@@ -208,7 +208,7 @@ export class ConsoleHub {
 
   #setTerminals(terminals: readonly Viewer[]): void {
     const [first, ...others] = terminals;
-    // The one that answers now was silent: it has yet to get what was held back.
+    // The viewer that answers now did not answer before: it first gets the bytes that were held back.
     if (first !== undefined && this.#silent.has(first)) first.deliver(this.#queries.waiting);
     this.#terminals = terminals;
     this.#silent = new Set(others);
@@ -220,7 +220,7 @@ export class ConsoleHub {
       this.#holder.waiting.push(() => this.#type(stream, viewer, bytes, done));
       return;
     }
-    // The one who answers becomes silent, and would miss what is held back: another time then.
+    // The current one would stop answering and miss the bytes that are held back: it changes later.
     if (this.#silent.has(viewer) && this.#queries.waiting.length === 0) {
       this.#setTerminals([viewer, ...this.#terminals.filter((one) => one !== viewer)]);
     }

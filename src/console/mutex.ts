@@ -1,4 +1,4 @@
-/** First come, first served; a waiter may give up. */
+/** A lock in order of arrival; a waiter may give up. */
 export class Mutex {
   #held = false;
   readonly #waiting: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class Mutex {
     return this.#held;
   }
 
-  /** Waits for its turn and answers the function that gives it back, or null when the time is over or the signal aborts. */
+  /** Waits for the lock and returns its release function, or null if the time is over or the signal aborts. */
   async acquire(options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {}): Promise<(() => void) | null> {
     if (!this.#held) {
       this.#held = true;

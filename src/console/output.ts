@@ -1,10 +1,10 @@
-/** Lines that Junos puts before its prompt: where one is in the configuration, which of two engines one talks to. */
+/** Lines that Junos prints before its prompt: the configuration level, the routing engine. */
 const context = /^(?:\{\w+(?::[\w-]+)?\})?(?:\[edit[^\]]*\])?$/;
 const contextual = /^[\w.-]+@[\w.-]+[>#] ?$/;
 
 /**
- * A command's output without what stands at its end: the prompt, as many more of the same as empty lines were sent meanwhile, the prompt's context
- * lines (`[edit interfaces]`) and line ends.
+ * Returns a command's output without its end: the prompt, its repetitions for the empty lines that were sent meanwhile, its context lines (`[edit
+ * interfaces]`) and line ends.
  */
 export function withoutPrompts(text: string, prompt: string, emptyLines = 0): string {
   let end = text.endsWith(prompt) ? text.length - prompt.length : text.length;

@@ -1,4 +1,4 @@
-/** Pagers that wait for a key, and the key that goes on (or leaves, where nothing is left). Matched against the line the cursor stands on. */
+/** Pagers that wait for a key, and the key for the next page (or to quit at the end). Matched against the line of the cursor. */
 const pagers: readonly { readonly shown: RegExp; readonly key: string }[] = [
   { shown: /\(END\)\s*$/, key: "q" },
   { shown: /^.{0,20}-+ ?\(?more\b.{0,40}$/i, key: " " },
@@ -9,45 +9,45 @@ const pagers: readonly { readonly shown: RegExp; readonly key: string }[] = [
 ];
 
 /** less shows a file's name in reverse video before the first key. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression matches escape sequences
 const reversed = /\x1b\[(?:0?;)?7m[^\x1b\n]+\x1b\[(?:27|0)?m(?:\x1b\[K)?$/;
 
-/** The key that a pager waits for, when the line the cursor stands on is a pager's; `raw` is that line with its escape sequences. */
+/** Returns the key that a pager waits for if the cursor's line is a pager's. `raw` is that line with its escape sequences. */
 export function pagerKey(line: string, raw: string): string | undefined {
   return pagers.find(({ shown }) => shown.test(line))?.key ?? (reversed.test(raw) ? " " : undefined);
 }
 
-/** Whether the line asks who is there; then there is no prompt to run a command at. */
+/** Whether the line asks for a user name or password; then there is no prompt to run a command at. */
 export function asksLogin(line: string): boolean {
   return /(?:^|\s)(?:login|username|user name|password|passphrase):\s*$/i.test(line);
 }
 
-/** Of such a line: whether it is the secret that is asked for. */
+/** Whether such a line asks for the password. */
 export function asksPassword(line: string): boolean {
   return /(?:password|passphrase):\s*$/i.test(line);
 }
 
-/** A line that looks as prompts do: short, and ending with one of their marks. */
+/** Whether a line looks like a prompt: short, and ending with a prompt's mark. */
 export function looksLikePrompt(line: string): boolean {
   return line.length <= 120 && /[>#$%❯»]\s?$/u.test(line) && !/^\s+$/.test(line);
 }
 
 /**
- * The line without the control characters at its start that a terminal echoes while no program reads: `^@` of a telnet line end, `^C`, `^U`. A line
- * of nothing else is what was typed, not a prompt.
+ * Returns the line without control characters at its start, which a terminal echoes while no program reads: `^@` of a telnet line end, `^C`, `^U`. A
+ * line with nothing else is typed text, not a prompt.
  */
 export function withoutCarets(line: string): string {
   return line.replace(/^(?:\^[@-_?])+/, "");
 }
 
-/** Left when a quote or a block is still open: the shells' second prompt. */
+/** The shell's second prompt, when a quote or a block is still open. */
 export function isContinuation(line: string): boolean {
   return /^(?:(?:c?quote|d?quote|heredoc|bquote|cmdsubst|pipe)?>|\.\.\.) ?$/.test(line);
 }
 
 /**
- * Whether `line` is a prompt of the same place as the learned one: the same, or the same host with another mode or directory
- * (`r1# ` → `r1(config-router)# `, `root@h:~# ` → `root@h:/etc# `, `sw> ` → `sw# `).
+ * Whether `line` is a prompt of the same device as the detected one: equal, or with another mode or directory (`r1# ` → `r1(config-router)# `,
+ * `root@h:~# ` → `root@h:/etc# `, `sw> ` → `sw# `).
  */
 export function samePlace(learned: string, line: string): boolean {
   if (line === learned) return true;

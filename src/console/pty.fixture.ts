@@ -3,7 +3,7 @@ import { Duplex } from "node:stream";
 
 const running: ChildProcess[] = [];
 
-/** A real program on a real PTY (util-linux `script`), as the stream of a console. For tests: endPrograms() after each. */
+/** Runs a real program on a real PTY (util-linux `script`), as the stream of a console. For tests: endPrograms() after each. */
 export function onPty(command: string, env: Readonly<Record<string, string>> = {}): Duplex {
   const child = spawn("script", ["-qfec", command, "/dev/null"], {
     env: { PATH: process.env["PATH"] ?? "", HOME: "/", TERM: "xterm", ...env },

@@ -1,6 +1,6 @@
 /**
- * What asks a terminal to answer into the console: where its cursor stands, what it is, its size, its colours, its settings. One terminal must
- * answer, and none must answer what was asked long ago.
+ * Sequences that ask a terminal to answer into the console: its cursor position, type, size, colours, settings. One terminal must answer, and no
+ * terminal must answer old queries.
  */
 const queries = {
   escape: /^.Z$/, // DECID
@@ -27,16 +27,16 @@ const queries = {
 
 const [enquiry, bell, cancel, substitute, esc, backslash] = [0x05, 0x07, 0x18, 0x1a, 0x1b, 0x5c];
 
-/** What begins a string behind an escape: OSC, DCS, SOS, PM, APC. */
+/** Starts of strings behind an escape: OSC, DCS, SOS, PM, APC. */
 const strings: ReadonlySet<number> = new Set(Buffer.from("]PX^_"));
 
-/** With what control sequences end that ask. */
+/** Final characters of control sequences that are queries. */
 const asking: ReadonlySet<number> = new Set(Buffer.from("ncqpt"));
 
-/** Longest sequence that is waited for, bytes: no query is longer. */
+/** Maximum length of a sequence that is held back, bytes: no query is longer. */
 const longest = 160;
 
-/** Takes the queries out of bytes that are whole: a scrollback. */
+/** Removes the queries from complete bytes, such as a scrollback. */
 export function withoutQueries(bytes: Buffer): Buffer {
   if (!bytes.includes(esc) && !bytes.includes(enquiry)) return bytes;
   const filter = new QueryFilter();
@@ -44,25 +44,25 @@ export function withoutQueries(bytes: Buffer): Buffer {
 }
 
 /**
- * Takes the queries out of a stream, however it is cut into chunks: what may yet become one waits for the next chunk. It reads sequences as terminals do,
- * who begin anew at an escape inside of one, and obey control characters inside of one.
+ * Removes the queries from a stream in any division into chunks: the start of a possible query is held back until the next chunk. Reads sequences as
+ * terminals do: an escape inside a sequence starts a new one, and control characters inside take effect.
  */
 export class QueryFilter {
   #state: "ground" | "escape" | "control" | "string" | "long-string" = "ground";
-  /** Sequences that another escape broke off, and the one that is read: nothing of it was passed on yet. */
+  /** Sequences that another escape interrupted, and the current one: none of it was passed on yet. */
   #held: number[] = [];
-  /** Where in it the one that is read begins. */
+  /** Start of the current sequence. */
   #begin = 0;
-  /** What became of a string that the escape ends that is read. */
+  /** The state of the string that this escape ends. */
   #before: "nothing" | "passed" | "dropped" = "nothing";
   #out: Buffer[] = [];
 
-  /** The end of the stream, as far as it is held back. */
+  /** Returns the end of the stream that is held back. */
   get waiting(): Buffer {
     return Buffer.from(this.#held);
   }
 
-  /** The answer may share its memory with `bytes`. */
+  /** The result may share its memory with `bytes`. */
   push(bytes: Buffer): Buffer {
     if (this.#state === "ground" && !bytes.includes(esc) && !bytes.includes(enquiry)) return bytes;
     let from = 0;
@@ -129,7 +129,7 @@ export class QueryFilter {
     }
   }
 
-  /** An escape inside of a sequence: a string ends by it, all else is as if it had never been. */
+  /** Handles an escape inside a sequence: it ends a string; any other sequence has no effect. */
   #restart(): void {
     if (this.#state === "string") {
       const asked = queries.string.test(this.#text());
@@ -145,7 +145,7 @@ export class QueryFilter {
     else this.#pass();
   }
 
-  /** The sequence without the control characters in it. */
+  /** Returns the sequence without the control characters in it. */
   #text(): string {
     return String.fromCharCode(esc, ...this.#held.slice(this.#begin + 1).filter((byte) => !isControl(byte)));
   }
@@ -155,14 +155,14 @@ export class QueryFilter {
     this.#clear();
   }
 
-  /** All but what a terminal would do at once: end the string before it, obey control characters. */
+  /** Keeps only what a terminal would do at once: end the string before it, and run control characters. */
   #drop(): void {
     const ended = this.#before === "passed" ? [esc, backslash] : [];
     this.#out.push(Buffer.from([...ended, ...this.#held.filter((byte) => byte < 0x20 && byte !== esc && byte !== enquiry)]));
     this.#clear();
   }
 
-  /** Too long to be waited for: it is cancelled, as it may be a query by its end. */
+  /** The sequence is too long to hold back: it is cancelled, because it may be a query. */
   #giveUp(): void {
     this.#held.push(cancel);
     this.#pass();
@@ -176,7 +176,7 @@ export class QueryFilter {
   }
 }
 
-/** Where a whole control sequence ends that can be no query, such as a colour; -1 for all else. */
+/** Returns the end of a complete control sequence that cannot be a query, such as a colour; otherwise -1. */
 function endOfHarmless(bytes: Buffer, start: number): number {
   if (bytes[start + 1] !== 0x5b) return -1;
   let at = start + 2;
@@ -184,7 +184,7 @@ function endOfHarmless(bytes: Buffer, start: number): number {
   return bytes[at]! >= 0x40 && bytes[at]! < 0x7f && !asking.has(bytes[at]!) ? at : -1;
 }
 
-/** A control character, or one that counts for nothing inside of a sequence. */
+/** Whether the byte is a control character, or one that is ignored inside a sequence. */
 function isControl(byte: number): boolean {
   return byte < 0x20 || byte === 0x7f;
 }

@@ -1,14 +1,14 @@
 import { Rendering } from "./terminal.ts";
 
-/** The end of what a person would read of output that comes piece by piece. */
+/** Keeps the end of the readable output of a stream. */
 export class ReadWindow {
-  readonly #most: number;
+  readonly #minChars: number;
   #lines = "";
   #rendering: Rendering;
 
-  /** @param most characters that are kept at least */
-  constructor(most: number) {
-    this.#most = most;
+  /** @param minChars characters that are kept at least */
+  constructor(minChars: number) {
+    this.#minChars = minChars;
     this.#rendering = this.#fresh();
   }
 
@@ -18,7 +18,7 @@ export class ReadWindow {
 
   push(piece: string): void {
     this.#rendering.push(piece);
-    if (this.#lines.length > 2 * this.#most) this.#lines = this.#lines.slice(-this.#most);
+    if (this.#lines.length > 2 * this.#minChars) this.#lines = this.#lines.slice(-this.#minChars);
   }
 
   clear(): void {

@@ -2,13 +2,14 @@ import { escapeAt } from "./terminal.ts";
 
 const redacted = "********";
 
-/** Characters that all secrets of one dialogue may have together. */
-export const mostSecretCharacters = 64 << 10;
+/** Maximum characters of all secrets of one dialogue together. */
+export const maxSecretCharacters = 64 << 10;
 
 /**
- * Returns the same pieces of one text with every secret replaced. Secrets are compared by value, without blanks, control characters and escape sequences, so that
- * one that a terminal or a line editor wrapped is found too. A secret that runs from one piece into the next is shown redacted in the piece where it
- * begins. Secrets of several lines are several secrets. One of blanks only is not found. Time is linear in the text, however many the secrets are.
+ * Returns the same pieces of one text with every secret replaced. Secrets are compared without blanks, control characters and escape sequences, so
+ * that a secret that a terminal or line editor wrapped is found too. A secret that continues in the next piece is shown redacted in the piece of its
+ * start. A secret of several lines counts as several secrets. A secret of blanks only is not found. Time is linear in the text, for any number of
+ * secrets.
  */
 export function redact(pieces: readonly string[], secrets: readonly string[]): string[] {
   const finder = new SecretFinder(secrets.flatMap(shownForms));
@@ -37,19 +38,19 @@ export function redact(pieces: readonly string[], secrets: readonly string[]): s
   return shown;
 }
 
-/** How a terminal may echo each line of what is typed: as it is, or with its control characters as ^X. */
+/** Returns how a terminal may echo each line: as it is, or with control characters as ^X. */
 function shownForms(secret: string): string[] {
   return secret.split(/[\r\n]+/).flatMap((line) => {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression matches control characters
     const caret = line.replace(/[\x00-\x1f\x7f]/g, (control) => `^${String.fromCharCode(control.charCodeAt(0) ^ 0x40)}`);
     return [solidText(line).text, solidText(caret).text].filter((form) => form !== "");
   });
 }
 
 interface SolidText {
-  /** Without blanks, control characters and escape sequences. */
+  /** The text without blanks, control characters and escape sequences. */
   readonly text: string;
-  /** Where each of its characters begins and ends in the raw text. */
+  /** The start and end of each of its characters in the raw text. */
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
 }
@@ -67,7 +68,7 @@ function solidText(raw: string): SolidText {
     }
     if (at > begin) runs.push(raw.slice(begin, at));
     else if (raw[at] === "\x1b") at += escapeAt(raw, at).length;
-    // Line editors wrap by the next line's first character, a return, and the same character again.
+    // Line editors wrap by printing the next line's first character, a return, and the same character again.
     else if (raw[at] === "\r" && isSolid(raw.charCodeAt(at + 1)) && raw[at + 1] === raw[at - 1]) {
       ends[count - 1] = at + 2;
       at += 2;
@@ -80,7 +81,7 @@ function isSolid(code: number): boolean {
   return code > 0x20 && code !== 0x7f;
 }
 
-/** Finds many texts at once (Aho and Corasick). */
+/** Finds many texts at once (Aho-Corasick). */
 class SecretFinder {
   /** State and next character → state. */
   readonly #next = new Map<number, number>();
@@ -115,7 +116,7 @@ class SecretFinder {
     return this.#found.length === 1;
   }
 
-  /** Where the texts stand in `raw`, in order; those that overlap are one. */
+  /** Returns the ranges of the texts in `raw`, in order; overlapping ranges are joined. */
   find(raw: string): { readonly start: number; readonly end: number }[] {
     const { text, starts, ends } = solidText(raw);
     const places: { start: number; end: number }[] = [];

@@ -1,6 +1,6 @@
 /**
- * The command lines of two makes of router, as far as their consoles differ from a shell's: `node router.fixture.ts ios|junos [login]`, on a terminal.
- * Line editing, prompts by mode, pagers, log lines between, a login, a restart.
+ * The command lines of two makes of router, as far as their consoles differ from a shell's: `node router.fixture.ts ios|junos [login]`, on a
+ * terminal. Line editing, prompts by mode, pagers, log lines in between, a login, a restart.
  */
 import { setTimeout as wait } from "node:timers/promises";
 
@@ -24,7 +24,7 @@ async function key(): Promise<string> {
   return keys.shift()!;
 }
 
-/** A line as it is typed; undefined where it was given up. */
+/** Returns a typed line; undefined if it was cancelled. */
 async function read(prompt: string, shown = true): Promise<string | undefined> {
   out(prompt);
   let line = "";

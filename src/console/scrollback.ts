@@ -1,16 +1,16 @@
-const leastBytes = 4 << 10;
+const minBytes = 4 << 10;
 
-/** The last bytes of a console, bounded. A snapshot that lost its beginning starts at a line or an escape sequence, never inside one. */
+/** The last bytes of a console, limited. A snapshot that lost its beginning starts at a line or an escape sequence, never inside one. */
 export class Scrollback {
   readonly #limit: number;
-  /** A ring, once it is as large as it may be. */
+  /** A ring buffer, once it has its full size. */
   #memory = Buffer.alloc(0);
-  /** Where the next byte goes. */
+  /** Index of the next byte. */
   #at = 0;
   #size = 0;
   #cut = false;
 
-  /** @param limit bytes kept at most */
+  /** @param limit maximum bytes */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -36,13 +36,13 @@ export class Scrollback {
 
   #grow(size: number): void {
     if (this.#memory.length >= Math.min(size, this.#limit)) return;
-    const memory = Buffer.allocUnsafeSlow(Math.min(this.#limit, Math.max(leastBytes, 2 * size)));
+    const memory = Buffer.allocUnsafeSlow(Math.min(this.#limit, Math.max(minBytes, 2 * size)));
     this.#memory.copy(memory, 0, 0, this.#size);
     this.#memory = memory;
   }
 }
 
-/** Behind the first line end, or at the first escape sequence, whichever is first; else at a whole character. */
+/** Returns the index behind the first line end, or of the first escape sequence, whichever is first; else of a whole character. */
 function saneStart(bytes: Buffer): number {
   const line = bytes.indexOf(0x0a) + 1;
   const sequence = bytes.indexOf(0x1b);

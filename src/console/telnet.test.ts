@@ -9,7 +9,7 @@ function peer() {
   return { codec, replied: () => Buffer.concat(replies).toString("hex") };
 }
 
-test("what a QEMU wrapper says first is answered once and not seen", () => {
+test("the first negotiation of a QEMU wrapper is answered once and hidden", () => {
   const { codec, replied } = peer();
   // WILL ECHO, WILL SGA, WILL BINARY, DO BINARY, then the window title.
   const hello = Buffer.from("fffb01fffb03fffb00fffd00", "hex");
@@ -20,13 +20,13 @@ test("what a QEMU wrapper says first is answered once and not seen", () => {
   expect(replied()).toBe("fffd01fffd03fffd00fffb00");
 });
 
-test("options it does not know are refused", () => {
+test("unknown options are refused", () => {
   const { codec, replied } = peer();
   codec.decode(Buffer.from("fffb2afffd2a", "hex"));
   expect(replied()).toBe("fffe2afffc2a");
 });
 
-test("terminal type and window size are told when asked, 255 doubled", () => {
+test("terminal type and window size are sent when asked for, with 255 doubled", () => {
   const { codec, replied } = peer();
   codec.decode(Buffer.from("fffd18fffa1801fff0fffd1f", "hex"));
   const type = `fffa1800${Buffer.from("xterm").toString("hex")}fff0`;
@@ -42,7 +42,7 @@ test("a carriage return travels as CR NUL until both sides are binary", () => {
   expect(codec.decode(Buffer.from("0d00", "hex")).toString("hex")).toBe("0d00");
 });
 
-test("any data goes through unchanged, however it is cut into chunks", () => {
+test("any data passes unchanged, in any division into chunks", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.array(fc.integer({ min: 1, max: 7 })), fc.boolean(), (data, cuts, binary) => {
       const [sender, receiver] = [peer().codec, peer().codec];
@@ -62,7 +62,7 @@ test("any data goes through unchanged, however it is cut into chunks", () => {
   );
 });
 
-test("a peer that asks and asks without listening is not listened to, until it has read the replies", async () => {
+test("a peer that sends requests without reading is not read, until it has read the replies", async () => {
   const written: { readonly bytes: number; readonly done: () => void }[] = [];
   let asked = 0;
   let asking = true;
@@ -78,7 +78,7 @@ test("a peer that asks and asks without listening is not listened to, until it h
   stream.resume();
   await expect.poll(() => socket.isPaused()).toBe(true);
   for (let turn = 0; turn < 50; turn++) await new Promise((settle) => setImmediate(settle));
-  // What a stream has read ahead is all that may still come.
+  // Only the data that a stream has read ahead may still come.
   expect(asked).toBeLessThan(1 << 20);
   asking = false;
   for (let answered = 0; answered < asked; ) {

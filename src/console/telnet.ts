@@ -7,14 +7,13 @@ const [BINARY, ECHO, SGA, TTYPE, NAWS] = [0, 1, 3, 24, 31];
 export interface TelnetOptions {
   readonly columns?: number;
   readonly rows?: number;
-  /** Told when asked for; default xterm. */
+  /** Sent if the peer asks for it; default xterm. */
   readonly terminal?: string;
 }
 
 /**
- * The client side of telnet (RFC 854, 855, 856, 857, 858, 1073, 1091): `decode` gives the data of what came in and answers
- * negotiations through `reply`; `encode` makes data fit for the wire. State lives across chunks; every change of an option is
- * answered once, so that no two peers can loop.
+ * The client side of telnet (RFC 854, 855, 856, 857, 858, 1073, 1091). `decode` returns the data of received bytes and answers negotiations through
+ * `reply`; `encode` escapes data for sending. State is kept across chunks. Every change of an option is answered once, so that no two peers can loop.
  */
 export class TelnetCodec {
   readonly #reply: (bytes: Buffer) => void;
@@ -42,7 +41,7 @@ export class TelnetCodec {
       switch (this.#state) {
         case "return":
           this.#state = "data";
-          // In network virtual terminal mode a bare carriage return travels as CR NUL.
+          // In network virtual terminal mode a bare carriage return is sent as CR NUL.
           if (byte === 0) break;
           if (byte === IAC) this.#state = "iac";
           else {
@@ -112,26 +111,26 @@ export class TelnetCodec {
     if (verb === WILL || verb === WONT) {
       const wanted = verb === WILL && (option === ECHO || option === SGA || option === BINARY);
       const had = this.#theirs.has(option);
-      if (verb === WILL && !wanted) this.#say(DONT, option);
+      if (verb === WILL && !wanted) this.#send(DONT, option);
       else if (wanted && !had) {
         this.#theirs.add(option);
-        this.#say(DO, option);
+        this.#send(DO, option);
       } else if (verb === WONT && had) {
         this.#theirs.delete(option);
-        this.#say(DONT, option);
+        this.#send(DONT, option);
       }
       return;
     }
     const able = option === SGA || option === BINARY || option === TTYPE || option === NAWS;
     const had = this.#ours.has(option);
-    if (verb === DO && !able) this.#say(WONT, option);
+    if (verb === DO && !able) this.#send(WONT, option);
     else if (verb === DO && !had) {
       this.#ours.add(option);
-      this.#say(WILL, option);
+      this.#send(WILL, option);
       if (option === NAWS) this.#sendSize();
     } else if (verb === DONT && had) {
       this.#ours.delete(option);
-      this.#say(WONT, option);
+      this.#send(WONT, option);
     }
   }
 
@@ -148,15 +147,15 @@ export class TelnetCodec {
     this.#reply(Buffer.from([IAC, SB, ...content.flatMap((byte) => (byte === IAC ? [IAC, IAC] : [byte])), IAC, SE]));
   }
 
-  #say(verb: number, option: number): void {
+  #send(verb: number, option: number): void {
     this.#reply(Buffer.from([IAC, verb, option]));
   }
 }
 
-/** Replies that may wait for the peer to read them, bytes: who asks more than that without listening is not listened to. */
-const mostReplies = 64 << 10;
+/** Maximum bytes of replies that wait for the peer. A peer that sends more requests without reading is not read. */
+const maxReplyBytes = 64 << 10;
 
-/** A telnet connection as plain console bytes: negotiation is answered here and seen by nobody else. */
+/** Returns a telnet connection as plain console bytes: negotiation is answered here and hidden from viewers. */
 export function telnetStream(
   socket: Duplex,
   options: TelnetOptions = {},
@@ -164,12 +163,12 @@ export function telnetStream(
   let waiting = 0;
   let wanted = true;
   const flow = () => {
-    if (wanted && waiting <= mostReplies) socket.resume();
+    if (wanted && waiting <= maxReplyBytes) socket.resume();
     else socket.pause();
   };
   let replies: Buffer[] = [];
   const codec = new TelnetCodec((bytes) => replies.push(bytes), options);
-  /** All replies to a chunk in one write. */
+  /** All replies to a chunk are sent in one write. */
   const answer = () => {
     if (replies.length === 0) return;
     const bytes = Buffer.concat(replies);

@@ -18,16 +18,16 @@ test.each([
   expect(renderText(raw)).toBe(shown);
 });
 
-test("the last line is where the cursor stands", () => {
+test("the last line is the one with the cursor", () => {
   expect(lastLine("one\r\ntwo\r\nr1# ")).toBe("r1# ");
   expect(lastLine("one\r\n")).toBe("");
 });
 
-test("what comes in pieces reads as it does in one, however it is cut", () => {
+test("output in any division into pieces reads as in one piece", () => {
   const letter = fc.constantFrom(..."\x1b\x1b[]P?0;5HKGDmJ\\\x07\r\r\n\n\b\tab é", "\x1b[2K", "\x1b[5C", "\r\n");
   fc.assert(
     fc.property(fc.array(letter), fc.array(fc.integer({ min: 1, max: 5 })), (letters, cuts) => {
-      // Moves to the right leave no more blanks than there was text.
+      // Moves to the right leave at most as many blanks as there was text.
       const raw = `${"x".repeat(20_000)}\n${letters.join("")}`;
       const window = new ReadWindow(1 << 20);
       let at = 0;
@@ -35,7 +35,7 @@ test("what comes in pieces reads as it does in one, however it is cut", () => {
         window.push(raw.slice(at, at + cut));
         at += cut;
       }
-      // A sequence that ends the text is not known to be whole; all that it could still be is nothing to read, or a line end.
+      // A sequence at the end of the text may be incomplete; its possible continuations are invisible, or a line end.
       window.push("\x18.");
       expect(window.text).toBe(renderText(`${raw}\x18.`));
     }),
@@ -43,7 +43,7 @@ test("what comes in pieces reads as it does in one, however it is cut", () => {
   );
 });
 
-test("of what comes in pieces the end is kept", () => {
+test("the end of output in pieces is kept", () => {
   const window = new ReadWindow(1000);
   for (let line = 1; line <= 1000; line++) window.push(`line ${line}\r\n`);
   window.push("$ ");

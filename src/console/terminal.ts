@@ -1,21 +1,21 @@
 /**
- * Columns a cursor can reach to the left, and at most to the right. What stands further left on one line is settled: no line editor goes
- * back there. It bounds the work per byte, whatever a node says.
+ * Maximum columns that a cursor can move to the left, and to the right. Text further left on one line is final: no line editor goes back there. This
+ * limits the work per byte for any output.
  */
 const reach = 1024;
 
-/** Longer ones are taken as they are when a piece ends. */
-const longestSequence = 4096;
+/** A longer incomplete sequence is taken as it is at the end of a piece. */
+const maxSequence = 4096;
 
 /**
- * What a person would read of terminal output: escape sequences taken out, carriage returns, backspaces and erasing carried out
- * line by line. Not a screen: moving the cursor to another line begins a new line. Time and memory are linear in the length of `raw`.
+ * Returns the readable text of terminal output: escape sequences are removed; carriage returns, backspaces and erasing are applied line by line. It
+ * is not a screen: moving the cursor to another line starts a new line. Time and memory are linear in the length of `raw`.
  */
 export function renderText(raw: string): string {
   return renderLines(raw).join("\n");
 }
 
-/** The same as lines; the last one is where the cursor stands, "" after a line end. */
+/** Returns the same as lines. The last one is the cursor's line, "" after a line end. */
 export function renderLines(raw: string): string[] {
   const lines: string[] = [];
   const rendering = new Rendering((line) => lines.push(line));
@@ -25,20 +25,20 @@ export function renderLines(raw: string): string[] {
   return lines;
 }
 
-/** The same for output that comes piece by piece, however it is cut: each piece costs what it is long. */
+/** Does the same for output in pieces: each piece costs time in proportion to its length. */
 export class Rendering {
   readonly #onLine: (line: string) => void;
-  // Blanks that moves to the right leave: never more than there is text, or a few bytes could ask for gigabytes.
+  // Blanks from moves to the right: at most as many as text, so that a few bytes cannot ask for gigabytes.
   readonly #line = new Line();
-  /** The beginning of a sequence, or of a line end. */
+  /** The start of a sequence or of a line end. */
   #held = "";
 
-  /** @param onLine told each line that has ended */
+  /** @param onLine called with each finished line */
   constructor(onLine: (line: string) => void) {
     this.#onLine = onLine;
   }
 
-  /** Where the cursor stands. */
+  /** Index of the cursor. */
   get line(): string {
     return this.#line.text;
   }
@@ -48,7 +48,7 @@ export class Rendering {
     this.#take(this.#held + piece, false);
   }
 
-  /** Nothing more comes: what was begun is taken as it is. */
+  /** Ends the output: an incomplete sequence is taken as it is. */
   end(): void {
     this.#take(this.#held, true);
   }
@@ -66,14 +66,14 @@ export class Rendering {
         continue;
       }
       const sequence = code === 0x1b ? escapeAt(raw, at) : code === 0x0d && raw.charCodeAt(at + 1) === 0x0a ? "\r\n" : raw[at]!;
-      // What ends here may go on with the next piece, unless it is longer than any.
-      if (!whole && at + sequence.length === raw.length && (code === 0x1b || sequence === "\r") && sequence.length < longestSequence) {
+      // The end may continue in the next piece, unless it is longer than any sequence.
+      if (!whole && at + sequence.length === raw.length && (code === 0x1b || sequence === "\r") && sequence.length < maxSequence) {
         this.#held = sequence;
         return;
       }
       at += sequence.length;
       if (code === 0x0a || sequence === "\r\n") this.#onLine(line.take());
-      // Home, or another line: what was there is a line of its own.
+      // Home, or another line: the text so far is a line of its own.
       else if (sequence.startsWith("\x1b[") && sequence.endsWith("H") && !line.empty) this.#onLine(line.take());
       else if (code === 0x1b) line.obey(sequence);
       else line.control(code);
@@ -81,19 +81,19 @@ export class Rendering {
   }
 }
 
-/** The line the cursor stands on, from the end of `raw` only: cheap however long the output. */
+/** Returns the cursor's line from the end of `raw` only: fast for any length of output. */
 export function lastLine(raw: string): string {
   const tail = raw.slice(-4096);
   const start = tail.lastIndexOf("\n");
   return renderLines(start === -1 ? tail : tail.slice(start + 1)).at(-1)!;
 }
 
-/** 0x80 to 0x9f are control characters of 8 bits. */
+/** 0x80 to 0x9f are 8-bit control characters. */
 function isPrintable(code: number): boolean {
   return code >= 0x20 && (code < 0x7f || code > 0x9f);
 }
 
-/** One line of a terminal. As long as it only grows it is a string; it becomes cells when something goes back in it. */
+/** One line of a terminal. It is a string while it only grows, and cells when the cursor moves back. */
 class Line {
   #settled = "";
   #flat = "";
@@ -101,7 +101,7 @@ class Line {
   #column = 0;
   #blanks = 0;
 
-  /** @param blanks so many more that moves to the right may leave */
+  /** @param blanks how many more blanks moves to the right may leave */
   allow(blanks: number): void {
     this.#blanks += blanks;
   }
@@ -114,7 +114,7 @@ class Line {
     return this.#settled === "" && this.#flat === "" && (this.#cells?.length ?? 0) === 0;
   }
 
-  /** What stands there; the line is empty then. */
+  /** Returns the text and empties the line. */
   take(): string {
     const { text } = this;
     this.#settled = "";
@@ -147,7 +147,7 @@ class Line {
     else if (code === 0x09) this.#tab();
   }
 
-  /** Erasing, deleting and moving within the line; every other sequence means nothing here. */
+  /** Erases, deletes and moves within the line; every other sequence is ignored. */
   obey(sequence: string): void {
     if (!sequence.startsWith("\x1b[")) return;
     const count = Number.parseInt(sequence.slice(2), 10);
@@ -176,7 +176,7 @@ class Line {
 
   #tab(): void {
     const cells = this.#cells;
-    // A tab is kept as a tab where nothing is overwritten, so that output stays as the program wrote it.
+    // A tab stays a tab unless text is overwritten, so that output stays as the program wrote it.
     if (cells === undefined || this.#column >= cells.length) this.print("\t");
     else this.#column = Math.min(this.#column + 8 - (this.#column % 8), cells.length);
   }
@@ -188,7 +188,7 @@ class Line {
 
   #toCells(): string[] {
     if (this.#cells !== undefined) return this.#cells;
-    // A pair of surrogates is not torn: the cut moves left of it.
+    // A surrogate pair is not split: the cut moves left of it.
     let cut = Math.max(0, this.#flat.length - reach);
     if (cut > 0 && (this.#flat.charCodeAt(cut) & 0xfc00) === 0xdc00) cut -= 1;
     this.#settled = this.#flat.slice(0, cut);
@@ -199,14 +199,14 @@ class Line {
   }
 }
 
-/** The escape sequence that begins at `at` (CSI, OSC and other strings, charset, two-character); incomplete: all that is left. */
+/** Returns the escape sequence that begins at `at` (CSI, OSC and other strings, charset, two-character); if incomplete, the rest of the text. */
 export function escapeAt(raw: string, at: number): string {
   const kind = raw[at + 1];
   if (kind === undefined) return raw.slice(at);
   if (kind === "[") {
     let end = at + 2;
     while (end < raw.length && (raw.charCodeAt(end) < 0x40 || raw.charCodeAt(end) > 0x7e)) {
-      // No parameter is a control character: the sequence was cut off, and what follows is output.
+      // A parameter is never a control character: the sequence was cut off, and the rest is output.
       if (raw.charCodeAt(end) < 0x20) return raw.slice(at, end);
       end += 1;
     }
@@ -217,7 +217,7 @@ export function escapeAt(raw: string, at: number): string {
       const code = raw.charCodeAt(end);
       if (code === 0x07) return raw.slice(at, end + 1);
       if (code === 0x1b) return raw.slice(at, raw[end + 1] === "\\" ? end + 2 : end);
-      // A title has no line ends; binary noise that looks like the beginning of one must not swallow all that follows.
+      // A title has no line ends. Binary noise that looks like the start of one must not hide the text that follows.
       if (code === 0x0a) return raw.slice(at, end);
     }
     return raw.slice(at);

@@ -3,17 +3,16 @@ import { StringDecoder } from "node:string_decoder";
 import type { ReadWindow } from "./read-window.ts";
 
 export interface TranscriptOptions {
-  /** Characters kept at most; what comes later only moves the tail. Default 8 Mi. */
+  /** Maximum characters kept; later output only moves the tail. Default 8 Mi. */
   readonly limit?: number;
-  /** How much of the end is kept for looking at, characters. Default 4,096: more than any prompt or pager line. */
+  /** Characters of the tail, for prompt detection. Default 4,096: more than any prompt or pager line. */
   readonly tail?: number;
-  /** Is given all that comes, and cleared with it. */
+  /** Receives all output, and is cleared together with the transcript. */
   readonly window?: ReadWindow;
 }
 
 /**
- * What a console says, as text, piece by piece: everything since the last `clear` (up to a limit), and its tail. Waiting is
- * for the next change, so that callers decide by looking and not by sleeping.
+ * A console's output as text: everything since the last `clear` (up to a limit), and its tail. Callers wait for the next change instead of sleeping.
  */
 export class Transcript {
   readonly #stream: Duplex;
@@ -52,7 +51,7 @@ export class Transcript {
     return this.#tail;
   }
 
-  /** The raw line the cursor stands on. */
+  /** The raw line of the cursor. */
   get rawLine(): string {
     return this.#tail.slice(this.#tail.lastIndexOf("\n") + 1);
   }
@@ -65,7 +64,7 @@ export class Transcript {
     return this.#truncated;
   }
 
-  /** Characters since the last clear or take, those over the limit too. */
+  /** Characters since the last clear or take, including those over the limit. */
   get length(): number {
     return this.#pending;
   }
@@ -85,7 +84,7 @@ export class Transcript {
     return text;
   }
 
-  /** Forgets everything so far, the limit too. */
+  /** Drops all text and resets the limit. */
   clear(): void {
     this.take();
     this.#length = 0;

@@ -2,20 +2,20 @@ import { isEchoed } from "./echo.ts";
 import { lastLine, renderText } from "./terminal.ts";
 import type { Transcript } from "./transcript.ts";
 
-/** How long to wait for the echo of a text at most, ms, and how much else may come meanwhile, characters. */
+/** How long to wait at most for the echo of a text, ms, and how many other characters may come meanwhile. */
 const echoMs = 3_000;
 const echoNoise = 32 << 10;
 /** How long the console must be quiet, ms: after the echo, before the first byte, and in the middle of an echo. */
 const quietMs = { echoed: 25, silent: 800, begun: 400 } as const;
 /** A longer text may be scrolled sideways, and its echo pauses. */
 const longText = 1_000;
-/** A console that loses a text this often has another reason than keys that were queued. */
-const mostAttempts = 3;
+/** A console that loses a text this often has another problem than keys that were queued. */
+const maxAttempts = 3;
 
 export interface TypingOptions {
-  /** The line the cursor stands on before. Undefined or empty: the text is typed once, whatever becomes of it. */
+  /** The cursor's line before. Undefined or empty: the text is typed only once. */
   readonly prompt: string | undefined;
-  /** Waits for a change, `ms` at most. Throws where the caller gives up. */
+  /** Waits for a change, at most `ms`. Throws if the caller gives up. */
   readonly change: (ms: number) => Promise<boolean>;
   /** Called with the output of an attempt whose text was lost, before the text is typed again. */
   readonly onLost?: (output: string) => void;
@@ -24,20 +24,20 @@ export interface TypingOptions {
 export interface Typed {
   /** The whole text was echoed. */
   readonly shown: boolean;
-  /** Nothing came at all: the console does not echo. */
+  /** No output came: the console does not echo. */
   readonly silent: boolean;
 }
 
 /**
- * Types a text without its line end and waits for its echo. Clears the transcript first. A VPCS drops what it reads together with an earlier line
- * end: the same prompt returns without the echo. Then the text is typed again. It cannot run twice, because its line end is sent later.
+ * Types a text without its line end and waits for its echo. Clears the transcript first. A VPCS drops a text that it reads together with an earlier
+ * line end: the same prompt returns without the echo. Then the text is typed again. It cannot run twice, because its line end is sent later.
  */
 export async function typeText(console: Transcript, text: string, { prompt, change, onLost }: TypingOptions): Promise<Typed> {
   for (let attempt = 1; ; attempt += 1) {
     console.clear();
     console.send(text);
     const shown = await echoed(console, text, change);
-    if (shown || attempt === mostAttempts || !isLost(console, text, prompt)) return { shown, silent: console.length === 0 };
+    if (shown || attempt === maxAttempts || !isLost(console, text, prompt)) return { shown, silent: console.length === 0 };
     onLost?.(console.text());
   }
 }
@@ -53,7 +53,7 @@ async function echoed(console: Transcript, text: string, change: TypingOptions["
   return shown;
 }
 
-/** Nothing came but the same prompt on a new line: somebody's earlier line end was answered, and the text is gone. */
+/** Whether only the same prompt came on a new line: an earlier line end was answered, and the text is lost. */
 function isLost(console: Transcript, text: string, prompt = ""): boolean {
   if (prompt.trim() === "" || text.trim() === "" || !console.tail.includes("\n")) return false;
   if (lastLine(console.tail).trimEnd() !== prompt.trimEnd()) return false;

@@ -2,25 +2,25 @@ import { Duplex, type Writable } from "node:stream";
 import { Blocks } from "./blocks.ts";
 
 export interface ViewerOptions {
-  /** Bytes that may wait for a reader; what comes beyond is lost, and told. */
+  /** Maximum bytes that are queued for a reader. It loses further bytes, with a note in the stream. */
   readonly limit: number;
-  /** Where what is typed goes; `done` when more may be typed. */
+  /** Receives the typed bytes; `done` is called when more may be typed. */
   readonly type: (bytes: Buffer, done: () => void) => void;
-  /** Told when somebody who was behind has caught up. */
+  /** Called when the viewer has caught up. */
   readonly onRead: () => void;
 }
 
 /**
- * One who looks at a console and types into it. A reader who does not read loses bytes over a bound, until half of it is free again, and is told how
- * many in the stream. Its bytes are read as of any stream, or sent on with sendTo().
+ * A viewer of a console, who can also type. A reader that does not read loses bytes over a limit until half of it is free again, and gets a note with
+ * their number in the stream. Its bytes are read as from any stream, or sent with sendTo().
  */
 export class Viewer extends Duplex {
   readonly #options: ViewerOptions;
   readonly #waiting = new Blocks();
-  /** The reader takes more at once. */
+  /** Whether the reader accepts more. */
   #wanting = false;
   #sink: Writable | undefined;
-  /** Bytes are on their way into the sink. */
+  /** Whether bytes are being written to the sink. */
   #sending = false;
   #lost = 0;
   #ended = false;
@@ -30,31 +30,31 @@ export class Viewer extends Duplex {
     this.#options = options;
   }
 
-  /** Little more is taken before something is read. */
+  /** Whether little more is accepted before something is read. */
   get behind(): boolean {
     return this.#lost > 0 || this.#waiting.size >= this.#options.limit / 8;
   }
 
-  /** @param bytes are copied: their memory may be used again */
+  /** @param bytes are copied: their memory may be reused */
   deliver(bytes: Buffer): void {
     if (this.#ended || this.destroyed || bytes.length === 0) return;
-    this.#tellLoss();
+    this.#noteLoss();
     const { size } = this.#waiting;
     if (this.#lost > 0 || (size > 0 && size + bytes.length > this.#options.limit)) this.#lost += bytes.length;
     else this.#add(bytes);
   }
 
-  /** The console ended: nothing comes any more, nothing is typed. */
+  /** The console ended: no more output and no more keys. */
   finish(): void {
     if (this.#ended || this.destroyed) return;
-    this.#tellLoss(true);
+    this.#noteLoss(true);
     this.#ended = true;
     this.#endWhenRead();
   }
 
   /**
-   * Writes all that comes to a connection and ends it with the console, as pipe() would, in as few writes as can be and without garbage. Nothing may
-   * have been read before.
+   * Writes all output to a connection and ends it with the console, like pipe(), with as few writes as possible and without garbage. Nothing may have
+   * been read before.
    */
   sendTo(sink: Writable): void {
     this.#sink = sink;
@@ -92,7 +92,7 @@ export class Viewer extends Duplex {
     this.#send();
   }
 
-  /** One write at a time: what comes meanwhile goes with the next. */
+  /** One write at a time: output that arrives meanwhile is in the next write. */
   #send(): void {
     if (this.#sink === undefined || this.#sending) return;
     const bytes = this.#waiting.shift();
@@ -108,7 +108,7 @@ export class Viewer extends Duplex {
   }
 
   #caughtUp(): void {
-    this.#tellLoss();
+    this.#noteLoss();
     if (this.#ended) this.#endWhenRead();
     else this.#options.onRead();
   }
@@ -121,8 +121,8 @@ export class Viewer extends Duplex {
     this.resume();
   }
 
-  /** Once half of the bound is free. The first byte cancels an escape sequence that the loss may have cut. */
-  #tellLoss(now = false): void {
+  /** Adds the note once half of the limit is free. Its first byte cancels an escape sequence that the loss may have cut. */
+  #noteLoss(now = false): void {
     if (this.#lost === 0 || (this.#waiting.size > this.#options.limit / 2 && !now)) return;
     const words = `\x18\r\n[labwright: ${this.#lost} bytes of output lost: this viewer reads too slowly]\r\n`;
     this.#lost = 0;

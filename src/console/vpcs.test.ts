@@ -16,7 +16,7 @@ afterEach(async () => {
 
 interface Pc {
   readonly stream: Duplex;
-  /** Lines that it ran, those of its startup file too. */
+  /** Lines that it ran, including its startup file. */
   readonly ran: readonly string[];
 }
 
@@ -45,7 +45,7 @@ async function freshPc(startup: string | undefined, address = 600): Promise<Pc> 
 const files = [
   ["without a startup file", undefined],
   ["with a startup file that is over at once", "set pcname PC1\n"],
-  // As long as several of the empty lines that ask for a prompt: the terminal answers each of them with its echo.
+  // As long as several of the empty lines that ask for a prompt: the terminal echoes each of them.
   ["with a startup file that takes seconds", "ip 10.0.0.1/24\n"],
 ] as const;
 
@@ -66,7 +66,7 @@ describe.each(files)("a VPCS that has just been started, %s", (_name, startup) =
     ]);
     expect(steps.map(({ matched }) => matched)).toEqual([true, true]);
     expect(ran.filter((line) => line === "show ip")).toHaveLength(1);
-    // The prompt that came without the line's echo is part of the output.
+    // The prompt without the line's echo is part of the output.
     expect(steps[1]?.output).toMatch(/> show ip\nNAME/);
   });
 });

@@ -3,8 +3,8 @@ import { open, rename, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * A file that only takes room. A program that finds a full file system when it starts removes it, and has room to start; later, when there is room again, it is
- * made anew.
+ * A file that reserves disk space. A program that starts on a full file system removes the file, and then has the space to start. The file is recreated
+ * when there is space again.
  */
 export class Ballast {
   readonly #directory: string;
@@ -17,7 +17,7 @@ export class Ballast {
     this.#file = join(directory, "ballast");
   }
 
-  /** Removes the file if the file system has less room than it takes. Returns whether it did. */
+  /** Removes the file if the file system has less free space than the file. Returns whether it was removed. */
   async drop(): Promise<boolean> {
     const { free, bytes } = await this.#room();
     const there = await stat(this.#file).catch(ignoreMissing);
@@ -26,10 +26,10 @@ export class Ballast {
     return true;
   }
 
-  /** Makes the file, now or as soon as there is room for it. */
+  /** Makes the file, now or as soon as there is space for it. */
   keep(): void {
     this.#making = this.#make()
-      // Without it a start on a full disk is refused with words that say so: no reason to fail now.
+      // Without the file, a later start on a full disk fails with a clear error: no reason to fail now.
       .catch(() => undefined)
       .finally(() => {
         this.#timer = setTimeout(() => this.keep(), lookMs).unref();
@@ -48,7 +48,7 @@ export class Ballast {
     const draft = `${this.#file}.tmp`;
     const handle = await open(draft, "w", 0o600);
     try {
-      // A file system that compresses makes nothing of zeros.
+      // Random bytes: a file system that compresses allocates no blocks for zeros.
       for (let left = bytes; left > 0; left -= pieceBytes) await handle.write(randomBytes(Math.min(left, pieceBytes)));
       await handle.sync();
     } finally {
@@ -57,10 +57,10 @@ export class Ballast {
     await rename(draft, this.#file);
   }
 
-  /** Bytes that we may still write, and those that the file takes: a 16th of the file system, within bounds. */
+  /** Returns the free bytes, and the bytes of the file: a 16th of the file system, within limits. */
   async #room(): Promise<{ readonly free: number; readonly bytes: number }> {
     const { blocks, bavail, bfree, bsize } = await statfs(this.#directory);
-    const bytes = Math.min(mostBytes, Math.max(leastBytes, Math.floor((blocks * bsize) / 16)));
+    const bytes = Math.min(maxBytes, Math.max(minBytes, Math.floor((blocks * bsize) / 16)));
     return { free: (process.getuid?.() === 0 ? bfree : bavail) * bsize, bytes };
   }
 }
@@ -68,7 +68,7 @@ export class Ballast {
 const lookMs = 5_000;
 const spareFactor = 4;
 const pieceBytes = 2 ** 20;
-const [leastBytes, mostBytes] = [2 ** 20, 8 * 2 ** 20];
+const [minBytes, maxBytes] = [2 ** 20, 8 * 2 ** 20];
 
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error;

@@ -12,7 +12,7 @@ afterEach(() => rm(dir, { recursive: true }));
 
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
 
-test("makes what is missing with the mode, and leaves what is there", async () => {
+test("makeDirectory makes missing directories with the mode, and leaves existing ones", async () => {
   await mkdir(join(dir, "a"), { mode: 0o750 });
   await makeDirectory(join(dir, "a/b/c"), 0o700);
   expect([await modeOf(join(dir, "a")), await modeOf(join(dir, "a/b")), await modeOf(join(dir, "a/b/c"))]).toEqual([0o750, 0o700, 0o700]);
@@ -20,12 +20,12 @@ test("makes what is missing with the mode, and leaves what is there", async () =
   expect(await modeOf(join(dir, "a/b"))).toBe(0o700);
 });
 
-test("several at once make the same one", async () => {
+test("several calls at once make the same directory", async () => {
   await Promise.all(Array.from({ length: 8 }, () => makeDirectory(join(dir, "x/y/z"), 0o700)));
   expect((await stat(join(dir, "x/y/z"))).isDirectory()).toBe(true);
 });
 
-test("ends with the system's word and the path where nothing can be made", async () => {
+test("makeDirectory fails with the system's error and the path if nothing can be made", async () => {
   await writeFile(join(dir, "file"), "");
   await symlink("nowhere", join(dir, "dangling"));
   await expect(makeDirectory("/proc/labwright/state", 0o700)).rejects.toMatchObject({ code: "ENOENT", path: "/proc/labwright" });

@@ -3,9 +3,9 @@ import { open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "./make-directory.ts";
 
-/** Files that have their blocks already: what must be written on a full disk is written into one of them, and no node can take its room meanwhile. */
+/** Files with allocated blocks: on a full disk, required writes go into one of them, and no node can take its space before. */
 export interface Spares {
-  /** Moves one that has this many bytes to the path. False if there is none. */
+  /** Moves a spare file of at least this many bytes to the path. Returns false if there is none. */
   take(path: string, bytes: number): Promise<boolean>;
 }
 
@@ -15,9 +15,9 @@ export interface SpareFiles extends Spares {
 
 const count = 8;
 const refillMs = 5_000;
-const [leastBytes, mostBytes] = [64 * 1024, 2 ** 20];
+const [minBytes, maxBytes] = [64 * 1024, 2 ** 20];
 
-/** The spare files of a state directory, made by whoever opened them. */
+/** The spare files of a state directory. */
 export function sparesOf(stateDir: string): Spares {
   const directory = spareDirectory(stateDir);
   return {
@@ -28,7 +28,7 @@ export function sparesOf(stateDir: string): Spares {
       });
       for (const name of names.filter((one) => /^\d+$/.test(one))) {
         try {
-          // One that is too small stays for others: writing more than it has would only give its blocks away.
+          // A file that is too small stays for other writes: growing it would need free blocks.
           if ((await stat(join(directory, name))).size < bytes) continue;
           await rename(join(directory, name), path);
           return true;
@@ -46,7 +46,7 @@ function spareDirectory(stateDir: string): string {
   return join(stateDir, "spare");
 }
 
-/** Makes the files, and those that were taken again as soon as there is room. */
+/** Makes the files, and replaces used ones as soon as there is space. */
 export async function openSpareFiles(stateDir: string, warn: (text: string) => void): Promise<SpareFiles> {
   const directory = spareDirectory(stateDir);
   await makeDirectory(directory, 0o700);
@@ -56,7 +56,7 @@ export async function openSpareFiles(stateDir: string, warn: (text: string) => v
 
   async function refill(): Promise<void> {
     const { blocks, bavail, bsize } = await statfs(directory);
-    const bytes = Math.min(mostBytes, Math.max(leastBytes, Math.floor((blocks * bsize) / 256)));
+    const bytes = Math.min(maxBytes, Math.max(minBytes, Math.floor((blocks * bsize) / 256)));
     const names = new Set(await readdir(directory));
     for (let i = 0, left = bavail * bsize; i < count; i++) {
       if (names.has(String(i))) continue;
@@ -98,7 +98,7 @@ async function makeSpare(file: string, bytes: number): Promise<void> {
   try {
     const handle = await open(draft, "w", 0o600);
     try {
-      // A file system that compresses makes nothing of zeros.
+      // Random bytes: a file system that compresses allocates no blocks for zeros.
       await handle.writeFile(randomBytes(bytes));
       await handle.sync();
     } finally {

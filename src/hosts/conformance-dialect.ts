@@ -4,14 +4,14 @@ import type { HostRules, Operation, Step, TemplateRules } from "../engine/model/
 import { type Endpoint, endpointText, type Lab, type LabLink, type LabNode, linkKey, type Scalar } from "../intent/lab/lab.ts";
 import type { Host, HostSession, HostTemplate, NativeIds } from "./host.ts";
 
-/** How a host says what the suite speaks of: its own template for each of ours, and what its nodes must be given besides. */
+/** Translates the suite's lab to a host's own words: its template for each of ours, and the values that its nodes need in addition. */
 export type ConformanceDialect = Readonly<
   Record<"linux" | "pc" | "frr" | "switch", { readonly template: string; readonly attributes?: Readonly<Record<string, Scalar>> }>
 >;
 
 /**
- * The host as the suite speaks to it: templates have our names, interfaces are called eth0, eth1 … Nothing else is changed on the way, so that
- * what passes the suite passes it with the host's own words.
+ * Returns the host as the suite sees it: templates have our names, interfaces are called eth0, eth1 … Nothing else is changed, so that the result of
+ * the suite holds for the host itself.
  */
 export function speaking(host: Host, dialect: ConformanceDialect): Host {
   const { resume } = host;
@@ -35,7 +35,7 @@ function session(inner: HostSession, dialect: ConformanceDialect): HostSession {
   const theirs = new Map(Object.entries(dialect).map(([name, { template }]) => [name, template]));
   const names = new Map(Object.entries(dialect).map(([name, { template }]) => [template, name]));
 
-  /** The templates of the dialect under our names; the others stay. */
+  /** Returns the templates of the dialect under our names; the others stay. */
   function renamed<T extends { readonly id: string }>(
     templates: readonly T[],
     change: (template: T, name: keyof ConformanceDialect) => T,
@@ -48,7 +48,7 @@ function session(inner: HostSession, dialect: ConformanceDialect): HostSession {
     return all.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  async function words(lab: string, operations: readonly Operation[], ids: NativeIds): Promise<Words> {
+  async function wordsFor(lab: string, operations: readonly Operation[], ids: NativeIds): Promise<Words> {
     const { templates } = await inner.rules();
     const formats = new Map(templates.map(({ id, ethFormat }) => [id, ethFormat]));
     const observed = await inner.observe(lab).catch(() => null);
@@ -97,12 +97,12 @@ function session(inner: HostSession, dialect: ConformanceDialect): HostSession {
       return observed === null ? null : inOurWords(observed, names);
     },
     apply: async (path, operations, progress) => {
-      const say = await words(path, operations, progress.ids);
+      const words = await wordsFor(path, operations, progress.ids);
       const links = (record: Readonly<Record<string, string>>, way: "out" | "back", before: boolean) =>
-        Object.fromEntries(Object.entries(record).map(([key, id]) => [wordsOfKey(key, say, way, before), id]));
-      const told = operations.map((operation) => ({ ...operation, step: wordsOfStep(operation.step, say) }));
+        Object.fromEntries(Object.entries(record).map(([key, id]) => [wordsOfKey(key, words, way, before), id]));
+      const translated = operations.map((operation) => ({ ...operation, step: wordsOfStep(operation.step, words) }));
       const ids = { ...progress.ids, links: links(progress.ids.links, "out", true) };
-      const applied = await inner.apply(path, told, { ...progress, ids });
+      const applied = await inner.apply(path, translated, { ...progress, ids });
       return { ...applied, ids: { ...applied.ids, links: links(applied.ids.links, "back", false) } };
     },
   };
@@ -131,36 +131,36 @@ function inOurWords(observed: ObservedLab, names: ReadonlyMap<string, string>): 
   };
 }
 
-function wordsOfStep(step: Step, say: Words): Step {
+function wordsOfStep(step: Step, words: Words): Step {
   switch (step.do) {
     case "create-lab":
-      return { ...step, lab: wordsOfLab(step.lab, say) };
+      return { ...step, lab: wordsOfLab(step.lab, words) };
     case "create-node":
     case "update-node":
-      return { ...step, node: say.node(step.node) };
+      return { ...step, node: words.node(step.node) };
     case "create-link":
     case "update-link":
-      return { ...step, link: wordsOfLink(step.link, say) };
+      return { ...step, link: wordsOfLink(step.link, words) };
     case "delete-link":
-      return { ...step, link: wordsOfKey(step.link, say, "out", true) };
+      return { ...step, link: wordsOfKey(step.link, words, "out", true) };
     default:
       return step;
   }
 }
 
-function wordsOfLab(lab: Lab, say: Words): Lab {
-  return { ...lab, nodes: lab.nodes.map(say.node), links: lab.links.map((link) => wordsOfLink(link, say)) };
+function wordsOfLab(lab: Lab, words: Words): Lab {
+  return { ...lab, nodes: lab.nodes.map(words.node), links: lab.links.map((link) => wordsOfLink(link, words)) };
 }
 
-function wordsOfLink(link: LabLink, say: Words): LabLink {
-  const endpoints = [say.end(link.endpoints[0], "out"), say.end(link.endpoints[1], "out")] as const;
+function wordsOfLink(link: LabLink, words: Words): LabLink {
+  const endpoints = [words.end(link.endpoints[0], "out"), words.end(link.endpoints[1], "out")] as const;
   return { ...link, endpoints, key: linkKey(endpoints[0], endpoints[1]) };
 }
 
-function wordsOfKey(key: string, say: Words, way: "out" | "back", before: boolean): string {
+function wordsOfKey(key: string, words: Words, way: "out" | "back", before: boolean): string {
   const ends = key.split(" -- ").map((text): Endpoint => {
     const [, node = "", port = ""] = /^([^:]*):(.*)$/s.exec(text) ?? [];
-    return node === "" ? { network: text } : say.end({ node, interface: port }, way, before);
+    return node === "" ? { network: text } : words.end({ node, interface: port }, way, before);
   });
   const [a, b] = ends;
   return a === undefined || b === undefined ? ends.map(endpointText).join("") : linkKey(a, b);

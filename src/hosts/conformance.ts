@@ -10,8 +10,8 @@ import { type ConformanceDialect, speaking } from "./conformance-dialect.ts";
 import { featureNames, type Host, type HostConsole, type HostSession, type LiveNode, type NativeIds, type Progress } from "./host.ts";
 
 /**
- * A host to be examined, with an account that may change labs. It needs the templates linux, pc, switch and frr, or others that a dialect calls
- * so, and networks of type bridge.
+ * A host to test, with an account that may change labs. It needs the templates linux, pc, switch and frr, or a dialect that maps others to them, and
+ * networks of type bridge.
  */
 export interface ConformanceTarget {
   readonly host: Host;
@@ -24,15 +24,15 @@ export interface ConformanceTarget {
 export interface ConformanceOptions {
   /** Case → why this host does not pass it. A case that does not exist is an error, so that a skip cannot outlive its case. */
   readonly skip?: Readonly<Record<string, string>>;
-  /** How long a node may take to be up or down, ms; absent: 30,000. */
+  /** How long a node may take to start or stop, ms; absent: 30,000. */
   readonly patience?: number;
-  /** The host's own templates, where they are called otherwise. */
+  /** The host's own templates, if they have other names. */
   readonly dialect?: ConformanceDialect;
-  /** Whether a console begins with what was said before it was opened; absent: true. */
+  /** Whether a console begins with output from before it was opened; absent: true. */
   readonly scrollback?: boolean;
 }
 
-/** What every driver must do, as tests: `hostConformance("memory", async () => ({…}))` in a test file of the driver. */
+/** The tests that every driver must pass: call `hostConformance("memory", async () => ({…}))` in a test file of the driver. */
 export function hostConformance(name: string, makeHost: () => Promise<ConformanceTarget>, options: ConformanceOptions = {}): void {
   describe(`${name} is a host`, () => {
     let target: ConformanceTarget;
@@ -60,15 +60,15 @@ export function hostConformance(name: string, makeHost: () => Promise<Conformanc
   });
 }
 
-/** What the cases work with: one session, labs under paths of their own that are destroyed after each case. */
+/** The tools of the cases: one session, and labs under paths of their own that are destroyed after each case. */
 interface Bench {
   readonly session: HostSession;
   readonly scrollback: boolean;
-  /** A path that no lab has. */
+  /** Returns a path without a lab. */
   readonly path: () => string;
   readonly observe: (path: string) => Promise<ObservedLab>;
   readonly plan: (path: string, desired: Lab | null, options?: { readonly prune?: boolean; readonly wipe?: boolean }) => Promise<Plan>;
-  /** Plans, applies all, and expects the next plan to be empty. Answers the plan. */
+  /** Plans, applies everything, and expects the next plan to be empty. Returns the plan. */
   readonly make: (path: string, desired: Lab, options?: { readonly prune?: boolean }) => Promise<Plan>;
   readonly run: (path: string, operations: readonly Operation[], progress?: Partial<Progress>) => Promise<NativeIds>;
   readonly expectNothingToDo: (path: string, desired: Lab) => Promise<void>;
@@ -112,7 +112,7 @@ const lab = (parts: Partial<Lab>): Lab => ({
   links: byKey(parts.links ?? []),
 });
 
-/** Every kind of thing once. */
+/** One resource of each kind. */
 const smallLab = lab({
   description: "a small lab",
   nodes: [
@@ -178,7 +178,7 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
     for (const word of ["linkQuality", "linkSuspend", "wipe"] as const) expect(rules.features[word] ?? false).toBe(features[word]);
   },
 
-  "a lab that is not there is told as such": async ({ session, path }) => {
+  "a lab that does not exist is reported as such": async ({ session, path }) => {
     const nowhere = path();
     expect(await session.observe(nowhere)).toBeNull();
     expect(await session.labs()).not.toContain(nowhere);
@@ -189,7 +189,7 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
     expect(await session.observe(nowhere)).toBeNull();
   },
 
-  "a lab is made as planned, its steps are told in order, and the next plan is empty": async ({
+  "a lab is made as planned, its steps are reported in order, and the next plan is empty": async ({
     session,
     path,
     plan,
@@ -199,9 +199,9 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
   }) => {
     const at = path();
     const planned = await plan(at, smallLab);
-    const told: string[] = [];
-    const applied = await session.apply(at, planned.operations, progressOf({ step: (id, state) => told.push(`${id} ${state}`) }));
-    expect(told).toEqual(planned.operations.flatMap(({ id }) => [`${id} running`, `${id} done`]));
+    const reports: string[] = [];
+    const applied = await session.apply(at, planned.operations, progressOf({ step: (id, state) => reports.push(`${id} ${state}`) }));
+    expect(reports).toEqual(planned.operations.flatMap(({ id }) => [`${id} running`, `${id} done`]));
     expect(Object.keys(applied.ids.nodes).sort()).toEqual(["h1", "p1", "r1", "sw"]);
     const observed = await observe(at);
     expect(applied.labId).toBe(observed.id);
@@ -268,8 +268,8 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
         replace: false,
       });
       const word = field === "startupConfig" ? "startup-config" : field;
-      const said = planned.actions.length > 0 || planned.unsupported.some((entry) => entry.startsWith(`h1.${word}`));
-      expect(said, `${field} is planned or told as unsupported`).toBe(true);
+      const isReported = planned.actions.length > 0 || planned.unsupported.some((entry) => entry.startsWith(`h1.${word}`));
+      expect(isReported, `${field} is planned or reported as unsupported`).toBe(true);
       expect(planned.blocked).toEqual([]);
       await bench.run(at, planned.operations);
       await bench.expectNothingToDo(at, wanted);
@@ -288,7 +288,7 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
     const { links: made } = await bench.observe(at);
     for (const { id, endpoints } of made) {
       const [a, b] = endpoints;
-      // Absent where it would cost about what observe does.
+      // Absent if it would cost about as much as observe.
       expect((await bench.session.findLink?.(at, [b, a]))?.id ?? id).toBe(id);
       expect(await bench.session.findLink?.(at, [a, a])).toBeUndefined();
     }
@@ -317,7 +317,7 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
     for (const { key } of twoHosts.nodes) await bench.power(at, key, ["running"]);
   },
 
-  "a link's quality changes live and declared, told as stored and as it is": async (bench) => {
+  "a link's quality changes live and declared, and both the stored and the live quality are reported": async (bench) => {
     const { linkQuality, lock } = (await bench.session.capabilities()).features;
     if (!linkQuality) return;
     const at = bench.path();
@@ -402,7 +402,7 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
     await bench.make(at, twoHosts);
   },
 
-  "captures run where the host has them, are told truly and end": async ({ session, path, make, node: nodeOf, power }) => {
+  "captures run if the host has them, are reported correctly and end": async ({ session, path, make, node: nodeOf, power }) => {
     const { features } = await session.capabilities();
     if (!features.capture) return;
     const captures = session.captures;
@@ -425,7 +425,7 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
     expect(await captures.stop(at, started.id)).toEqual(stopped);
     const parts: Uint8Array[] = [];
     for await (const part of captures.read(at, started.id, { follow: true })) parts.push(part);
-    // A section header, little endian: pcapng although nothing was captured.
+    // A section header, little endian: valid pcapng although no packet was captured.
     expect([...(parts[0] ?? [])].slice(0, 4)).toEqual([0x0a, 0x0d, 0x0d, 0x0a]);
     await captures.remove(at, started.id);
     await expectFailure(captures.get(at, started.id), "capture_not_found");
@@ -440,7 +440,7 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
       await bench.power(at, "h1", ["running"]);
       await bench.run(at, [operation({ do: "stop", node: "h1", mode })]);
       await bench.power(at, "h1", [mode === 2 ? "suspended" : "stopped"]);
-      // Again is no error, and the neighbour was left alone.
+      // A second call is no error, and the neighbour is unchanged.
       await bench.run(at, [operation({ do: "stop", node: "h1", mode })]);
       await bench.power(at, "h2", ["running"]);
       await bench.run(at, [operation({ do: "start", node: "h1" })]);
@@ -467,7 +467,7 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
     await bench.power(at, "h2", ["stopped"]);
   },
 
-  "status tells the truth about every node": async (bench) => {
+  "status is correct for every node": async (bench) => {
     const at = bench.path();
     await bench.make(at, smallLab);
     for (const { key } of smallLab.nodes) await bench.power(at, key, ["running"]);
@@ -557,17 +557,17 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
     await bench.make(at, twoHosts);
     const steps = restarts(6);
     const controller = new AbortController();
-    const told: string[] = [];
+    const reports: string[] = [];
     const aborted = bench.run(at, steps, {
       signal: controller.signal,
       step: (id, state) => {
-        told.push(`${id} ${state}`);
+        reports.push(`${id} ${state}`);
         if (state === "done") controller.abort();
       },
     });
     await expect(aborted).rejects.toThrow();
-    expect(told.slice(0, 2)).toEqual([`${steps[0]?.id} running`, `${steps[0]?.id} done`]);
-    expect(told.length).toBeLessThan(2 * steps.length);
+    expect(reports.slice(0, 2)).toEqual([`${steps[0]?.id} running`, `${steps[0]?.id} done`]);
+    expect(reports.length).toBeLessThan(2 * steps.length);
     await bench.make(at, { ...twoHosts, nodes: twoHosts.nodes.map((one) => ({ ...one, start: true })) });
   },
 
@@ -720,7 +720,7 @@ async function openBench({ host, user, password }: ConformanceTarget, options: C
   };
 }
 
-/** Without the positions that the host gives to what the intent leaves where it may be. */
+/** Removes the positions that the host gives to resources without one. */
 function placedAs(wanted: Lab, captured: Lab): Lab {
   const placed = <T extends { readonly key: string }>(list: readonly T[], one: { readonly key: string; readonly position?: unknown }) =>
     list.some((other) => other.key === one.key && "position" in other);
@@ -737,7 +737,7 @@ function placedAs(wanted: Lab, captured: Lab): Lab {
 
 let count = 0;
 
-/** A step as the power operations give it, outside any plan. */
+/** Returns a step as the power operations make it, outside any plan. */
 function operation(step: Step): Operation {
   const id = `step-${++count}`;
   const key = "node" in step ? (typeof step.node === "string" ? step.node : step.node.key) : "lab";
@@ -745,7 +745,7 @@ function operation(step: Step): Operation {
   return { id, of: id, op: "update", kind: "node", key, reason, disruption: "none", affects: [], changes: [], prune: false, step };
 }
 
-/** Stops and starts in turn: no driver can batch them. */
+/** Stops and starts in turn, so that no driver can batch them. */
 function restarts(times: number): readonly Operation[] {
   return Array.from({ length: times }, (_, i) =>
     operation(i % 2 === 0 ? { do: "stop", node: "h1", mode: 1 } : { do: "start", node: "h1" }),
@@ -756,7 +756,7 @@ function progressOf(progress: Partial<Progress> = {}): Progress {
   return { ids: { nodes: {}, networks: {}, links: {} }, step: () => {}, ...progress };
 }
 
-/** What must not change by itself: everything but power. */
+/** Returns the parts of a lab that must not change by themselves: everything except power. */
 function persisted(observed: ObservedLab): unknown {
   return { ...observed, nodes: observed.nodes.map(({ power: _power, ...rest }) => rest) };
 }
@@ -801,7 +801,7 @@ function watch({ stream }: HostConsole): Watched {
   };
 }
 
-/** Asks until there is an answer or the time, ms, is over. */
+/** Polls until there is a result, at most for this time, ms. */
 async function within<T>(time: number, ask: () => Promise<T | undefined>): Promise<T | undefined> {
   const until = performance.now() + time;
   for (;;) {

@@ -1,4 +1,4 @@
-/** A picture that is kept in a lab, such as a plan of its site. */
+/** A picture in a lab, such as a site plan. */
 export interface LabPicture {
   /** Unique in the lab. */
   readonly id: string;
@@ -6,16 +6,16 @@ export interface LabPicture {
   readonly width?: number;
   readonly height?: number;
   readonly bytes: number;
-  /** The first 16 bytes, by which its kind is known: what the host says of it was written by whoever uploaded it. */
+  /** The first 16 bytes, which identify its format: the type that the host reports was set by the uploader. */
   readonly start: Uint8Array;
   /** Ids of the nodes whose consoles its hotspots open, in the order of the picture. */
   readonly nodes: readonly string[];
 }
 
-/** Pictures of labs, for reading. */
+/** Pictures of labs, read-only. */
 export interface HostPictures {
   /** Sorted by id. Throws lab_not_found. */
   list(lab: string): Promise<readonly LabPicture[]>;
-  /** The picture with its bytes as they were uploaded. Throws lab_not_found and picture_not_found. */
+  /** Returns the picture with its bytes as uploaded. Throws lab_not_found and picture_not_found. */
   read(lab: string, id: string): Promise<{ readonly picture: LabPicture; readonly bytes: Uint8Array }>;
 }

@@ -1,6 +1,6 @@
 import type { NativeIds } from "./host.ts";
 
-/** A copy of a lab's definition under a name. It has no disks. */
+/** A named copy of a lab's definition, without disks. */
 export interface LabSnapshot {
   /** Unique among the snapshots of its lab. */
   readonly name: string;
@@ -8,13 +8,13 @@ export interface LabSnapshot {
   readonly takenAt: number;
 }
 
-/** What a restored lab has. */
+/** The result of restoring a snapshot. */
 export interface RestoredLab {
-  /** The known ids that still stand for the same things. */
+  /** The known ids that are still valid. */
   readonly ids: NativeIds;
-  /** Nodes of the snapshot, by the name on the host. kept: the node has the disk that it had before; new: it has none and begins with its image. */
+  /** Nodes of the snapshot, by the name on the host. kept: the node has its earlier disk. new: it has no disk and begins with its image. */
   readonly nodes: readonly { readonly name: string; readonly disk: "kept" | "new" }[];
-  /** Names of the nodes that the lab had and the snapshot has not: they are deleted with their disks. */
+  /** Names of nodes that the lab had and the snapshot does not have: they are deleted with their disks. */
   readonly removed: readonly string[];
 }
 
@@ -31,6 +31,6 @@ export interface HostSnapshots {
   restore(lab: string, name: string, ids: NativeIds): Promise<RestoredLab>;
   /** Throws snapshot_not_found, and nodes_running if nodes of the copy itself run. */
   remove(lab: string, name: string): Promise<void>;
-  /** Removes all snapshots of the lab, also of one that does not exist any more. Returns how many were removed; a copy whose nodes run stays. */
+  /** Deletes all snapshots of the lab, which need not exist any more. Returns the number of deleted snapshots; a copy whose nodes run stays. */
   removeAll(lab: string): Promise<number>;
 }

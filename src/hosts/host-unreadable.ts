@@ -1,6 +1,6 @@
 import { Failure } from "../contract/errors.ts";
 
-/** The failure of every read of a lab that is there and that its host cannot read. A `delete-lab` step alone still removes the lab. */
+/** Returns the failure of every read of a lab that exists but cannot be read. Only a `delete-lab` step still works on it. */
 export function unreadableLab(
   message: string,
   host: { readonly code?: number; readonly message: string; readonly status?: number },

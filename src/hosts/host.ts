@@ -10,37 +10,37 @@ import type { HostSnapshots } from "./host-snapshots.ts";
 import type { HostTraffic } from "./host-traffic.ts";
 
 /**
- * A network-emulation host, as the service sees it. Small on purpose: what the service can do with observe, apply and
- * status it does not ask a driver for. Shaped for a kernel host and for REST hosts: reads are whole-lab (one or few calls),
- * changes are a list of steps that the driver may batch, bulk-upload or run one call at a time; native ids stay the driver's.
+ * A network-emulation host, as the service uses it. The interface is small: a driver has no method for what the service can do with observe, apply
+ * and status. It fits a kernel host and REST hosts: reads are of a whole lab (one or few calls), and changes are a list of steps that the driver may
+ * batch, upload together or run one by one. Native ids stay in the driver.
  *
- * Errors: every method throws `Failure` (contract/errors.ts) with host_error, host_unreachable, host_timeout,
- * expired_host_session, lab_not_found, node_not_found, unsupported, invalid_credentials …; anything else is a defect.
+ * Errors: every method throws `Failure` (contract/errors.ts) with host_error, host_unreachable, host_timeout, expired_host_session, lab_not_found,
+ * node_not_found, unsupported, invalid_credentials …; any other error is a defect.
  */
 export interface Host {
   /** embedded, memory, eve, gns3 … */
   readonly kind: string;
-  /** Where it is: "local:" for the embedded host, the base URL for others. */
+  /** Address of the host: "local:" for the embedded host, the base URL for others. */
   readonly url: string;
   /** Opens a session for this user. Throws invalid_credentials or host_unreachable. */
   login(user: string, password: string, signal?: AbortSignal): Promise<HostSession>;
   /**
-   * A session without a password, for hosts that live inside the service's own trust (embedded, memory): used after a service
-   * restart and to finish jobs that a crash cut off. Absent: users must log in again. null: no such user.
+   * Opens a session without a password, for hosts that trust the service (embedded, memory). Used after a restart of the service, and to finish
+   * jobs that a crash interrupted. Absent: users must log in again. null: no such user.
    */
   readonly resume?: (user: string) => Promise<HostSession | null>;
-  /** What the host says of its users at any time. Absent: it says it at login only, and a session keeps the role of its login. */
+  /** Reads the host's users at any time. Absent: only a login returns the role, and a session keeps it. */
   readonly accounts?: HostAccounts;
-  /** The path of the lab that a capture belongs to, undefined where there is no such capture. Absent: the host makes none. */
+  /** Returns the path of the lab of a capture, undefined if there is no such capture. Absent: the host makes none. */
   readonly labOfCapture?: (capture: string) => Promise<string | undefined>;
   /**
-   * Whether a lab is at this path, also one in quarantine, whoever owns it. For hosts whose labs are all made through Labwright: a lab without a record is for admins only.
-   * Absent: the host has labs of its own and decides who sees them, by the session of each user.
+   * Whether a lab of any owner is at this path, also a lab in quarantine. For hosts whose labs are all made through Labwright: a lab without a record
+   * is for admins only. Absent: the host has labs of its own and decides by each user's session who sees them.
    */
   readonly holds?: (lab: string) => Promise<boolean>;
   /**
-   * The host's id of the lab at this path, whoever owns it; undefined if there is none. Cheap. Another lab at the same path has another id. Absent: the
-   * host's paths change through Labwright alone, or ids cost a whole read.
+   * Returns the host's id of the lab at this path, of any owner; undefined if there is none. Cheap. Another lab at the same path has another id. Absent:
+   * only Labwright changes the host's paths, or an id needs a whole read.
    */
   readonly labId?: (lab: string) => Promise<string | undefined>;
   /** All labs in quarantine, as `HostQuarantine.list` returns them, for the service itself. Absent: the host has none. */
@@ -48,9 +48,9 @@ export interface Host {
   close(): Promise<void>;
 }
 
-/** Asked with every request: answers come at once, from what the host has in memory. Throws host_error where they cannot be read. */
+/** Called with every request: returns at once, from memory. Throws host_error if the accounts cannot be read. */
 export interface HostAccounts {
-  /** Another text whenever any account may have changed. */
+  /** Changes whenever any account may have changed. */
   mark(): string;
   /** null: no such user. */
   find(user: string): HostAccount | null;
@@ -58,31 +58,31 @@ export interface HostAccounts {
 
 export interface HostAccount {
   readonly role: HostSession["role"];
-  /** Another text with every new password; tells nothing of the password itself. */
+  /** Changes with every new password, and reveals nothing about it. */
   readonly credential: string;
 }
 
 export interface HostSession {
   readonly user: string;
-  /** admin may everything; user may change labs; viewer may look. */
+  /** admin may do everything; user may change labs; viewer may only read. */
   readonly role: "admin" | "user" | "viewer";
   capabilities(): Promise<HostCapabilities>;
   templates(): Promise<readonly HostTemplate[]>;
   networkTypes(): Promise<readonly HostNetworkType[]>;
   icons(): Promise<readonly HostIcon[]>;
-  /** The facts the engine plans with; derived from the catalogue, cheap. */
+  /** The facts of the host that plans need; derived from the catalogue, cheap. */
   rules(): Promise<HostRules>;
   /**
-   * The persisted definition and power of one lab, or null where the host has none at that path. Throws what `unreadableLab` makes for a lab that is
-   * there and cannot be read.
+   * Returns the persisted definition and power of one lab, or null if the host has none at that path. Throws the error of `unreadableLab` for a lab
+   * that exists and cannot be read.
    */
   observe(lab: string): Promise<ObservedLab | null>;
   /**
-   * The link between these two ends, from the definition alone: in either order of the ends, undefined where there is none or more than one. Absent
-   * where it would cost about what observe does. Throws lab_not_found.
+   * Returns the link between two ends, in either order, from the definition alone; undefined if there is none or more than one. Absent if it would
+   * cost about as much as observe. Throws lab_not_found.
    */
   readonly findLink?: (lab: string, ends: readonly [ObservedEndpoint, ObservedEndpoint]) => Promise<ObservedLink | undefined>;
-  /** Why the host can have no lab at this path; undefined: it can. Absent: the host takes every path. */
+  /** Returns why the host can have no lab at this path, or undefined if it can. Absent: the host accepts every path. */
   readonly checkLabPath?: (lab: string) => string | undefined;
   /** Paths of the labs that the host holds. */
   labs(): Promise<readonly string[]>;
@@ -100,15 +100,16 @@ export interface HostSession {
   /** Removes a folder if it is empty. Returns whether the folder is gone. Absent: folders are not objects of the host's own. */
   readonly removeFolder?: (folder: string) => Promise<boolean>;
   /**
-   * Copies into the lab `to` what the lab `from` has beyond its definition, such as drawings and notes. The source is only read. Safe to run again. Returns
-   * what became of each part. Absent: labs of the host have nothing beyond their definition. Throws lab_not_found.
+   * Copies everything beyond the definition, such as drawings and notes, from the lab `from` to the lab `to`. Only reads the source. Safe to run
+   * again. Returns the result for each part. Absent: labs of the host have nothing beyond their definition. Throws lab_not_found.
    */
   readonly copyExtras?: (from: string, to: string, about: ExtrasCopy) => Promise<readonly CopiedExtra[]>;
-  /** Power of all nodes, live. One read for all pollers; the service calls it at most once per interval and lab. */
+  /** Returns the live power of all nodes. The service calls it at most once per interval and lab, for all pollers. */
   status(lab: string): Promise<LiveStatus>;
   /**
-   * What leaves endpoints[0] (a) and endpoints[1] (b) of the link from now on; a side absent is cleared. With save it is persisted, without it
-   * lasts until it is declared anew or an end of the link stops. Throws link_not_found, lab_locked, unsupported (feature `linkQuality`).
+   * Sets the impairments of traffic that leaves endpoints[0] (a) and endpoints[1] (b) of the link; an absent side is cleared. With `save` they are
+   * persisted; otherwise they last until the quality is declared again or an end of the link stops. Throws link_not_found, lab_locked, unsupported
+   * (feature `linkQuality`).
    */
   setLinkQuality(lab: string, linkId: string, quality: LinkSides<Quality>, options: { readonly save: boolean }): Promise<LinkQualityState>;
   /**
@@ -116,22 +117,22 @@ export interface HostSession {
    * link_not_found, lab_locked, unsupported (feature `linkSuspend`).
    */
   setLinkSuspend(lab: string, linkId: string, suspended: LinkSides<boolean>): Promise<Required<LinkSides<boolean>>>;
-  /** What is wrong with a pcap filter, undefined for one that compiles. Absent: the host has nothing that could tell. */
+  /** Returns the problem of a pcap filter, or undefined if it compiles. Absent: the host cannot check filters. */
   readonly checkPcapFilter?: (filter: string) => Promise<string | undefined>;
   /**
-   * What is wrong with the value of a template's attribute that has a grammar of its own, which rules() do not tell; undefined for a good one and
-   * for what there is no grammar of. Absent: the host has no such attribute.
+   * Returns the problem of a value of a template's attribute whose grammar is not in rules(), or undefined if it is valid or has no such grammar.
+   * Absent: the host has no such attribute.
    */
   readonly checkAttribute?: (template: string, name: string, value: Scalar) => Promise<ValueProblem | undefined>;
-  /** Disks of labs that were removed without wiping. Absent where the host keeps none (feature `keptDisks`). */
+  /** Disks of labs that were removed without wiping. Absent if the host keeps none (feature `keptDisks`). */
   readonly disks?: HostDisks;
-  /** Packet captures. Absent where the host has none (feature `capture`). */
+  /** Packet captures. Absent if the host has none (feature `capture`). */
   readonly captures?: HostCaptures;
-  /** Packets of links as they pass. Absent where the host has none (feature `traffic`). */
+  /** Live packets of links. Absent if the host has none (feature `traffic`). */
   readonly traffic?: HostTraffic;
   /** Gives the lab to another user, for admins only. Absent: the host's labs have no owner that Labwright could set. */
   readonly setOwner?: (lab: string, owner: string) => Promise<void>;
-  /** Labs that the host holds and does not know any more, for admins. Absent: the host has none such. */
+  /** Labs whose definitions were lost, for admins. Absent: the host has no quarantine. */
   readonly quarantine?: HostQuarantine;
   /**
    * Makes running nodes keep the configuration that they run with: they boot with it from then on, and `observe` returns it as their startup
@@ -148,39 +149,44 @@ export interface HostSession {
    * labs share no numbers on this host (feature `renumber`). Throws lab_locked, lab_in_use, and number_clash if a node may run.
    */
   readonly renumber?: (lab: string, ids: NativeIds) => Promise<Renumbered>;
-  /** Snapshots of stopped labs. Absent where the host has none (feature `snapshots`). */
+  /** Snapshots of stopped labs. Absent if the host has none (feature `snapshots`). */
   readonly snapshots?: HostSnapshots;
-  /** Pictures that labs hold. Absent where the host has none (feature `pictures`). */
+  /** Pictures in labs. Absent if the host has none (feature `pictures`). */
   readonly pictures?: HostPictures;
-  /** The tasks that the lab's author wrote for its users; empty if there are none. Absent where labs have no such text (feature `tasks`). Throws lab_not_found. */
+  /**
+   * Returns the tasks that the lab's author wrote for its users; empty if there are none. Absent if labs have no such text (feature `tasks`). Throws
+   * lab_not_found.
+   */
   readonly tasks?: (lab: string) => Promise<string>;
-  /** Sets or clears the lab's lock, where the host has one (feature `lock`). */
+  /** Sets or clears the lab's lock. Absent if the host has none (feature `lock`). */
   setLock(lab: string, locked: boolean): Promise<void>;
   /**
-   * The node's console bytes, telnet negotiation already removed, starting with the host's scrollback where it keeps one.
-   * Throws node_not_running.
+   * Opens the node's console: bytes without telnet negotiation, starting with the host's scrollback if it keeps one. Throws node_not_running.
    */
   console(lab: string, nodeId: string): Promise<HostConsole>;
   /**
-   * What the node's console said since its last start, 64 KiB at most, with its escape sequences; of one that has ended until it starts anew.
-   * Absent: the host keeps none of it (feature `consoleLog`).
+   * Returns the console output of the node since its last start, at most 64 KiB, with its escape sequences. The output of a node that has ended is
+   * kept until its next start. Absent: the host keeps none (feature `consoleLog`).
    */
   readonly consoleLog?: (lab: string, nodeId: string) => Promise<string>;
   /**
-   * Where VNC clients on the service's own machine find the screens of running nodes that have one beside their console: node id → address, such
-   * as `unix:<path>`. Absent: the host has none.
+   * Returns the VNC addresses of running nodes with a screen, for clients on the service's machine: node id → address, such as `unix:<path>`. Absent:
+   * the host has none.
    */
   readonly screens?: (lab: string) => Promise<ReadonlyMap<string, string>>;
   close(): Promise<void>;
 }
 
-/** What is left of labs whose definitions were lost: nothing of it is removed until an admin decides. Every method throws operation_not_allowed for others. */
+/**
+ * Remains of labs whose definitions were lost: nothing of them is deleted until an admin decides. Every method throws operation_not_allowed for other
+ * users.
+ */
 export interface HostQuarantine {
   /** Sorted by id. */
   list(): Promise<readonly QuarantinedLab[]>;
-  /** Makes the lab known again, with what runs of it. Returns its path. Throws lab_not_found, lab_exists, and bad_request if it has no definition that reads. */
+  /** Restores the lab with its running nodes. Returns its path. Throws lab_not_found, lab_exists, and bad_request if it has no readable definition. */
   restore(id: string): Promise<string>;
-  /** Ends what runs of the lab and removes its files. Throws lab_not_found. */
+  /** Ends the lab's processes and deletes its files. Throws lab_not_found. */
   remove(id: string): Promise<void>;
 }
 
@@ -189,16 +195,16 @@ export interface QuarantinedLab {
   readonly id: string;
   /** Why it is in quarantine, for people. */
   readonly reason: string;
-  /** Of its last good definition; absent if there is none. */
+  /** Path from its last good definition; absent if there is none. */
   readonly lab?: string;
   readonly owner?: string;
-  /** Its processes run. */
+  /** Whether its processes run. */
   readonly running: boolean;
-  /** Whether it has a definition that it can be restored by. */
+  /** Whether it has a definition from which it can be restored. */
   readonly restorable: boolean;
 }
 
-/** For people: what is wrong with a value, and what to write instead. */
+/** A problem of a value and the correct form, for people. */
 export interface ValueProblem {
   readonly problem: string;
   readonly hint: string;
@@ -213,15 +219,15 @@ export interface LinkSides<T> {
 export interface LinkQualityState {
   /** As persisted. */
   readonly stored: LinkSides<Quality>;
-  /** As read back from the running link; a side absent has no effect, as has a link whose ends do not both run. */
+  /** As read from the running link. An absent side has no impairment; neither has a link whose ends do not both run. */
   readonly effective: LinkSides<Required<Quality>>;
 }
 
 export interface HostConsole {
   readonly stream: Duplex;
-  /** How many of its first bytes are from before it was opened. Default 0. */
+  /** Number of its first bytes that are from before it was opened. Default 0. */
   readonly recalled?: number;
-  /** Absent where the host's console has no size. */
+  /** Absent if the host's console has no size. */
   readonly resize?: (columns: number, rows: number) => void;
   /**
    * Gives what is read to `each` and not to the stream's readers, in memory that is used again after the call; the stream's pause(), resume() and
@@ -231,23 +237,23 @@ export interface HostConsole {
 }
 
 export interface Progress {
-  /** Steps for nodes join intent keys to native ids by this; the driver adds those it creates to Applied. */
+  /** Maps intent keys of the steps to native ids; the driver adds the ids that it creates to Applied. */
   readonly ids: NativeIds;
   readonly signal?: AbortSignal;
   /** Called as each step begins and ends, in order, by Operation.id. */
   readonly step: (operation: string, state: "running" | "done") => void;
-  /** Told what was done otherwise than people would expect, before the step is done. Absent: nobody wants to know. */
+  /** Receives a warning if a step was done in another way than expected, before the step ends. Absent: warnings are dropped. */
   readonly warn?: (warning: ChangeWarning) => void;
   /**
    * Receives the path of each folder that does not exist and is made for the lab, before it is made: after a crash its maker is known. Once more with
    * isOurs false if somebody else made the folder at the same moment.
    */
   readonly madeFolder?: (folder: string, isOurs: boolean) => void;
-  /** Who the lab belongs to, also one that is made. Absent: the session's user. Sessions of users who are no admins make labs for nobody else. */
+  /** The owner of the lab, also of a new one. Absent: the session's user. Only admins' sessions may make labs for other users. */
   readonly owner?: string;
-  /** Whether wipe and stop steps use this mode where a step does not name one. */
+  /** The mode of wipe and stop steps that have none. */
   readonly stopMode?: StopMode;
-  /** Delete the lab also where another user uses it or a node cannot be stopped; each node that may go on running is a warning. */
+  /** Deletes the lab also if another user uses it or a node cannot be stopped; each node that may still run gives a warning. */
   readonly force?: boolean;
 }
 
@@ -290,21 +296,21 @@ export interface Applied {
   readonly labId?: string;
 }
 
-/** How a lab and its copy belong together. */
+/** The relation of a lab and its copy. */
 export interface ExtrasCopy {
   /** Ids of the lab and of its copy, by the same keys. */
   readonly from: NativeIds;
   readonly to: NativeIds;
-  /** Whether startup configs that no node uses are copied, too: they may hold secrets. */
+  /** Whether startup configs that no node uses are copied: they may contain secrets. */
   readonly configs: boolean;
 }
 
-/** A part of a lab that no intent has words for: in the copy as it was, in another form, or not at all. */
+/** A part of a lab that an intent cannot express. It is in the copy unchanged, in another form, or not at all. */
 export interface CopiedExtra {
   readonly level: "kept" | "mapped" | "dropped";
   /** For people: the part, and how it changed. */
   readonly message: string;
-  /** Intent key of the node or network that it belongs to; absent: it belongs to the lab. */
+  /** Intent key of its node or network; absent: it belongs to the lab. */
   readonly node?: string;
   readonly network?: string;
 }
@@ -318,7 +324,7 @@ export interface LiveNode {
   readonly id: string;
   readonly name: string;
   readonly status: Power;
-  /** The template's ready check passed; absent where the template has none. */
+  /** The template's ready check passed; absent if the template has none. */
   readonly ready?: boolean;
   readonly exit_code?: number;
   readonly uptime_ms?: number;
@@ -329,17 +335,17 @@ export interface LiveNode {
    * with feature `resume`.
    */
   readonly lost?: "host_restart" | "lab_killed";
-  /** It is stopped; it was given time to end, did not, and was switched off. */
+  /** The node is stopped: it did not end in the given time and was switched off. */
   readonly forced?: true;
-  /** Of what it keeps on the host, when that was looked at last. */
+  /** Bytes of its files on the host, at the last check. */
   readonly disk_bytes?: number;
-  /** It is suspended, because its disk takes more than it may. Started, it goes on, and is suspended again when it writes more. */
+  /** The node is suspended, because its disk exceeds the limit. If it is started, it continues, and is suspended again when it writes more. */
   readonly disk_full?: true;
-  /** Of a node whose status is unknown. */
+  /** Set if its status is unknown. */
   readonly clash?: NumberClash;
   /** It has failed, and the host starts it only after a wipe. */
   readonly stuck?: true;
-  /** It is stopped for the session's user, and runs (certain) or may run for this other user of the host. */
+  /** Whether it is stopped for the session's user, and runs (certain) or may run for this other user of the host. */
   readonly other_user?: { readonly user: string; readonly certain: boolean };
 }
 
@@ -394,28 +400,28 @@ export type Feature = (typeof featureNames)[number];
 
 export interface HostUserRow {
   readonly user: string;
-  /** In the host's own word. */
+  /** The host's own name. */
   readonly role: string;
   readonly name?: string;
   readonly email?: string;
-  /** EVE-NG: the number from which console ports follow. */
+  /** EVE-NG: the first console port. */
   readonly pod?: number;
   /** The lab that the user has open on the host. */
   readonly lab?: string;
 }
 
-/** Percentages are of all there is, 0 to 100. */
+/** Percentages of the total, 0 to 100. */
 export interface HostLoad {
   /** Of the host's software. */
   readonly version?: string;
   readonly cpuPercent: number;
   readonly memoryPercent: number;
-  /** Of the file system that holds the labs. */
+  /** Of the file system with the labs. */
   readonly diskPercent: number;
   readonly swapPercent?: number;
   readonly cpus?: number;
   readonly memoryBytes?: number;
-  /** Nodes of all users that run, by type. */
+  /** Running nodes of all users, by type. */
   readonly running: Readonly<Record<string, number>>;
 }
 
@@ -424,7 +430,7 @@ export interface HostTemplate {
   readonly description: string;
   /** linux, router, switch, pc, qemu, … */
   readonly type: string;
-  /** Whether an image is there, so that a node can start. */
+  /** Whether an image is installed, so that a node can start. */
   readonly provisioned: boolean;
   readonly icon?: string;
   readonly configSupported: boolean;
@@ -438,13 +444,13 @@ export interface HostTemplate {
   /** "eth{0}" style, see docs/templates.md. */
   readonly ethFormat: string;
   readonly consoleType: "telnet" | "serial" | "vnc" | "none";
-  /** A console prompt this template always has (regular expression), where learning it is not enough. */
+  /** A regular expression of the template's console prompt, if it cannot be detected. */
   readonly prompt?: string;
-  /** Who logs in where the console asks for it. */
+  /** The account to log in with if the console asks for one. */
   readonly login?: { readonly username: string; readonly password?: string };
-  /** The console command that makes a node keep its configuration, where `saveConfigs` alone would return an older one. */
+  /** The console command that makes a node save its configuration, if `saveConfigs` alone would return an older one. */
   readonly saveCommand?: string;
-  /** A pager of its own: the regular expression of the line where it waits, and the key that goes on. */
+  /** A pager of its own: the regular expression of its prompt line, and the key for the next page. */
   readonly pager?: { readonly pattern: string; readonly key: string };
 }
 

@@ -1,4 +1,4 @@
-/** A pcap filter, compiled: classic BPF as `tcpdump -ddd` prints it. */
+/** A compiled pcap filter: classic BPF as `tcpdump -ddd` prints it. */
 export interface PacketFilter {
   /** code, jt, jf, k of each instruction, in one row. */
   readonly code: Uint32Array;
@@ -6,7 +6,7 @@ export interface PacketFilter {
 
 const classes = { ld: 0, ldx: 1, st: 2, stx: 3, alu: 4, jmp: 5, ret: 6, misc: 7 } as const;
 
-/** Reads "COUNT,CODE JT JF K,…". Throws RangeError for what is no such program. */
+/** Parses "COUNT,CODE JT JF K,…". Throws RangeError for any other text. */
 export function packetFilter(text: string): PacketFilter {
   const [count, ...rows] = text.split(",");
   const numbers = rows.flatMap((row) => row.split(" ").map(Number));
@@ -15,7 +15,7 @@ export function packetFilter(text: string): PacketFilter {
   return { code: Uint32Array.from(numbers) };
 }
 
-/** Whether the filter takes the packet. `length` is that on the wire; what is loaded from beyond `data` takes nothing. */
+/** Whether the filter accepts the packet. `length` is the length on the wire; loading from beyond `data` rejects the packet. */
 export function passes({ code }: PacketFilter, data: Uint8Array, length: number): boolean {
   const memory = new Uint32Array(16);
   let a = 0;

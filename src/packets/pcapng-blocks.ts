@@ -1,12 +1,12 @@
 const sectionHeader = 0x0a0d0d0a;
 const interfaceDescription = 1;
 const enhancedPacket = 6;
-/** Labwright's own files have no larger block: what says so is none. */
-const longestBlock = 1 << 24;
+/** Largest block in Labwright's own files: a larger length means that the data is not pcapng. */
+const maxBlockBytes = 1 << 24;
 
 /**
- * Cuts little-endian pcapng bytes at the end of the last whole block. With `dropHeader` section headers and interface descriptions are left
- * out, so that what comes of it goes on where another file of the same interface ended. Throws RangeError for what is no pcapng.
+ * Cuts little-endian pcapng bytes at the end of the last whole block. With `dropHeader`, section headers and interface descriptions are left out, so
+ * that the result can continue another file of the same interface. Throws RangeError for other data.
  */
 export function withoutHeader(dropHeader: boolean): (chunk: Uint8Array) => Uint8Array {
   let rest: Uint8Array = new Uint8Array(0);
@@ -19,7 +19,7 @@ export function withoutHeader(dropHeader: boolean): (chunk: Uint8Array) => Uint8
     while (bytes.length - at >= 8) {
       const type = view.getUint32(at, true);
       const length = view.getUint32(at + 4, true);
-      if (length < 12 || length % 4 !== 0 || length > longestBlock) throw new RangeError(`a pcapng block of ${length} bytes`);
+      if (length < 12 || length % 4 !== 0 || length > maxBlockBytes) throw new RangeError(`a pcapng block of ${length} bytes`);
       if (bytes.length - at < length) break;
       at += length;
       if (inHeader && (type === sectionHeader || type === interfaceDescription)) from = at;
@@ -30,14 +30,14 @@ export function withoutHeader(dropHeader: boolean): (chunk: Uint8Array) => Uint8
   };
 }
 
-/** Counts the packets of a pcapng stream, and cuts it behind the last of `most`; what comes after is thrown away. */
+/** Counts the packets of a pcapng stream and cuts it behind the last of `maxPackets`; later packets are dropped. */
 export class PacketLimit {
-  readonly #most: number;
+  readonly #maxPackets: number;
   readonly #whole = withoutHeader(false);
   #packets = 0;
 
-  constructor(most = Number.POSITIVE_INFINITY) {
-    this.#most = most;
+  constructor(maxPackets = Number.POSITIVE_INFINITY) {
+    this.#maxPackets = maxPackets;
   }
 
   get packets(): number {
@@ -45,10 +45,10 @@ export class PacketLimit {
   }
 
   get reached(): boolean {
-    return this.#packets >= this.#most;
+    return this.#packets >= this.#maxPackets;
   }
 
-  /** What of these bytes, and of those before that were no whole block, may go on. */
+  /** Returns the part of these bytes, and of earlier incomplete ones, that is passed on. */
   take(chunk: Uint8Array): Uint8Array {
     const bytes = this.#whole(chunk);
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

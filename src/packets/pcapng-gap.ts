@@ -2,8 +2,8 @@ const interfaceStatistics = 5;
 const comment = 1;
 
 /**
- * A block that tells in a pcapng stream that packets are missing at its place: interface statistics with a comment, which readers that do not
- * look for it skip.
+ * Returns a block that marks missing packets at its place in a pcapng stream: interface statistics with a comment. Readers that do not look for it
+ * skip it.
  * @param text ASCII
  * @param at ms since 1970
  */

@@ -1,19 +1,19 @@
 /** One packet of a pcapng stream. */
 export interface CapturedPacket {
-  /** Time of the capture, ns since 1970, as two halves of 32 bits. */
+  /** Capture time, ns since 1970, as two halves of 32 bits. */
   readonly high: number;
   readonly low: number;
-  /** Length on the wire, bytes; `data` may be less of it. */
+  /** Length on the wire, bytes; `data` may be shorter. */
   readonly length: number;
-  /** From the Ethernet header on. A view of what was pushed. */
+  /** From the Ethernet header on. A view of the pushed bytes. */
   readonly data: Uint8Array;
-  /** Seen from the node whose interface it is. undefined: not told. */
+  /** Direction, seen from the node of the interface. undefined: unknown. */
   readonly direction: "in" | "out" | undefined;
 }
 
 export interface PcapngListener {
   readonly packet: (packet: CapturedPacket) => void;
-  /** Of the interface, since the stream began: packets that were lost. */
+  /** Packets that were lost on the interface since the start of the stream. */
   readonly dropped?: (count: number) => void;
 }
 
@@ -21,12 +21,12 @@ const sectionHeader = 0x0a0d0d0a;
 const statistics = 5;
 const enhancedPacket = 6;
 const littleEndianMagic = 0x1a2b3c4d;
-/** Labwright's own files have no larger block. */
-const longestBlock = 1 << 24;
+/** Largest block in Labwright's own files. */
+const maxBlockBytes = 1 << 24;
 
 /**
- * Cuts a stream of little-endian pcapng bytes into packets, as Labwright writes them: one interface a section, time in ns. A block that is not
- * whole yet waits for the next bytes. Throws RangeError for what is no such stream.
+ * Splits a stream of little-endian pcapng bytes into packets, as Labwright writes them: one interface per section, time in ns. An incomplete block
+ * waits for the next bytes. Throws RangeError for other data.
  */
 export class PcapngReader {
   readonly #listener: PcapngListener;
@@ -44,16 +44,16 @@ export class PcapngReader {
       const type = view.getUint32(at, true);
       if (type === sectionHeader && view.getUint32(at + 8, true) !== littleEndianMagic) throw new RangeError("no little-endian pcapng");
       const length = view.getUint32(at + 4, true);
-      if (length < 12 || length % 4 !== 0 || length > longestBlock) throw new RangeError(`a pcapng block of ${length} bytes`);
+      if (length < 12 || length % 4 !== 0 || length > maxBlockBytes) throw new RangeError(`a pcapng block of ${length} bytes`);
       if (bytes.length - at < length) break;
       if (type === enhancedPacket) this.#listener.packet(packetIn(bytes, view, at, length));
-      else if (type === statistics) this.#tellDropped(view, at, length);
+      else if (type === statistics) this.#readDropped(view, at, length);
       at += length;
     }
     this.#rest = bytes.subarray(at);
   }
 
-  #tellDropped(view: DataView, start: number, length: number): void {
+  #readDropped(view: DataView, start: number, length: number): void {
     const at = optionIn(view, start + 20, start + length - 4, 5);
     if (at !== undefined) this.#listener.dropped?.(Number(view.getBigUint64(at, true)));
   }
@@ -73,7 +73,7 @@ function packetIn(bytes: Uint8Array, view: DataView, start: number, length: numb
   };
 }
 
-/** Where the value of an option begins. */
+/** Returns the position of an option's value. */
 function optionIn(view: DataView, from: number, end: number, wanted: number): number | undefined {
   for (let at = from; at + 4 <= end; at += 4 + Math.ceil(view.getUint16(at + 2, true) / 4) * 4) {
     const code = view.getUint16(at, true);

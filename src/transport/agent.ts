@@ -3,7 +3,7 @@ import { Agent, type RequestOptions } from "node:https";
 import type { Duplex } from "node:stream";
 import { dial } from "./dial.ts";
 
-/** Request options with the signal under a second name: Node takes `signal` out of what an agent gets to see. */
+/** Request options with the signal under a second name: Node removes `signal` before an agent gets the options. */
 export interface PinnedRequestOptions extends RequestOptions {
   readonly dialSignal: AbortSignal;
 }
@@ -11,8 +11,8 @@ export interface PinnedRequestOptions extends RequestOptions {
 type Created = (error: Error | null, socket: Duplex) => void;
 
 /**
- * Gives requests only connections whose certificate was judged, kept alive between requests. The base class would hand out a
- * connection before its handshake and let the first request wait in its buffer; this one hands it out afterwards.
+ * Gives requests only connections whose certificate was checked, and keeps them alive between requests. The base class would hand out a connection
+ * before its handshake and let the first request wait in its buffer; this class hands it out afterwards.
  */
 export class PinnedAgent extends Agent {
   readonly #pin: string | undefined;
@@ -34,7 +34,7 @@ export class PinnedAgent extends Agent {
       ...(dialSignal === undefined ? {} : { signal: dialSignal }),
     }).then(
       (socket) => created?.(null, socket),
-      // With an error the socket is not looked at; the type of Node's callback wants one all the same.
+      // With an error the socket is ignored, but the type of Node's callback requires one.
       (error: Error) => (created as ((error: Error) => void) | undefined)?.(error),
     );
   }

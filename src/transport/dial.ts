@@ -6,20 +6,20 @@ import { parseFingerprint, showFingerprint } from "./fingerprint.ts";
 export interface DialOptions {
   readonly host: string;
   readonly port: number;
-  /** 64 lowercase hex digits: SHA-256 of the leaf certificate. Absent: the usual certificate authorities decide. */
+  /** 64 lowercase hex digits: SHA-256 of the leaf certificate. Absent: the certificate must be signed by a trusted authority. */
   readonly pin?: string;
-  /** PEM certificates to trust instead of the usual ones. */
+  /** PEM certificates to trust instead of the system's. */
   readonly ca?: string;
-  /** Ends the attempt; not looked at once the connection is there. */
+  /** Ends the attempt; ignored once the connection exists. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * A TLS connection whose certificate was judged before anyone can write to it. Throws tls_pin_mismatch or tls_untrusted (both with
- * `data.fingerprint`, so that a person can be asked), or the system's own error when there is no connection.
+ * Opens a TLS connection and checks its certificate before a caller can write to it. Throws tls_pin_mismatch or tls_untrusted (both with
+ * `data.fingerprint`, so that a person can be asked), or the system's error if there is no connection.
  *
- * Node's own verdict is switched off during the handshake and looked at afterwards, because a refused handshake does not show the
- * certificate. No session is ever resumed: a resumed one shows no certificate at all.
+ * Node's own check is switched off during the handshake and its result is read afterwards, because a refused handshake does not show the certificate.
+ * Sessions are never resumed, because a resumed session shows no certificate.
  */
 export function dial(options: DialOptions): Promise<TLSSocket> {
   if (options.signal?.aborted === true) return Promise.reject(options.signal.reason);
@@ -34,7 +34,7 @@ export function dial(options: DialOptions): Promise<TLSSocket> {
     });
     const giveUp = (error: unknown) => {
       settle();
-      // What a dying socket still has to say is about a connection that nobody has.
+      // Later errors of the socket do not matter: the connection was never handed out.
       socket.on("error", () => undefined);
       socket.destroy();
       reject(error);

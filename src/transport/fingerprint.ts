@@ -1,8 +1,8 @@
 import { Failure } from "../contract/errors.ts";
 
 /**
- * A certificate's SHA-256 fingerprint as 64 lowercase hex digits, from what people paste: with or without colons, any case, with
- * or without a `sha256:` prefix. Throws tls_pin_mismatch for anything else: no certificate can have such a fingerprint.
+ * Parses a certificate's SHA-256 fingerprint into 64 lowercase hex digits: with or without colons, in any case, with or without a `sha256:` prefix.
+ * Throws tls_pin_mismatch for any other text, because no certificate can have such a fingerprint.
  */
 export function parseFingerprint(text: string): string {
   const given = text.trim().replace(/^sha-?256[:=]/i, "");
@@ -12,7 +12,7 @@ export function parseFingerprint(text: string): string {
   return given.replaceAll(":", "").toLowerCase();
 }
 
-/** The form that openssl, browsers and `labwright serve` print: AB:CD:… */
+/** Formats a fingerprint as openssl, browsers and `labwright serve` do: AB:CD:… */
 export function showFingerprint(hex: string): string {
   return hex.toUpperCase().match(/../g)?.join(":") ?? "";
 }

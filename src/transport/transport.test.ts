@@ -10,7 +10,7 @@ import { Transport, type TransportCall } from "./transport.ts";
 const { key, cert: certificate, fingerprint, hex } = selfSigned();
 let server: Server;
 let url: string;
-/** Request lines that reached the server's HTTP parser, and raw application bytes it received. */
+/** Request lines that reached the server's HTTP parser, and raw application bytes that it received. */
 let seen: string[] = [];
 let received = 0;
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
@@ -39,7 +39,7 @@ beforeEach(() => {
   answer = (_request, response) => response.end("hello");
 });
 
-test("a pinned certificate is accepted in every way a fingerprint is written", async () => {
+test("a pinned certificate is accepted in every notation of its fingerprint", async () => {
   for (const pin of [fingerprint, hex, `sha256:${hex}`, `SHA256:${fingerprint}`]) {
     using transport = new Transport({ url, pin });
     const { status, body } = await transport.request(get);
@@ -47,7 +47,7 @@ test("a pinned certificate is accepted in every way a fingerprint is written", a
   }
 });
 
-test("a text that is no fingerprint is refused before anything is dialled", () => {
+test("a text that is not a fingerprint is refused before a connection is opened", () => {
   for (const pin of ["abc", `2${fingerprint.slice(2)}2`, fingerprint.replace(":", "::"), `${hex}:`])
     expect(() => new Transport({ url, pin })).toThrow(expect.objectContaining({ code: "tls_pin_mismatch" }));
 });
@@ -101,7 +101,7 @@ test("a connection is kept for the next request, and the pin holds for each new 
 test("a kept connection that the server has closed does not fail a repeatable request", async () => {
   using transport = new Transport({ url, pin: fingerprint });
   await transport.request(get);
-  // Accept the next request on the kept connection and break it, as a server does whose idle time ran out at that moment.
+  // Accepts the next request on the kept connection and breaks it, like a server whose idle time ran out at that moment.
   let broken = 0;
   answer = (request, response) => {
     if (broken++ === 0) request.socket.destroy();
@@ -115,7 +115,7 @@ test("a kept connection that the server has closed does not fail a repeatable re
   expect(broken).toBe(1);
 });
 
-test("nobody listening is host_unreachable and says where", async () => {
+test("a port without a listener gives host_unreachable with the address", async () => {
   const closed = createTcpServer();
   await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
   const { port } = closed.address() as AddressInfo;
@@ -127,7 +127,7 @@ test("nobody listening is host_unreachable and says where", async () => {
   });
 });
 
-test("a server that speaks no TLS is told so, and an http URL is refused before anything is dialled", async () => {
+test("a server without TLS is reported as such, and an http URL is refused before a connection is opened", async () => {
   let dialled = 0;
   const other = createTcpServer((socket) => {
     dialled++;
@@ -143,7 +143,7 @@ test("a server that speaks no TLS is told so, and an http URL is refused before 
   expect(dialled).toBe(1);
 });
 
-test("a time-out ends a silent answer, a half answer and a silent handshake", async () => {
+test("a time-out ends a missing response, a half response and a silent handshake", async () => {
   answer = (request, response) => {
     if (request.url === "/half") response.write("half");
   };
@@ -172,7 +172,7 @@ test("aborting throws the signal's reason, before and during a call", async () =
   expect(seen).toEqual(["GET /x"]);
 });
 
-test("an answer over the limit is not read to its end", async () => {
+test("a response over the limit is not read to its end", async () => {
   answer = (_request, response) => response.end("x".repeat(5000));
   using transport = new Transport({ url, pin: fingerprint });
   await expect(transport.request({ ...get, maxBytes: 1000 })).rejects.toMatchObject({ code: "payload_too_large" });
@@ -207,7 +207,7 @@ test("an upgrade gives the connection with the bytes that came along with the 10
   expect(seen).toEqual(["host-telnet"]);
 });
 
-test("a refused upgrade gives the whole answer", async () => {
+test("a refused upgrade gives the whole response", async () => {
   upgrade = (_request, socket) => {
     const body = '{"ok":false,"error":"used","code":"browser_token_invalid"}';
     socket.end(`HTTP/1.1 403 Forbidden\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
@@ -221,7 +221,7 @@ test("a refused upgrade gives the whole answer", async () => {
   ]);
 });
 
-test("plain HTTP is spoken only where it is allowed, bytes are sent as they are", async () => {
+test("plain HTTP is used only if it is allowed, and bytes are sent unchanged", async () => {
   const plain = createPlainServer((request, response) => {
     buffer(request).then((body) => response.end(`${request.headers["content-length"]} ${body.toString("hex")}`));
   });

@@ -8,30 +8,30 @@ import { parseFingerprint } from "./fingerprint.ts";
 export interface TransportOptions {
   /** https://host[:port][/base]; http:// only with plainHttp. */
   readonly url: string;
-  /** SHA-256 of the leaf certificate, in any form of parseFingerprint. Absent: normal certificate authorities. */
+  /** SHA-256 of the leaf certificate, in any notation of parseFingerprint. Absent: the certificate must be signed by a trusted authority. */
   readonly pin?: string | undefined;
-  /** PEM certificates to trust instead of the usual ones; not looked at with a pin. */
+  /** PEM certificates to trust instead of the system's; ignored with a pin. */
   readonly ca?: string | undefined;
   /**
-   * Lets an http:// URL be: everything, passwords too, crosses the network in the clear. Only for hosts that speak nothing else, when
-   * their administrator says so. Default false.
+   * Allows an http:// URL: everything, including passwords, crosses the network unencrypted. Only for hosts without HTTPS, if their administrator
+   * allows it. Default false.
    */
   readonly plainHttp?: boolean | undefined;
 }
 
 export interface TransportCall {
   readonly method: string;
-  /** Below the base URL, with its query string. */
+  /** Path below the base URL, with its query string. */
   readonly path: string;
   readonly headers?: OutgoingHttpHeaders | undefined;
   readonly body?: string | Uint8Array | undefined;
-  /** Milliseconds for the whole answer; for stream and upgrade, until it begins. 0: no limit. */
+  /** Milliseconds for the whole response; for stream and upgrade, until it begins. 0: no limit. */
   readonly timeoutMs: number;
-  /** Aborting throws the signal's reason; a stream or an upgraded connection that is open is destroyed. */
+  /** Aborting throws the signal's reason and destroys an open stream or upgraded connection. */
   readonly signal?: AbortSignal | undefined;
-  /** May be sent again when a kept-alive connection turns out to be closed. Set for calls that change nothing. */
+  /** The request may be sent again if a kept-alive connection turns out to be closed. Set for calls that change nothing. */
   readonly repeatable?: boolean | undefined;
-  /** Largest answer that is read, bytes; default 64 MiB. Over it: payload_too_large. */
+  /** Maximum bytes of a response; default 64 MiB. A larger one throws payload_too_large. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -47,17 +47,17 @@ export interface OpenAnswer {
   readonly body: Readable;
 }
 
-/** Of an upgrade: the raw connection, the first bytes already in it, or the answer that refused it. */
+/** Result of an upgrade: the raw connection, with the first bytes already in it, or the response that refused it. */
 export type Upgraded = { readonly connection: Duplex } | { readonly refusal: Answer };
 
-/** Loaded by need: this module loads the whole of fetch, which would be an eighth of the time of each command. */
+/** Loaded on demand: this module loads the whole of fetch, an eighth of the time of each command. */
 const plain = () => process.getBuiltinModule("node:http");
 
 const defaultMaxBytes = 64 * 1024 * 1024;
 
 /**
- * Pinned HTTPS to one server. Every method throws Failure: tls_required (a URL that is not https), tls_untrusted, tls_pin_mismatch,
- * host_unreachable (no connection, or it broke), host_timeout, payload_too_large; HTTP statuses are answers, not errors.
+ * Pinned HTTPS to one server. Every method throws Failure: tls_required (a URL that is not https), tls_untrusted, tls_pin_mismatch, host_unreachable
+ * (no connection, or it broke), host_timeout, payload_too_large. HTTP error statuses are returned as responses.
  */
 export class Transport implements Disposable {
   readonly url: URL;
@@ -72,7 +72,7 @@ export class Transport implements Disposable {
     this.#agent = new PinnedAgent({ pin: options.pin === undefined ? undefined : parseFingerprint(options.pin), ca: options.ca });
   }
 
-  /** The whole answer. */
+  /** Returns the whole response. */
   async request(call: TransportCall): Promise<Answer> {
     using clock = new Clock(call, this.url);
     return await clock.run(async () => {
@@ -81,7 +81,7 @@ export class Transport implements Disposable {
     });
   }
 
-  /** The answer as it comes: resolves with the headers. The body errors when the connection breaks or the signal aborts. */
+  /** Returns the response as soon as its headers arrive. The body fails if the connection breaks or the signal aborts. */
   async stream(call: TransportCall): Promise<OpenAnswer> {
     using clock = new Clock(call, this.url);
     return await clock.run(async () => {
@@ -101,7 +101,7 @@ export class Transport implements Disposable {
     });
   }
 
-  /** Ends idle and busy connections; calls under way throw host_unreachable. Upgraded connections belong to their holders. */
+  /** Closes idle and busy connections; running calls throw host_unreachable. Upgraded connections belong to their callers. */
   close(): void {
     this.#agent.destroy();
   }
@@ -129,7 +129,7 @@ export class Transport implements Disposable {
     try {
       return await exchange(request, call.body);
     } catch (error) {
-      // The server closed the idle connection just as we took it from the pool: nothing is wrong, and a new one will do.
+      // The server closed the idle connection just as it was taken from the pool: the request is sent again on a new one.
       const idleClosed = request.reusedSocket && isReset(error) && !clock.signal.aborted;
       if (idleClosed && call.repeatable === true) return await this.#send(call, clock);
       throw error;
@@ -144,7 +144,7 @@ interface Sent {
 
 function exchange(request: ClientRequest, body: string | Uint8Array | undefined): Promise<Sent> {
   return new Promise((resolve, reject) => {
-    // Stays for the request's life: a connection that breaks after the answer began is told by the answer's body as well.
+    // Stays for the request's life: a connection that breaks after the response began also fails the response's body.
     request.on("error", reject);
     request.once("response", (response) => resolve({ response }));
     request.once("upgrade", (response, connection, head) => {
@@ -166,7 +166,7 @@ async function collect(response: IncomingMessage, maxBytes: number): Promise<Ans
   return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };
 }
 
-/** One call's time: the caller's signal and the time-out as one signal, and the errors that come of them. */
+/** One call's time: the caller's signal and the time-out as one signal, and the errors for both. */
 class Clock implements Disposable {
   readonly signal: AbortSignal;
   readonly #call: TransportCall;
@@ -204,7 +204,7 @@ function parseUrl(text: string, plainHttp: boolean): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.hostname === "")
     throw new Failure("host_unreachable", `"${text}" is not a URL such as https://localhost:8443`);
-  // Refused here, before a token or a password could cross the network in the clear.
+  // Refused before a token or a password could cross the network unencrypted.
   if (url.protocol !== "https:" && !(plainHttp && url.protocol === "http:"))
     throw new Failure("tls_required", `only HTTPS is spoken: use https://${url.host}`);
   return url;
@@ -221,7 +221,7 @@ function describe(error: unknown): string {
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "the name is not known";
   if (code === "ECONNRESET") return "the connection broke before the answer came";
   if (code.startsWith("ERR_SSL_") || code === "EPROTO") return "the server there does not speak TLS";
-  // Several addresses were tried: the first error tells enough.
+  // Several addresses were tried: the first error is enough.
   if (error instanceof AggregateError && error.errors[0] !== undefined) return describe(error.errors[0]);
   return error.message;
 }

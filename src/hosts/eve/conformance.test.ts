@@ -4,7 +4,7 @@ import { eveDialect, eveFixture } from "./eve-host.fixture.ts";
 
 const noMuteNodes = { "a console that cannot be is refused with the reason": "every template of EVE-NG has a console" };
 const oneQuality = {
-  "a link's quality changes live and declared, told as stored and as it is":
+  "a link's quality changes live and declared, and both the stored and the live quality are reported":
     "Professional and PNETLab tell one quality, so one that is not kept is refused",
 };
 

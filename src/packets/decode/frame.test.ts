@@ -4,18 +4,18 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decodeFrame } from "./frame.ts";
 
-/** Frames of a lab of two FRR routers (OSPF, IS-IS, BGP, pings), and of bridges; what is told of them was compared with tshark. */
+/** Frames of a lab of two FRR routers (OSPF, IS-IS, BGP, pings), and of bridges. Their summaries were compared with tshark. */
 const recorded = readFileSync(join(import.meta.dirname, "recorded.jsonl"), "utf8")
   .trim()
   .split("\n")
   .map((line) => JSON.parse(line) as [string, string, string]);
 
 test.each(recorded.map(([hex, protocols, summary]) => ({ hex, protocols, summary })))("$summary", ({ hex, protocols, summary }) => {
-  const told = decodeFrame(Buffer.from(hex, "hex"));
-  expect([told.protocols.join(" "), told.summary]).toEqual([protocols, summary]);
+  const decoded = decodeFrame(Buffer.from(hex, "hex"));
+  expect([decoded.protocols.join(" "), decoded.summary]).toEqual([protocols, summary]);
 });
 
-test("a frame that is cut off anywhere, or broken, is told as far as it goes", () => {
+test("a frame that is cut off anywhere, or broken, is described as far as possible", () => {
   const frames = recorded.map(([hex]) => Buffer.from(hex, "hex"));
   const damaged = fc
     .tuple(fc.constantFrom(...frames), fc.nat(300), fc.array(fc.tuple(fc.nat(300), fc.nat(255)), { maxLength: 8 }))

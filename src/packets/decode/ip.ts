@@ -1,8 +1,8 @@
-import type { Layer, Story } from "./layer.ts";
-import { tellIgmp, tellOspf, tellPim, tellVrrp } from "./routing.ts";
-import { tellTcp, tellUdp } from "./transport.ts";
+import type { Decoded, Layer } from "./layer.ts";
+import { describeIgmp, describeOspf, describePim, describeVrrp } from "./routing.ts";
+import { describeTcp, describeUdp } from "./transport.ts";
 
-/** What an IP packet carries, and between whom. `length`: bytes of it on the wire. */
+/** Decodes an IP packet. `length`: its bytes on the wire. */
 interface Carried {
   readonly protocol: number;
   readonly from: string;
@@ -10,120 +10,120 @@ interface Carried {
   readonly length: number;
 }
 
-export function tellIpv4(ip: Layer, story: Story): void {
-  story.protocols.push("ip");
+export function describeIpv4(ip: Layer, decoded: Decoded): void {
+  decoded.protocols.push("ip");
   const header = (ip.u8(0) & 15) * 4;
   const total = ip.u16(2);
   const [from, to, protocol] = [ip.ipv4(12), ip.ipv4(16), ip.u8(9)];
-  story.summary = `${from} → ${to} IPv4 protocol ${protocol}`;
+  decoded.summary = `${from} → ${to} IPv4 protocol ${protocol}`;
   const offset = (ip.u16(6) & 0x1fff) * 8;
   if (offset > 0) {
-    story.summary = `${from} → ${to} IPv4 fragment at ${offset} of packet ${ip.u16(4)}`;
+    decoded.summary = `${from} → ${to} IPv4 fragment at ${offset} of packet ${ip.u16(4)}`;
     return;
   }
-  // 0: a packet larger than the field can tell, which a network card would cut.
+  // 0: the packet is larger than the field allows, and a network card would split it.
   const length = total === 0 ? ip.length - header : total - header;
-  tellCarried(ip.inner(header, length), story, { protocol, from, to, length });
+  describeCarried(ip.inner(header, length), decoded, { protocol, from, to, length });
 }
 
-/** Headers that lie between IPv6 and what it carries: hop-by-hop, routing, fragment, authentication, destination options. */
+/** Headers between IPv6 and its payload: hop-by-hop, routing, fragment, authentication, destination options. */
 const extensions: ReadonlySet<number> = new Set([0, 43, 44, 51, 60]);
 
-export function tellIpv6(ip: Layer, story: Story): void {
-  story.protocols.push("ipv6");
+export function describeIpv6(ip: Layer, decoded: Decoded): void {
+  decoded.protocols.push("ipv6");
   const [from, to] = [ip.ipv6(8), ip.ipv6(24)];
   let protocol = ip.u8(6);
   let at = 40;
   const end = 40 + ip.u16(4);
-  story.summary = `${from} → ${to} IPv6 next header ${protocol}`;
+  decoded.summary = `${from} → ${to} IPv6 next header ${protocol}`;
   while (extensions.has(protocol)) {
     if (protocol === 44 && ip.u16(at + 2) >> 3 !== 0) {
-      story.summary = `${from} → ${to} IPv6 fragment at ${ip.u16(at + 2) & 0xfff8}`;
+      decoded.summary = `${from} → ${to} IPv6 fragment at ${ip.u16(at + 2) & 0xfff8}`;
       return;
     }
     const size = protocol === 44 ? 8 : protocol === 51 ? (ip.u8(at + 1) + 2) * 4 : (ip.u8(at + 1) + 1) * 8;
     protocol = ip.u8(at);
     at += size;
   }
-  tellCarried(ip.inner(at, end - at), story, { protocol, from, to, length: end - at });
+  describeCarried(ip.inner(at, end - at), decoded, { protocol, from, to, length: end - at });
 }
 
-function tellCarried(inner: Layer, story: Story, { protocol, from, to, length }: Carried): void {
+function describeCarried(inner: Layer, decoded: Decoded, { protocol, from, to, length }: Carried): void {
   const way = `${from} → ${to}`;
   switch (protocol) {
     case 1:
-      tellIcmp(inner, story, way);
+      describeIcmp(inner, decoded, way);
       break;
     case 2:
-      tellIgmp(inner, story, way);
+      describeIgmp(inner, decoded, way);
       break;
     case 4:
-      tellIpv4(inner, story);
+      describeIpv4(inner, decoded);
       break;
     case 6:
-      tellTcp(inner, story, from, to, length);
+      describeTcp(inner, decoded, from, to, length);
       break;
     case 17:
-      tellUdp(inner, story, from, to);
+      describeUdp(inner, decoded, from, to);
       break;
     case 41:
-      tellIpv6(inner, story);
+      describeIpv6(inner, decoded);
       break;
     case 47:
-      tellGre(inner, story, way);
+      describeGre(inner, decoded, way);
       break;
     case 50:
-      named(story, "esp", `${way} ESP`);
+      named(decoded, "esp", `${way} ESP`);
       break;
     case 51:
-      named(story, "ah", `${way} AH`);
+      named(decoded, "ah", `${way} AH`);
       break;
     case 46:
-      named(story, "rsvp", `${way} RSVP`);
+      named(decoded, "rsvp", `${way} RSVP`);
       break;
     case 58:
-      tellIcmpv6(inner, story, way);
+      describeIcmpv6(inner, decoded, way);
       break;
     case 88:
-      named(story, "eigrp", `${way} EIGRP`);
+      named(decoded, "eigrp", `${way} EIGRP`);
       break;
     case 89:
-      tellOspf(inner, story, way);
+      describeOspf(inner, decoded, way);
       break;
     case 103:
-      tellPim(inner, story, way);
+      describePim(inner, decoded, way);
       break;
     case 112:
-      tellVrrp(inner, story, way);
+      describeVrrp(inner, decoded, way);
       break;
     case 115:
-      named(story, "l2tp", `${way} L2TPv3`);
+      named(decoded, "l2tp", `${way} L2TPv3`);
       break;
     case 132:
-      named(story, "sctp", `${way} SCTP`);
+      named(decoded, "sctp", `${way} SCTP`);
       break;
   }
 }
 
-function named(story: Story, protocol: string, summary: string): void {
-  story.protocols.push(protocol);
-  story.summary = summary;
+function named(decoded: Decoded, protocol: string, summary: string): void {
+  decoded.protocols.push(protocol);
+  decoded.summary = summary;
 }
 
-function tellGre(gre: Layer, story: Story, way: string): void {
-  story.protocols.push("gre");
-  story.summary = `${way} GRE`;
+function describeGre(gre: Layer, decoded: Decoded, way: string): void {
+  decoded.protocols.push("gre");
+  decoded.summary = `${way} GRE`;
   const flags = gre.u16(0);
   const header = 4 + [0x8000, 0x2000, 0x1000].reduce((sum, bit) => sum + ((flags & bit) === 0 ? 0 : 4), 0);
   const type = gre.u16(2);
-  if (type === 0x0800) tellIpv4(gre.inner(header), story);
-  else if (type === 0x86dd) tellIpv6(gre.inner(header), story);
+  if (type === 0x0800) describeIpv4(gre.inner(header), decoded);
+  else if (type === 0x86dd) describeIpv6(gre.inner(header), decoded);
 }
 
 const unreachable = ["network", "host", "protocol", "port", "fragmentation needed"];
 
-function tellIcmp(icmp: Layer, story: Story, way: string): void {
-  story.protocols.push("icmp");
+function describeIcmp(icmp: Layer, decoded: Decoded, way: string): void {
+  decoded.protocols.push("icmp");
   const [type, code] = [icmp.u8(0), icmp.u8(1)];
   const what =
     type === 8 || type === 0
@@ -135,7 +135,7 @@ function tellIcmp(icmp: Layer, story: Story, way: string): void {
           : type === 11
             ? "time exceeded"
             : `type ${type} code ${code}`;
-  story.summary = `${way} ICMP ${what}`;
+  decoded.summary = `${way} ICMP ${what}`;
 }
 
 const icmpv6Types: Readonly<Record<number, string>> = {
@@ -152,8 +152,8 @@ const icmpv6Types: Readonly<Record<number, string>> = {
   143: "MLDv2 report",
 };
 
-function tellIcmpv6(icmp: Layer, story: Story, way: string): void {
-  story.protocols.push("icmpv6");
+function describeIcmpv6(icmp: Layer, decoded: Decoded, way: string): void {
+  decoded.protocols.push("icmpv6");
   const type = icmp.u8(0);
   const what =
     type === 128 || type === 129
@@ -163,5 +163,5 @@ function tellIcmpv6(icmp: Layer, story: Story, way: string): void {
         : type === 136
           ? `${icmp.ipv6(8)} is here`
           : (icmpv6Types[type] ?? `type ${type}`);
-  story.summary = `${way} ICMPv6 ${what}`;
+  decoded.summary = `${way} ICMPv6 ${what}`;
 }

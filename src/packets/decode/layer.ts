@@ -1,12 +1,12 @@
-/** What a frame says, as it becomes known from the outside in. */
-export interface Story {
-  /** As tshark calls them: eth, vlan, ip, tcp, bgp … */
+/** The description of a frame, filled in from the outside in. */
+export interface Decoded {
+  /** With tshark's names: eth, vlan, ip, tcp, bgp … */
   readonly protocols: string[];
-  /** The innermost thing that is understood. */
+  /** Describes the innermost layer that is understood. */
   summary: string;
 }
 
-/** Bytes of one layer. Reading beyond their end throws RangeError, which ends the story there. */
+/** Bytes of one layer. Reading beyond their end throws RangeError, which ends the description there. */
 export class Layer {
   readonly bytes: Uint8Array;
   readonly #view: DataView;
@@ -32,7 +32,7 @@ export class Layer {
     return this.#view.getUint32(at);
   }
 
-  /** What lies behind these bytes, at most `length` of it. */
+  /** Returns the bytes behind these, at most `length`. */
   inner(at: number, length = Number.POSITIVE_INFINITY): Layer {
     return new Layer(this.bytes.subarray(at, Math.max(at, Math.min(at + length, this.bytes.length))));
   }
@@ -56,7 +56,7 @@ export class Layer {
     return shortest(groups);
   }
 
-  /** Printable ASCII; anything else as a dot. */
+  /** Printable ASCII; any other byte as a dot. */
   text(at: number, length: number): string {
     return this.#cut(at, length)
       .map((byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : "."))

@@ -1,9 +1,9 @@
-import type { Layer, Story } from "./layer.ts";
-import { tellBgp } from "./routing.ts";
+import type { Decoded, Layer } from "./layer.ts";
+import { describeBgp } from "./routing.ts";
 
 const flagNames = ["FIN", "SYN", "RST", "PSH", "ACK", "URG"];
 
-/** Protocols that are told by name alone, by port. */
+/** Protocols that are shown only by name, by port. */
 const udpNames: Readonly<Record<number, readonly [string, string]>> = {
   53: ["dns", "DNS"],
   69: ["tftp", "TFTP"],
@@ -23,33 +23,33 @@ const udpNames: Readonly<Record<number, readonly [string, string]>> = {
 };
 
 /** `from` and `to` are addresses without ports. `carried`: bytes of the segment on the wire, header included. */
-export function tellTcp(tcp: Layer, story: Story, from: string, to: string, carried: number): void {
-  story.protocols.push("tcp");
+export function describeTcp(tcp: Layer, decoded: Decoded, from: string, to: string, carried: number): void {
+  decoded.protocols.push("tcp");
   const [source, target] = [tcp.u16(0), tcp.u16(2)];
   const way = `${port(from, source)} → ${port(to, target)}`;
   const header = (tcp.u8(12) >> 4) * 4;
   const flags = flagNames.filter((_, bit) => (tcp.u8(13) & (1 << bit)) !== 0);
   const length = Math.max(0, carried - header);
-  story.summary = `${way} TCP ${flags.join(" ") || "no flags"} seq ${tcp.u32(4)}${flags.includes("ACK") ? ` ack ${tcp.u32(8)}` : ""} length ${length}`;
-  if (source === 179 || target === 179) tellBgp(tcp.inner(header), story, way);
+  decoded.summary = `${way} TCP ${flags.join(" ") || "no flags"} seq ${tcp.u32(4)}${flags.includes("ACK") ? ` ack ${tcp.u32(8)}` : ""} length ${length}`;
+  if (source === 179 || target === 179) describeBgp(tcp.inner(header), decoded, way);
 }
 
-export function tellUdp(udp: Layer, story: Story, from: string, to: string): void {
-  story.protocols.push("udp");
+export function describeUdp(udp: Layer, decoded: Decoded, from: string, to: string): void {
+  decoded.protocols.push("udp");
   const [source, target] = [udp.u16(0), udp.u16(2)];
   const way = `${port(from, source)} → ${port(to, target)}`;
-  story.summary = `${way} UDP length ${Math.max(0, udp.u16(4) - 8)}`;
+  decoded.summary = `${way} UDP length ${Math.max(0, udp.u16(4) - 8)}`;
   const inner = udp.inner(8);
   if ((source === 67 && target === 68) || (source === 68 && target === 67)) {
-    tellDhcp(inner, story, way);
+    describeDhcp(inner, decoded, way);
     return;
   }
   const [protocol, name] = udpNames[target] ?? udpNames[source] ?? [];
   if (protocol === undefined) return;
-  story.protocols.push(protocol);
-  story.summary = `${way} ${name}`;
+  decoded.protocols.push(protocol);
+  decoded.summary = `${way} ${name}`;
   if (protocol === "dns" && inner.length > 12)
-    story.summary = `${way} DNS ${(inner.u8(2) & 0x80) === 0 ? "query" : "answer"} ${dnsName(inner)}`;
+    decoded.summary = `${way} DNS ${(inner.u8(2) & 0x80) === 0 ? "query" : "answer"} ${dnsName(inner)}`;
 }
 
 function port(address: string, number: number): string {
@@ -69,12 +69,12 @@ function dnsName(dns: Layer): string {
 
 const dhcpTypes = ["", "discover", "offer", "request", "decline", "ack", "nak", "release", "inform"];
 
-function tellDhcp(dhcp: Layer, story: Story, way: string): void {
-  story.protocols.push("dhcp");
-  story.summary = `${way} DHCP ${dhcp.mac(28)}`;
+function describeDhcp(dhcp: Layer, decoded: Decoded, way: string): void {
+  decoded.protocols.push("dhcp");
+  decoded.summary = `${way} DHCP ${dhcp.mac(28)}`;
   for (let at = 240; at + 2 < dhcp.length && dhcp.u8(at) !== 255; at += dhcp.u8(at) === 0 ? 1 : 2 + dhcp.u8(at + 1)) {
     if (dhcp.u8(at) !== 53) continue;
     const type = dhcp.u8(at + 2);
-    story.summary = `${way} DHCP ${dhcpTypes[type] ?? `type ${type}`} ${dhcp.mac(28)}`;
+    decoded.summary = `${way} DHCP ${dhcpTypes[type] ?? `type ${type}`} ${dhcp.mac(28)}`;
   }
 }

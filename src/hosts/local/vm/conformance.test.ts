@@ -7,7 +7,7 @@ const dialect = { linux: { template: "vm" }, pc: { template: "pc" }, frr: { temp
 
 const others = [
   "login takes the right password and refuses others",
-  "a lab that is not there is told as such",
+  "a lab that does not exist is reported as such",
   "texts, filters, description and name of the lab change",
   "a locked lab is not changed",
   "a lock that appears stops a change between steps",
