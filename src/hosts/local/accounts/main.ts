@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   if (rest.length > 0 || (word !== undefined && action !== "role")) throw new UsageError(`"${rest[0] ?? word}" is one argument too many`);
   const { state } = localPaths(process.env, process.getuid?.() ?? 0);
   const users = openUsers(join(state, "users.json"));
-  const tell = (user: LocalUser, what: string, more: object = {}) =>
+  const report = (user: LocalUser, what: string, more: object = {}) =>
     console.log(json ? JSON.stringify({ ...user, ...more }) : `${user.name}: ${what}`);
   switch (action) {
     case "list": {
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
       const given = await newPassword(user.name, values["password-stdin"] === true);
       const owned = await ownedLabs(state, user.name);
       await users.put(user.name, given, role);
-      tell(user, `added as ${role}`, ownedData(owned));
+      report(user, `added as ${role}`, ownedData(owned));
       if (hasAny(owned))
         console.error(`warning: ${user.name} now owns what an earlier account of this name left: ${ownedText(owned)}.\n${whatToDo(owned)}`);
       return;
@@ -62,19 +62,19 @@ async function main(): Promise<void> {
     case "passwd": {
       const user = await known(users, name);
       await users.put(user.name, await newPassword(user.name, values["password-stdin"] === true), user.role);
-      return tell(user, "has a new password");
+      return report(user, "has a new password");
     }
     case "role": {
       const user = await known(users, name);
       const role = roleOf(word ?? "");
       await users.setRole(user.name, role);
-      return tell({ ...user, role }, `is ${role} now, in sessions that are open too`);
+      return report({ ...user, role }, `is ${role} now, in sessions that are open too`);
     }
     case "remove": {
       const user = await known(users, name);
       const owned = await ownedLabs(state, user.name);
       await users.remove(user.name);
-      tell(user, "removed", ownedData(owned));
+      report(user, "removed", ownedData(owned));
       if (hasAny(owned)) console.error(`still there: ${ownedText(owned)}; a new account ${user.name} would own them.\n${whatToDo(owned)}`);
       return;
     }

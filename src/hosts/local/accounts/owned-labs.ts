@@ -5,7 +5,7 @@ import type { LabDefinition } from "../definitions/definition.ts";
 import { readLastGood } from "../definitions/last-good.ts";
 import { isUuid } from "../machine/uuid.ts";
 
-/** What an account has on this machine. */
+/** The labs and kept disks that an account owns on this machine. */
 export interface OwnedLabs {
   /** Paths, sorted. */
   readonly labs: readonly string[];
@@ -13,7 +13,7 @@ export interface OwnedLabs {
   readonly keptDisks: readonly { readonly id: string; readonly lab: string }[];
 }
 
-/** Reads what this account owns from the state directory; labs whose definition does not read have no owner that could be named. */
+/** Reads what this account owns from the state directory; a lab whose definition is unreadable has no known owner. */
 export async function ownedLabs(state: string, owner: string): Promise<OwnedLabs> {
   const directory = join(state, "labs");
   const names = await readdir(directory).catch(unlessMissing<readonly string[]>([]));

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(async () => rm(directory, { recursive: true }));
 
-test("the first admin gets a random password, told once, and is made only once", async () => {
+test("the first admin gets a random password, which is returned once, and is created only once", async () => {
   const users = openUsers(file);
   const { created, password } = await users.ensureFirstAdmin();
   expect(created).toBe(true);
@@ -26,20 +26,20 @@ test("the first admin gets a random password, told once, and is made only once",
   expect(await users.check("admin", "other")).toBeNull();
 });
 
-test("a given first password is taken and not repeated", async () => {
+test("a given first password is used and not returned", async () => {
   const users = openUsers(file);
   expect(await users.ensureFirstAdmin({ password: "given" })).toEqual({ created: true });
   expect(await users.check("admin", "given")).not.toBeNull();
 });
 
-test("the file is for us alone and holds no password", async () => {
+test("only the owner can read the file, and it contains no password", async () => {
   const users = openUsers(file);
   await users.put("ann", "a secret", "viewer");
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(await readFile(file, "utf8")).not.toContain("a secret");
 });
 
-test("users are added, changed and removed, also by another process, and seen at once", async () => {
+test("users are added, changed and removed, also by another process, and the change is visible at once", async () => {
   const [one, two] = [openUsers(file), openUsers(file)];
   expect(await one.find("ann")).toBeNull();
   await two.put("admin", "x", "admin");
@@ -54,7 +54,7 @@ test("users are added, changed and removed, also by another process, and seen at
   expect(await two.find("ann")).toBeNull();
 });
 
-/** What scrypt was asked for meanwhile: the work of a guess, told without a clock. */
+/** The parameters of the scrypt calls during `work`: the cost of a guess, measured without a clock. */
 async function workOf(act: () => Promise<unknown>): Promise<readonly object[]> {
   const asked: object[] = [];
   const { scrypt, scryptSync } = crypto;
@@ -89,7 +89,7 @@ test("an unknown user costs as much work as a wrong password, and as a right one
   expect([unknown, right]).toEqual([wrong, wrong]);
 });
 
-test("impossible names and empty passwords are refused, a file that does not read is told", async () => {
+test("impossible names and empty passwords are refused; an unreadable file is an error", async () => {
   const users = openUsers(file);
   await expect(users.put("../x", "y", "user")).rejects.toMatchObject({ code: "bad_request" });
   await expect(users.put("ann", "", "user")).rejects.toMatchObject({ code: "bad_request" });

@@ -20,17 +20,17 @@ export interface Users {
   check(name: string, password: string): Promise<LocalUser | null>;
   find(name: string): Promise<LocalUser | null>;
   list(): Promise<readonly LocalUser[]>;
-  /** What sessions that are open ask for, as the file is now. */
+  /** The user as the file is now; open sessions check it. */
   readonly accounts: HostAccounts;
-  /** Adds the user, or gives an existing one this password and role. Throws bad_request for a name or password that cannot be. */
+  /** Adds the user, or gives an existing one this password and role. Throws bad_request for an invalid name or password. */
   put(name: string, password: string, role: Role): Promise<void>;
-  /** Throws bad_request where no admin would be left. */
+  /** Throws bad_request if no admin would be left. */
   setRole(name: string, role: Role): Promise<void>;
-  /** Throws bad_request where no admin would be left. */
+  /** Throws bad_request if no admin would be left. */
   remove(name: string): Promise<void>;
   /**
-   * Makes the user `admin` where there is no user at all. Without a given password a random one is made; it is returned once, for
-   * the caller to print, and stored nowhere.
+   * Creates the user `admin` if there is no user at all. Without a given password it generates a random one, returns it for the caller
+   * to print, and stores it nowhere.
    */
   ensureFirstAdmin(options?: {
     readonly password?: string | undefined;
@@ -54,7 +54,7 @@ export function openUsers(file: string): Users {
     return known.users;
   }
 
-  /** One change at a time: each sees the one before. */
+  /** Changes run one after the other: each starts from the result of the one before. */
   function change<T>(edit: (users: readonly StoredUser[]) => Promise<{ users?: readonly StoredUser[]; result: T }>): Promise<T> {
     return changes.run(async () => {
       const { users, result } = await edit(read());
@@ -119,7 +119,7 @@ export function openUsers(file: string): Users {
   };
 }
 
-/** The users after a change; one that takes the last admin away is refused: nobody could make another one. */
+/** The users after a change; a change that removes the last admin is refused, because nobody could create another one. */
 function withAdmin(before: readonly StoredUser[], after: readonly StoredUser[]): readonly StoredUser[] {
   const has = (users: readonly StoredUser[]) => users.some(({ role }) => role === "admin");
   if (has(after) || !has(before)) return after;
@@ -160,7 +160,7 @@ const maxChecks = 2;
 let checks = 0;
 const waiting: (() => void)[] = [];
 
-/** Some password checks at once, the others in the order in which they came. */
+/** Runs at most `maxChecks` password checks at once; the others wait in a queue. */
 async function inTurn<T>(check: () => Promise<T>): Promise<T> {
   if (checks < maxChecks) checks += 1;
   else await new Promise<void>((resolve) => waiting.push(resolve));

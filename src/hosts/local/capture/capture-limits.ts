@@ -1,15 +1,15 @@
 export interface CaptureLimits {
-  /** That run at once in a lab. */
+  /** Captures that run at once in a lab. */
   readonly runningPerLab: number;
-  /** That a lab has, those that have ended included. */
+  /** Captures of a lab, ended ones included. */
   readonly keptPerLab: number;
-  /** Of one capture on disk: the ring of files. */
+  /** Bytes of the ring of files of one capture. */
   readonly ringBytes: number;
-  /** Of all captures of the host, those that run counted with all that they may come to. */
+  /** Bytes of all captures of the host. A running capture counts with the size of its full ring. */
   readonly hostBytes: number;
-  /** How long a capture runs at most, seconds. */
+  /** Duration of a capture, seconds. */
   readonly maxSeconds: number;
-  /** How long the packets of one that has ended are kept, ms. */
+  /** How long the packets of an ended capture are kept, ms. */
   readonly keptMs: number;
 }
 

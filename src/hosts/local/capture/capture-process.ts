@@ -2,22 +2,22 @@ import { Failure } from "../../../contract/errors.ts";
 import { succeeded } from "../machine/machine.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 
-/** What a capture's process is told. */
+/** The arguments of a capture's process. */
 export interface CaptureProcess {
   /** Also on its command line: the mark by which a later run of the service knows it. */
   readonly id: string;
-  /** Where it writes; owned by the lab's root. */
+  /** The directory it writes to; the lab's root owns it. */
   readonly directory: string;
   /** Further arguments of the tap. */
   readonly arguments: readonly string[];
 }
 
-/** Prints the marks of those that live. Arguments: pid, mark, pid, mark … */
+/** A shell script that prints the marks of the processes that run. Arguments: pid, mark, pid, mark … */
 const look = 'while [ $# -gt 1 ]; do grep -qzxF -- "$2" "/proc/$1/cmdline" 2> /dev/null && echo "$2"; shift 2; done; true';
 
 /**
- * Starts it in the fabric, as root of the lab only. Answers when packets are taken, with its pid as the lab sees it. Throws link_not_found
- * where the device is not there, host_error with the tap's words.
+ * Starts the process in the fabric, as root of the lab only. Resolves with its pid in the lab once it captures packets. Throws link_not_found
+ * if the device does not exist, host_error with the message of the tap.
  */
 export async function startCaptureProcess(sandbox: Pick<Sandbox, "run">, tap: string, process: CaptureProcess): Promise<number> {
   const argv = [tap, markOf(process.id), `dir=${process.directory}`, ...process.arguments];
@@ -31,7 +31,7 @@ export async function startCaptureProcess(sandbox: Pick<Sandbox, "run">, tap: st
 
 const goneCode = 3;
 
-/** Which of these processes live: a pid alone may be another's by now. */
+/** Which of these processes run. A pid alone does not prove it: the kernel reuses pids. */
 export async function livingCaptures(
   sandbox: Pick<Sandbox, "run">,
   processes: readonly { readonly id: string; readonly pid: number }[],
@@ -47,14 +47,14 @@ export async function livingCaptures(
 const endByMark =
   'cd /proc && for pid in [0-9]*; do grep -qzxF -- "capture=$1" "$pid/cmdline" 2> /dev/null && kill -s KILL "$pid" 2> /dev/null; done; true';
 
-/** Ends the process of a capture that was cut off while it was being started: nobody was told its pid. */
+/** Ends the process of a capture whose start was interrupted, so that its pid is unknown. */
 export async function endUnknownCapture(sandbox: Pick<Sandbox, "run">, id: string): Promise<void> {
   succeeded(["end a capture"], await sandbox.run(["sh", "-c", endByMark, "labwright-end", id]));
 }
 
-/** TERM: it writes what it holds and ends. */
+/** Sends SIGTERM: the process writes its buffered packets and ends. */
 export async function signalCapture(sandbox: Pick<Sandbox, "run">, pid: number, signal: "TERM" | "KILL"): Promise<void> {
-  // One that has just ended is no failure.
+  // A process that has just ended is no failure.
   await sandbox.run(["sh", "-c", `kill -s ${signal} "$1" 2> /dev/null; true`, "labwright-kill", String(pid)]);
 }
 

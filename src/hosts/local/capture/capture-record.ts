@@ -6,8 +6,8 @@ import { captureLimits, ringFiles } from "./capture-limits.ts";
 import { readPlainFile } from "./plain-file.ts";
 
 /*
- * A capture's directory belongs to the lab's root, as whom its process writes there. What the service reads there may be anything, of any size:
- * only the record is the service's own.
+ * A capture's directory belongs to the lab's root, whose process writes there. The service must expect any content
+ * and any size there: only the record is the service's own.
  */
 
 const maxRecordBytes = 64 << 10;
@@ -16,7 +16,7 @@ const maxWordBytes = 4096;
 /** Of one file of a ring: a whole ring of the largest size. */
 export const maxRingFileBytes = captureLimits.ringBytes;
 
-/** A capture as it is written down beside its packets, in `<lab>/captures/<id>/capture.json`. */
+/** The record of a capture beside its packets, in `<lab>/captures/<id>/capture.json`. */
 export interface CaptureRecord extends CaptureRequest {
   readonly version: 1;
   readonly id: string;
@@ -28,7 +28,7 @@ export interface CaptureRecord extends CaptureRequest {
   /** As the lab sees it; absent before it was started. */
   readonly pid?: number;
   readonly stoppedAt?: number;
-  /** Why it ended, where its process left no word of it. */
+  /** Why the capture ended, if its process wrote no reason. */
   readonly ended?: { readonly failed: boolean; readonly reason: string };
 }
 
@@ -39,7 +39,7 @@ export interface RingFile {
   readonly bytes: number;
 }
 
-/** undefined where there is none, none that was ever written whole, or one that the service did not write. */
+/** undefined if there is no record, only an incomplete one, or one that the service did not write. */
 export async function readRecord(directory: string): Promise<CaptureRecord | undefined> {
   const found = await readPlainFile(join(directory, "capture.json"), maxRecordBytes);
   if (found === undefined || found.text === "" || found.owner !== process.getuid?.()) return undefined;
@@ -47,7 +47,7 @@ export async function readRecord(directory: string): Promise<CaptureRecord | und
   return record.version === 1 ? record : undefined;
 }
 
-/** Whether there is one, of whichever release, whole or not. */
+/** Whether there is a record of any release, complete or not. */
 export async function hasRecord(directory: string): Promise<boolean> {
   return lstat(join(directory, "capture.json")).then(
     () => true,
@@ -62,7 +62,7 @@ export async function writeRecord(directory: string, record: CaptureRecord): Pro
   await writeFileAtomic(join(directory, "capture.json"), `${JSON.stringify(record, null, 2)}\n`, 0o600);
 }
 
-/** How a capture's process ended, by its own words. */
+/** How a capture's process ended, as the process reports it. */
 export interface CaptureEnd {
   readonly how: "stopped" | "gone" | "seconds" | "error";
   readonly words: string;
@@ -70,7 +70,7 @@ export interface CaptureEnd {
   readonly at: number;
 }
 
-/** undefined while it has not ended, and for one that was killed. */
+/** undefined while the process runs, and if it was killed. */
 export async function readEnd(directory: string): Promise<CaptureEnd | undefined> {
   const found = await readPlainFile(join(directory, "end"), maxWordBytes);
   if (found === undefined) return undefined;
@@ -85,7 +85,7 @@ export async function readCounters(directory: string): Promise<{ readonly packet
   return { packets, dropped };
 }
 
-/** 0 for what is no count. */
+/** Returns 0 for a text that is not a count. */
 function countOf(text: string): number {
   const count = Number(text);
   return Number.isSafeInteger(count) && count >= 0 ? count : 0;
@@ -98,12 +98,12 @@ export async function ringFilesIn(directory: string): Promise<readonly RingFile[
     const sequence = /^packets_(\d{1,15})\.pcapng$/.exec(name)?.[1];
     if (sequence === undefined) continue;
     const path = join(directory, name);
-    const told = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+    const stats = await lstat(path).catch((error: NodeJS.ErrnoException) => {
       // The ring dropped it meanwhile.
       if (error.code === "ENOENT") return undefined;
       throw error;
     });
-    if (told?.isFile()) found.push({ path, sequence: Number(sequence), bytes: Math.min(told.size, maxRingFileBytes) });
+    if (stats?.isFile()) found.push({ path, sequence: Number(sequence), bytes: Math.min(stats.size, maxRingFileBytes) });
   }
   // One more than the ring has is there while the oldest goes.
   return found.sort((a, b) => a.sequence - b.sequence).slice(-(ringFiles + 1));

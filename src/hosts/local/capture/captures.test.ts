@@ -101,7 +101,7 @@ links:
     for (const { id } of await captures().list(path)) await captures().remove(path, id);
   };
 
-  test("two captures of one interface do not know of each other", async () => {
+  test("two captures of one interface are independent", async () => {
     await expect(start({ filter: "icmp\0" })).rejects.toMatchObject({ code: "bad_request", data: { problems: [{ path: "/filter" }] } });
     const [all, pings] = [await start(), await start({ filter: "icmp", snaplen: 40 })];
     expect(await ping(2)).toBe(true);
@@ -113,7 +113,7 @@ links:
     await clear();
   });
 
-  test("a capture outlives the service and is known again; one that was killed has failed, and says so", async () => {
+  test("a capture outlives the service and is found again; a killed capture is reported as failed", async () => {
     const { id } = await start({ filter: "icmp" });
     const killed = await start();
     expect(await ping(1)).toBe(true);
@@ -174,7 +174,7 @@ links:
     await clear();
   });
 
-  test("what a start that was cut off before its record left is gone when the service starts; captures with a record stay", async () => {
+  test("the service removes at its start what an interrupted capture without a record left; captures with a record stay", async () => {
     const { id } = await start();
     const all = join(await labDirectory(), "captures");
     await mkdir(join(all, "0123456789abcdef"));
@@ -244,7 +244,7 @@ links:
       ({ truncated }) => truncated,
     );
     expect(full.sizeBytes).toBeLessThanOrEqual(64 << 10);
-    // Who read the first of it and then nothing is told where packets are missing, and goes on behind them.
+    // A reader that paused gets a block where packets are missing, and continues after them.
     const late = [held.value as Uint8Array];
     for await (const part of { [Symbol.asyncIterator]: () => slow }) {
       late.push(part);

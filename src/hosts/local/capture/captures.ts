@@ -23,7 +23,7 @@ import {
   writeRecord,
 } from "./capture-record.ts";
 
-/** A lab whose captures are looked at. */
+/** The lab that the captures belong to. */
 export interface CapturedLab {
   readonly definition: LabDefinition;
   /** `<state>/labs/<id>`. */
@@ -205,7 +205,7 @@ export class Captures {
           ? { failed: false, reason: "the lab was stopped" }
           : { failed: true, reason: "its process was killed, or the service died while it was being started" };
       stoppedAt = Date.now();
-      // Where there is no room to write it down it is decided anew at the next look.
+      // If the disk is full and it cannot be recorded, the next check decides again.
       await writeRecord(this.directory(lab, record.id), { ...record, ended, stoppedAt }).catch(ignoreFull);
     }
     return { status: ended.failed ? "failed" : "stopped", reason: ended.reason, stoppedAt, expiresAt: stoppedAt + this.#limits.keptMs };
@@ -232,7 +232,7 @@ function ignoreFull(error: NodeJS.ErrnoException): void {
   if (error.code !== "ENOSPC" && error.code !== "EDQUOT") throw error;
 }
 
-/** What the captures in a lab's directory take; one that may still grow counts with all that it may come to. */
+/** Bytes of the captures in a lab's directory; a running capture counts with the size of its full ring. */
 async function usedBy(directory: string): Promise<number> {
   const captures = join(directory, "captures");
   const sizes = (await namesIn(captures)).filter(isCaptureId).map(async (id) => {
@@ -248,7 +248,7 @@ export function isCaptureId(id: string): boolean {
   return /^[0-9a-f]{16}$/.test(id);
 }
 
-/** What the tap is told of what to take, and what to call it. */
+/** The arguments of the tap: which packets it captures, and the names in the file. */
 export function tapArguments(
   port: string,
   { label, filter, program, snaplen }: Pick<StartedCapture, "label" | "filter" | "program" | "snaplen">,

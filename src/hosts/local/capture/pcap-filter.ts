@@ -18,7 +18,7 @@ const places = new FairPlaces(4);
 /** A filter as a machine runs it, classic BPF: "COUNT,CODE JT JF K,…", or what is wrong with its text. */
 export type CompiledFilter = { readonly program: string } | { readonly problem: string };
 
-/** What is wrong with a pcap filter; undefined for one that compiles, and where no image has a tcpdump. */
+/** The problem of a pcap filter; undefined if it compiles, or if no image has tcpdump. */
 export async function checkPcapFilter(images: readonly LocalImage[], filter: string, user: string): Promise<string | undefined> {
   const compiled = await compilePcapFilter(images, filter, user);
   return compiled !== undefined && "problem" in compiled ? compiled.problem : undefined;
@@ -76,7 +76,7 @@ function portable(program: string): CompiledFilter {
 
 async function firstWith(images: readonly LocalImage[]): Promise<string | undefined> {
   for (const { rootfs, container, vm } of images) {
-    // What strangers built runs in nodes, and nowhere else.
+    // Programs of images run in nodes only.
     if (container !== undefined || vm !== undefined) continue;
     const there = await access(join(rootfs, program)).then(
       () => true,

@@ -15,9 +15,9 @@ export async function openPlainFile(path: string): Promise<FileHandle | undefine
     throw error;
   }
   try {
-    const told = await file.stat();
+    const stats = await file.stat();
     // None: it was removed meanwhile. Two: it may be a file from elsewhere.
-    if (told.isFile() && told.nlink <= 1) return file;
+    if (stats.isFile() && stats.nlink <= 1) return file;
   } catch (error) {
     await file.close();
     throw error;

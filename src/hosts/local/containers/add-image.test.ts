@@ -109,7 +109,7 @@ describe("an archive", () => {
     expect((await add(join(top, "layout"), { name: "it" })).record.layers).toHaveLength(2);
   });
 
-  test("has the image of the platform, attestations aside; where it has none it says which it has", async () => {
+  test("gives the image of the platform and skips attestations; without one the error lists the platforms", async () => {
     const other = machinePlatform() === "linux/amd64" ? "linux/arm64" : "linux/amd64";
     const both = [
       { layers: [high], config: configOf([high], { Cmd: ["other"] }, other), platform: other },
@@ -124,7 +124,7 @@ describe("an archive", () => {
     expect(await refusal(add(dockerArchive([low], configOf([low], {}, other))))).toMatchObject({ code: "wrong_platform" });
   });
 
-  test("of several images needs to be told which", async () => {
+  test("with several images needs --ref", async () => {
     const several = tarOf(
       layoutFiles([
         { layers: [low], config: configOf([low], { Cmd: ["one"] }), name: "one" },

@@ -38,13 +38,13 @@ export interface AddOptions {
 
 export interface AddedImage {
   readonly record: ImageRecord;
-  /** It was there already, just so. */
+  /** An identical image existed. */
   readonly unchanged: boolean;
-  /** What was not taken over, for people. */
+  /** Describes for users the parts that were left out. */
   readonly notes: readonly string[];
 }
 
-/** What is unpacked, wherever it comes from. */
+/** The image to unpack, independent of the form of its archive. */
 interface Source {
   readonly name: string | undefined;
   readonly container: ContainerConfig;
@@ -63,13 +63,13 @@ interface SourceLayer {
 
 /** Bytes that an unpacked image must leave free. */
 const reserve = 256 * 1024 ** 2;
-/** Overlay options fit into a page: so many bytes of layer paths. */
+/** Bytes of layer paths: the options of an overlay mount must fit into a page. */
 const maxPaths = 3400;
 
 /**
- * Unpacks a container archive into the image directory, layer by layer; those that are there already are shared. Every digest that the archive
- * tells is checked. An image of the same name is replaced: nodes take the new one at their next start. Until the record is renamed into its
- * place nothing of it is seen; what an interrupted call leaves is removed by the next. Throws ArchiveError.
+ * Unpacks a container archive into the image directory, layer by layer; existing layers are shared. Every digest in the archive
+ * is checked. With `replace`, an image of the same name is replaced: nodes use the new one from their next start. The image becomes visible
+ * when its record is renamed into place; the next call removes the remains of an interrupted one. Throws ArchiveError.
  */
 export async function addImage(options: AddOptions): Promise<AddedImage> {
   const { directory } = options;
@@ -138,13 +138,13 @@ async function unpack(source: Source, name: string, budget: Budget, work: string
     const lower = made.map((one) => join(directory, one.directory, "rootfs")).reverse();
     const done = await unpackLayer(stream, { root, lower, idBase, budget, signal });
     if (layer.digest !== undefined && packed.digest("hex") !== layer.digest) {
-      throw new ArchiveError("digest_mismatch", `${layer.what} is not what its digest says`, "the archive is damaged: get it anew");
+      throw new ArchiveError("digest_mismatch", `${layer.what} does not match its digest`, "the archive is damaged: download it again");
     }
     if (plain.digest("hex") !== layer.diffId) {
       throw new ArchiveError(
         "digest_mismatch",
-        `${layer.what} unpacks to something else than the image's configuration says`,
-        "the archive is damaged: get it anew",
+        `${layer.what} does not match the digest in the image's configuration`,
+        "the archive is damaged: download it again",
       );
     }
     const record: LayerRecord = { chain, diff_id: layer.diffId, size_bytes: done.bytes, entries: done.entries, id_base: ids };
@@ -214,10 +214,7 @@ async function openSource(options: AddOptions, limits: UnpackLimits, work: strin
 
 function imageSource({ name, config, layers }: ArchivedImage, files: ArchiveFiles): Source {
   if (layers.length !== config.diffIds.length) {
-    throw new ArchiveError(
-      "bad_archive",
-      `the image has ${layers.length} layers, and its configuration speaks of ${config.diffIds.length}`,
-    );
+    throw new ArchiveError("bad_archive", `the image has ${layers.length} layers, but its configuration lists ${config.diffIds.length}`);
   }
   return {
     name,
@@ -277,7 +274,7 @@ function fileName(file: string): string {
   return basename(file).replace(/\.(tar|tgz|txz|tzst|tar\.(gz|xz|zst))$/, "");
 }
 
-/** What calls that were cut off left; the lock is held, so none of them is another's. */
+/** Removes the remains of interrupted calls. The caller holds the lock, so no other call is running. */
 async function removeAbandoned(directory: string): Promise<void> {
   for (const entry of await readdir(directory)) if (entry.startsWith(".add-")) removeTree(Buffer.from(join(directory, entry)));
 }

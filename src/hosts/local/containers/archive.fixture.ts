@@ -30,7 +30,7 @@ export function json(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** What docker saved before version 25: one directory a layer; the same layer twice is a link. */
+/** An archive of `docker save` before version 25: one directory for each layer; a repeated layer is a link. */
 export function dockerArchive(layers: readonly Buffer[], config: Buffer, names: readonly string[] = ["test:1"]): Buffer {
   const paths = layers.map((layer, i) => ({ path: `${sha256(Buffer.from(`${i}`))}/layer.tar`, layer }));
   const entries = paths.map(({ path, layer }, i): TarWrite => {

@@ -40,13 +40,13 @@ export class LayerTree {
     this.#directories.clear();
   }
 
-  /** What the tree has at the path, whose parents are real directories; a link is itself. */
+  /** The entry at the path, whose parents are real directories. A link is not followed. */
   find(path: ImagePath): { readonly stats: Stats; readonly root: string } | undefined {
     return path === "" ? { stats: lstatSync(this.#roots[0]!), root: this.#roots[0]! } : this.#stack(path)[0];
   }
 
   /**
-   * The real path of a directory, links on the way followed. What is not there yet is as it is spelled.
+   * The real path of a directory, links on the way followed. Missing parts stay as they are spelled.
    * @throws ArchiveError unsafe_archive where links go in circles or something else than a directory is on the way
    */
   directory(path: ImagePath): ImagePath {
@@ -84,7 +84,7 @@ export class LayerTree {
     return [...names].filter((name) => this.find(joined(path, name)) !== undefined).sort();
   }
 
-  /** What is at the path: of a directory that of every layer which adds to it, else only the topmost. */
+  /** The entries at the path: for a directory one of each layer that has it, else only the topmost. */
   #stack(path: ImagePath): readonly { readonly stats: Stats; readonly root: string }[] {
     const slash = path.lastIndexOf("/");
     const found: { readonly stats: Stats; readonly root: string }[] = [];

@@ -98,7 +98,7 @@ function tableOf(images: readonly LocalImage[]): string {
   ]);
   const all = [["NAME", "SIZE", "LAYERS", "ADDED", "RUNS"], ...rows];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...all.map((row) => row[column]!.length)));
-  // What an image says of itself must not drive the terminal.
+  // Texts of an image must not control the terminal.
   return all
     .map((row) =>
       printable(

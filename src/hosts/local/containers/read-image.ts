@@ -8,7 +8,7 @@ import { fits } from "./platform.ts";
 /** A layer in an archive. */
 export interface LayerBlob {
   readonly path: string;
-  /** SHA-256 (hex) of the file as it lies there, where the archive tells it. */
+  /** SHA-256 (hex) of the file in the archive, if the archive has its digest. */
   readonly digest: string | undefined;
   readonly size: number;
 }

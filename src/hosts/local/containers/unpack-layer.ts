@@ -35,24 +35,24 @@ export interface UnpackOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What became of a layer. */
+/** The result of unpacking a layer. */
 export interface Unpacked {
   readonly bytes: number;
   readonly entries: number;
-  /** What was not taken over: device nodes, extended attributes, owners beyond the range. */
+  /** Numbers of device nodes, extended attributes and owners beyond the range, which were left out. */
   readonly devices: number;
   readonly xattrs: number;
   readonly strangers: number;
 }
 
-/** Ids inside a lab are 0 to 65535; what belongs to another belongs to nobody. */
+/** Ids inside a lab are 0 to 65535; files of other owners belong to nobody. */
 const maxId = 65_535;
 const nobody = 65_534;
 
 /**
  * Unpacks the tar stream of one layer. Nothing is written outside its root: names with `..` are refused, links are followed only within the
- * image, and files are created anew, never opened. Device nodes and extended attributes are left out; owners are moved into the labs'
- * range of ids. Whiteouts become overlay's. Throws ArchiveError; then what is there is to be thrown away.
+ * image, and files are created, never opened. Device nodes and extended attributes are left out; owners are moved into the labs'
+ * range of ids. Whiteouts become those of overlay. After an ArchiveError the caller must remove the root.
  */
 export async function unpackLayer(stream: Bytes, options: UnpackOptions): Promise<Unpacked> {
   const layer = new LayerWriter(options);
@@ -131,7 +131,7 @@ class LayerWriter {
     return { bytes, entries, devices, xattrs, strangers };
   }
 
-  /** Where an entry goes, its parents made; undefined for the root itself. */
+  /** Creates the parents of an entry and returns its path; undefined for the root itself. */
   #place(name: string): ImagePath | undefined {
     if (name.includes("\0")) throw new ArchiveError("unsafe_archive", `the name ${shown(name)} has a NUL in it`);
     const names = name.split("/").filter((one) => one !== "" && one !== ".");
@@ -166,7 +166,7 @@ class LayerWriter {
     return lstatSync(diskPath(this.#options.root, path), { throwIfNoEntry: false });
   }
 
-  /** Takes away what this layer had at the path before. */
+  /** Removes the earlier entry of this layer at the path. */
   #clear(path: ImagePath): void {
     if (this.#own(path) === undefined) return;
     removeTree(diskPath(this.#options.root, path));
@@ -267,7 +267,7 @@ class LayerWriter {
     }
   }
 
-  /** What the layers below have at the path is gone; what this layer has there stays. */
+  /** Hides the entries of the layers below at the path; entries of this layer stay. */
   #hide(path: ImagePath, below: LayerTree, specials: SpecialFile[]): void {
     const slash = path.lastIndexOf("/");
     if (path !== "" && !this.#isOwnDirectory(slash < 0 ? "" : path.slice(0, slash))) return;

@@ -73,16 +73,16 @@ test("of packets that a filter takes some are left out, and all are counted", as
   await mkdir(capture);
   const echo = (type: number) => fragment(Buffer.from([type, 0, 0, 0, 0, 1, 0, 1]), 0, false);
   await writeFile(join(capture, "packets_000001.pcapng"), pcapng([8, 0, 8, 0, 8].map(echo)));
-  const told = async (query: object) => {
+  const listed = async (query: object) => {
     const { total, matching, packets } = await views.packets(capture, "ann", { after: 0, limit: 10, filter: "", ...query });
     return [total, matching, packets.map(({ number }) => number)];
   };
-  expect(await told({})).toEqual([5, 5, [1, 2, 3, 4, 5]]);
-  expect(await told({ skip: 3 })).toEqual([5, 5, [4, 5]]);
-  expect(await told({ skip: 1, after: 2 })).toEqual([5, 5, [4, 5]]);
-  expect(await told({ filter: "icmp.type == 8", skip: 1 })).toEqual([5, 3, [3, 5]]);
-  expect(await told({ filter: "icmp.type == 8", skip: 1, after: 1 })).toEqual([5, 3, [5]]);
-  expect(await told({ filter: "arp" })).toEqual([5, 0, []]);
+  expect(await listed({})).toEqual([5, 5, [1, 2, 3, 4, 5]]);
+  expect(await listed({ skip: 3 })).toEqual([5, 5, [4, 5]]);
+  expect(await listed({ skip: 1, after: 2 })).toEqual([5, 5, [4, 5]]);
+  expect(await listed({ filter: "icmp.type == 8", skip: 1 })).toEqual([5, 3, [3, 5]]);
+  expect(await listed({ filter: "icmp.type == 8", skip: 1, after: 1 })).toEqual([5, 3, [5]]);
+  expect(await listed({ filter: "arp" })).toEqual([5, 0, []]);
 });
 
 test("fields of what was put together of several packets name the bytes that they stand in", async () => {
@@ -101,25 +101,28 @@ test("fields of what was put together of several packets name the bytes that the
   expect(await views.packet(capture, "ann", 1)).not.toHaveProperty("sources");
 });
 
-test.skipIf(process.getuid?.() !== 0)("what a decoder plants where its next copy will be is not written to, nor given to it", async () => {
-  const capture = join(work, "capture");
-  await mkdir(capture);
-  const ring = join(capture, "packets_000001.pcapng");
-  await writeFile(ring, pcapng(2));
-  const query = { after: 0, limit: 10, filter: "" };
-  expect((await views.packets(capture, "ann", query)).total).toBe(2);
+test.skipIf(process.getuid?.() !== 0)(
+  "a file that a decoder plants at the path of its next copy is neither written to nor given to it",
+  async () => {
+    const capture = join(work, "capture");
+    await mkdir(capture);
+    const ring = join(capture, "packets_000001.pcapng");
+    await writeFile(ring, pcapng(2));
+    const query = { after: 0, limit: 10, filter: "" };
+    expect((await views.packets(capture, "ann", query)).total).toBe(2);
 
-  const precious = join(work, "precious");
-  await writeFile(precious, "root's", { mode: 0o600 });
-  const [view = ""] = await readdir(join(work, "views"));
-  const planted = join(work, "views", view, "capture-2.pcapng");
-  await symlink(precious, planted);
-  await writeFile(ring, pcapng(3));
-  await expect.poll(async () => (await views.packets(capture, "ann", query)).total).toBe(3);
-  expect(await readFile(precious, "utf8")).toBe("root's");
-  expect((await stat(precious)).uid).toBe(0);
-  expect((await lstat(planted)).isFile()).toBe(true);
-});
+    const precious = join(work, "precious");
+    await writeFile(precious, "root's", { mode: 0o600 });
+    const [view = ""] = await readdir(join(work, "views"));
+    const planted = join(work, "views", view, "capture-2.pcapng");
+    await symlink(precious, planted);
+    await writeFile(ring, pcapng(3));
+    await expect.poll(async () => (await views.packets(capture, "ann", query)).total).toBe(3);
+    expect(await readFile(precious, "utf8")).toBe("root's");
+    expect((await stat(precious)).uid).toBe(0);
+    expect((await lstat(planted)).isFile()).toBe(true);
+  },
+);
 
 /** Of the decoders that hang below this process. */
 function decoderPids(): readonly number[] {
@@ -203,7 +206,7 @@ test("a decoder works where nobody but the service can plant anything: the captu
   expect(await readdir(join(work, "views"))).toEqual([]);
 });
 
-test("what decoders of a service that was killed left is gone with the next one", async () => {
+test("the next service removes what decoders of a killed service left", async () => {
   const capture = await captureOf("capture", 2);
   await views.packets(capture, "ann", everything);
   // As after a kill: the directory is there, and nobody knows it.

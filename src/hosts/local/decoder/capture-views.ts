@@ -7,7 +7,7 @@ import { maxRequestBytes, type Sharkd, SharkdRefusal } from "./sharkd.ts";
 /** Of a display filter as a JSON text; the rest of a request's line is for what stands around it. */
 const maxFilterBytes = maxRequestBytes - 250;
 
-/** What the decoders tell of the host's captures, in the words of the interface. */
+/** Packets of the host's captures, decoded, in the types of the interface. */
 export class CaptureViews {
   readonly #decoders: Decoders;
 
@@ -46,7 +46,7 @@ export class CaptureViews {
     return this.#decoders.with(directory, user, async (view) => {
       const { frames } = (await view.sharkd.request("status")) as { readonly frames: number };
       if (number > frames) throw wrong("/number", `the capture has ${frames} packets`);
-      const told = (await view.sharkd.request("frame", { frame: number, proto: true, bytes: true })) as {
+      const frame = (await view.sharkd.request("frame", { frame: number, proto: true, bytes: true })) as {
         readonly tree: readonly SharkdNode[];
         readonly bytes?: string;
         readonly ds?: readonly { readonly name: string; readonly bytes?: string }[];
@@ -54,9 +54,9 @@ export class CaptureViews {
       return {
         number,
         view: String(view.oldest),
-        bytes: hexOf(told.bytes),
-        ...(told.ds !== undefined && { sources: told.ds.map(({ name, bytes }) => ({ name, bytes: hexOf(bytes) })) }),
-        tree: told.tree.map(nodeOf),
+        bytes: hexOf(frame.bytes),
+        ...(frame.ds !== undefined && { sources: frame.ds.map(({ name, bytes }) => ({ name, bytes: hexOf(bytes) })) }),
+        tree: frame.tree.map(nodeOf),
       };
     });
   }

@@ -20,7 +20,7 @@ interface OpenView {
   readonly user: string;
   readonly directory: string;
   readonly sharkd: Sharkd;
-  /** What of the capture is in the copy. */
+  /** Identifies the part of the capture that is in the copy. */
   mark: string;
   oldest: number;
   readAt: number;
@@ -40,17 +40,17 @@ export interface DecodersOptions {
   readonly trash: Trash;
   /** Decoders that run at once. */
   readonly most: number;
-  /** Told of what cannot be removed; it is tried again with the next open. */
+  /** Called with directories that cannot be removed; the next open tries again. */
   readonly warn: (text: string) => void;
 }
 
 const idleMs = 60_000;
-/** A capture that runs is read anew at most so often, and the rarer the longer that takes. */
+/** A running capture is read again at most this often, and less often if reading takes long. */
 const freshMs = 1_000;
 
 /**
- * The decoders of the host's captures: one for each user and capture that was looked at in the last minute, and no more than so many. A user's looks at one
- * capture wait for each other; others wait only if all decoders that they may have are at work. One user may have half of them.
+ * The decoders of the host's captures: one for each user and capture that was used in the last minute, up to a limit. Requests of a user about one
+ * capture wait for each other; others wait only if all decoders available to the user are busy. One user may have half of them.
  *
  * A decoder works in a directory in `<state>/views`, which is the service's own: only there it is certain that what the service makes is what it
  * gives away. The directory of the capture belongs to the lab's root.
@@ -111,7 +111,7 @@ export class Decoders {
   }
 
   async #forget(keys: readonly string[]): Promise<void> {
-    // Whoever waits for an answer has nothing to wait for.
+    // Callers that wait for an answer fail.
     for (const key of keys) void this.#views.get(key)?.sharkd.close();
     await Promise.all(keys.map((key) => this.#queue.run(key, () => this.#drop(key))));
   }

@@ -18,9 +18,9 @@ const askMs = 2_000;
 const chunkBytes = 256 << 10;
 
 /**
- * The packets in a capture's ring as one pcapng of one section: each file of the ring has the same header, which is told once. With `follow` it
- * goes on until the capture ends or `signal` aborts; else it ends with the last whole packet that is there. Whoever reads so slowly that a full
- * ring drops what comes next finds a block with a comment in its place. Throws host_error for a file that is larger than one of a ring can be.
+ * The packets in a capture's ring as one pcapng of one section: the header, which all files of the ring share, appears once. With `follow` it
+ * continues until the capture ends or `signal` aborts; else it ends with the last complete packet. If a slow reader loses packets because a
+ * full ring dropped them, it gets a block with a comment in their place. Throws host_error for a file that is too large for a ring.
  */
 export async function* readCapture(feed: CaptureFeed, follow: boolean, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
   const hasEnded = endOf(feed);
@@ -50,7 +50,7 @@ export async function* readCapture(feed: CaptureFeed, follow: boolean, signal?: 
         continue;
       }
       if (last || !follow) break;
-      // Who ended, or goes on in another file, wrote the last of this one before: one more look.
+      // The writer finished this file before it ended or began another one: read once more.
       last = (await hasEnded()) || (await ringFilesIn(feed.directory)).some(({ sequence }) => sequence > next.sequence);
       if (!last && !(await paused(signal))) return;
     }
@@ -58,7 +58,7 @@ export async function* readCapture(feed: CaptureFeed, follow: boolean, signal?: 
   }
 }
 
-/** The process's own last words tell at once; for one that died without any the lab's process table is asked, which costs more. */
+/** Whether the capture has ended. Checks the file that its process writes at the end; if it is missing, the process table of the lab, which costs more. */
 function endOf(feed: CaptureFeed): () => Promise<boolean> {
   let asked = Date.now();
   return async () => {

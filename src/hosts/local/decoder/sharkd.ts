@@ -87,7 +87,7 @@ export class Sharkd {
     const argv = [...own, ...spaces, resolve(program), resolve(over), String(asRoot ? decoderId : 0)];
     this.#child = spawnPiped("unshare", argv, { cwd: directory, env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" } });
     this.#child.stdout.setEncoding("utf8").on("data", (text: string) => this.#take(text));
-    // What sharkd says there is for people who start it by hand; what keeps it from starting is told by others.
+    // sharkd logs there for people who start it by hand. Only messages of the programs that start it matter.
     let words = "";
     this.#child.stderr.setEncoding("utf8").on("data", (text: string) => {
       words = (words + text).slice(0, 4_096);

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 
-/** Whether there is something at this path. Throws where that cannot be told. */
+/** Whether the path exists. Throws if that cannot be determined. */
 export async function exists(path: string): Promise<boolean> {
   try {
     await stat(path);

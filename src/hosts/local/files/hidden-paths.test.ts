@@ -5,8 +5,8 @@ import { hidingPaths } from "./hidden-paths.ts";
 const directories = ["/var/lib/labwright", "/run/labwright"];
 const file = "/var/lib/labwright/labs/8a6e/lab.json";
 
-/** What a caller is told of this error. */
-async function told(error: Error): Promise<Failure> {
+/** The failure that a caller gets for this error. */
+async function failureOf(error: Error): Promise<Failure> {
   const methods = hidingPaths({ lab: { read: async () => Promise.reject(error) } }, directories);
   return methods.lab.read().catch((reason: unknown) => reason as Failure);
 }
@@ -15,7 +15,7 @@ test("files of the machine are their names in host_error, in data too, and the c
   const original = new Failure("host_error", `${file} does not read: EIO, open '${file}'`, {
     data: { host: { message: `open '${file}'`, code: 5 }, failed: [{ why: "/run/labwright/8a6e/holder.sock: refused" }] },
   });
-  const failure = await told(original);
+  const failure = await failureOf(original);
   expect(failure).toMatchObject({
     code: "host_error",
     message: "lab.json does not read: EIO, open 'lab.json'",
@@ -29,10 +29,10 @@ test.each([
   new Failure("bad_request", file),
   new TypeError(file),
 ])("other errors, and paths of labs and nodes, stay as they are: %s", async (error) => {
-  expect(await told(error)).toBe(error);
+  expect(await failureOf(error)).toBe(error);
 });
 
-test("what methods return stays as it is", async () => {
+test("results of methods are unchanged", async () => {
   const items = (async function* () {
     yield 1;
   })();

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(top, { recursive: true, force: true }));
 
-test("what is discarded is away at once and removed in the end, and links in it lead to no harm", async () => {
+test("a discarded directory disappears at once and is removed later; links in it are not followed", async () => {
   const trash = await open();
   mkdirSync(join(top, "disk/deep"), { recursive: true });
   mkdirSync(join(top, "kept"));
@@ -29,7 +29,7 @@ test("what is discarded is away at once and removed in the end, and links in it 
   expect(warnings).toEqual([]);
 });
 
-test("what a crash left is removed by the next one who opens it", async () => {
+test("the next open removes what a crash left", async () => {
   mkdirSync(join(top, "trash/old/upper"), { recursive: true });
   const trash = await open();
   await trash.emptied();

@@ -5,9 +5,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { makeDirectory } from "../../../files/make-directory.ts";
 import { runOnMachine, succeeded } from "../machine/machine.ts";
 
-/** Directories that are gone for everyone at once; their files go in the background, a little later, because nobody should wait for thousands of them. */
+/** Directories that disappear at once. Their files are removed in the background a little later, because nobody should wait for thousands of them. */
 export interface Trash {
-  /** Moves it away. One that is not there is gone already. */
+  /** Moves the directory away. A missing directory is no error. */
   discard(path: string): Promise<void>;
   /** Resolves when all that was discarded is removed. */
   emptied(): Promise<void>;
@@ -15,7 +15,7 @@ export interface Trash {
 
 /**
  * @param directory on the file system of what will be discarded; what a crash left in it is removed
- * @param warn told of what cannot be removed; it is tried again with the next open
+ * @param warn called for what cannot be removed; the next open tries again
  */
 export async function openTrash(directory: string, warn: (text: string) => void): Promise<Trash> {
   await makeDirectory(directory, 0o700);
@@ -23,7 +23,7 @@ export async function openTrash(directory: string, warn: (text: string) => void)
   let work: Promise<void> | undefined;
   const removeAll = async () => {
     while (waiting.length > 0) {
-      // Whoever discarded it has something to answer first.
+      // The caller that discarded it should answer its request first.
       await delay(pauseMs);
       // One process for whole trees; it follows no links that a node planted.
       const argv = ["rm", "-rf", "--", ...waiting.splice(0).map((name) => join(directory, name))];

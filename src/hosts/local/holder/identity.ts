@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-/** Who a holder is, as written down in holder.json: the pid alone may be another process's by now. */
+/** The identity of a holder, as in holder.json. A pid alone is not enough, because the kernel reuses pids. */
 export interface Identity {
   readonly lab: string;
   /** As the machine sees it. */

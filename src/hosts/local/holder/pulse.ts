@@ -24,7 +24,7 @@ export class Pulse {
     this.#probe = probe;
   }
 
-  /** What a request is refused with while the holder hangs; undefined while it answers. */
+  /** The failure of requests while the holder hangs; undefined while it answers. */
   hanging(): Failure | undefined {
     return this.#silence === undefined ? undefined : this.#refusal();
   }

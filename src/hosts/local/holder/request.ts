@@ -12,7 +12,7 @@ export interface RequestOptions {
   readonly onFrame?: (frame: Frame) => void;
   /** Ends the connection, and with it what the holder does for it. */
   readonly signal?: AbortSignal | undefined;
-  /** Of a request that a holder answers at once: one that does not is stuck, and is told as host_timeout. Milliseconds. */
+  /** Deadline of a request that a holder answers at once. Without an answer the holder is stuck and the request fails with host_timeout. Milliseconds. */
   readonly deadlineMs?: number;
 }
 
@@ -51,7 +51,7 @@ export interface OpenRequest<Stream extends Duplex> {
   readonly reader: FrameReader;
 }
 
-/** The same over a connection that `open` makes; it tells "connect", or "error". */
+/** The same over a connection that `open` makes; it emits "connect" or "error". */
 export async function openRequestOn<Stream extends Duplex>(
   open: (address: string) => Stream,
   path: string,
@@ -63,11 +63,11 @@ export async function openRequestOn<Stream extends Duplex>(
   const socket = await connectTo(open, path, command);
   const reader = new FrameReader();
   try {
-    // Aborted while it was connecting: no event tells that any more.
+    // Aborted while connecting: no event follows.
     signal?.throwIfAborted();
     const result = await new Promise<Frame>((resolve, reject) => {
       const broke = (why: string) => () => reject(new Failure("host_error", `the lab's holder broke off ${command}: ${why}`));
-      // Ended while it was handed over: no event would tell of it any more.
+      // Ended while it was handed over: no event follows.
       if (socket.destroyed) return broke("the connection closed")();
       const onAbort = () => reject(signal?.reason);
       // Not "data": that would leave the stream flowing or paused, where whoever takes it over expects it untouched.
@@ -94,7 +94,7 @@ export async function openRequestOn<Stream extends Duplex>(
     });
     return { socket, result, reader };
   } catch (error) {
-    socket.on("error", () => {}); // told already
+    socket.on("error", () => {}); // reported already
     socket.destroy();
     throw error;
   }

@@ -33,7 +33,7 @@ async function open(): Promise<{ readonly stream: SocketStream; readonly peer: S
   return { stream, peer: peers.pop()! };
 }
 
-/** Bytes that tell their place. */
+/** Bytes whose values encode their position. */
 const pattern = (size: number) => Buffer.from(Array.from({ length: size }, (_, at) => (at * 7 + (at >> 8)) & 255));
 
 test("it is read and written as any stream, and its end comes behind all that was read", async () => {
@@ -53,7 +53,7 @@ test("it is read and written as any stream, and its end comes behind all that wa
   await once(second.stream, "close");
 });
 
-test("who listens gets first what was read before, then all that comes; a pause holds the peer back, and the end is told", async () => {
+test("a listener gets the bytes read before, then all that follow; a pause applies back pressure, and the end is reported", async () => {
   const { stream, peer } = await open();
   const all = pattern(2 << 20);
   peer.write(all.subarray(0, 1000));

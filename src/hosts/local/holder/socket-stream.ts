@@ -1,14 +1,14 @@
 import { connect, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 
-/** What one read takes at most, bytes. */
+/** Maximum bytes of one read. */
 const readBytes = 128 << 10;
 /** One for all sockets: what was read is used before anything else is read. */
 let memory: Buffer | undefined;
 
 /**
- * The connection to a Unix socket, as a stream like any other: "connect" is told, and "error" where there is none. Who calls listen() gets its bytes without
- * one allocation for each read, which is most of what it costs to carry a console that talks without end.
+ * The connection to a Unix socket, as a stream like any other: it emits "connect", or "error" if there is no socket. After listen() no read
+ * allocates memory, which is most of the cost of a console with endless output.
  */
 export class SocketStream extends Duplex {
   /** Of a console: how many of its first bytes are from before it was opened. */
@@ -27,7 +27,7 @@ export class SocketStream extends Duplex {
     this.#socket = connect({ path, onread: { buffer: memory, callback } });
     this.#socket.once("connect", () => this.emit("connect"));
     this.#socket.once("end", () => this.#end());
-    // What was read before a clean end may still wait for its reader.
+    // Bytes read before a clean end may still wait for the reader.
     this.#socket.once("close", () => this.#ended || this.destroy());
     this.#socket.on("error", (error) => this.destroy(error));
   }
@@ -63,7 +63,7 @@ export class SocketStream extends Duplex {
   }
 
   override _write(bytes: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    // Nobody listens any more: the end that comes tells.
+    // No listener is left: the end of the stream follows.
     if (this.#socket.writable || this.#socket.connecting) this.#socket.write(bytes, done);
     else done();
   }
@@ -85,7 +85,7 @@ export class SocketStream extends Duplex {
   #end(): void {
     this.#ended = true;
     this.push(null);
-    // Nobody reads who listens: without a reader the end would not be told.
+    // A listener does not read the stream, and without a reader there would be no "end" event.
     if (this.#each !== undefined) this.read(0);
   }
 }

@@ -1,4 +1,4 @@
-/** What the holder speaks; see README.md. A holder of another version is never spoken to: labs outlive the service that made them. */
+/** The version of the holder's protocol; see README.md. The service sends no request to a holder of another version, which an older service may have started. */
 export const protocolVersion = 1;
 
 /** A request: u32 length, then fields of u32 length, bytes, NUL. Little-endian. */
@@ -38,7 +38,7 @@ export class FrameReader {
   #bytes: Buffer = Buffer.alloc(0);
   /** Of #bytes, what was given out. */
   #at = 0;
-  /** What came after #bytes. */
+  /** Chunks after #bytes. */
   #more: Buffer[] = [];
   /** Bytes not given out yet. */
   #size = 0;
@@ -59,7 +59,7 @@ export class FrameReader {
     return { type: String.fromCharCode(this.#bytes[begin]!), data: this.#bytes.subarray(begin + 1, this.#at) };
   }
 
-  /** What came after the last frame. */
+  /** Bytes after the last frame. */
   rest(): Buffer {
     this.#joined(this.#size);
     return this.#bytes.subarray(this.#at);

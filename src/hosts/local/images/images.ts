@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readVmImage, type VmImage } from "./vm-images.ts";
 
-/** What an image says of the process that it is for. */
+/** The process that an image is made for, from its configuration. */
 export interface ContainerConfig {
   readonly entrypoint: readonly string[];
   readonly command: readonly string[];
@@ -11,7 +11,7 @@ export interface ContainerConfig {
   readonly workdir: string;
   /** As in the image: user or uid, optionally with ":" and a group or gid; "" is root. */
   readonly user: string;
-  /** What asks the process to end, where it is not SIGTERM. */
+  /** The signal that asks the process to end; absent for SIGTERM. */
   readonly stopSignal?: number;
 }
 

@@ -4,7 +4,7 @@ import { parseDocument } from "yaml";
 import { compareNatural } from "../../../base/natural-order.ts";
 import type { LocalImage } from "./images.ts";
 
-/** What a virtual machine's image brings: files of one directory, by name. */
+/** The files of a virtual machine's image, in one directory, by name. */
 export interface VmImage {
   readonly disks: readonly { readonly file: string; readonly format: "qcow2" | "raw" }[];
   readonly cdroms: readonly string[];

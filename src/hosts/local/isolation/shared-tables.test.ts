@@ -160,7 +160,7 @@ describe("packet rings", () => {
 });
 
 describe("queues of sockets that nobody reads", () => {
-  /** What the kernel itself has of the machine's memory: programs that run beside the tests take other memory. */
+  /** Memory that the kernel itself uses. Programs that run beside the tests use other memory. */
   const kernelMemory = () => {
     const text = readFileSync("/proc/meminfo", "utf8");
     const of = (name: string) => 1024 * Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)![1]);

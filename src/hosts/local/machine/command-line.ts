@@ -1,6 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 
-/** What is wrong with how a program was called, for the person who did. */
+/** A wrong command line, explained to the user. */
 export class UsageError extends Error {}
 
 const common = { format: { type: "string" }, help: { type: "boolean", short: "h" } } as const;

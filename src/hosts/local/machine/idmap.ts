@@ -4,12 +4,12 @@ import type { LocalPaths } from "./paths.ts";
 
 /**
  * The ids that files of labs have on disk: root file systems and node disks belong to this range, whichever lab uses them; nothing else of the machine
- * owns files in it. A running lab has a range of its own (native/holder/id-range.c) and sees the files in that one. Where the kernel or a file
+ * owns files in it. A running lab has a range of its own (native/holder/id-range.c) and sees the files in that one. If the kernel or a file
  * system cannot do that, labs run as this range.
  */
 export const idRange = { base: 1_000_000, count: 65_536 } as const;
 
-/** Where running labs lock their ranges: one place for all services of the machine. */
+/** The directory in which running labs lock their ranges; all services of the machine share it. */
 const rangeLocks = "/run/labwright-ids";
 
 /** A range of its own for a lab, and the directories whose files it must see in that range. */
@@ -25,7 +25,7 @@ export function ownRange({ state, images, vmImages }: Pick<LocalPaths, "state" |
   return { locks: rangeLocks, files };
 }
 
-/** Where links in a directory of images lead: an administrator may keep images on another disk. */
+/** The directories that links in a directory of images point to: an administrator may keep images on another disk. */
 function linkedFrom(images: string): readonly string[] {
   if (statSync(images, { throwIfNoEntry: false }) === undefined) return [];
   const links = readdirSync(images, { withFileTypes: true }).filter((entry) => entry.isSymbolicLink());

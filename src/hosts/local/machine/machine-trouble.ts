@@ -5,8 +5,8 @@ export function machineTrouble(error: unknown): Failure | undefined {
   const { code, message } = error as NodeJS.ErrnoException;
   if (error instanceof Failure || typeof code !== "string") return undefined;
   if (code === "EMFILE" || code === "ENFILE") return noDescriptors(code, error);
-  const told = code in diskTroubles ? `${diskTroubles[code]}: ${message}` : message;
-  return new Failure("host_error", told, { data: { host: { code, message } }, cause: error });
+  const text = code in diskTroubles ? `${diskTroubles[code]}: ${message}` : message;
+  return new Failure("host_error", text, { data: { host: { code, message } }, cause: error });
 }
 
 /** The failure of a process (EMFILE) or a machine (ENFILE) without file descriptors. */
@@ -15,7 +15,7 @@ export function noDescriptors(code: "EMFILE" | "ENFILE", cause?: unknown): Failu
   return new Failure("overloaded", why, { cause });
 }
 
-/** The same work, its troubles told so. */
+/** Runs the work and converts its system errors into failures. */
 export async function tellingTrouble<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -37,8 +37,8 @@ export function runOnMachine(argv: readonly string[], stdin: string | Uint8Array
 export function succeeded(argv: readonly string[], result: RunResult): RunResult {
   if (result.code === 0) return result;
   const lines = result.stderr.trim().split("\n");
-  const told = lines.length > maxLines ? [...lines.slice(0, maxLines), `and ${lines.length - maxLines} lines more`] : lines;
-  const message = told.join("\n") || `code ${result.code}`;
+  const shown = lines.length > maxLines ? [...lines.slice(0, maxLines), `and ${lines.length - maxLines} lines more`] : lines;
+  const message = shown.join("\n") || `code ${result.code}`;
   throw new Failure("host_error", `${argv.join(" ")}: ${message}`, { data: { host: { code: result.code, message } } });
 }
 

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 
-/** Where the embedded host keeps things. Everything can be moved by environment variables, so that tests and several services share only images. */
+/** The directories of the embedded host. All can be moved by environment variables, so that tests and several services share only images. */
 export interface LocalPaths {
   /** Users, definitions, node disks, the service's database and certificate. On disk; others may not enter. LABWRIGHT_STATE_DIR. */
   readonly state: string;

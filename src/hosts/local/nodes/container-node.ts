@@ -5,7 +5,7 @@ import type { NodeSpawn } from "../sandbox/sandbox.ts";
 import { findUser } from "./user-database.ts";
 import { words } from "./words.ts";
 
-/** What of a node's spawn its container image decides. */
+/** The part of a node's spawn request that its container image determines. */
 export type ContainerSpawn = Pick<NodeSpawn, "files" | "env" | "boot" | "console" | "main">;
 
 const execScript = "/etc/labwright/exec";
@@ -58,8 +58,8 @@ export function containerSpawn(node: DefinedNode, config: ContainerConfig, trees
 function scriptOf(commands: readonly string[]): string {
   const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
   const lines = commands.map((command) => {
-    const told = quoted(`labwright: exec: "${command}" failed with exit code `);
-    return `/bin/sh -c ${quoted(command)} < /dev/null || { code=$?; echo ${told}$code; exit $code; }`;
+    const notice = quoted(`labwright: exec: "${command}" failed with exit code `);
+    return `/bin/sh -c ${quoted(command)} < /dev/null || { code=$?; echo ${notice}$code; exit $code; }`;
   });
   return `${lines.join("\n")}\n`;
 }

@@ -156,7 +156,7 @@ links:
     await local.deploy("/routed", null);
   });
 
-  test("take user, directory and environment from the image unless the intent says otherwise, and tell how they ended", async () => {
+  test("take user, directory and environment from the image unless the intent overrides them, and report how they ended", async () => {
     const yaml = `name: own
 nodes:
   asis: {template: container, image: "shell:1"}
@@ -164,7 +164,7 @@ nodes:
     template: container
     image: "shell:1"
     env: {BOTH: node}
-    exec: ["echo exec ran as $(id -u) > /tmp-exec", 'echo "it''s told"']
+    exec: ["echo exec ran as $(id -u) > /tmp-exec", 'echo "it''s done"']
     attributes: {command: 'sh -c "id; pwd; env; cat /tmp-exec; exit 5"', user: "33:55", workdir: /deep/er}
   done: {template: container, image: "shell:1", attributes: {entrypoint: '["/bin/true"]'}}
   broken: {template: container, image: "shell:1", exec: ["exit 9"]}
@@ -176,7 +176,7 @@ links: []
     expect(await reaches("/own", "done", "stopped")).toMatchObject({ exit_code: 0 });
     const said = await tail("/own", "other");
     for (const line of [
-      "it's told",
+      "it's done",
       "uid=33(web) gid=55(more) groups=55(more)",
       "/deep/er",
       "BOTH=node",
@@ -216,7 +216,7 @@ links: []
         () => tail("/stop", name),
         (text) => text.includes("up"),
       );
-    const told: string[] = [];
+    const warned: string[] = [];
     const stop = async (node: string) => {
       const operation = {
         id: node,
@@ -231,15 +231,15 @@ links: []
       const progress = {
         ids: local.ids("/stop"),
         step: () => undefined,
-        warn: ({ node: key }: { readonly node: string }) => told.push(key),
+        warn: ({ node: key }: { readonly node: string }) => warned.push(key),
       };
       await local.session.apply("/stop", [{ ...operation, ...rest }], progress);
     };
     await stop("a");
-    expect(told).toEqual([]);
+    expect(warned).toEqual([]);
     // A real-time signal ends what does not know it.
     await stop("b");
-    expect(told).toEqual([]);
+    expect(warned).toEqual([]);
     const observed = (await local.session.observe("/stop"))!;
     const said = (name: string) => {
       const id = observed.nodes.find((one) => one.name === name)!.id;

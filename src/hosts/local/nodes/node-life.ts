@@ -6,7 +6,7 @@ import type { Catalogue } from "../templates/catalogue.ts";
 import type { LocalTemplate } from "../templates/template.ts";
 import { hasSavedState } from "../vm/suspend.ts";
 
-/** What of a node lives, as the lab's holder tells it. */
+/** The running processes of a node, as the lab's holder reports them. */
 export interface NodeLife {
   readonly power: Power;
   readonly startedAt?: number;
@@ -17,11 +17,11 @@ export interface NodeLife {
   readonly lost?: "host_restart" | "lab_killed";
 }
 
-/** What of a lab its nodes' life depends on. */
+/** The parts of a lab that the states of its nodes depend on. */
 export interface LifeOfLab {
   /** `<state>/labs/<id>`. */
   readonly directory: string;
-  /** What the machine is now (boot-epoch.ts). */
+  /** The current boot of the machine (boot-epoch.ts). */
   readonly bootId: string;
   /** Its sandbox is there. */
   readonly stands: boolean;

@@ -8,7 +8,7 @@ import { hypervisorImage, vmSpawn } from "../vm/vm-spawn.ts";
 import { addressLines } from "./addresses.ts";
 import { containerSpawn } from "./container-node.ts";
 
-/** What the holder needs to make this node; throws host_error where template or image are not on this host. */
+/** The holder's request for this node. Throws host_error if its template or image is not on this host. */
 export function nodeSpawn(lab: string, node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {
   const { env, ...spawn } = spawnOf(lab, node, disk, catalogue);
   // The template alone decides: neither an intent's env nor an image's nor an attribute of this name may.

@@ -3,7 +3,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 /** A running node whose template has a ready check. */
 export interface Candidate {
   readonly node: number;
-  /** When it was started: another start asks anew. */
+  /** Time of the start. Another start is checked again. */
   readonly startedAt: number;
   readonly argv: readonly string[];
 }
@@ -24,7 +24,7 @@ export class Readiness {
   }
 
   /**
-   * What is known after waiting for checks at most `patienceMs`; those that take longer are in a later answer.
+   * The results after waiting at most `patienceMs` for checks. Slower checks are in a later answer.
    * @param wiring a number that changes with the lab's links
    */
   async ask(

@@ -30,7 +30,7 @@ function saved(startupConfig: string | undefined): string | undefined {
   return savedConfigs(lab, { nodes: [node] } as unknown as LabDefinition, template).get(1);
 }
 
-test("what a node saved after it took over the intended configuration is its own", async () => {
+test("a configuration that a node saves after it took over the intended one is kept", async () => {
   await put(marker, `${digest("intended\n")}\n`);
   await put(config, "intended\n");
   expect(saved("intended\n")).toBeUndefined();
@@ -76,7 +76,7 @@ test("links that a node plants lead nowhere, and what is no plain file is not op
   expect(saved("x")).toBeUndefined();
 });
 
-test("setting the configuration anew makes the next boot take it over, unless it is what the node saved", async () => {
+test("setting the configuration again makes the next boot take it over, unless it equals the saved one", async () => {
   await put(marker, digest("a"));
   await put(config, "saved");
   const node = (startupConfig: string) => ({ id: 1, startupConfig }) as Parameters<typeof takeOverConfig>[1];

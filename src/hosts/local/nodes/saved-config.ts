@@ -38,8 +38,8 @@ export function savedText(directory: string, node: number, path: string): string
 }
 
 /**
- * After the intended configuration of a stopped node was set anew: the next boot takes it over, also where it is the one of before and the
- * node had saved another. One that is just what the node saved needs no taking over, and must not undo what the node saves later.
+ * Makes the next boot of a stopped node take over the intended configuration that was just set, also if it did not change and the node had
+ * saved another one. A configuration equal to the saved one is not taken over, so that later saves of the node are kept.
  */
 export function takeOverConfig(directory: string, node: DefinedNode, path: string): void {
   const disk = diskOf(directory, node.id);

@@ -5,7 +5,7 @@ export interface ContainerUser extends Pick<NodeMain, "uid" | "gids"> {
 }
 
 /**
- * Who a container's process runs as, looked up in its own /etc/passwd and /etc/group.
+ * The user and groups of a container's process, from its own /etc/passwd and /etc/group.
  * @param user "", "name", "uid", each optionally with ":group" or ":gid"; "" is root
  * @throws Error where a name is in neither, or an id is above 65535
  */

@@ -22,7 +22,7 @@ describe("memory of nodes that start", () => {
     expect(await admission.room(catalogue)).toBe(400);
   });
 
-  test("what is held and runs by its definition meanwhile counts once", async () => {
+  test("a node that is held and already runs counts once", async () => {
     const labs = [lab("a", node(1, 600), node(2, 100))];
     const admission = new Admission({ all: async () => labs }, async (promised) => 1000 - promised);
     const held = await admission.admit("a", labs[0]!.nodes, catalogue);

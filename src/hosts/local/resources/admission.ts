@@ -7,8 +7,8 @@ import type { Catalogue } from "../templates/catalogue.ts";
 import { nodeNeed } from "../templates/node-needs.ts";
 
 /**
- * What memory nodes may still be promised. Nodes that run count by their definition; those that are being started by what is held for them, from
- * the moment they are admitted until their start has come to an end, so that no two starts are promised the same.
+ * The memory that is still available for nodes. A running node counts with its definition. A starting node counts with its reservation, from
+ * its admission until its start ends, so that two starts never get the same memory.
  */
 export class Admission {
   readonly #definitions: Pick<Definitions, "all">;

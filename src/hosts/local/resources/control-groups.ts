@@ -2,16 +2,16 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** What limits a thing or tells about it: which of the hierarchies, and which generation of files it has. */
+/** The control group files of one resource: their hierarchy and their version. */
 export interface Controller {
   /** Index into ControlGroups.hierarchies. */
   readonly hierarchy: number;
   readonly version: 1 | 2;
 }
 
-/** What the machine gives us of control groups, as tried out; nothing in `hierarchies` where it gives none. */
+/** The usable control groups of the machine, found by trying them. `hierarchies` is empty if there are none. */
 export interface ControlGroups {
-  /** Where labs get their directories, one in each; made when the first lab needs it. The order is that of the holder's `cgroup` arguments. */
+  /** The directories that contain those of the labs, one for each hierarchy; created when the first lab needs them. The order is that of the holder's `cgroup` arguments. */
   readonly hierarchies: readonly { readonly mount: string; readonly base: string; readonly version: 1 | 2 }[];
   readonly cpu?: Controller;
   readonly memory?: Controller;
@@ -166,7 +166,7 @@ async function takeUnified(
   const candidates = given ? [join(mount, own)] : [...(beside === undefined ? [] : [beside]), ...(root ? [join(mount, baseName)] : [])];
   let refused = "";
   for (const base of candidates) {
-    // Controllers come from the parent; what it cannot give is not there, and told so.
+    // Controllers come from the parent. Those that it cannot provide are missing and reported.
     await enableControllers(dirname(base));
     const problem = await tryGroup(base);
     if (problem !== undefined) {
@@ -190,7 +190,7 @@ export async function enableControllers(group: string): Promise<ReadonlySet<stri
   const words = async (file: string) => (await readFile(join(group, file), "utf8").catch(() => "")).trim().split(/\s+/);
   const available = await words("cgroup.controllers");
   for (const name of ["cpu", "memory", "pids"]) {
-    // One by one: where one is refused the others still are worth having. What they have is read back.
+    // One by one: if one is refused, the others are still useful. The values are read back.
     if (available.includes(name)) await writeFile(join(group, "cgroup.subtree_control"), `+${name}`).catch(() => undefined);
   }
   return new Set(await words("cgroup.subtree_control"));

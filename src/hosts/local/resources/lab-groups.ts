@@ -12,7 +12,7 @@ export interface LabGroups {
   readonly directories: readonly string[];
 }
 
-/** What nodes took; a node that has no group (any more) is not in it. */
+/** The usage of nodes; a node without a group is not in it. */
 export interface NodeUsage {
   /** Microseconds of CPU time since the node started. */
   readonly cpu?: number;
@@ -60,7 +60,7 @@ export async function makeLabGroups(
   return { groups, directories };
 }
 
-/** What all labs together, and one of them, may take, so that the machine and the service go on. */
+/** The limits of all labs together and of one lab, which leave enough for the machine and the service. */
 export interface GroupCeilings {
   readonly machineProcesses: number;
   readonly labProcesses: number;
@@ -156,7 +156,7 @@ function isRemoved(directory: string): boolean {
     rmdirSync(directory);
     return true;
   } catch {
-    return false; // why, tells removeGroup
+    return false; // removeGroup reports why
   }
 }
 
@@ -179,8 +179,8 @@ export type IdleMemory = Map<number, { readonly used: string; readonly idle: num
 const maxSlice = 0.3;
 
 /**
- * One read of all these nodes; others have their turn in between, before they feel it.
- * @param idle what earlier reads found: to ask for it costs most, and of a node that takes as much as before it is asked anew only now and then
+ * Reads the usage of all these nodes. It yields to other work in between.
+ * @param idle idle memory from earlier reads, which is the most expensive value. It is read again only now and then if the usage did not change
  */
 export async function readUsage(
   { groups, directories }: LabGroups,

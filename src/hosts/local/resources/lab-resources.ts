@@ -8,14 +8,14 @@ import { type IdleMemory, type LabGroups, makeLabGroups, type NodeUsage, readUsa
 import { type CapacityRules, ceilings, machineMemory } from "./machine-capacity.ts";
 import { limitEntries } from "./node-limits.ts";
 
-/** What a node takes now. */
+/** The current usage of a node. */
 export interface NodeLoad {
   /** Of one core: 200 are two. */
   readonly cpuPercent?: number;
   readonly memoryBytes?: number;
 }
 
-/** What is known of the machine once, for all labs. */
+/** Facts about the machine that are read once for all labs. */
 export interface MachineMeans {
   readonly groups: ControlGroups;
   readonly rules: CapacityRules;
@@ -38,7 +38,7 @@ export class LabResources {
     this.#owner = owner;
   }
 
-  /** What a sandbox of so many nodes is started with. Throws host_error where the machine refuses what it gave at the start of the service. */
+  /** The groups for a sandbox of this many nodes. Throws host_error if the machine refuses what it allowed at the start of the service. */
   async prepare(nodes: number): Promise<{ readonly cgroups: readonly string[]; readonly processes: number }> {
     const { groups, rules } = await this.#means;
     const most = ceilings(nodes, machineMemory(groups), rules);
@@ -55,7 +55,7 @@ export class LabResources {
     this.#groups = directories === undefined ? undefined : { groups, directories };
   }
 
-  /** What a node is to be limited with, as the sandbox takes it. Nothing in a lab that was started without groups. */
+  /** The limits of a node, as the sandbox expects them. Empty in a lab that was started without groups. */
   limitsOf(node: DefinedNode, catalogue: Catalogue): readonly LimitEntry[] {
     const lab = this.#groups;
     return lab === undefined ? [] : limitEntries(lab.groups, nodeLimits(node, catalogue.template(node.template)));
@@ -67,7 +67,7 @@ export class LabResources {
     await sandbox.limit(nodes.map((node) => ({ id: node.id, entries: this.limitsOf(node, catalogue) })));
   }
 
-  /** What these nodes take, from their second second on. However many ask, the machine is read at most once a second. */
+  /** The usage of these nodes, from their second second on. The machine is read at most once a second for all callers. */
   load(states: ReadonlyMap<number, NodeState>): Promise<ReadonlyMap<number, NodeLoad>> {
     this.#reading ??= this.#load(states).finally(() => {
       this.#reading = undefined;
@@ -81,7 +81,7 @@ export class LabResources {
     const now = performance.now();
     const before = this.#sample;
     if (before !== undefined && now - before.at < freshMs) return before.load;
-    // What a node takes while it starts tells nothing, and whoever waits for many to start does not wait for the reading of all of them too.
+    // The usage of a starting node means nothing, and callers that start many nodes should not wait for it.
     const alive = [...states.values()].filter(({ pid, startedAt }) => pid > 0 && !isFresh(Date.now() - startedAt));
     const usage = await readUsage(
       lab,

@@ -54,8 +54,8 @@ const sh = (node: string, script: string) => local.exec(path, node, "sh", "-c", 
 /** A process that has so many MiB at once. */
 const take = (mebibytes: number) => `dd if=/dev/zero of=/dev/null bs=${mebibytes}M count=1`;
 
-describe("what the machine gives", () => {
-  test("is told with a reason for each controller that is not there, and none is used where the administrator says so", async () => {
+describe("the machine's control groups", () => {
+  test("are reported with a reason for each missing controller, and none is used if the administrator disables them", async () => {
     for (const name of ["cpu", "memory", "pids", "usage", "freeze"] as const) {
       expect(groups[name] === undefined, name).toBe(groups.why[name] !== undefined);
     }
@@ -82,11 +82,11 @@ describe("a node with a memory limit", () => {
 });
 
 describe("a node with a CPU limit", () => {
-  test("gets that share and no more, and the status tells it", async (context) => {
+  test("gets that share and no more, and the status shows it", async (context) => {
     if (groups.cpu === undefined || groups.usage === undefined) return context.skip(groups.why.cpu ?? groups.why.usage);
     await local.deploy(path, lab(final));
     await sh("a", "(while :; do :; done) > /dev/null 2>&1 & (while :; do :; done) > /dev/null 2>&1 &");
-    // A busy machine may give less. What it gives is never more.
+    // A busy machine may give less, but never more.
     await eventually(
       "load",
       60_000,
@@ -112,13 +112,13 @@ describe("a node with a CPU limit", () => {
 /** From its second second on. */
 const measured = (node: string) =>
   eventually(
-    `what ${node} takes is told`,
+    `the usage of ${node} is known`,
     20_000,
     () => status(node),
     ({ memory_bytes }) => memory_bytes !== undefined,
   );
 
-test("a node's status tells its memory, and asking more often does not read more often", async (context) => {
+test("a node's status shows its memory, and asking more often does not read more often", async (context) => {
   if (groups.memory === undefined) return context.skip(groups.why.memory);
   const first = await measured("b");
   expect(first.memory_bytes).toBeGreaterThan(10_000);
@@ -191,7 +191,7 @@ describe("a machine without room", () => {
     process.env["LABWRIGHT_MEMORY_RESERVE"] = String(total - 1024);
     try {
       await local.reopen();
-      // Where nothing limits the memory of nodes, what they declare of it promises nothing, and they need what their template says.
+      // Without a limit, the declared memory is meaningless, and nodes need the memory of their template.
       const [words, needs] = (await local.session.capabilities()).features.memoryLimit
         ? ["4\\.0 GiB", 4096]
         : ["\\d+ MiB", expect.any(Number)];
@@ -275,7 +275,7 @@ test("groups of labs that ended while no service ran are swept, and those of lab
   }
 });
 
-test("what a lab's nodes had in the page cache does not outlive the lab's groups", async (context) => {
+test("the page cache of a lab's nodes does not outlive the lab's groups", async (context) => {
   const { memory } = groups;
   if (memory === undefined) return context.skip(groups.why.memory);
   if (!isWritable("/var/tmp")) return context.skip("nothing can be written to /var/tmp");

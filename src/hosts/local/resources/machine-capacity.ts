@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { ControlGroups } from "./control-groups.ts";
 import type { GroupCeilings } from "./lab-groups.ts";
 
-/** What an administrator may say about the machine's memory. */
+/** The administrator's settings for the machine's memory. */
 export interface CapacityRules {
   /** MiB that labs leave to the rest. LABWRIGHT_MEMORY_RESERVE; default: a sixteenth of the machine, at least 256. */
   readonly reserve: number;
@@ -32,7 +32,7 @@ function numberOf(env: Readonly<Record<string, string | undefined>>, name: strin
 export interface MachineMemory {
   /** Of the machine, or of the control group that the service lives in where that is less. */
   readonly total: number;
-  /** What programs could have now without swapping. */
+  /** Memory that programs could get now without swapping. */
   readonly available: number;
 }
 
@@ -47,7 +47,7 @@ export function machineMemory(groups: ControlGroups): MachineMemory {
   return { total: above.limit, available: Math.max(0, Math.min(available, above.limit - above.used)) };
 }
 
-/** What the group that contains all labs may have. */
+/** The memory limit of the group that contains all labs. */
 function limitAbove({ memory, hierarchies }: ControlGroups): { readonly limit: number; readonly used: number } | undefined {
   if (memory === undefined) return undefined;
   const directory = dirname(hierarchies[memory.hierarchy]!.base);

@@ -19,7 +19,7 @@ const socketPart = 4;
 /** Microseconds in which the share of CPU time is meted out. */
 const period = 100_000;
 
-/** What brings the limits about. The first entries make the node's group in every hierarchy, so that it is in all of them. */
+/** The writes that set the limits. The first entries create the node's group in every hierarchy. */
 export function limitEntries(groups: ControlGroups, limits: NodeLimits): readonly LimitEntry[] {
   const entries: LimitEntry[] = groups.hierarchies.map((_, i) => [i, "", ""]);
   const put = (controller: Controller | undefined, v1: readonly (readonly [string, string | number])[], v2: typeof v1) => {

@@ -2,13 +2,13 @@ import { probeControlGroups } from "./control-groups.ts";
 import type { MachineMeans } from "./lab-resources.ts";
 import { capacityRules, machineMemory } from "./machine-capacity.ts";
 
-/** What this machine gives, and what its administrator allows. Throws Error where a variable makes no sense. */
+/** Probes the resources of this machine and the settings of its administrator. Throws Error for an invalid variable. */
 export async function probeMachine(): Promise<MachineMeans> {
   const groups = await probeControlGroups();
   return { groups, rules: capacityRules(process.env, machineMemory(groups).total) };
 }
 
-/** What an administrator should know of limits that this machine cannot keep. */
+/** Warnings for the administrator about limits that this machine cannot enforce. */
 export function limitProblems({ groups: { why } }: MachineMeans): readonly string[] {
   if (process.env["LABWRIGHT_CGROUP"] === "none") return [];
   const words = { cpu: "CPU", memory: "memory", pids: "processes" } as const;

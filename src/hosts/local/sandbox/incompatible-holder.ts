@@ -7,19 +7,19 @@ import { nodeProcesses } from "./node-processes.ts";
 import type { NodeState, SandboxOptions } from "./sandbox.ts";
 
 /**
- * The holder of a lab that another release of Labwright started, and that speaks another protocol. Its nodes run on and are seen; nothing
- * of the lab can be changed but that all of it ends.
+ * A running holder that another release of Labwright started and that speaks another protocol. Its nodes keep running and are visible. The
+ * only possible change is to end the whole lab.
  */
 export interface IncompatibleHolder {
   /** The nodes that run, by the process table; null once the holder has ended. */
   nodes(): Promise<ReadonlyMap<number, NodeState> | null>;
-  /** What a change is told: host_error that says what to do. */
+  /** The failure of each change: host_error with advice. */
   refusal(): Failure;
-  /** Ends the holder, and all of the lab with it; answers when it is gone. */
+  /** Ends the holder and with it the lab. Resolves when it has ended. */
   end(): Promise<void>;
 }
 
-/** The one that lives in this directory; null where none does, or one that can be spoken to. */
+/** The incompatible holder of this directory; null if there is no holder, or a compatible one. */
 export async function incompatibleHolder({ dir, lab }: SandboxOptions): Promise<IncompatibleHolder | null> {
   const identity = parseIdentity(await readIfThere(join(dir, "holder.json")));
   if (identity === null || identity.version === protocolVersion || identity.lab !== lab || !(await isLabs(identity))) return null;

@@ -167,8 +167,8 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       // In the order they were asked for: the two chunks at once end as they like.
       const order = new Map(nodes.map(({ id }, at) => [id, at]));
       failed.sort((one, other) => order.get(one.id)! - order.get(other.id)!);
-      const told = failed.slice(0, maxListed).map(({ id, problem }) => `node ${id}: ${problem}`);
-      const words = [...told, ...(failed.length > maxListed ? [`and ${failed.length - maxListed} more`] : [])].join("; ");
+      const listed = failed.slice(0, maxListed).map(({ id, problem }) => `node ${id}: ${problem}`);
+      const words = [...listed, ...(failed.length > maxListed ? [`and ${failed.length - maxListed} more`] : [])].join("; ");
       const data = { host: words, failed: failed.slice(0, maxListed) };
       throw new Failure("host_error", `${failed.length} of ${nodes.length} nodes could not be made: ${words}`, { data });
     },
@@ -260,7 +260,7 @@ function kill(pid: number): void {
   }
 }
 
-/** Of many nodes that fail, these are told; the others most likely have the same trouble. */
+/** Failed nodes that an error lists; the others most likely failed for the same reason. */
 const maxListed = 3;
 
 /** So few that what follows on a node's spawn can begin early, and that a chunk's work on files does not keep others of the service waiting. */
@@ -297,7 +297,7 @@ function spawnFields(node: NodeSpawn): (string | number)[] {
   ];
 }
 
-/** The states of all nodes, asked for again and again: a node that is told as before is the same object, and all of them the same list. */
+/** The states of all nodes, asked for again and again: an unchanged node is the same object, and an unchanged list the same list. */
 class NodeStates {
   #frames: readonly Frame[] = [];
   #nodes: readonly NodeState[] = [];
@@ -340,7 +340,7 @@ async function runProgram(
   let size = 0;
   const onFrame = ({ type, data }: Frame) => {
     size += data.length;
-    // What throws here ends the connection, and with it the program.
+    // An exception here would end the connection, and with it the program.
     if (size > most) throw new Failure("host_error", `${argv[0]} wrote more than ${most} bytes and was killed`);
     (type === "O" ? stdout : stderr).push(data);
   };
@@ -351,15 +351,15 @@ async function runProgram(
 }
 
 /**
- * Follows the states. The holder drops a watcher that does not read; then, as long as the lab lives, this connects anew, and what
- * changed in between shows in the states told at the start of each connection.
+ * Follows the states. The holder drops a watcher that does not read; then, as long as the lab lives, this connects again, and the
+ * states at the start of each connection contain the changes in between.
  */
 async function watch(path: string, identity: Identity, onChange: (change: NodeState | "gone") => void): Promise<{ close(): void }> {
   const known = new Map<number, string>();
   let close = (): void => {};
   let closed = false;
 
-  const follow = async (tell: boolean): Promise<void> => {
+  const follow = async (report: boolean): Promise<void> => {
     const take = (frame: Frame, loud: boolean) => {
       const state = nodeState(frame);
       const text = JSON.stringify(state);
@@ -367,7 +367,7 @@ async function watch(path: string, identity: Identity, onChange: (change: NodeSt
       known.set(state.id, text);
       if (loud && !closed) onChange(state);
     };
-    const { socket, reader } = await openRequest(path, "watch", [], { onFrame: (frame) => take(frame, tell) });
+    const { socket, reader } = await openRequest(path, "watch", [], { onFrame: (frame) => take(frame, report) });
     const drain = () => {
       for (let frame = reader.next(); frame !== undefined; frame = reader.next()) take(frame, true);
     };
@@ -388,7 +388,7 @@ async function watch(path: string, identity: Identity, onChange: (change: NodeSt
         return await follow(true);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        // What cannot be looked at now, such as for want of file descriptors, is looked at again.
+        // A check that fails, such as for lack of file descriptors, is repeated.
         if (!(await lives(identity).catch(() => true))) return closed ? undefined : onChange("gone");
         await delay(50);
       }

@@ -39,7 +39,7 @@ describe("a node", () => {
     await expect(sandbox.console(3)).rejects.toEqual(failure("node_not_found", /no such node/));
   });
 
-  test("that cannot be made is told with its step, and the others are made", async () => {
+  test("that cannot be created is reported with the failed step, and the others are created", async () => {
     const sandbox = await create();
     const attempt = sandbox.spawn([node(1), node(2, { lower: ["/no/such/layer"] })]);
     await expect(attempt).rejects.toMatchObject({
@@ -52,7 +52,7 @@ describe("a node", () => {
     await expect(sandbox.spawn([node(1)])).rejects.toEqual(failure("host_error", /there already/));
   });
 
-  test("that fails with many others is told with a few of them and their number", async () => {
+  test("that fails with many others is reported with a few of them and their number", async () => {
     const sandbox = await create();
     const nodes = Array.from({ length: 40 }, (_, i) => node(i + 1, { lower: [`/no/such/layer/${"x".repeat(1000)}`] }));
     const failed = await sandbox.spawn(nodes).catch((error: Failure) => error);
@@ -73,16 +73,16 @@ describe("a node", () => {
     expect(await known()).toEqual(all.slice(0, both).map(({ id }) => id));
   });
 
-  test("whose disk cannot be made is told before any of its chunk is, and the chunk beside it is the last", async () => {
+  test("whose disk cannot be created fails its whole chunk, and no chunk after the concurrent one is created", async () => {
     const sandbox = await create();
     const file = join(top(), `no-directory-${serial()}`);
     writeFileSync(file, "");
     const all = Array.from({ length: 300 }, (_, i) => node(i + 1, i === 0 ? { disk: join(file, "disk") } : {}));
-    const told: number[] = [];
-    await expect(sandbox.spawn(all, ({ id }) => told.push(id))).rejects.toThrow(/ENOTDIR|EEXIST/);
+    const spawned: number[] = [];
+    await expect(sandbox.spawn(all, ({ id }) => spawned.push(id))).rejects.toThrow(/ENOTDIR|EEXIST/);
     const beside = all.slice(spawnedAtOnce, 2 * spawnedAtOnce).map(({ id }) => id);
     expect((await sandbox.info()).nodes.map(({ id }) => id)).toEqual(beside);
-    expect(told.sort((a, b) => a - b)).toEqual(beside);
+    expect(spawned.sort((a, b) => a - b)).toEqual(beside);
   });
 
   test("that is killed from outside is failed with the signal's code", async () => {
@@ -111,7 +111,7 @@ describe("a node", () => {
     viewer.destroy();
   });
 
-  test("is the same object for as long as it is told as before, and so are all together", async () => {
+  test("is the same object while its state is unchanged, and so is the list of all states", async () => {
     const sandbox = await create({ ...newLab() });
     await boot(sandbox, [node(1), node(2)]);
     await until(async () => (await sandbox.info()).nodes.every(({ state }) => state === "running"));

@@ -115,7 +115,7 @@ export async function until(condition: () => boolean | Promise<boolean>, limitMs
     if (Date.now() > end) throw new Error(`not within ${limitMs} ms: ${condition}`);
 }
 
-/** What a console said so far, and waiting for more. */
+/** The output of a console so far, and a way to wait for more. */
 export function reading(stream: Duplex): { readonly text: () => string; readonly until: (wanted: string) => Promise<void> } {
   let text = "";
   stream.setEncoding("latin1").on("data", (chunk: string) => {

@@ -19,14 +19,14 @@ export interface Sandbox {
   readonly recovered: () => Promise<void>;
   /**
    * Throws host_timeout if the holder does not answer in time.
-   * @param ids only these nodes; a holder of an older release tells all
+   * @param ids only these nodes; a holder of an older release returns all
    * @param deadlineMs instead of the usual one
    */
   readonly info: (ids?: readonly number[], deadlineMs?: number) => Promise<SandboxInfo>;
   /**
    * Makes each node's namespaces, root and console, and leaves its init waiting at a barrier. Many are made some at a time; after a failure no more
    * are. Throws host_error naming nodes that failed.
-   * @param onSpawned told of each as soon as it stands, in any order
+   * @param onSpawned called for each node as soon as it is created, in any order
    */
   readonly spawn: (nodes: readonly NodeSpawn[], onSpawned?: (node: SpawnedNode) => void) => Promise<readonly SpawnedNode[]>;
   /** In each node carriers are synced, then its boot command runs; its console starts with the first look. The fabric's were asked for where ports were made. */
@@ -100,7 +100,7 @@ export interface NodeSpawn {
   readonly main?: NodeMain;
   /** Devices of the machine that the node needs beside those that every node has. */
   readonly devices?: readonly "kvm"[];
-  /** What it may take of the machine, from its first moment on; as of `limit`. */
+  /** Its resource limits from its start on; see `limit`. */
   readonly limits?: readonly LimitEntry[];
 }
 

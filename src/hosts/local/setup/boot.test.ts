@@ -51,7 +51,7 @@ class Lab {
 
   /** Makes the nodes (ids from 1 on), links given as [id, interface, id, interface], and boots them to their end. */
   async boot(nodes: readonly LabNode[], links: readonly (readonly [number, string, number, string])[] = []): Promise<void> {
-    // Where ids are mapped the sandbox makes the disks, for the lab's own root; else they are simply ours.
+    // If ids are mapped, the sandbox makes the disks, for the lab's own root; else they are simply ours.
     if (!root) for (const { key } of nodes) await mkdir(join(this.disks, key), { recursive: true });
     const spawned = await this.sandbox.spawn(
       nodes.map((node, index) => {
@@ -164,7 +164,7 @@ describe("a linux node", () => {
     expect(await lab.box.must(1, "cat", "/root/log")).toBe("config blue\none \\n two\nloop 1\nloop 2\nh1\n");
   });
 
-  test("neighbouring ip commands run in order; the one that fails is told with its own exit code, and none after it runs", async () => {
+  test("neighbouring ip commands run in order; a failed command is reported with its own exit code, and none after it runs", async () => {
     await using lab = await sandboxed();
     const add = (last: number) => `ip addr add 10.0.0.${last}/24 dev lo`;
     await lab.box.boot([
@@ -360,7 +360,7 @@ describe("an frr node", () => {
     expect(running).not.toContain("198.51.100.0/24");
   });
 
-  test("runs the daemons it is told, and fails on one there is not", async () => {
+  test("runs the given daemons, and fails for an unknown one", async () => {
     await using lab = await sandboxed();
     const routers = [node("r1", "frr", { attributes: { daemons: "ripd, bfdd" } }), node("r2", "frr", { attributes: { daemons: "ospf" } })];
     await lab.box.boot(routers);

@@ -17,7 +17,7 @@ const help = `Usage: labwright setup [FLAG...]
 Installs the lab holder, the link shaper, the packet tap and the packet decoder, and builds the nodes' root file systems, if they are missing or their sources changed. Run it as often as you like.
 Programs that a release brings for this processor are used as they are; others are compiled.
 
-  --fresh  look for newer Debian packages and build the root file systems anew where there are any
+  --fresh  look for newer Debian packages and rebuild the root file systems if there are any
   --help
 
 Environment: LABWRIGHT_STATE_DIR (default /var/lib/labwright as root, else ~/.local/state/labwright); LABWRIGHT_IMAGE_DIR and LABWRIGHT_HOLDER

@@ -5,11 +5,11 @@ import type { LocalImage } from "../images/images.ts";
 import type { NodeSize } from "./node-needs.ts";
 import type { LocalTemplate } from "./template.ts";
 
-/** What this host offers at one moment. */
+/** The templates and images that this host has at one moment. */
 export interface Catalogue {
   readonly template: (id: string) => LocalTemplate | undefined;
   readonly images: readonly LocalImage[];
-  /** What the machine keeps a node to; undefined for one that has no process. */
+  /** The limits that the machine enforces for a node; undefined for a node without processes. */
   readonly limits: (node: NodeSize) => ObservedLimits | undefined;
   readonly templates: readonly HostTemplate[];
   readonly networkTypes: readonly HostNetworkType[];

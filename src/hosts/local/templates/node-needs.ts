@@ -1,13 +1,13 @@
 import type { LocalTemplate } from "./template.ts";
 
-/** What of a node decides how much of the machine it needs. */
+/** The fields of a node that determine its resource needs. */
 export interface NodeSize {
   readonly template: string;
   readonly cpu?: number;
   readonly ram?: number;
 }
 
-/** What a node may take of the machine. */
+/** The resource needs of a node. */
 export interface NodeLimits {
   /** Cores. Absent: all that the machine has, shared evenly with others that want it. */
   readonly cpu?: number;
@@ -19,13 +19,13 @@ export interface NodeLimits {
   readonly disk: number;
 }
 
-/** Where neither node nor template says it: roomy for a router or a host, small beside a machine. */
+/** Defaults if neither node nor template has a value: ample for a router or a host, small compared with a machine. */
 export const defaultLimits = { ram: 1024, processes: 1024, disk: 4096 } as const;
 
 export function nodeLimits(node: Omit<NodeSize, "template">, template: LocalTemplate | undefined): NodeLimits {
   const given = template?.limits ?? {};
   if (template?.vm !== undefined) {
-    // What its hypervisor needs: the guest's memory and its own, with the code that a software processor translates. The guest's CPUs are its limit.
+    // The need of its hypervisor: the guest's memory and its own, with the code that a software processor translates. The guest's CPUs are its limit.
     const guest = node.ram ?? template.vm.ram;
     return { ram: Math.ceil(guest * 1.1) + 1024, processes: given.processes ?? defaultLimits.processes, disk: given.disk ?? 0 };
   }

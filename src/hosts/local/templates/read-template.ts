@@ -236,7 +236,7 @@ function defaultOf(reader: Reader, attribute: TemplateAttribute): string | numbe
   }
 }
 
-/** What may have been meant, or else what there is. */
+/** A suggestion for a misspelled name, or else the list of valid names. */
 function hint(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   return meant === undefined ? ` (known: ${known.join(", ")})` : `; did you mean "${meant}"?`;

@@ -30,16 +30,16 @@ export interface LocalTemplate {
     readonly argv: readonly string[];
     /** Regular expression of the prompt's line. */
     readonly prompt?: string;
-    /** Who logs in where the console asks for it. */
+    /** The account for consoles that ask for a login. */
     readonly login?: { readonly username: string; readonly password?: string };
     /** The line where a pager of its own waits, as a regular expression, and the key that goes on. */
     readonly pager?: { readonly pattern: string; readonly key: string };
   };
   /** Run inside the node; exit code 0 means ready, 1 not yet. Absent: a node that booted is ready. */
   readonly ready?: { readonly argv: readonly string[] };
-  /** What the machine is like; present for a vm. */
+  /** The hardware of the virtual machine; present for a vm. */
   readonly vm?: VmTemplate;
-  /** What a node may take where its intent does not say: ram and disk in MiB. Absent: what resources/node-limits.ts says. */
+  /** Default resources of a node: ram and disk in MiB. Absent: those of resources/node-limits.ts. */
   readonly limits?: { readonly ram?: number; readonly processes?: number; readonly disk?: number };
   /** MiB of memory that a node is expected to take where its intent does not say. */
   readonly need?: number;
@@ -81,7 +81,7 @@ export const templateFields = [
 ] as const satisfies readonly (keyof LabNode)[];
 export type TemplateField = (typeof templateFields)[number];
 
-/** What the catalogue shows of it. `images` are those found on this host. */
+/** The template as the catalogue shows it. `images` are those found on this host. */
 export function hostTemplate(template: LocalTemplate, images: readonly LocalImage[]): HostTemplate {
   const there = imagesOf(template, images);
   return {
@@ -107,7 +107,7 @@ export function hostTemplate(template: LocalTemplate, images: readonly LocalImag
   };
 }
 
-/** What the engine plans with. `images` are those found on this host; `cannot` tells why the machine cannot limit a namespace node's cpu or ram. */
+/** The template as the engine uses it for plans. `images` are those found on this host; `cannot` explains why the machine cannot limit a namespace node's cpu or ram. */
 export function templateRules(
   template: LocalTemplate,
   images: readonly LocalImage[],
@@ -170,7 +170,7 @@ function imagesOf(template: LocalTemplate, images: readonly LocalImage[]): reado
   return template.images.flatMap((name) => suited.filter((image) => image.name === name));
 }
 
-/** What a node of this image is. */
+/** The kind of a node with this image. */
 function runner(image: LocalImage): LocalTemplate["backend"] {
   if (image.vm !== undefined) return "vm";
   return image.container === undefined ? "namespace" : "container";

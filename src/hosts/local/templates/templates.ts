@@ -15,7 +15,7 @@ export interface LoadedTemplates {
   readonly problems: readonly TemplateProblem[];
 }
 
-/** What files gave when they were last read, by their path; a file that is as it was is not read again. */
+/** Results of the last read of each file, by path; an unchanged file is not read again. */
 export type TemplateMemory = Map<string, { readonly mark: string; readonly read: ReturnType<typeof readTemplate> }>;
 
 /**

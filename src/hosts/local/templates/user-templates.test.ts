@@ -108,7 +108,7 @@ links:
     await local.deploy("/own", null);
   });
 
-  test("tells of a file that makes no template, with line and hint, once, and hides no other", async () => {
+  test("reports an invalid template file once, with line and hint, and keeps the others", async () => {
     const file = join(directory, "broken.yaml");
     await writeFile(file, mine.replace("id: beacon", "id: broken").replace("links: live", "link: live"));
     await writeFile(join(directory, "good.yaml"), mine.replace("id: beacon", "id: good"));

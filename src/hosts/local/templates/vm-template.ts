@@ -3,7 +3,7 @@ import type { Scalar } from "../../../intent/lab/lab.ts";
 import { parseArguments } from "./extra-arguments.ts";
 import type { LocalTemplate } from "./template.ts";
 
-/** What of a virtual machine a template gives, and attributes of the same names may say otherwise. docs/vm.md explains each. */
+/** Properties of a virtual machine in a template. Attributes of the same names override them. docs/vm.md explains each. */
 export interface VmSettings {
   readonly machine: "pc" | "q35";
   readonly "cpu-model": string;
@@ -47,7 +47,7 @@ export const vmChoices = {
   accelerator: ["auto", "kvm", "tcg"],
 } as const satisfies { readonly [K in keyof VmSettings]?: readonly VmSettings[K][] };
 
-/** What a template that does not say otherwise has. */
+/** Defaults of a template. */
 export const vmDefaults: VmTemplate = {
   machine: "pc",
   "cpu-model": "auto",

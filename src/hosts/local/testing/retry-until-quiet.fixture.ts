@@ -1,16 +1,15 @@
 import { readFileSync } from "node:fs";
 
 /**
- * For tests: takes a figure that whatever else runs on the machine can only make worse, again and again until it is right. One that stays wrong is a
- * failure where it came three times while the machine had nothing else to do; where the machine was never quiet, nothing can be told of it,
- * and the test is skipped with that as the reason.
+ * For tests: retries a measurement that load on the machine can only worsen, until it is right. Fails after three wrong results on a quiet
+ * machine. If the machine was never quiet, the result is inconclusive, and the test is skipped with that reason.
  */
 export async function retryUntilQuiet<T>(
   context: { skip(note: string): never },
   what: string,
   take: () => Promise<T>,
   right: (figure: T) => boolean,
-  most = maxTries,
+  max = maxTries,
 ): Promise<T> {
   let wrong = 0;
   for (let tries = 1; ; tries++) {
@@ -20,15 +19,15 @@ export async function retryUntilQuiet<T>(
     const after = cpuTimes();
     if ((after.free - before.free) / Math.max(1, after.all - before.all) >= quietFree) wrong++;
     if (wrong === 3) throw new Error(`${what}: wrong three times on a quiet machine; last ${JSON.stringify(figure)}`);
-    if (tries >= most) return context.skip(`${what} cannot be measured: the machine is busy (last ${JSON.stringify(figure)})`);
+    if (tries >= max) return context.skip(`${what} cannot be measured: the machine is busy (last ${JSON.stringify(figure)})`);
   }
 }
 
-/** Of all CPU time, what nobody used but programs that this process ran to their end. What is measured elsewhere here takes little of it. */
+/** Share of the CPU time that must be idle or used by ended children of this process. Measured programs elsewhere use little. */
 const quietFree = 0.7;
 const maxTries = 6;
 
-/** Since boot, of all CPUs, in ticks; a CPU that the machine below took away counts as used. */
+/** CPU time of all CPUs since boot, in ticks; time stolen by the hypervisor counts as used. */
 function cpuTimes(): { readonly free: number; readonly all: number } {
   const [, line = ""] = /^cpu +(.*)$/m.exec(readFileSync("/proc/stat", "utf8")) ?? [];
   const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, interrupts = 0, soft = 0, stolen = 0] = line.split(" ").map(Number);

@@ -79,7 +79,7 @@ async function services(): Promise<readonly TestProcess[]> {
   return found;
 }
 
-/** The holders of tests' labs, by where they write their log: that tells it also when the file is gone. */
+/** The holders of tests' labs, found by the path of their log, which is known even if the file is gone. */
 async function holders(): Promise<readonly (TestProcess & { readonly lab: string })[]> {
   const found: (TestProcess & { readonly lab: string })[] = [];
   for (const { pid, lab, role } of await holderProcesses()) {
@@ -92,7 +92,7 @@ async function holders(): Promise<readonly (TestProcess & { readonly lab: string
   return found;
 }
 
-/** Whether who started the process counts pids as we do: of others nobody here can tell whether they live. @param pids that the process has */
+/** Whether the process that started this one has our pid namespace. For others it is unknown here whether they run. @param pids that the process has */
 async function isOfThisNamespace(pid: number | string, pids: number): Promise<boolean> {
   const status = await readIfThere(`/proc/${pid}/status`);
   return /^NSpid:\t(.*)$/m.exec(status)?.[1]?.split("\t").length === pids;

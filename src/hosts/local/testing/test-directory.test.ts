@@ -93,7 +93,7 @@ describe.skipIf(process.getuid?.() !== 0)("of tests that were killed", () => {
     for (const table of left.tables) expect(await tablesNow()).not.toContain(table);
   });
 
-  test("nothing is ended where pids are counted apart: nobody here can tell whether the test lives", async () => {
+  test("no process of another pid namespace is ended, because it is unknown whether its test runs", async () => {
     const mine = await testDirectory("mine");
     try {
       const temporary = join(mine, "tmp");

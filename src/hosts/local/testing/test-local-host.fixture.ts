@@ -21,7 +21,7 @@ export interface TestLocalHost extends AsyncDisposable {
   readonly paths: LocalPaths;
   readonly host: Host;
   readonly session: HostSession;
-  /** What was warned of. */
+  /** The warnings so far. */
   readonly warnings: readonly string[];
   /** Plans from what the host holds to this lab. */
   plan(path: string, lab: Lab | null): Promise<{ readonly plan: Plan }>;

@@ -176,7 +176,7 @@ describe.runIf(process.getuid?.() === 0)("a machine of one's own image", () => {
     for (const { id } of live) {
       const address = (await local.session.screens!("/own")).get(id) ?? "";
       expect(address).toMatch(/^unix:\//);
-      // What a VNC server says first. It is there when the supervisor has made the disks.
+      // The greeting of a VNC server. It is there when the supervisor has created the disks.
       await eventually(
         `the screen of ${id}`,
         60_000,
@@ -184,7 +184,7 @@ describe.runIf(process.getuid?.() === 0)("a machine of one's own image", () => {
         (said) => said.startsWith("RFB 003."),
       );
     }
-    // What cloud-init looks for: a file system of this label with these files.
+    // cloud-init looks for a file system of this label with these files.
     const { id: labId } = (await local.session.observe("/own"))!;
     const drive = await readFile(join(local.paths.state, "labs", labId, "nodes", live[0]!.id, "upper", "vm", "config.iso"));
     expect(drive.toString("latin1", 16 * 2048 + 40, 16 * 2048 + 72).trimEnd()).toBe("cidata");

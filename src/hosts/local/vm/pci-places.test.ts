@@ -43,7 +43,7 @@ interface PciDevice {
 
 const ethernet = 0x0200;
 
-/** What query-pci answers; throws with the hypervisor's words where it does not start. */
+/** The answer of query-pci. Throws with the hypervisor's message if it does not start. */
 async function pciDevices(settings: string, nics: number): Promise<readonly PciDevice[]> {
   const lines = settings.split("\n").map((line) => line.split(" "));
   const argv = lines.flatMap(([word, ...rest]) => (word === "arg" ? rest.join(" ") : []));
@@ -59,7 +59,7 @@ async function pciDevices(settings: string, nics: number): Promise<readonly PciD
   let complaint = "";
   hypervisor.stderr.on("data", (chunk) => (complaint += chunk));
   const ended = once(hypervisor, "close");
-  hypervisor.stdin.on("error", () => undefined); // its end is told below
+  hypervisor.stdin.on("error", () => undefined); // its end is reported below
   hypervisor.stdin.write('{"execute":"qmp_capabilities"}\n{"execute":"query-pci","id":"pci"}\n{"execute":"quit"}\n');
   let answer: readonly PciDevice[] | undefined;
   for await (const line of createInterface(hypervisor.stdout)) {
@@ -75,7 +75,7 @@ describe.runIf(process.getuid?.() === 0)("on the PCI bus of a virtual machine", 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "labwright-pci-"));
     for (const name of ["upper/vm", "work", "root"]) await mkdir(join(directory, name), { recursive: true });
-    // An empty qcow2 is more than 64 KiB of nothing: raw, with its format told, is as good for a place on the bus.
+    // An empty qcow2 is more than 64 KiB of nothing: raw, with its format given, is as good for a place on the bus.
     for (const name of ["vm/disk0.qcow2", "vm/disk1.qcow2", "vm/disk2.qcow2", "vm/config.iso", "setup.iso"])
       await writeFile(join(directory, "upper", name), Buffer.alloc(1 << 16));
   });

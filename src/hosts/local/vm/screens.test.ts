@@ -17,7 +17,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-test("whoever is told a screen's path first can connect to it, however many ask at once", async () => {
+test("the first caller that gets a screen's path can connect to it, also with many callers at once", async () => {
   const join = async () => new PassThrough();
   const paths = [1, 2, 3].map(() => screens.path({ join }, 7));
   const first = await Promise.race(paths.slice(1));

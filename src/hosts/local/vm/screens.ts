@@ -59,7 +59,7 @@ function openScreen(sandbox: Pick<Sandbox, "join">, node: number, path: string):
     sandbox.join(node, [supervisor, "relay", screenSocket]).then(
       (far) => {
         far.on("error", () => client.destroy()).once("close", () => client.destroy());
-        // It may have left meanwhile, and would not tell again.
+        // It may have left meanwhile, without another event.
         if (client.destroyed) far.destroy();
         client.once("close", () => far.destroy());
         client.pipe(far).pipe(client);

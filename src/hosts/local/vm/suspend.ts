@@ -4,7 +4,7 @@ import { nodeDisk } from "../files/node-disk.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { supervisor } from "../templates/vm-template.ts";
 
-/** Where the supervisor keeps a hibernated guest (native/supervisor/vm.h), on the node's disk. */
+/** The file in which the supervisor keeps a hibernated guest (native/supervisor/vm.h), on the node's disk. */
 const savedState = "/vm/state";
 
 /** @param directory of the lab */

@@ -4,8 +4,8 @@ import { Failure } from "../../../contract/errors.ts";
 const device = "/dev/net/tun";
 
 /**
- * Labs must be able to open the device that interfaces of virtual machines are made with. Whoever opens it can do nothing without power over a net namespace,
- * which is why Debian's udev lets everybody; machines without udev do not, and there root does the same. Throws host_error where it is missing or closed.
+ * Labs must be able to open the device that creates interfaces of virtual machines. Opening it grants nothing without rights in a network namespace,
+ * so Debian's udev allows it to everybody. On machines without udev, root does the same here. Throws host_error if the device is missing or closed.
  */
 export async function openTun(): Promise<void> {
   const found = await stat(device).catch((error: NodeJS.ErrnoException) => {

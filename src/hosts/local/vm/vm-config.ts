@@ -13,7 +13,7 @@ const controllerSlot = 3;
 const firstDiskSlot = 4;
 const configSlot = 7;
 
-/** Where a VNC client finds the guest's screen, inside the node. */
+/** The socket of the guest's screen for VNC clients, inside the node. */
 export const screenSocket = "/run/vm/screen/vnc.sock";
 
 const videoModels = { std: "VGA", cirrus: "cirrus-vga", vmware: "vmware-svga", virtio: "virtio-vga" } as const;

@@ -16,7 +16,7 @@ export interface SpawnedVm extends VmNode {
 }
 
 /**
- * What the holder needs to make this node: the hypervisor in a root of its own, over it nothing but the files of the machine's image.
+ * The holder's request for this node: the hypervisor in a root of its own, over it nothing but the files of the machine's image.
  * @param lab id of the lab
  * @param image of the machine
  * @param hypervisor undefined: set-up did not build it

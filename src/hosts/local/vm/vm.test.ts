@@ -33,7 +33,7 @@ links: [${(change.links ?? links).join(", ")}]
 `;
 
 let local: TestLocalHost;
-/** Of guests that heed the power button, however busy the machine is; taken over by a host that is opened anew. */
+/** Of guests that heed the power button, however busy the machine is; taken over by a host that is opened again. */
 const stopGrace = { graceful: hang, machine: hang };
 
 beforeAll(async () => {
@@ -168,7 +168,7 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
     expect(await readdir(`/proc/${pid}/root/etc`)).not.toContain("shadow");
   });
 
-  test("are told truly by capabilities: software where hardware runs no guest", async () => {
+  test("are reported by capabilities: software if the hardware runs no guest", async () => {
     const { features, stopModes } = await local.session.capabilities();
     const flags = /^flags\s*:.*\b(vmx|svm)\b/m.test(await readFile("/proc/cpuinfo", "utf8"));
     if (!flags) expect(features.kvm).toBe(false);
@@ -267,7 +267,7 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
     await ready("v1");
     await guestSays("v1", "cat /tmp/word /root/boots", "remembered\nbooted");
     await reaches("h1", "10.0.0.1");
-    // What was saved is used once.
+    // A saved state is used once.
     const { paths } = local;
     const observed = await local.session.observe(at);
     const files = await readdir(join(paths.state, "labs", observed!.id, "nodes", (await live("v1")).id, "upper", "vm"));
@@ -302,15 +302,15 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
     expect(await guest("v2", "cat /root/late")).toBe("late");
   });
 
-  test("that do not heed the power button are switched off after a while, and that is told; at once in mode poweroff", async () => {
+  test("that do not heed the power button are switched off after a while, and a warning says so; at once in mode poweroff", async () => {
     for (const name of ["v1", "v2"]) await guest(name, "echo '#!/bin/sh' > /etc/acpi/PWRF/00000080; sync");
     Object.assign(stopGrace, { graceful: 500, machine: 400 });
     await local.reopen();
-    const told = (node: string, ms: number) => [
+    const outcome = (node: string, ms: number) => [
       { code: "stop_forced", node, message: `${node} did not end within ${ms / 1000} s and was switched off` },
     ];
-    expect(await power("v1", { do: "stop", mode: 0 })).toEqual(told("v1", 500));
-    expect(await power("v2", { do: "stop", mode: 3 })).toEqual(told("v2", 400));
+    expect(await power("v1", { do: "stop", mode: 0 })).toEqual(outcome("v1", 500));
+    expect(await power("v2", { do: "stop", mode: 3 })).toEqual(outcome("v2", 400));
     Object.assign(stopGrace, { graceful: hang, machine: hang });
     await local.reopen();
     for (const name of ["v1", "v2"]) expect(await live(name)).toMatchObject({ status: "stopped", forced: true });

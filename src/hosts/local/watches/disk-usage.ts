@@ -6,9 +6,9 @@ const maxPaths = 256;
 const du = ["-n", "19", "du", "--summarize", "--one-file-system", "--block-size=1", "--"];
 
 /**
- * What trees of files take of their file system: blocks, as the kernel counts them; holes are nothing, files with several names count once. No
+ * The disk usage of trees of files: blocks as the kernel counts them. Holes do not count, and files with several names count once. No
  * link is followed.
- * @param signal ends it; those that are not done by then are left out
+ * @param signal ends it; unfinished directories are left out
  * @returns directory → bytes, in the order of the directories. One that is not there is not in it.
  */
 export async function diskUsage(directories: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, number>> {

@@ -18,7 +18,7 @@ nodes:
   s: {template: switch}
 `);
 
-describe("what a tree of files takes", () => {
+describe("the disk usage of a tree", () => {
   test("is its blocks: no holes, nothing twice, nothing behind a link; one that is not there is left out", async () => {
     const top = await mkdtemp(join(tmpdir(), "labwright-usage-"));
     try {
@@ -76,7 +76,7 @@ describe.skipIf(process.getuid?.() !== 0)("a node whose files together take more
     await settles("15 MiB", ({ disk_bytes = 0 }) => disk_bytes >= 15 * mebi);
     expect(await status("a")).toMatchObject({ status: "running" });
     expect(await status("a")).not.toHaveProperty("disk_full");
-    // What is left of a file when its writer is suspended is less than it may still write when it goes on.
+    // The rest of the file is smaller than what the writer may still write after it is resumed.
     await write("second", 1536);
     await settles("the end of its writing", full);
     expect(
@@ -153,7 +153,7 @@ describe.skipIf(process.getuid?.() !== 0)("a node whose files together take more
     }
   });
 
-  test("has limits that are told, each that this machine keeps", async () => {
+  test("reports each limit that this machine enforces", async () => {
     const { memory, pids, cpu } = await probeControlGroups();
     const limits = (await local.session.observe(path))!.nodes.map((node) => [node.name, node.limits]);
     const kept = {

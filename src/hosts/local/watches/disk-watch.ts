@@ -45,7 +45,7 @@ interface Disk {
 }
 
 interface Known extends DiskState {
-  /** What it took when it was suspended for it: only who writes more is suspended again. */
+  /** Its usage when it was suspended: the node is suspended again only if it writes more. */
   readonly suspendedAt?: number;
 }
 
@@ -54,7 +54,7 @@ const grownBytes = 64 * 2 ** 20;
 /** A look may take so long; and the next one waits for ten times as long as the last one took. */
 const budgetMs = 20_000;
 const restFactor = 10;
-/** What a node that goes on may still write without being suspended again: it is how one makes room. */
+/** Bytes that a resumed node may still write without being suspended again, so that its user can free space. */
 const slackBytes = 2 ** 20;
 
 /**
@@ -72,7 +72,7 @@ export class DiskWatch {
   #usedThen = 0;
   #notBefore = 0;
   #notAfter = 0;
-  #told = "";
+  #warned = "";
   readonly #closing = new AbortController();
 
   constructor(options: DiskWatchOptions) {
@@ -100,12 +100,12 @@ export class DiskWatch {
     this.#timer = setTimeout(() => {
       this.#looking = this.#lookIfDue()
         .then(() => {
-          this.#told = "";
+          this.#warned = "";
         })
         .catch((error: Error) => {
           // Once, not at each look, for as long as it is the same.
-          if (error.message !== this.#told) this.#options.warn(`what nodes' disks take is not known: ${error.message}`);
-          this.#told = error.message;
+          if (error.message !== this.#warned) this.#options.warn(`the disk usage of nodes is unknown: ${error.message}`);
+          this.#warned = error.message;
         })
         .finally(() => {
           if (!this.#closing.signal.aborted) this.#wait();
@@ -117,7 +117,7 @@ export class DiskWatch {
     const start = performance.now();
     const { blocks, bfree, bsize } = await statfs(this.#options.directory);
     const used = (blocks - bfree) * bsize;
-    // What others free meanwhile hides what a node writes: then the longest time is what bounds it.
+    // Space that others free hides what a node writes. Then the maximum interval is the bound.
     if (start < this.#notBefore || (start < this.#notAfter && used - this.#usedThen < grownBytes)) return;
     this.#usedThen = used;
     await this.#look(start);
@@ -132,7 +132,7 @@ export class DiskWatch {
     const disks: Disk[] = [];
     for (const lab of await this.#options.definitions.all()) {
       const live = this.#options.lab(lab.id);
-      // Of one that cannot be asked nothing is known; who uses it is told.
+      // Nothing is known about a lab that does not answer; requests for it fail with the reason.
       const life = live.sandbox === null ? undefined : await live.life(lab, catalogue).catch(() => undefined);
       const nodes = this.#nodesDirectory(lab.id);
       for (const node of lab.nodes) {
@@ -169,14 +169,14 @@ export class DiskWatch {
     if (this.#closing.signal.aborted) return { bytes, over: true };
     if (before !== undefined && bytes <= before + slackBytes) return { bytes, over: true, suspendedAt: before };
     const [takes, may] = [bytes, limit].map((size) => memoryText(size / 2 ** 20));
-    const told = `lab ${lab.path}: the disk of ${node.name} takes ${takes}, and may take ${may}`;
+    const text = `lab ${lab.path}: the disk of ${node.name} takes ${takes}, and may take ${may}`;
     try {
       await this.#options.lab(lab.id).sandbox?.freeze([node.id], "freeze");
     } catch (error) {
-      this.#options.warn(`${told}; it could not be suspended: ${(error as Error).message}`);
+      this.#options.warn(`${text}; it could not be suspended: ${(error as Error).message}`);
       return { bytes, over: true };
     }
-    this.#options.warn(`${told}: it was suspended`);
+    this.#options.warn(`${text}: it was suspended`);
     return { bytes, over: true, suspendedAt: bytes };
   }
 

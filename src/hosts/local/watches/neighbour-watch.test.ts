@@ -19,7 +19,7 @@ for x in $(seq 0 19); do for y in $(seq 0 255); do echo "neigh replace 10.1.$x.$
 
   test("is suspended, is stopped if that does not help, and its neighbour runs on", async () => {
     expect((await local.exec("/table", "full", "sh", "-c", fill)).code).toBe(0);
-    const told = "lab /table: node full has more than 1000 neighbours, in a table that all labs share";
+    const text = "lab /table: node full has more than 1000 neighbours, in a table that all labs share";
     const warned = (text: string) =>
       eventually(
         text,
@@ -27,9 +27,9 @@ for x in $(seq 0 19); do for y in $(seq 0 255); do echo "neigh replace 10.1.$x.$
         async () => local.warnings,
         (warnings) => warnings.includes(text),
       );
-    await warned(`${told}: it was suspended`);
+    await warned(`${text}: it was suspended`);
     expect(await powerOf("full")).not.toBe("running");
-    await warned(`${told}, and still had when it was suspended: it was stopped`);
+    await warned(`${text}, and still had when it was suspended: it was stopped`);
     expect(await powerOf("full")).not.toBe("suspended");
     expect(await powerOf("other")).toBe("running");
     expect(local.warnings.filter((text) => text.includes("node other"))).toEqual([]);

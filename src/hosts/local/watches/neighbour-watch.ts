@@ -82,14 +82,14 @@ export class NeighbourWatch {
 
   async #end(lab: LabDefinition, sandbox: Sandbox, id: number, limit: number, before: ReadonlySet<string>): Promise<void> {
     const name = lab.nodes.find((node) => node.id === id)?.name ?? id;
-    const told = `lab ${lab.path}: node ${name} has more than ${Math.floor(limit)} neighbours, in a table that all labs share`;
+    const text = `lab ${lab.path}: node ${name} has more than ${Math.floor(limit)} neighbours, in a table that all labs share`;
     if (before.has(`${lab.id} ${id}`)) {
       await sandbox.stop([id], "kill", 0);
-      this.#options.warn(`${told}, and still had when it was suspended: it was stopped`);
+      this.#options.warn(`${text}, and still had when it was suspended: it was stopped`);
     } else {
       await sandbox.freeze([id], "freeze");
       this.#suspended.add(`${lab.id} ${id}`);
-      this.#options.warn(`${told}: it was suspended`);
+      this.#options.warn(`${text}: it was suspended`);
     }
   }
 }
@@ -119,7 +119,7 @@ function entries(): number {
   return Math.max(...counts);
 }
 
-/** What the kernel takes at most, in the smaller one of them. */
+/** The kernel's limit, in the smaller of the tables. */
 function maxEntries(): number {
   const sizes = ["ipv4", "ipv6"].flatMap((family) => {
     const text = textOf(`/proc/sys/net/${family}/neigh/default/gc_thresh3`);

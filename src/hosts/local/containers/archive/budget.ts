@@ -1,6 +1,6 @@
 import { ArchiveError } from "./archive-error.ts";
 
-/** What one image may take. */
+/** The limits of one image. */
 export interface UnpackLimits {
   /** Bytes of all files of all layers. */
   readonly bytes: number;
@@ -21,7 +21,7 @@ export const unpackLimits: UnpackLimits = {
   ratioFrom: 512 * 1024 ** 2,
 };
 
-/** What is left of the limits while an image is unpacked: spent as bytes and entries come, before they are written. */
+/** Counts bytes and entries while an image is unpacked, before they are written, and enforces the limits. */
 export class Budget {
   readonly limits: UnpackLimits;
   #bytes = 0;

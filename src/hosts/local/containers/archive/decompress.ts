@@ -8,8 +8,8 @@ import type { UnpackLimits } from "./budget.ts";
 export type Bytes = AsyncIterable<Buffer>;
 
 /**
- * The bytes as they were before gzip, zstd or xz, told by their first bytes and not by a name; others come through as they are.
- * Reads no further than it is read. Throws ArchiveError bad_archive where they are damaged, too_large where they grow like a bomb.
+ * Decompresses gzip, zstd or xz, which it detects by the first bytes and not by a name. Other bytes pass unchanged. Reads only as far as the
+ * caller does. Throws ArchiveError bad_archive for damaged data, too_large if the ratio exceeds the limit.
  */
 export async function* decompressed(source: Bytes, what: string, limits: UnpackLimits): Bytes {
   let taken = 0;

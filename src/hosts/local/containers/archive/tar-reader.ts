@@ -2,7 +2,7 @@ import type { Bytes } from "./decompress.ts";
 import { broken, readHeader, type TarHeader } from "./tar-header.ts";
 
 export interface TarEntry extends TarHeader {
-  /** Where its data begins in the archive. */
+  /** Position of its data in the archive, bytes. */
   readonly offset: number;
   /** Its data, to be read at most once. Data that is not read is skipped. */
   readonly data: () => Bytes;

@@ -1,4 +1,4 @@
-/** What the dynamic loader needs to run an ELF file. */
+/** The loader and the libraries that an ELF file needs. */
 export interface ElfNeeds {
   /** DT_NEEDED: names of shared libraries. */
   readonly needed: readonly string[];

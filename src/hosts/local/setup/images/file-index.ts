@@ -6,7 +6,7 @@ import type { UnpackedPackage } from "./packages.ts";
 export interface IndexedFile {
   readonly path: string;
   readonly package: UnpackedPackage;
-  /** Where it lies on the machine. */
+  /** Its path on the machine. */
   readonly source: string;
   /** For a symbolic link: its target as a path of the image, absolute. */
   readonly target?: string;

@@ -113,7 +113,7 @@ async function buildImage(
   };
   await writeFile(join(home, "image.json"), `${JSON.stringify(record, null, 2)}\n`);
   await chmod(home, 0o755);
-  // What stands there without a record is the rest of an interrupted removal.
+  // A directory without a record is the rest of an interrupted removal.
   await rm(join(options.directory, entry), { recursive: true, force: true });
   await rename(home, join(options.directory, entry));
   return { entry, record };

@@ -15,7 +15,7 @@ const paths = localPaths(process.env, uid);
 const place = { idBase: uid === 0 ? idRange.base : 0, triplet: arch() === "arm64" ? "aarch64-linux-gnu" : "x86_64-linux-gnu" };
 
 describe("the images that set-up built", () => {
-  test("are there, and nothing is to be built anew", async () => {
+  test("exist, and nothing has to be built again", async () => {
     expect(await staleImages({ directory: paths.images, ...place })).toEqual([]);
     const images = await findImages(paths.images);
     expect(images.map((image) => image.name)).toEqual(expect.arrayContaining(recipesFor(place.triplet).map((recipe) => recipe.name)));
@@ -69,7 +69,7 @@ async function filesBelow(root: string, directory: string): Promise<readonly str
 }
 
 describe("an ELF file", () => {
-  test("tells its libraries and its loader", async () => {
+  test("has its libraries and its loader", async () => {
     const needs = elfNeeds(await readFile(process.execPath));
     expect(needs?.needed).toContain("libc.so.6");
     expect(needs?.interpreter).toMatch(/^\/lib.*\/ld-linux/);

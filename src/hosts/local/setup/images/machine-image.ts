@@ -16,7 +16,7 @@ export function kernelOf(index: ReadonlyMap<string, IndexedFile>): IndexedFile {
 
 /**
  * Turns the tree at `root` into what a virtual machine boots: vmlinuz, initrd.gz with the tree and the modules, disk.raw with an empty ext4 file
- * system, and image.yaml that names them. docs/vm.md tells what each is.
+ * system, and image.yaml that names them. docs/vm.md explains each.
  */
 export async function makeMachine(
   root: string,

@@ -43,7 +43,7 @@ function isLibrary(name: string): boolean {
   return /^lib.*\d/.test(name) || ["zlib1g", "libpam-modules"].includes(name);
 }
 
-/** What the name without a version depends on. */
+/** The dependencies of the package name without a version. */
 function isKernel(name: string): boolean {
   return /^linux-image-\d.*-cloud-amd64$/.test(name);
 }
@@ -77,7 +77,7 @@ class Apt {
     return apt;
   }
 
-  /** What an empty machine would have to install. */
+  /** The packages that an empty machine would have to install. */
   async closure(names: readonly string[]): Promise<readonly Version[]> {
     const output = await command(["apt-get", ...this.options, "-s", "-q", "install", ...names]);
     return [...output.matchAll(/^Inst (\S+) \((\S+) /gm)].map(([, name, version]) => ({ name: name!.split(":")[0]!, version: version! }));

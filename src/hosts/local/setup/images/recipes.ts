@@ -1,6 +1,6 @@
 import type { ProgramName } from "../programs/compile.ts";
 
-/** What an image is made of. Paths are those of a merged-/usr system: /usr/bin, never /bin. */
+/** The contents of an image. Paths are those of a merged-/usr system: /usr/bin, never /bin. */
 export interface Recipe {
   readonly name: string;
   readonly description: string;
@@ -92,7 +92,7 @@ const base: Recipe = {
     "/var/run": "/run",
     "/usr/bin/labwright-boot": "/usr/lib/labwright/boot",
     "/etc/mtab": "/proc/self/mounts",
-    // What the host writes there at every start is nothing for the node's disk.
+    // The host writes this at every start, so it does not belong on the node's disk.
     "/etc/labwright": "/run/labwright",
   },
   modes: [
@@ -134,7 +134,7 @@ const frr: Recipe = {
   busybox: false,
 };
 
-/** What VM nodes run in: the hypervisor and its supervisor. What a guest's firmware needs, no boot from a network, no sound and no screen but VNC. */
+/** The root file system of VM nodes: the hypervisor and its supervisor. The files of a guest's firmware are included, but no boot from a network, no sound and no screen but VNC. */
 const qemu: Recipe = {
   name: "qemu",
   description: "base with QEMU for x86-64 guests",
@@ -185,7 +185,7 @@ const tiny: Recipe = {
   busybox: true,
   machine: {
     modules: ["virtio_pci", "virtio_blk", "virtio_net", "isofs", "overlay", "button", "evdev", "8021q"],
-    // What tests of shaping and limits need of a kernel: test/microvm/microvm.ts boots this one.
+    // A kernel with the features that tests of shaping and limits need: test/microvm/microvm.ts boots it.
     loadable: ["act_mirred", "bridge", "cls_u32", "overlay", "sch_ingress", "sch_netem", "tun", "veth"],
     commandLine: "console=ttyS0 quiet panic=5 mitigations=off random.trust_cpu=on cryptomgr.notests no_timer_check",
     diskMb: 256,

@@ -42,7 +42,7 @@ export async function needsCompiler(prebuilt: string = released): Promise<boolea
   return found.includes(false);
 }
 
-/** Where a program lies in a directory of prebuilt programs. */
+/** The path of a program in a directory of prebuilt programs. */
 export function prebuiltPath(directory: string, name: ProgramName, processor: string = process.arch): string {
   return join(directory, processor, name);
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { missingPackages } from "./programs.ts";
 
-test("what is not on the path is named by its Debian packages", async () => {
+test("missing programs are reported with their Debian packages", async () => {
   const folder = await mkdtemp(join(tmpdir(), "labwright-programs-"));
   try {
     expect(missingPackages(folder, { compiler: true })).toContain("libc6-dev");
