@@ -91,7 +91,7 @@ function countOf(text: string): number {
   return Number.isSafeInteger(count) && count >= 0 ? count : 0;
 }
 
-/** Named packets_000001.pcapng and so on, the newest that a ring has. Empty where the capture was removed. */
+/** Named packets_000001.pcapng and so on, the newest that a ring has. Empty if the capture was removed. */
 export async function ringFilesIn(directory: string): Promise<readonly RingFile[]> {
   const found: RingFile[] = [];
   for (const name of await namesIn(directory)) {
@@ -109,7 +109,7 @@ export async function ringFilesIn(directory: string): Promise<readonly RingFile[
   return found.sort((a, b) => a.sequence - b.sequence).slice(-(ringFiles + 1));
 }
 
-/** Of a directory; none where it is not there. */
+/** The names in a directory; none if it does not exist. */
 export async function namesIn(directory: string): Promise<readonly string[]> {
   return readdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];

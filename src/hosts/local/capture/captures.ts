@@ -53,7 +53,7 @@ export class Captures {
   readonly #labs: () => readonly string[];
   /** One start at a time, so that two do not share the last free place. */
   readonly #starts = new SerialQueue();
-  /** Ids of those that are being started: their records do not say yet which process they have, and would be taken for lost ones. */
+  /** Ids of captures that are being started. Their records have no process yet, so they would look like lost ones. */
   readonly #starting = new Set<string>();
 
   /** @param trash takes captures that are removed: their directories are the lab's, which may change them meanwhile */

@@ -1,4 +1,4 @@
-/** Says where a text has a control character other than a blank (tab, line end), which no program of the machine takes; undefined where it has none. */
+/** Describes the first control character of a text except tab and line end, which no program of the machine accepts; undefined if there is none. */
 export function controlCharacter(text: string): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   const found = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.exec(text);

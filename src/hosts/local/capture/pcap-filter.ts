@@ -25,7 +25,7 @@ export async function checkPcapFilter(images: readonly LocalImage[], filter: str
 }
 
 /**
- * Compiles a pcap filter for Ethernet frames by the tcpdump of an image; undefined where no image of set-up has one. It runs in its image and without any
+ * Compiles a pcap filter for Ethernet frames by the tcpdump of an image; undefined if no image of set-up has tcpdump. It runs in its image and without any
  * right or network: a filter may name hosts, which must not be looked up. Filters of one user do not delay those of another.
  */
 export async function compilePcapFilter(images: readonly LocalImage[], filter: string, user: string): Promise<CompiledFilter | undefined> {
@@ -50,7 +50,7 @@ function compiledBy(rootfs: string, filter: string): Promise<CompiledFilter> {
       if (error === null) return resolve(portable(stdout.trim().replaceAll("\n", ",")));
       const trouble = machineTrouble(error);
       if (trouble?.code === "overloaded") return reject(trouble);
-      // Only what tcpdump itself says is about the filter.
+      // Only messages of tcpdump itself are about the filter.
       const said = stderr.split("\n").find((line) => line.startsWith("tcpdump: "));
       if (said !== undefined) return resolve({ problem: said.slice("tcpdump: ".length) });
       if (error.killed === true) return resolve({ problem: `it takes longer than ${compileMs / 1000} s to compile: simplify it` });

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
 /**
- * Opens a file for reading in a directory where a lab's root may plant whatever it likes: no link is followed, nothing but a plain file that has
+ * Opens a file for reading in a directory where a lab's root may plant anything: no link is followed, nothing but a plain file that has
  * no second name is opened, and nothing is waited for.
  * @returns undefined: not there, or something else
  */

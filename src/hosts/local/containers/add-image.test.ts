@@ -248,7 +248,7 @@ describe("unpacking", () => {
     expect(left()).toEqual([]);
   });
 
-  test("makes a hard link to a link another link, leading where that one leads", async () => {
+  test("makes a hard link to a symbolic link another symbolic link with the same target", async () => {
     await rootfs([
       { name: "V", type: "V" },
       { name: "l", type: "2", link: "/etc/hostname" },
@@ -335,7 +335,7 @@ describe("unpacking", () => {
     expect(readFileSync(join(above!, "a/1"), "utf8")).toBe("new");
   });
 
-  test("puts what a layer has behind a link of the layer below where that link leads", async () => {
+  test("writes entries behind a link of the layer below to the target of the link", async () => {
     const low = tarArchive([
       directory("usr"),
       directory("usr/lib", 0o711),
@@ -533,7 +533,7 @@ describe("images in the directory", () => {
   });
 });
 
-/** None where it is gone. */
+/** The names in a directory; none if it does not exist. */
 function entriesOf(directory: string): readonly string[] {
   try {
     return readdirSync(directory);

@@ -54,7 +54,7 @@ const packers = {
   zstd: { pack: (layer: Buffer) => zstdCompressSync(layer), type: "+zstd" },
 } as const;
 
-/** The files of an OCI layout, by path; images with a platform stand in an index of their own, beside an attestation. */
+/** The files of an OCI layout, by path; images with a platform are in an index of their own, beside an attestation. */
 export function layoutFiles(images: readonly LayoutImage[], packing: keyof typeof packers = "gzip"): Map<string, Buffer> {
   const files = new Map<string, Buffer>([["oci-layout", json({ imageLayoutVersion: "1.0.0" })]]);
   const put = (mediaType: string, data: Buffer) => {

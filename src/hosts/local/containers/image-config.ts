@@ -5,7 +5,7 @@ import { ArchiveError } from "./archive/archive-error.ts";
 /** The image configuration of OCI and docker, checked. */
 export interface ImageConfig {
   readonly container: ContainerConfig;
-  /** "linux/amd64", with the variant where it has one: "linux/arm64/v8". */
+  /** "linux/amd64", with the variant if there is one: "linux/arm64/v8". */
   readonly platform: string;
   /** SHA-256 (hex) of each layer as plain tar, the lowest first. */
   readonly diffIds: readonly string[];

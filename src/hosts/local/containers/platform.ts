@@ -1,6 +1,6 @@
 import { arch } from "node:os";
 
-/** Node's name of the processor → OCI's, with the variant that it stands for. */
+/** Node's name of the processor → OCI's, with the variant that it means. */
 const architectures: Readonly<Record<string, string>> = { x64: "linux/amd64", arm64: "linux/arm64/v8" };
 
 export function machinePlatform(): string {

@@ -28,7 +28,7 @@ export interface ImageChoice {
 }
 
 /**
- * The image of an OCI layout or of `docker save`; undefined where the files are neither. Throws ArchiveError: malformed, a digest that does
+ * The image of an OCI layout or of `docker save`; undefined if the files are neither. Throws ArchiveError: malformed, a digest that does
  * not fit, no image for the platform, or several.
  */
 export async function readImage(files: ArchiveFiles, choice: ImageChoice): Promise<ArchivedImage | undefined> {
@@ -231,7 +231,7 @@ async function readJson(files: ArchiveFiles, path: string, digest?: string): Pro
   if (size > maxJson) throw new ArchiveError("too_large", `${path} has ${size} bytes`);
   const data = await whole(files.read(path));
   if (digest !== undefined && createHash("sha256").update(data).digest("hex") !== digest) {
-    throw new ArchiveError("digest_mismatch", `${path} is not what its digest says`);
+    throw new ArchiveError("digest_mismatch", `${path} does not match its digest`);
   }
   try {
     return JSON.parse(data.toString("utf8"));

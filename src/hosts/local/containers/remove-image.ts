@@ -6,8 +6,8 @@ import { removeUnusedLayers } from "./layers.ts";
 import { lockImages } from "./store-lock.ts";
 
 /**
- * Removes a container image; its layers go where no other image has them and no node has them mounted.
- * @param state the state directory, whose labs are looked at
+ * Removes a container image, and its layers if no other image has them and no node has them mounted.
+ * @param state the state directory, whose labs are checked
  * @throws ArchiveError not_found; in_use with the labs that use it
  */
 export async function removeImage(directory: string, state: string, name: string): Promise<void> {

@@ -29,10 +29,10 @@ export async function lockImages(directory: string): Promise<AsyncDisposable> {
   }
 }
 
-/** Answers the process that has it, where it is taken. */
+/** Returns the process that holds the lock, if it is taken. */
 async function tryLock(directory: string): Promise<AsyncDisposable | string> {
   const path = join(directory, name);
-  // Made for us alone: whoever could open it could lock it. It stays, because a lock on a file that was removed meanwhile keeps nobody out.
+  // Only the owner may open it, because everybody who can open it can lock it. It stays, because a lock on a file that was removed meanwhile keeps nobody out.
   await (await open(path, "a", 0o600)).close();
   const argv = ["--nonblock", "--conflict-exit-code", String(takenCode), "--no-fork", path, "sh", "-c", hold, path, String(process.pid)];
   // In a session of its own: an interrupt from the terminal ends us, and we end it when all is put in order.

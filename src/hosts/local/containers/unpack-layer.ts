@@ -209,7 +209,7 @@ class LayerWriter {
     const link = found?.stats.isSymbolicLink() === true;
     if (found === undefined || !(link || found.stats.isFile())) throw refused("which is no file of the image before it");
     if (target === path) return;
-    // A link has no content to share: its second name is one like it, and where it leads is not looked at.
+    // A symbolic link has no content to share: the second name is an equal link, and its target is not checked.
     const leads = link ? readlinkSync(diskPath(found.root, target), "buffer") : undefined;
     this.#clear(path);
     if (leads !== undefined) {

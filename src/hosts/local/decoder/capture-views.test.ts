@@ -35,7 +35,7 @@ function unexpected(text: string): void {
   throw new Error(text);
 }
 
-/** A block of pcapng, whose length stands at both its ends. */
+/** A block of pcapng, with its length at both ends. */
 function block(type: number, body: Buffer): Buffer {
   const length = 12 + body.length;
   const whole = Buffer.alloc(length);
@@ -60,7 +60,7 @@ function pcapng(frames: number | readonly Buffer[]): Buffer {
   return Buffer.concat([section, port, ...packets]);
 }
 
-/** A part of an IPv4 packet from 10.0.0.1 to 10.0.0.2 with ICMP in it. @param at where it begins, bytes */
+/** A part of an IPv4 packet from 10.0.0.1 to 10.0.0.2 with ICMP in it. @param at its offset, bytes */
 function fragment(payload: Buffer, at: number, more: boolean): Buffer {
   const header = Buffer.from("450000000007000040010000" + "0a000001" + "0a000002", "hex");
   header.writeUInt16BE(20 + payload.length, 2);
@@ -85,7 +85,7 @@ test("of packets that a filter takes some are left out, and all are counted", as
   expect(await listed({ filter: "arp" })).toEqual([5, 0, []]);
 });
 
-test("fields of what was put together of several packets name the bytes that they stand in", async () => {
+test("fields of data that was reassembled from several packets name the bytes that contain them", async () => {
   const capture = join(work, "capture");
   await mkdir(capture);
   const icmp = Buffer.concat([Buffer.from([8, 0, 0, 0, 0, 1, 0, 1]), Buffer.alloc(1016, "x")]);
@@ -190,7 +190,7 @@ async function captureOf(name: string, frames: number): Promise<string> {
   return capture;
 }
 
-test("a decoder works where nobody but the service can plant anything: the capture's directory, which is the lab's, is only read", async () => {
+test("a decoder works in a directory that only the service can write to: the capture's directory, which is the lab's, is only read", async () => {
   const capture = await captureOf("capture", 2);
   const precious = join(work, "precious");
   await mkdir(precious);
@@ -247,7 +247,7 @@ test("no more decoders run than may: a look waits for one that is done, and take
   expect(await readdir(join(work, "views"))).toHaveLength(1);
 });
 
-test("a decoder that nobody uses makes room for another, and its capture is read again when it is looked at", async () => {
+test("a decoder that nobody uses makes room for another, and its capture is read again at the next request", async () => {
   await decoders.close();
   decoders = await openDecoders(1);
   views = new CaptureViews(decoders);

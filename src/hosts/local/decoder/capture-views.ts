@@ -4,7 +4,7 @@ import { controlCharacter } from "../capture/control-character.ts";
 import type { Decoders } from "./decoders.ts";
 import { maxRequestBytes, type Sharkd, SharkdRefusal } from "./sharkd.ts";
 
-/** Of a display filter as a JSON text; the rest of a request's line is for what stands around it. */
+/** Bytes of a display filter as a JSON text; the request around it needs the rest of the line. */
 const maxFilterBytes = maxRequestBytes - 250;
 
 /** Packets of the host's captures, decoded, in the types of the interface. */
@@ -41,7 +41,7 @@ export class CaptureViews {
     });
   }
 
-  /** Throws bad_request where there is no packet of this number. */
+  /** Throws bad_request if there is no packet with this number. */
   packet(directory: string, user: string, number: number): Promise<CapturePacketDetails> {
     return this.#decoders.with(directory, user, async (view) => {
       const { frames } = (await view.sharkd.request("status")) as { readonly frames: number };

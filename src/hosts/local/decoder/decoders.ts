@@ -9,7 +9,7 @@ import { FairPlaces } from "../sync/fair-places.ts";
 import { readCapture } from "./read-capture.ts";
 import { copyForDecoder, makeDecoderDirectory, Sharkd } from "./sharkd.ts";
 
-/** A capture that is looked at closely: a copy of its packets, and the sharkd that has read it. */
+/** A capture in use: a copy of its packets, and the sharkd that has read it. */
 export interface View {
   readonly sharkd: Sharkd;
   /** The oldest file of the ring that is in the copy. */
@@ -34,7 +34,7 @@ interface OpenView {
 export interface DecodersOptions {
   /** labwright-decoder, built by set-up. */
   readonly program: string;
-  /** The state directory, where the captures are: of it a decoder sees its own packets only. */
+  /** The state directory, which contains the captures. A decoder sees only its own packets of it. */
   readonly state: string;
   /** Takes the directories of decoders that have ended. */
   readonly trash: Trash;
@@ -90,7 +90,7 @@ export class Decoders {
       try {
         return await work(view);
       } finally {
-        // A capture that is looked at all the time does not keep its decoder from those who wait.
+        // A capture that is used all the time does not keep its decoder from waiting callers.
         if (view.sharkd.ended || this.#places.isWantedOf(user)) await this.#drop(key);
       }
     });

@@ -12,7 +12,7 @@ export interface CaptureFeed {
   readonly state: () => Promise<HostCapture>;
 }
 
-/** How often a file that grows is looked at, ms. */
+/** Interval at which a growing file is read, ms. */
 const lookMs = 50;
 const askMs = 2_000;
 const chunkBytes = 256 << 10;

@@ -37,7 +37,7 @@ export async function makeDecoderDirectory(directory: string): Promise<void> {
 
 /**
  * Writes a file for the decoder into that directory. The decoder, which strangers' packets may have taken over, can plant whatever it likes there:
- * what stands at the path is removed, where it is no directory, and only a file that was not there is written and given away.
+ * an entry at the path is removed unless it is a directory, and only a newly created file is written and given away.
  */
 export async function copyForDecoder(file: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   // Not with what is in it: a tree that its owner changes meanwhile may lead anywhere.
@@ -107,7 +107,7 @@ export class Sharkd {
     return this.#ended !== undefined;
   }
 
-  /** Throws SharkdRefusal for what sharkd refuses; host_error where it has died or takes too long. */
+  /** Throws SharkdRefusal for what sharkd refuses; host_error if it has ended or takes too long. */
   request(method: string, params: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#ended !== undefined) return reject(broken(this.#ended));

@@ -1,7 +1,7 @@
 import { type BigIntStats, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 
-/** A text that changes when the file is written or replaced; undefined where there is no file. */
+/** A text that changes when the file is written or replaced; undefined if there is no file. */
 export async function fileMark(file: string): Promise<string | undefined> {
   return stat(file, { bigint: true }).then(markOf, none);
 }

@@ -23,7 +23,7 @@ export function nodeDisk(directory: string): NodeDisk {
 }
 
 /**
- * Reads text files of several trees laid over each other, top first, as an overlay shows them where no link is on the way.
+ * Reads text files of several trees laid over each other, top first, as an overlay shows them if no link is on the way.
  * undefined: not there, not a plain file, or over 1 MiB.
  */
 export function treeReader(trees: readonly string[]): (path: string) => string | undefined {

@@ -3,8 +3,8 @@ import { makeDirectory } from "../../../files/make-directory.ts";
 import { idRange } from "../machine/idmap.ts";
 
 /**
- * Makes a directory of ours that holders of labs must pass through to reach images and node disks: nobody but us may list or write
- * it, and as root the labs' group (and nobody else) may enter. Where labs run as the own user, it is 0700.
+ * Creates a directory that holders of labs must traverse to reach images and node disks. Only the owner may list or write it. If the service
+ * is root, only the labs' group may enter it besides. If labs run as the own user, its mode is 0700.
  */
 export async function makeTraversableDirectory(directory: string): Promise<void> {
   await makeDirectory(directory, 0o700);

@@ -32,7 +32,7 @@ export async function lives(identity: Identity): Promise<boolean> {
   return fields[19] === String(identity.start) && !["Z", "X"].includes(fields[0] ?? "");
 }
 
-/** A file's text, "" where there is none (or, below /proc, where the process just ended). */
+/** A file's text, "" if there is none (or, below /proc, if the process has just ended). */
 export async function readIfThere(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");

@@ -96,7 +96,7 @@ export class Pulse {
         await this.#probe({});
         return;
       } catch {
-        // It has ended, or takes no more connections: looked at again.
+        // It has ended, or accepts no more connections: checked again.
         await delay(500, undefined, { ref: false });
       }
     }

@@ -70,7 +70,7 @@ export async function openRequestOn<Stream extends Duplex>(
       // Ended while it was handed over: no event follows.
       if (socket.destroyed) return broke("the connection closed")();
       const onAbort = () => reject(signal?.reason);
-      // Not "data": that would leave the stream flowing or paused, where whoever takes it over expects it untouched.
+      // Not "data": that would leave the stream flowing or paused, but its next owner expects it unchanged.
       const onReadable = () => {
         try {
           for (let chunk: Buffer | null = socket.read(); chunk !== null; chunk = socket.read()) reader.push(chunk);

@@ -80,7 +80,7 @@ test("a listener gets the bytes read before, then all that follow; a pause appli
   await once(stream, "close");
 });
 
-test("an address where nobody listens is an error", async () => {
+test("an address without a listener is an error", async () => {
   const [error] = (await once(new SocketStream(join(folder, "none")), "error")) as [NodeJS.ErrnoException];
   expect(error.code).toBe("ENOENT");
 });

@@ -65,7 +65,7 @@ export class FrameReader {
     return this.#bytes.subarray(this.#at);
   }
 
-  /** Whether so many bytes have come; then they stand in #bytes. */
+  /** Whether `count` bytes have arrived; they are then in #bytes. */
   #joined(size: number): boolean {
     if (this.#size < size) return false;
     if (this.#bytes.length - this.#at >= size) return true;

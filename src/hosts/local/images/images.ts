@@ -54,14 +54,14 @@ export interface ImageRecord {
   /** Bytes of its own tree. */
   readonly size_bytes: number;
   readonly created: string;
-  /** Outside ids that inside ids start at; 0 where the tree belongs to one ordinary user. */
+  /** Outside ids that inside ids start at; 0 if the tree belongs to one ordinary user. */
   readonly id_base: number;
   readonly container?: ContainerConfig;
 }
 
 /**
- * The newest build of each image in `directory`, sorted by name; none where the directory does not exist. A container image may have the
- * name of one that a template boots.
+ * The newest build of each image in `directory`, sorted by name; none if the directory does not exist. A container image may have the
+ * same name as an image that a template boots.
  */
 export async function findImages(directory: string): Promise<readonly LocalImage[]> {
   const records = await imageRecords(directory);

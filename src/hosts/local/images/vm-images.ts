@@ -20,7 +20,7 @@ export interface FoundVmImages {
   readonly problems: readonly string[];
 }
 
-/** Every directory of `directory` is an image of its name. None where it does not exist. */
+/** Every directory of `directory` is an image of its name. None if it does not exist. */
 export async function findVmImages(directory: string): Promise<FoundVmImages> {
   const entries = await readdir(directory, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
@@ -63,7 +63,7 @@ export async function readVmImage(
   readable("it", (await stat(directory)).mode, 5);
   for (const entry of (await readdir(directory)).sort(compareNatural)) {
     const found = await stat(join(directory, entry));
-    // It becomes a part of the node's root, where a directory could stand in the way of the hypervisor's own files.
+    // It becomes a part of the node's root, in which a directory could hide the hypervisor's own files.
     if (!found.isFile()) throw new Error(`${entry} is no file`);
     if (!/^[A-Za-z0-9][A-Za-z0-9._+-]*$/.test(entry))
       throw new Error(`the name of ${JSON.stringify(entry)} has other characters than letters, digits, . _ + -`);

@@ -102,7 +102,7 @@ test.runIf(root)("a node that takes all inotify instances leaves those of the ma
 });
 
 describe("slots for asynchronous I/O", () => {
-  test("do not exist for nodes, whatever their env says", async () => {
+  test("do not exist for nodes, whatever their environment contains", async () => {
     await local.deploy("/asking", labOf("name: asking\nnodes:\n  a: {template: linux, env: {LABWRIGHT_SYSTEM_CALLS: wide}}\n"));
     await install("/asking");
     {

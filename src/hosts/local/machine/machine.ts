@@ -27,7 +27,7 @@ export function runOnMachine(argv: readonly string[], stdin: string | Uint8Array
     child.on("close", (code, signal) =>
       resolve({ code: code ?? -1, stdout, stderr: signal === null ? stderr : `${stderr}ended by ${signal}` }),
     );
-    // A program that ends without reading what it was given says so by its code.
+    // A program that ends without reading its input reports that by its exit code.
     child.stdin.on("error", () => undefined);
     child.stdin.end(stdin);
   });
@@ -42,5 +42,5 @@ export function succeeded(argv: readonly string[], result: RunResult): RunResult
   throw new Failure("host_error", `${argv.join(" ")}: ${message}`, { data: { host: { code: result.code, message } } });
 }
 
-/** Of what a program says to a failure: a batch may say the same of each of its lines. */
+/** Lines of a program's error output in a failure: a batch may repeat a message for each of its lines. */
 const maxLines = 5;

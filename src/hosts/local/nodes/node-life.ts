@@ -13,7 +13,7 @@ export interface NodeLife {
   readonly exitCode?: number;
   /** Its last stop gave it time to end, and it did not: it was switched off. */
   readonly forced?: true;
-  /** It should run, and went with its lab: failed where the lab was ended, stopped where the machine went down. */
+  /** It should run, but its lab ended: failed if the lab was killed, stopped if the machine was shut down. */
   readonly lost?: "host_restart" | "lab_killed";
 }
 
@@ -42,7 +42,7 @@ export function nodeLife(lab: LifeOfLab, node: DefinedNode, state: NodeState | u
     };
   }
   if (node.power === "stopped") return { power: "stopped", ...(node.forced === true && { forced: true }) };
-  // A switch is where its sandbox is. Anything else should run and does not: lost, or never brought back after a reboot.
+  // A switch runs if its sandbox does. Any other node should run and does not: lost, or not restored after a reboot.
   if (backend === "bridge" && lab.stands) return { power: "running" };
   return before ? { power: "stopped", lost: "host_restart" } : { power: "failed", lost: "lab_killed" };
 }
@@ -66,7 +66,7 @@ export function isSwitch(node: DefinedNode, catalogue: Catalogue): boolean {
   return backendOf(node, catalogue) === "bridge";
 }
 
-/** Nodes that stand: processes by their pid, switches where they are wanted running. */
+/** Nodes that exist: processes by their pid, switches if they should run. */
 export function liveNodes(nodes: readonly DefinedNode[], states: ReadonlyMap<number, NodeState>, catalogue: Catalogue): LiveNodes {
   const live = new Map<number, number | "bridge">();
   for (const node of nodes) {

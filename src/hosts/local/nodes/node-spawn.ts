@@ -49,7 +49,7 @@ function spawnOf(lab: string, node: DefinedNode, disk: string, catalogue: Catalo
 
 /**
  * Lines for `ip -batch` in the net namespace of a container: addresses and routes that its attributes give it. "" for other nodes. Throws
- * host_error where they make no sense.
+ * host_error if they are invalid.
  */
 export function nodeAddresses(node: DefinedNode, catalogue: Catalogue): string {
   if (catalogue.template(node.template)?.backend !== "container") return "";

@@ -31,7 +31,7 @@ export function savedConfigs(
   return saved;
 }
 
-/** The text of the file where the node saved its configuration last; undefined if there is none that an intent can hold. */
+/** The configuration that the node saved last; undefined if there is none that an intent can contain. */
 export function savedText(directory: string, node: number, path: string): string | undefined {
   const bytes = diskOf(directory, node).read(path);
   return bytes === undefined ? undefined : plainText(bytes);

@@ -17,7 +17,7 @@ export class Admission {
   readonly #held = new Map<string, number>();
   readonly #queue = new SerialQueue();
 
-  /** @param free MiB that may still be promised when so many are */
+  /** @param free returns the MiB that are still available if `promised` MiB are in use */
   constructor(definitions: Pick<Definitions, "all">, free: (promised: number) => Promise<number>) {
     this.#definitions = definitions;
     this.#free = free;
@@ -36,7 +36,7 @@ export class Admission {
 
   /**
    * Holds the memory of these nodes, which are in the lab's definition and stopped, until it is disposed of: when they count because the
-   * definition says that they run, or when their start failed. Throws host_error with both figures where they do not fit.
+   * definition has them as running, or when their start failed. Throws host_error with both figures if they do not fit.
    */
   admit(lab: LabDefinition["id"], starting: readonly DefinedNode[], catalogue: Catalogue): Promise<Disposable> {
     return this.#queue.run(async () => {

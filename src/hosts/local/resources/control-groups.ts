@@ -45,7 +45,7 @@ interface Mounted {
 
 /**
  * Tries out which controllers this process may use, by making a group and removing it. On machines with both generations
- * each controller is taken where it is.
+ * each controller is used in the hierarchy that has it.
  * @param where LABWRIGHT_CGROUP: `none`, or the group below which labs get theirs, in each hierarchy
  */
 export async function probeControlGroups(where: string | undefined = process.env["LABWRIGHT_CGROUP"]): Promise<ControlGroups> {
@@ -98,7 +98,7 @@ export async function probeControlGroups(where: string | undefined = process.env
 /** In a group of version 1. */
 export const socketMemoryFile = "memory.kmem.tcp.limit_in_bytes";
 
-/** The directories of a lab, by hierarchy; undefined where its holder is in none of ours (an older one, or groups were not there then). */
+/** The directories of a lab, by hierarchy; undefined if its holder is in none of our groups (an older holder, or there were no groups then). */
 export function groupsOfHolder(groups: ControlGroups, pid: number, lab: string): readonly string[] | undefined {
   const own = ownGroups(readFileSync(`/proc/${pid}/cgroup`, "utf8"));
   const mounts = cgroupMounts(readFileSync("/proc/self/mounts", "utf8"));
@@ -153,7 +153,7 @@ async function tryGroup(base: string): Promise<string | undefined> {
 }
 
 /**
- * In the unified hierarchy a group that has processes cannot give controllers to others. So labs live beside the service where it was put into
+ * In the unified hierarchy a group that has processes cannot give controllers to others. So labs live beside the service if it was put into
  * a group `service` of one that is delegated to it (systemd's DelegateSubgroup=service), otherwise, for root, below the root group.
  */
 async function takeUnified(

@@ -34,7 +34,7 @@ export function kernelTables(memory: number): readonly KernelTable[] {
 }
 
 /**
- * Raises the machine's shared kernel tables where they are smaller than labs need; nothing is ever lowered. Only root may. Returns one line
+ * Raises the machine's shared kernel tables if they are smaller than labs need; nothing is ever lowered. Only root may. Returns one line
  * for each setting that changed or that could not be changed.
  * @param sys another directory than /proc/sys
  */

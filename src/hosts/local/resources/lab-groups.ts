@@ -69,7 +69,7 @@ export interface GroupCeilings {
 }
 
 /**
- * Has them removed, in the background; the lab has ended, and nobody waits for what is empty: `groupsSettled`. Processes take a moment to be gone; whoever is
+ * Removes the groups in the background after the end of the lab; `groupsSettled` waits for it. Processes take a moment to be gone; whoever is
  * still in one after that keeps it, until the next sweep.
  */
 export function removeLabGroups(lab: LabGroups): void {
@@ -150,7 +150,7 @@ async function giveBackMemory(directory: string, { version }: Controller): Promi
   }
 }
 
-/** At once, where nobody is in it any more. Not a promise each: for 500 nodes that would cost as much as the removing. */
+/** Removes a group without processes at once. Synchronous: for 500 nodes promises would cost as much as the removal. */
 function isRemoved(directory: string): boolean {
   try {
     rmdirSync(directory);
@@ -231,7 +231,7 @@ function numberAfter(word: string, text: string | undefined): number | undefined
   return at < 0 ? undefined : Number.parseInt(text!.slice(at + word.length), 10);
 }
 
-/** undefined where the node has just ended. Not a promise each: for 500 nodes that would cost ten times the reading. */
+/** undefined if the node has just ended. Synchronous: for 500 nodes promises would cost ten times as much as the reading. */
 function textOf(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");

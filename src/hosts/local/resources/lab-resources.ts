@@ -102,7 +102,7 @@ export class LabResources {
     return load;
   }
 
-  /** After the sandbox's end; also of one that ended while nobody looked. The groups go in the background. */
+  /** Called after the end of a sandbox, also if nobody saw it end. Removes the groups in the background. */
   async remove(): Promise<void> {
     const { groups } = await this.#means;
     const directories = groups.hierarchies.map(({ base }) => `${base}/${this.#lab}`);
@@ -124,7 +124,7 @@ interface Sample {
 
 const freshMs = 1000;
 
-/** Not where the clock was set back. */
+/** False if the clock was set back. */
 function isFresh(age: number): boolean {
   return age >= 0 && age < freshMs;
 }

@@ -51,7 +51,7 @@ async function status(name: string) {
 
 const sh = (node: string, script: string) => local.exec(path, node, "sh", "-c", script);
 
-/** A process that has so many MiB at once. */
+/** A process that uses `mib` MiB at once. */
 const take = (mebibytes: number) => `dd if=/dev/zero of=/dev/null bs=${mebibytes}M count=1`;
 
 describe("the machine's control groups", () => {
@@ -137,7 +137,7 @@ test("a node that was stopped has neither memory nor load, though the last readi
   await power({ do: "start", node: "c" });
 });
 
-test("a node has so many processes and no more, and the others have theirs", async (context) => {
+test("a node has at most its number of processes, independent of the others", async (context) => {
   if (groups.pids === undefined) return context.skip(groups.why.pids);
   const sleeper = "sleep 1000 > /dev/null 2>&1 < /dev/null &";
   const bomb = await sh("c", `i=0; while [ $i -lt 400 ]; do ${sleeper} i=$((i+1)); done`);
@@ -152,7 +152,7 @@ test("a node has so many processes and no more, and the others have theirs", asy
 });
 
 describe("a node that hibernates", () => {
-  test("is suspended, keeps its processes and memory, and goes on where it was", async () => {
+  test("is suspended, keeps its processes and memory, and continues unchanged when it is resumed", async () => {
     await sh("b", "echo remembered > /tmp/memory; (while :; do echo . >> /tmp/ticks; sleep 0.01; done) > /dev/null 2>&1 &");
     await power({ do: "stop", node: "b", mode: 2 });
     expect(await status("b")).toMatchObject({ status: "suspended" });
@@ -214,7 +214,7 @@ describe("a machine without room", () => {
     }
   });
 
-  test("is one of which more is promised than it has, where its administrator says so", () => {
+  test("allows more memory for nodes than it has, if its administrator allows that", () => {
     const memory = { total: 1000, available: 900 };
     expect(freeMemory(memory, { reserve: 100, overcommit: 1 }, 500)).toBe(400);
     expect(freeMemory(memory, { reserve: 100, overcommit: 3 }, 500)).toBe(2200);

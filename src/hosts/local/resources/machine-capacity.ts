@@ -30,7 +30,7 @@ function numberOf(env: Readonly<Record<string, string | undefined>>, name: strin
 
 /** MiB. */
 export interface MachineMemory {
-  /** Of the machine, or of the control group that the service lives in where that is less. */
+  /** Memory of the machine, or of the control group of the service if that is less. */
   readonly total: number;
   /** Memory that programs could get now without swapping. */
   readonly available: number;

@@ -14,7 +14,7 @@ export function keptLimits({ cpu, memory, pids }: ControlGroups, limits: NodeLim
 }
 
 const mebi = 1024 * 1024;
-/** TCP and UDP sockets may have one part in so many of the node's memory more. */
+/** TCP and UDP sockets may use additionally this fraction of the node's memory (the divisor). */
 const socketPart = 4;
 /** Microseconds in which the share of CPU time is meted out. */
 const period = 100_000;

@@ -5,7 +5,7 @@ import { type HolderProcess, holderProcesses } from "../holder/processes.ts";
 
 /**
  * Ends the holders of these labs that the run directory does not know: it was removed while they ran, and nobody can reach them again.
- * Answers those that it ended, when they are gone.
+ * Returns the processes that it ended, once they are gone.
  */
 export async function endStrays(run: string, labs: readonly string[]): Promise<readonly HolderProcess[]> {
   const ours = new Set(labs);

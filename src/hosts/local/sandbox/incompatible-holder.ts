@@ -44,7 +44,7 @@ export async function incompatibleHolder({ dir, lab }: SandboxOptions): Promise<
   };
 }
 
-/** Whether that very process lives and says that it is this lab's: a pid alone may be anyone's. */
+/** Whether this very process runs and belongs to this lab. A pid alone does not prove it: the kernel reuses pids. */
 async function isLabs(identity: Identity): Promise<boolean> {
   if (!(await lives(identity))) return false;
   return (await readIfThere(`/proc/${identity.pid}/cmdline`)).split("\0").includes(`lab=${identity.lab}`);

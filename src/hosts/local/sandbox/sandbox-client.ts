@@ -30,8 +30,8 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
 }
 
 /**
- * The sandbox that lives in this directory, left by an earlier run of the service; null where none does (what a dead one left
- * is removed). One that does not answer is returned too: it hangs. Throws host_error where another lab lives there, or where it speaks another protocol.
+ * The running sandbox in this directory, which an earlier run of the service started; null if there is none (remains of a dead one are
+ * removed). A sandbox that does not answer is returned too: it hangs. Throws host_error if it is of another lab or speaks another protocol.
  */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox | null> {
   const identity = parseIdentity(await readIfThere(join(options.dir, "holder.json")));
@@ -267,7 +267,7 @@ const maxListed = 3;
 export const spawnedAtOnce = 64;
 
 /**
- * Made for the lab's root where they are missing: the lab itself may not be able to write above them. Synchronous, because a call that waits for a
+ * Created for the lab's root if they are missing: the lab itself may not be able to write above them. Synchronous, because a call that waits for a
  * thread costs many times what it does.
  */
 function makeDisks(nodes: readonly NodeSpawn[], owner: number | undefined): void {
@@ -324,7 +324,7 @@ function nodeState(frame: Frame): NodeState {
   };
 }
 
-/** Bytes of output that a program may have where its caller does not say: a node must not fill the service's memory. */
+/** Default limit of a program's output, bytes: a node must not fill the service's memory. */
 const maxOutput = 64 * 1024 * 1024;
 
 async function runProgram(

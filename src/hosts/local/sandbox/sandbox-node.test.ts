@@ -28,7 +28,7 @@ describe("a node", () => {
     watch.close();
   });
 
-  test("whose boot fails is failed with that code, and what it said can be read", async () => {
+  test("whose boot fails is failed with that code, and its output can be read", async () => {
     const sandbox = await create();
     await boot(sandbox, [node(1, { boot: ["sh", "-c", "echo no such luck; sleep 1000 & exit 42"] }), node(2, { boot: ["/bin/nothing"] })]);
     expect(await stateOf(sandbox, 1)).toMatchObject({ state: "failed", exitCode: 42, pid: 0 });
@@ -125,7 +125,7 @@ describe("a node", () => {
     expect((await sandbox.info()).nodes).toBe(after);
   });
 
-  test("is suspended with all that are named or with none, and goes on where it was", async () => {
+  test("is suspended with all named nodes or with none, and continues unchanged", async () => {
     const sandbox = await create({ ...newLab(), processes: 200 });
     // A process whose name no other has, in each node.
     const name = `sleep\0${1_000_000 + process.pid}\0`;
@@ -137,7 +137,7 @@ describe("a node", () => {
         .map((pid) => /^State:\t(\w)/m.exec(readText(`/proc/${pid}/status`))?.[1] === "T");
     const states = async () => (await sandbox.info()).nodes.map(({ state }) => state);
     await until(() => stopped().length === 2);
-    // Without control groups each node takes a process of its own to be suspended: where there is room for one only, none is.
+    // Without control groups, suspending needs a process for each node: if there is room for only one, no node is suspended.
     const most = (processes: number) => execFileSync("prlimit", ["--pid", String(sandbox.pid), `--nproc=${processes}:`]);
     if (root) {
       let refusals = 0;
@@ -332,7 +332,7 @@ describe.runIf(root)("a node whose console program is the node itself", () => {
     expect(await stateOf(sandbox, 1)).toMatchObject({ pid: 0, exitCode: 0 });
   });
 
-  test("says what kept the program from starting", async () => {
+  test("reports why the program did not start", async () => {
     const sandbox = await create();
     const nodes = [
       node(1, { console: ["/no/such"], main: { workdir: "/", uid: 0, gids: [0] } }),

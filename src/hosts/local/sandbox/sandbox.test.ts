@@ -148,7 +148,7 @@ describe("a lab", () => {
     await expect(openSandbox({ ...options, lab: "another" })).rejects.toEqual(failure("host_error", /lives lab sandbox-test/));
   });
 
-  test("of another protocol is left alone, and it is said how to end it", async () => {
+  test("of another protocol is left alone, and the error explains how to end it", async () => {
     const options = newLab();
     const sandbox = await create(options);
     const record = join(options.dir, "holder.json");
@@ -159,7 +159,7 @@ describe("a lab", () => {
     expect(await openSandbox(options)).not.toBeNull();
   });
 
-  test("without a holder says what makes one", async () => {
+  test("without a holder names the command that builds one", async () => {
     await expect(createSandbox({ ...newLab(), holder: "/no/such/holder" })).rejects.toEqual(
       failure("host_error", /no lab holder at \/no\/such\/holder: labwright setup/),
     );
@@ -293,7 +293,7 @@ describe("the holder", () => {
       .slice(0, 20)
       .flatMap((pid) => [pid, ...childrenOf(pid)])
       .map(pssOf);
-    // Nobody has looked at a console, so no shell runs.
+    // Nobody has opened a console, so no shell runs.
     expect(pss.length).toBe(20);
     expect(pss.reduce((sum, each) => sum + each) / 20).toBeLessThan(150);
     await sandbox.stop(

@@ -64,7 +64,7 @@ export interface Sandbox {
   readonly join: (id: number, argv: readonly string[]) => Promise<Duplex>;
   /** Scrollback (up to 64 KiB), then live bytes; any number at once. Ends when the node does. Throws node_not_running. */
   readonly console: (id: number) => Promise<SocketStream>;
-  /** The scrollback as it is now; of a stopped or failed node what it said last, until it is spawned again. */
+  /** The current scrollback; for a stopped or failed node its last output, until it is spawned again. */
   readonly tail: (id: number) => Promise<string>;
   readonly resize: (id: number, columns: number, rows: number) => Promise<void>;
   /** Calls back when a node's state changes and once when the sandbox itself is gone. */
@@ -85,7 +85,7 @@ export interface NodeSpawn {
   /** Read-only overlay layers, top first (absolute directories). */
   readonly lower: readonly string[];
   /**
-   * The node's disk: upper and work directories are made below it. Made here, for the lab's root, where it is missing. The lab's
+   * The node's disk: upper and work directories are made below it. Created here, for the lab's root, if it is missing. The lab's
    * root must be able to search all directories above it and above the layers (x for others).
    */
   readonly disk: string;
@@ -139,7 +139,7 @@ export interface SandboxOptions {
   readonly lab: string;
   /** The lab's control groups, one directory in each hierarchy (native/holder/README.md). */
   readonly cgroups?: readonly string[];
-  /** The most processes and threads that the lab may have, also where there are no control groups. */
+  /** Maximum number of processes and threads of the lab, also without control groups. */
   readonly processes?: number;
   /** First outside uid/gid and count of the range that the lab's user namespace maps 0.. to; absent: only the own id as 0. */
   readonly idMap?: { readonly base: number; readonly count: number };

@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterAll(() => rmSync(top, { recursive: true }));
 
-test("without AppArmor, or where it is not enabled, nothing is loaded", async () => {
+test("without AppArmor, or if it is not enabled, nothing is loaded", async () => {
   parser(0);
   expect(await loadProfile(places)).toBeUndefined();
   writeFileSync(places.enabled, "N\n");

@@ -117,7 +117,7 @@ class Lab {
     await using console = await this.sandbox.console(id);
     let shown = "";
     console.on("data", (bytes: Buffer) => {
-      // busybox asks the terminal where its cursor is, after every prompt.
+      // busybox queries the position of the cursor after every prompt.
       shown = (shown + bytes.toString()).replaceAll("\x1b[6n", "");
     });
     console.resume();
@@ -235,7 +235,7 @@ describe("a linux node", () => {
     expect(await lab.box.sandbox.tail(5)).toContain('exec: "ip route add 10.1.0.0/16 via 192.0.2.1" failed with exit code 2');
   });
 
-  test("fails with the code of the first command that fails, says which, and runs none after it", async () => {
+  test("fails with the code of the first command that fails, names it, and runs none after it", async () => {
     await using lab = await sandboxed();
     await lab.box.boot([node("h1", "linux", { exec: ["true", "exit 7", "echo later > /root/later"] })]);
     const [state] = (await lab.box.sandbox.info()).nodes;

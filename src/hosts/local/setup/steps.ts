@@ -1,6 +1,6 @@
 /** Prints set-up's steps as they go: one line each when done, with the time it took; on a terminal, what a long one is at. */
 export interface Steps {
-  /** Runs one step; `work` says what it is at and answers what it did. Nothing is printed for undefined. */
+  /** Runs one step. `work` reports progress and returns a summary. Nothing is printed for undefined. */
   run(name: string, work: (say: (text: string) => void) => Promise<string | undefined>): Promise<void>;
 }
 

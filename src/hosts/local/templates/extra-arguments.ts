@@ -5,7 +5,7 @@ export const pciModels: readonly string[] = ["qemu-xhci", "piix3-usb-uhci", "vir
 
 const deviceModels = ["usb-tablet", "usb-kbd", "usb-mouse", "ib700", ...pciModels];
 
-/** Functions of a PCI slot, but for the one of a disk controller. */
+/** Functions of a PCI slot, except the function of a disk controller. */
 const maxPciDevices = 7;
 
 /**
@@ -46,7 +46,7 @@ const allowed: Readonly<Record<string, Option>> = {
   },
 };
 
-/** An option with a value, and what that may be, for people; or one that stands alone. */
+/** An option with a description of its values, or an option without a value. */
 type Option = { readonly value: RegExp; readonly form: string } | { readonly value?: never };
 
 /** The arguments of one text, each by itself, or what is wrong with it for people. A blank within a value is written in double quotes. */

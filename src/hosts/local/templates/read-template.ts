@@ -269,7 +269,7 @@ export class Reader {
     return this.fail(this.value === undefined ? `${this.name} is missing` : `${this.name} must be ${expected}`);
   }
 
-  /** Itself, or undefined where the file does not have it. */
+  /** The field, or undefined if the file does not have it. */
   optional(): Reader | undefined {
     return this.value === undefined ? undefined : this;
   }

@@ -12,7 +12,7 @@ export interface LocalTemplate {
   /** linux, router, switch, pc. */
   readonly type: string;
   /**
-   * namespace: a node of the lab's sandbox with its own root; container: the same, of an image from a container archive, which says what it runs;
+   * namespace: a node of the lab's sandbox with its own root; container: the same, of an image from a container archive, which defines its process;
    * vm: a virtual machine; bridge: a bridge in the fabric, no process.
    */
   readonly backend: "namespace" | "container" | "vm" | "bridge";
@@ -32,7 +32,7 @@ export interface LocalTemplate {
     readonly prompt?: string;
     /** The account for consoles that ask for a login. */
     readonly login?: { readonly username: string; readonly password?: string };
-    /** The line where a pager of its own waits, as a regular expression, and the key that goes on. */
+    /** The line at which its pager waits, as a regular expression, and the key that continues. */
     readonly pager?: { readonly pattern: string; readonly key: string };
   };
   /** Run inside the node; exit code 0 means ready, 1 not yet. Absent: a node that booted is ready. */
@@ -41,12 +41,12 @@ export interface LocalTemplate {
   readonly vm?: VmTemplate;
   /** Default resources of a node: ram and disk in MiB. Absent: those of resources/node-limits.ts. */
   readonly limits?: { readonly ram?: number; readonly processes?: number; readonly disk?: number };
-  /** MiB of memory that a node is expected to take where its intent does not say. */
+  /** Expected memory of a node in MiB, if its intent has none. */
   readonly need?: number;
   /** Which system calls its nodes may make (native/holder/calls.c); absent: usual. */
   readonly systemCalls?: "usual" | "wide";
   readonly startupConfig: boolean;
-  /** The file inside the node where it saves its configuration by itself, in the form of a startup configuration. */
+  /** The file inside the node in which it saves its configuration, in the form of a startup configuration. */
   readonly savedConfig?: string;
   /** How a running node is made to write savedConfig: by a program inside the node, or by a command on its console. */
   readonly save?: { readonly argv: readonly string[] } | { readonly console: string };
@@ -155,7 +155,7 @@ function valueRules({ vm, attributes }: LocalTemplate): Readonly<Record<string, 
 }
 
 /**
- * The image a node runs: `wanted` by name, or the template's default where it is absent or "default". undefined: the template does
+ * The image a node runs: `wanted` by name, or the template's default if it is absent or "default". undefined: the template does
  * not run it or it is not on this host.
  */
 export function nodeImage(template: LocalTemplate, images: readonly LocalImage[], wanted: string | undefined): LocalImage | undefined {
@@ -182,7 +182,7 @@ export function nameFile(name: string): { readonly path: string; readonly mode: 
 }
 
 /**
- * The files that the boot scripts of our images read, written at every boot, empty where the intent has nothing to say: a stale one
+ * The files that the boot scripts of our images read, written at every boot, empty if the intent has no value: a stale one
  * from an earlier boot would be run again. The contract is in docs/templates.md.
  */
 export function bootFiles(node: LabNode): readonly { readonly path: string; readonly mode: number; readonly text: string }[] {

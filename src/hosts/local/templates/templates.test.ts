@@ -96,7 +96,7 @@ describe("reading a template", () => {
     expect(problemsOf(with_("pager: {pattern: '('}")).length).toBe(2);
   });
 
-  test("gives what the file says", () => {
+  test("has the values of the file", () => {
     const { template, problems } = readTemplate("box.yaml", valid);
     expect(problems).toEqual([]);
     expect(template).toMatchObject({

@@ -50,7 +50,7 @@ describe.skipIf(process.getuid?.() !== 0)("the user's own template directory", (
     expect((await local.session.templates()).map(({ id }) => id)).not.toContain("late");
   });
 
-  test("is read without a restart: the template is listed with type, images and attributes, and its nodes run as it says", async () => {
+  test("is read without a restart: the template is listed with type, images and attributes, and its nodes run accordingly", async () => {
     await writeFile(join(directory, "beacon.yml"), mine);
     expect(await listed("beacon")).toMatchObject({
       description: "A host that says its greeting",

@@ -20,13 +20,13 @@ export interface VmTemplate extends VmSettings {
   /** MiB. */
   readonly ram: number;
   readonly configDrive?: ConfigDrive;
-  /** POSIX extended regular expression: a guest whose console said it is ready. */
+  /** POSIX extended regular expression: a guest is ready when its console shows it. */
   readonly ready?: string;
   /** The same of a guest whose boot failed before it was ready; its first group is the exit code. The node ends with it. */
   readonly failed?: string;
 }
 
-/** A small ISO 9660 disk with what the intent says of the node. */
+/** A small ISO 9660 disk with the node's settings from the intent. */
 export interface ConfigDrive {
   readonly label: string;
   readonly bus: "virtio" | "cdrom";

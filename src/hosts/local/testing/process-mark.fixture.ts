@@ -1,6 +1,6 @@
 import { readIfThere } from "../holder/identity.ts";
 
-/** Clock ticks after boot at which the process started; "" where there is none. With its pid it says who a process is. */
+/** Clock ticks after boot at which the process started; "" if there is none. Together with the pid it identifies a process. */
 export async function processStart(pid: number): Promise<string> {
   const stat = await readIfThere(`/proc/${pid}/stat`);
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";

@@ -122,7 +122,7 @@ async function below(directory: string): Promise<readonly string[]> {
   return names.map((name) => join(directory, name));
 }
 
-/** "" of another user's process, and of one that has just ended. */
+/** "" for another user's process, and for a process that has just ended. */
 function ignoreForbidden(error: NodeJS.ErrnoException): string {
   if (["EACCES", "EPERM", "ENOENT", "ESRCH"].includes(error.code ?? "")) return "";
   throw error;

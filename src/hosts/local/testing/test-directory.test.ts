@@ -23,7 +23,7 @@ interface Deployed extends AsyncDisposable {
   /** Of the test. */
   readonly base: string;
   readonly lab: string;
-  /** Of its way out; none where the machine has no nat. */
+  /** The processes of its uplink; none if the machine has no NAT. */
   readonly tables: readonly string[];
   kill(): Promise<void>;
 }

@@ -16,7 +16,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import { openSandbox } from "../sandbox/sandbox-client.ts";
 import { testDirectory } from "./test-directory.fixture.ts";
 
-/** An embedded host on directories of its own, for tests: images and holder are those that set-up made. Closing it destroys every lab that it holds. */
+/** An embedded host on directories of its own, for tests: images and holder are those of set-up. Closing it destroys all its labs. */
 export interface TestLocalHost extends AsyncDisposable {
   readonly paths: LocalPaths;
   readonly host: Host;

@@ -2,7 +2,7 @@ import { describe } from "vitest";
 import { hostConformance } from "../../conformance.ts";
 import { testLocalHost } from "../testing/test-local-host.fixture.ts";
 
-/** The suite again, with virtual machines where it speaks of linux nodes. Nothing waits for guests: most are stopped while they boot. */
+/** The suite again, with virtual machines in place of linux nodes. Nothing waits for guests: most are stopped while they boot. */
 const dialect = { linux: { template: "vm" }, pc: { template: "pc" }, frr: { template: "frr" }, switch: { template: "switch" } } as const;
 
 const others = [

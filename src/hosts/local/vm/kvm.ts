@@ -8,8 +8,8 @@ import { supervisor } from "../templates/vm-template.ts";
 const hypervisorUser = 1000;
 
 /**
- * Whether hardware virtualisation works for labs: the processor says that it has it, and a guest of a few instructions runs, as the user
- * that hypervisors have out here. /dev/kvm that is there and opens proves nothing: machines are seen where no guest ever runs.
+ * Whether hardware virtualisation works for labs: the processor reports it, and a guest of a few instructions runs, as the user
+ * that hypervisors have out here. A /dev/kvm that opens proves nothing: on some machines no guest ever runs.
  * @param hypervisor the tree of the hypervisor's image
  */
 export async function kvmWorks(hypervisor: string): Promise<boolean> {

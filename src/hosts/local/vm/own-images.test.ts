@@ -45,7 +45,7 @@ describe("the directory of virtual machines' images", () => {
     });
   });
 
-  test("says what is wrong with each that is none, and gives the others", async () => {
+  test("reports the problem of each invalid image, and returns the others", async () => {
     await image("good", { "disk.raw": "x" });
     await image("empty", {});
     await image("words", { "disk.raw": "x", "image.yaml": "kernal: vmlinuz\n" });

@@ -48,7 +48,7 @@ async function pciDevices(settings: string, nics: number): Promise<readonly PciD
   const lines = settings.split("\n").map((line) => line.split(" "));
   const argv = lines.flatMap(([word, ...rest]) => (word === "arg" ? rest.join(" ") : []));
   const [model, bus] = lines.find(([word]) => word === "nic")!.slice(1);
-  // As native/supervisor/ports.c writes them, but for what they are connected with.
+  // As native/supervisor/ports.c writes them, except for their back ends.
   const ports = Array.from({ length: nics }, (_, i) => [
     ...["-netdev", `hubport,id=net${i},hubid=${i}`],
     ...["-device", `${model},netdev=net${i},id=nic${i},bus=${bus},addr=0x${(8 + i).toString(16)},romfile=`],
@@ -89,13 +89,13 @@ describe.runIf(process.getuid?.() === 0)("on the PCI bus of a virtual machine", 
     expect(nics.map(({ slot, function: part, qdev_id }) => [slot, part, qdev_id])).toEqual(
       Array.from({ length: maxVmInterfaces }, (_, i) => [8 + i, 0, `nic${i}`]),
     );
-    // A guest looks for further functions of a slot only where there is the first.
+    // A guest looks for further functions of a slot only if there is the first.
     for (const { slot } of devices) expect(devices.some((one) => one.slot === slot && one.function === 0)).toBe(true);
     const own = devices.filter(({ slot, class_info }) => class_info.class !== ethernet && slot > 1 && slot < 31);
     expect(Math.max(...own.map(({ slot }) => slot))).toBeLessThan(8);
   });
 
-  test("interfaces are where they were when devices are added to the machine", async () => {
+  test("interfaces keep their slots when devices are added to the machine", async () => {
     const places = async (vm: VmTemplate) => {
       const settings = vmConfig(vm, { disks: [], cdroms: [] }, false);
       return (await pciDevices(settings, 2)).flatMap(({ slot, qdev_id }) => (qdev_id.startsWith("nic") ? [[qdev_id, slot]] : []));

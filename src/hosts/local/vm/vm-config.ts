@@ -22,7 +22,7 @@ export function usesKvm(vm: VmTemplate, kvm: boolean): boolean {
   return kvm && vm.accelerator !== "tcg";
 }
 
-/** The supervisor's settings file (native/supervisor/config.c). Throws unsupported where the node insists on KVM and it does not work here. */
+/** The supervisor's settings file (native/supervisor/config.c). Throws unsupported if the node requires KVM and it does not work here. */
 export function vmConfig(vm: VmTemplate, image: VmImage, kvm: boolean): string {
   if (vm.accelerator === "kvm" && !kvm) {
     throw new Failure("unsupported", "accelerator kvm: hardware virtualisation does not work on this machine", {

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 
 /** Of one process. */
 const maxPaths = 256;
-/** Nothing of it hurries: whoever else works on the machine comes first. */
+/** The lowest priority: all other work on the machine comes first. */
 const du = ["-n", "19", "du", "--summarize", "--one-file-system", "--block-size=1", "--"];
 
 /**
@@ -25,7 +25,7 @@ export async function diskUsage(directories: readonly string[], signal: AbortSig
 function linesOf(argv: readonly string[], signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile("nice", argv, { signal, killSignal: "SIGKILL", maxBuffer: 16 << 20 }, (error, stdout) => {
-      // Its exit code says no more than that files came and went meanwhile.
+      // Its exit code only means that files appeared or disappeared meanwhile.
       if (error === null || typeof error.code === "number" || signal.aborted) resolve(stdout);
       else reject(error);
     });

@@ -71,7 +71,7 @@ describe.skipIf(process.getuid?.() !== 0)("a node whose files together take more
   const full = ({ status: now, disk_full, disk_bytes = 0 }: LiveNode) =>
     now === "suspended" && disk_full === true && disk_bytes > 16 * mebi;
 
-  test("is suspended, and its status says why, also after a restart of the service; its neighbour goes on", async () => {
+  test("is suspended, and its status shows why, also after a restart of the service; its neighbour goes on", async () => {
     await write("first", 15 * 1024);
     await settles("15 MiB", ({ disk_bytes = 0 }) => disk_bytes >= 15 * mebi);
     expect(await status("a")).toMatchObject({ status: "running" });
@@ -135,7 +135,7 @@ describe.skipIf(process.getuid?.() !== 0)("a node whose files together take more
     expect(await status("a")).not.toHaveProperty("disk_full");
   });
 
-  test("is looked at soon where somebody asks and nothing is known yet, however long the pause between looks", async () => {
+  test("is checked soon if a caller asks and nothing is known yet, however long the interval is", async () => {
     await using rare = await testLocalHost({ diskPace: { askMs: 50, maxMs: 3_600_000 } });
     const look = (of: string) =>
       eventually(

@@ -12,7 +12,7 @@ import { diskUsage } from "./disk-usage.ts";
 export interface DiskPace {
   /** How often it is asked whether there is something to look at. */
   readonly askMs: number;
-  /** After so long all disks are looked at, whatever the file system says. */
+  /** Maximum time between two checks of all disks, independent of the file system. */
   readonly maxMs: number;
 }
 
@@ -29,7 +29,7 @@ export interface DiskWatchOptions {
   readonly warn: (text: string) => void;
 }
 
-/** A node's disk when it was looked at last. */
+/** A node's disk at its last check. */
 export interface DiskState {
   readonly bytes: number;
   /** More than the node may take. */
@@ -49,16 +49,16 @@ interface Known extends DiskState {
   readonly suspendedAt?: number;
 }
 
-/** They are looked at at once when the file system has filled by so much. */
+/** They are checked at once when the usage of the file system has grown by this much. */
 const grownBytes = 64 * 2 ** 20;
-/** A look may take so long; and the next one waits for ten times as long as the last one took. */
+/** Maximum duration of a check. The next check waits for ten times the duration of the last one. */
 const budgetMs = 20_000;
 const restFactor = 10;
 /** Bytes that a resumed node may still write without being suspended again, so that its user can free space. */
 const slackBytes = 2 ** 20;
 
 /**
- * Looks from time to time at what the disks of nodes that live take, and suspends those that take more than they may: file systems that
+ * Checks the disk usage of running nodes from time to time, and suspends nodes that exceed their limit: file systems that
  * count by directory are rare. A node may be over its limit for as long as nobody looks.
  */
 export class DiskWatch {

@@ -14,10 +14,10 @@ export interface NeighbourWatchOptions {
 }
 
 const askMs = 500;
-/** The next look waits for ten times as long as the last one took, and at least so long. */
+/** Minimum time between two checks. The next check waits for ten times the duration of the last one. */
 const minRestMs = 5_000;
 const restFactor = 10;
-/** Nodes are looked at when a table is filled to this part. */
+/** Nodes are checked when a table is filled to this fraction. */
 const alarmPart = 1 / 4;
 /** A node then may have this part of a table. */
 const nodePart = 1 / 16;
@@ -25,7 +25,7 @@ const nodePart = 1 / 16;
 /**
  * Watches the kernel's neighbour tables, which all net namespaces share and whose entries no limit of the kernel counts by namespace. If a table fills, the
  * nodes that hold most of it are suspended: entries of a suspended node age and are collected. A node that still holds as many at the next
- * look is stopped, because its kernel goes on forwarding while its processes stand still.
+ * look is stopped, because its kernel continues to forward while its processes are suspended.
  */
 export class NeighbourWatch {
   readonly #options: NeighbourWatchOptions;
@@ -74,7 +74,7 @@ export class NeighbourWatch {
       try {
         for (const id of await nodesOver(sandbox, limit)) await this.#end(lab, sandbox, id, limit, before);
       } catch (error) {
-        // One lab that cannot be asked does not keep the others from being looked at.
+        // A lab that does not answer does not prevent the check of the others.
         this.#options.warn(`lab ${lab.path}: the neighbours of its nodes cannot be counted: ${(error as Error).message}`);
       }
     }
@@ -128,7 +128,7 @@ function maxEntries(): number {
   return Math.min(...sizes);
 }
 
-/** "" where the kernel has no IPv6, or does not show this here. */
+/** "" if the kernel has no IPv6, or does not show this here. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, "utf8");

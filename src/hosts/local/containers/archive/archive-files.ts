@@ -32,7 +32,7 @@ export function directoryFiles(directory: string): ArchiveFiles {
 
 const maxEntries = 100_000;
 
-/** The files of a tar; those that are links to others (old docker saves layers that are the same so) lead to them. */
+/** The files of a tar. Links resolve to their target: old versions of docker save identical layers as links. */
 export async function tarFiles(file: string): Promise<ArchiveFiles> {
   const places = new Map<string, { readonly offset: number; readonly size: number }>();
   const links = new Map<string, string>();

@@ -94,7 +94,7 @@ async function* unxz(source: Bytes): Bytes {
   const input = Readable.from(source, { objectMode: false });
   let broken: unknown;
   const flow = pipeline(input, xz.stdin).catch((error: NodeJS.ErrnoException) => {
-    // xz that ends early says why itself.
+    // If xz ends early, it reports the reason itself.
     if (error.code !== "EPIPE" && error.code !== "ERR_STREAM_PREMATURE_CLOSE") broken = error;
   });
   let whole = false;
@@ -102,7 +102,7 @@ async function* unxz(source: Bytes): Bytes {
     yield* xz.stdout;
     whole = true;
   } finally {
-    // One that gave all it had ends by itself, and its exit code counts.
+    // After all output xz ends by itself, and its exit code counts.
     if (!whole) {
       input.destroy();
       xz.kill("SIGKILL");

@@ -9,7 +9,7 @@ export interface Recipe {
   /** Debian packages it takes files from; libraries come along by themselves. */
   readonly packages: readonly string[];
   /**
-   * Files to take: a path, or one that ends with `/` for a whole directory. `@` stands for the machine's library directory name such as
+   * Files to take: a path, or one that ends with `/` for a whole directory. `@` is the machine's library directory name such as
    * x86_64-linux-gnu. The libraries of programs are taken too.
    */
   readonly take: readonly string[];

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 
-/** Runs a program of the machine; answers its output. Throws with the last lines it said when it fails. */
+/** Runs a program of the machine and returns its output. If it fails, throws with the last lines of its output. */
 export function command(argv: readonly string[], options: { readonly cwd?: string } = {}): Promise<string> {
   const [program, ...args] = argv;
   if (program === undefined) throw new Error("no program to run");
