@@ -11,7 +11,7 @@ import { readPlainFile } from "./plain-file.ts";
  */
 
 const maxRecordBytes = 64 << 10;
-/** The tap's last words and counters. */
+/** The files `end` and `counters` of the tap, bytes. */
 const maxWordBytes = 4096;
 /** Of one file of a ring: a whole ring of the largest size. */
 export const maxRingFileBytes = captureLimits.ringBytes;

@@ -41,7 +41,7 @@ export interface StartedCapture extends CaptureRequest {
 const patienceMs = 15_000;
 
 /**
- * The captures of the embedded host. All that is known of one lies in its directory and in the lab's process table, so that they go on, and
+ * The captures of the embedded host. The state of a capture is in its directory and in the lab's process table, so that they go on, and
  * are known again, whatever happens to the service.
  */
 export class Captures {
@@ -56,7 +56,7 @@ export class Captures {
   /** Ids of captures that are being started. Their records have no process yet, so they would look like lost ones. */
   readonly #starting = new Set<string>();
 
-  /** @param trash takes captures that are removed: their directories are the lab's, which may change them meanwhile */
+  /** @param trash receives removed captures: their directories belong to the lab, which may change them at any time */
   constructor(tap: string, limits: CaptureLimits, trash: Trash, labs: () => readonly string[]) {
     this.tap = tap;
     this.#limits = limits;

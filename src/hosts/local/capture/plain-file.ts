@@ -16,7 +16,7 @@ export async function openPlainFile(path: string): Promise<FileHandle | undefine
   }
   try {
     const stats = await file.stat();
-    // None: it was removed meanwhile. Two: it may be a file from elsewhere.
+    // No name: it was removed. Two names: it may be a file from elsewhere.
     if (stats.isFile() && stats.nlink <= 1) return file;
   } catch (error) {
     await file.close();

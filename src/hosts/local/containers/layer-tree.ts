@@ -23,7 +23,7 @@ export function joined(directory: ImagePath, name: string): ImagePath {
 const maxLinks = 40;
 
 /**
- * The tree that a stack of layers shows, the first on top, as overlay merges them. Nobody else writes to the layers meanwhile. Symbolic links
+ * The tree that a stack of layers shows, the first on top, as overlay merges them. Nobody else may write to the layers during use. Symbolic links
  * are followed only as text within the tree: `..` ends at its root and an absolute target begins there.
  */
 export class LayerTree {

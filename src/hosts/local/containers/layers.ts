@@ -29,7 +29,7 @@ export async function layerRecord(directory: string, layer: string): Promise<Lay
   return JSON.parse(await readFile(join(directory, layer, "layer.json"), "utf8")) as LayerRecord;
 }
 
-/** Removes the layers that no image has and no running node has mounted; the images' lock is held. Answers their names. */
+/** Removes the layers that no image has and no running node has mounted; the caller holds the images' lock. Returns their names. */
 export async function removeUnusedLayers(directory: string): Promise<readonly string[]> {
   const used = new Set([...(await imageRecords(directory)).values()].flatMap((record) => record.layers));
   const unused = (await layerDirectories(directory)).filter((layer) => !used.has(layer));

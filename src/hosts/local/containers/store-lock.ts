@@ -32,7 +32,7 @@ export async function lockImages(directory: string): Promise<AsyncDisposable> {
 /** Returns the process that holds the lock, if it is taken. */
 async function tryLock(directory: string): Promise<AsyncDisposable | string> {
   const path = join(directory, name);
-  // Only the owner may open it, because everybody who can open it can lock it. It stays, because a lock on a file that was removed meanwhile keeps nobody out.
+  // Only the owner may open it, because everybody who can open it can lock it. It is never removed, because a lock on a removed file excludes nobody.
   await (await open(path, "a", 0o600)).close();
   const argv = ["--nonblock", "--conflict-exit-code", String(takenCode), "--no-fork", path, "sh", "-c", hold, path, String(process.pid)];
   // In a session of its own: an interrupt from the terminal ends us, and we end it when all is put in order.

@@ -252,7 +252,7 @@ class LayerWriter {
 
   #finishDirectory(path: ImagePath, entry: TarEntry): void {
     this.#setOwner(path, this.#id(entry.uid), this.#id(entry.gid));
-    // We, who are not root, must be able to go on filling it.
+    // If this process is not root, it needs write access to add entries later.
     chmodSync(diskPath(this.#options.root, path), this.#options.idBase === undefined ? entry.mode | 0o700 : entry.mode);
   }
 

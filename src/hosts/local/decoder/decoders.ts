@@ -36,7 +36,7 @@ export interface DecodersOptions {
   readonly program: string;
   /** The state directory, which contains the captures. A decoder sees only its own packets of it. */
   readonly state: string;
-  /** Takes the directories of decoders that have ended. */
+  /** Receives the directories of ended decoders. */
   readonly trash: Trash;
   /** Decoders that run at once. */
   readonly most: number;
@@ -96,7 +96,7 @@ export class Decoders {
     });
   }
 
-  /** Of a capture that is removed. */
+  /** Closes the views of a capture that is removed. */
   async forget(capture: string): Promise<void> {
     await this.#forget([...this.#captures].flatMap(([key, of]) => (of === capture ? [key] : [])));
   }
@@ -106,7 +106,7 @@ export class Decoders {
     clearInterval(this.#timer);
     this.#places.open();
     await this.#forget([...this.#captures.keys()]);
-    // Those that are about to have a view are refused.
+    // Callers that are waiting for a view are refused.
     await this.#queue.idle();
   }
 
@@ -168,7 +168,7 @@ export class Decoders {
     }
   }
 
-  /** A view that nobody looks at makes room, the one that was used longest ago; of a user who has all that one may have, one of its own. */
+  /** Closes the idle view that was used longest ago to make room. For a user at the limit, closes one of the same user. */
   async #takePlace(user: string): Promise<void> {
     if (this.#places.isFullFor(user)) {
       const own = this.#places.hasAllOf(user);
@@ -192,7 +192,7 @@ export class Decoders {
     this.#timer = undefined;
   }
 
-  /** In the view's turn. */
+  /** Runs in the queue of the view. */
   async #drop(key: string): Promise<void> {
     this.#captures.delete(key);
     const view = this.#views.get(key);
@@ -227,7 +227,7 @@ function keyOf(capture: string, user: string): string {
   return `${user}\0${capture}`;
 }
 
-/** A copy is of what is there: how the capture goes on does not matter. */
+/** A copy contains the packets of this moment, so it never checks whether the capture continues. */
 async function stopped(): Promise<never> {
   throw new Error("a copy does not ask");
 }

@@ -5,7 +5,7 @@ import { Failure } from "../../../contract/errors.ts";
 import { idRange } from "../machine/idmap.ts";
 import { spawnPiped } from "../machine/spawn-piped.ts";
 
-/** An id of the labs' range that no lab uses: what decodes the packets of strangers is nobody, and without a network. */
+/** An id of the labs' range that no lab uses: the decoder of untrusted packets runs as nobody and without a network. */
 const decoderId = idRange.base + idRange.count - 3;
 /**
  * How long a request may take, ms. A full ring of small packets is half a million, which a busy machine reads in 20 s; callers wait 60 s. `short` is for
@@ -36,11 +36,11 @@ export async function makeDecoderDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Writes a file for the decoder into that directory. The decoder, which strangers' packets may have taken over, can plant whatever it likes there:
+ * Writes a file for the decoder into that directory. The decoder, which untrusted packets may have taken over, can plant anything there:
  * an entry at the path is removed unless it is a directory, and only a newly created file is written and given away.
  */
 export async function copyForDecoder(file: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
-  // Not with what is in it: a tree that its owner changes meanwhile may lead anywhere.
+  // Not recursively: a tree that its owner changes at the same time may lead anywhere.
   await rm(file, { force: true });
   await using handle = await open(file, "wx", 0o600);
   if (process.getuid?.() === 0) await handle.chown(decoderId, decoderId);
@@ -49,7 +49,7 @@ export async function copyForDecoder(file: string, bytes: AsyncIterable<Uint8Arr
 
 /** A refusal of sharkd, such as of a display filter. */
 export class SharkdRefusal extends Failure {
-  /** In its words. */
+  /** The message of sharkd. */
   readonly reason: string;
 
   constructor(reason: string) {
@@ -60,7 +60,7 @@ export class SharkdRefusal extends Failure {
 
 /**
  * One sharkd (wireshark-common), which knows one file. It is the init of a pid namespace of its own, without a network, and labwright-decoder leaves it
- * nothing but its own directory to read: whatever packets made of it, all that it started ends with it. Requests are made one after the other; one that takes too long, or
+ * nothing but its own directory to read: even if a packet takes it over, all its processes end with it. Requests are made one after the other; one that takes too long, or
  * an answer that belongs to none, ends it.
  */
 export class Sharkd {

@@ -6,7 +6,7 @@ export async function mountedPaths(): Promise<readonly string[]> {
   const tables = await Promise.all(
     pids.map((pid) =>
       readFile(`/proc/${pid}/mountinfo`, "utf8").catch((error: NodeJS.ErrnoException) => {
-        // Ended meanwhile, or a process of another user: that one cannot have our trees mounted.
+        // It has ended, or belongs to another user and cannot have our trees mounted.
         if (["ENOENT", "ESRCH", "EINVAL", "EACCES", "EPERM"].includes(error.code ?? "")) return "";
         throw error;
       }),

@@ -9,7 +9,7 @@ import { runOnMachine, succeeded } from "../machine/machine.ts";
 export interface Trash {
   /** Moves the directory away. A missing directory is no error. */
   discard(path: string): Promise<void>;
-  /** Resolves when all that was discarded is removed. */
+  /** Resolves when all discarded directories are removed. */
   emptied(): Promise<void>;
 }
 

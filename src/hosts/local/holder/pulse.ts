@@ -51,7 +51,7 @@ export class Pulse {
     }
   }
 
-  /** A request that may take any time. The holder is probed meanwhile. Throws host_timeout if it hangs. */
+  /** A request that may take any time. The holder is probed until it ends. Throws host_timeout if it hangs. */
   async during<T>(ask: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
     this.#refuse();
     const cut = new AbortController();

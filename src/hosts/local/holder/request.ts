@@ -18,7 +18,7 @@ export interface RequestOptions {
 
 /**
  * One request on a connection of its own; answers the data of the result frame. Throws Failure: node_not_found, node_not_running,
- * host_error with the holder's words, or host_error naming the request when the connection breaks.
+ * host_error with the holder's message, or host_error naming the request when the connection breaks.
  */
 export async function request(path: string, command: string, fields: Fields, options: RequestOptions = {}): Promise<Frame> {
   const { deadlineMs, ...rest } = options;
@@ -40,7 +40,7 @@ export async function request(path: string, command: string, fields: Fields, opt
   }
 }
 
-/** The same for a request whose connection goes on after the result. `rest` is what came behind it. The caller destroys the socket. */
+/** The same for a request whose connection stays open after the result. `rest` contains the bytes after the result. The caller destroys the socket. */
 export function openRequest(path: string, command: string, fields: Fields, options: RequestOptions = {}): Promise<OpenRequest<Socket>> {
   return openRequestOn((address) => connect(address), path, command, fields, options);
 }

@@ -45,7 +45,7 @@ export async function findVmImages(directory: string): Promise<FoundVmImages> {
 
 /**
  * Disks are files that end in .qcow2, .raw or .img, in the order of their names; what they are is seen by their first bytes. Files that end in .iso are put
- * in as CDs. image.yaml may add words. Throws Error with what is wrong.
+ * in as CDs. image.yaml may add properties. Throws Error with the problem.
  */
 export async function readVmImage(
   directory: string,

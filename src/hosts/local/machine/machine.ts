@@ -33,7 +33,7 @@ export function runOnMachine(argv: readonly string[], stdin: string | Uint8Array
   });
 }
 
-/** The result, or host_error with the program's own words. */
+/** Returns the result, or throws host_error with the program's error output. */
 export function succeeded(argv: readonly string[], result: RunResult): RunResult {
   if (result.code === 0) return result;
   const lines = result.stderr.trim().split("\n");

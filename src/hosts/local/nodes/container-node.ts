@@ -14,7 +14,7 @@ const execScript = "/etc/labwright/exec";
  * The process of a container: the image's entrypoint and command, or those of the attributes; a node's `entrypoint` puts the image's command out
  * of force, as it does everywhere. `exec` runs before it, with the image's own /bin/sh.
  * @param trees the node's root, top first: its disk and the image's layers
- * @throws Error in words for people
+ * @throws Error with a message for users
  */
 export function containerSpawn(node: DefinedNode, config: ContainerConfig, trees: readonly string[]): ContainerSpawn {
   const given = (name: string): string | undefined => {

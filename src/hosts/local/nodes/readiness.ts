@@ -56,7 +56,7 @@ export class Readiness {
       for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
         const entry = this.#known.get(one.node);
         if (entry === undefined || entry.startedAt !== one.startedAt) continue;
-        // A node that ends meanwhile, or a check that hangs, is not ready; its state shows the rest. Nor is one with endless output: the
+        // A node that ends during the check, or a check that hangs, is not ready; its state shows the rest. Nor is one with endless output: the
         // node's root may put any program there, and only the exit code counts.
         const code = await sandbox.exec(one.node, one.argv, { timeoutMs: 5000, maxOutputBytes }).then(
           (result) => result.code,

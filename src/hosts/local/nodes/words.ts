@@ -1,5 +1,5 @@
 /**
- * A command as a list of words: a JSON list of texts is taken as it is (the exec form of a Dockerfile), anything else is split as a shell splits it:
+ * A command as a list of words: a JSON list of texts is used unchanged (the exec form of a Dockerfile), anything else is split as a shell splits it:
  * at blanks, with '…', "…" and \ keeping them. Nothing is expanded.
  * @throws Error for an open quote, or a list with something else than texts
  */

@@ -20,7 +20,7 @@ export interface NodeUsage {
   readonly memory?: number;
 }
 
-/** Makes the lab's directories, for the lab's root to make nodes' groups in. Throws Error with the kernel's words. */
+/** Creates the lab's directories, in which the lab's root creates the nodes' groups. Throws Error with the kernel's message. */
 export async function makeLabGroups(
   groups: ControlGroups,
   lab: string,

@@ -13,7 +13,7 @@ import { type RunResult, runOnMachine } from "../machine/machine.ts";
 import type { NodeSpawn, NodeState, Sandbox, SandboxOptions, SpawnedNode } from "./sandbox.ts";
 
 /**
- * Starts a lab's sandbox. Throws host_error with the holder's words: when a lab lives in this directory already, when the kernel
+ * Starts a lab's sandbox. Throws host_error with the holder's message: when a lab lives in this directory already, when the kernel
  * refuses namespaces, when the binary is missing.
  */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
@@ -251,7 +251,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
 /** A batch for thousands of links takes seconds; what runs so much longer hangs, and with it every change of the lab. */
 const maxRunMs = 300_000;
 
-/** One that ended by itself meanwhile is as good. */
+/** A process that has already ended is no error. */
 function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");

@@ -31,11 +31,11 @@ export interface Sandbox {
   readonly spawn: (nodes: readonly NodeSpawn[], onSpawned?: (node: SpawnedNode) => void) => Promise<readonly SpawnedNode[]>;
   /** In each node carriers are synced, then its boot command runs; its console starts with the first look. The fabric's were asked for where ports were made. */
   readonly release: (ids: readonly number[]) => Promise<void>;
-  /** graceful: SIGTERM to the node's init, which ends its processes; after graceMs, and with kill at once: SIGKILL of the pid namespace. Answers when gone. */
+  /** graceful: SIGTERM to the node's init, which ends its processes; after graceMs, and with kill at once: SIGKILL of the pid namespace. Resolves when the node has ended. */
   readonly stop: (ids: readonly number[], mode: "graceful" | "kill", graceMs: number) => Promise<void>;
   /** Limits of nodes that run; the entries are the holder's (resources/node-limits.ts). Throws host_error naming nodes that refused. */
   readonly limit: (nodes: readonly { readonly id: number; readonly entries: readonly LimitEntry[] }[]) => Promise<void>;
-  /** Suspends running nodes, or lets suspended ones go on; others are left alone. */
+  /** Suspends running nodes, or continues suspended ones; others are unchanged. */
   readonly freeze: (ids: readonly number[], how: "freeze" | "thaw") => Promise<void>;
   /**
    * Runs a program of the machine in the fabric (`ip -batch -`, `tc -batch -`, `nft -f -`) as root of the lab only. Killed after timeoutMs (default
@@ -116,11 +116,11 @@ export interface NodeState {
   /** waiting: before release; booting: boot runs; running: boot ended well; failed: boot or init ended badly; stopped: by request. */
   readonly state: "waiting" | "booting" | "running" | "stopping" | "stopped" | "failed" | "suspended";
   readonly pid: number;
-  /** Of a stopped or failed node; 128 + signal where one killed it. */
+  /** Exit code of a stopped or failed node; 128 + signal if a signal killed it. */
   readonly exitCode?: number;
   /** Milliseconds of Unix time: of the release, before that of the spawn. */
   readonly startedAt: number;
-  /** Why the node could not be made (step and the kernel's words); of a stopped one: that it was killed, since it did not end in its grace. */
+  /** Why the node could not be created (step and the kernel's message). For a stopped node: that it was killed because it did not end in time. */
   readonly problem?: string;
 }
 

@@ -9,7 +9,7 @@ export interface NodeSize {
 
 /** The resource needs of a node. */
 export interface NodeLimits {
-  /** Cores. Absent: all that the machine has, shared evenly with others that want it. */
+  /** Cores. Absent: all cores of the machine, shared evenly with other nodes. */
   readonly cpu?: number;
   /** MiB, with page cache, tmpfs and what the kernel keeps for it. */
   readonly ram: number;

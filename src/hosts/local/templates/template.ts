@@ -60,7 +60,7 @@ export interface LocalTemplate {
 }
 
 export interface LocalAttribute extends TemplateAttribute {
-  /** Of a string that is a list: its words. The catalogue does not have them: the description names them. */
+  /** For a string that is a list: the valid words. They are not in the catalogue, but in the description. */
   readonly words?: readonly string[];
 }
 

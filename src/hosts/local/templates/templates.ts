@@ -42,7 +42,7 @@ export async function loadTemplates(directories: readonly string[], memory: Temp
 }
 
 async function remembered(file: string, memory: TemplateMemory): Promise<ReturnType<typeof readTemplate>> {
-  // Taken before the text: a file that is written meanwhile is read again.
+  // Taken before the text is read: a file that changes during the read is read again.
   const mark = await fileMark(file);
   const known = memory.get(file);
   if (known !== undefined && known.mark === mark) return known.read;

@@ -31,7 +31,7 @@ const maxTries = 6;
 function cpuTimes(): { readonly free: number; readonly all: number } {
   const [, line = ""] = /^cpu +(.*)$/m.exec(readFileSync("/proc/stat", "utf8")) ?? [];
   const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, interrupts = 0, soft = 0, stolen = 0] = line.split(" ").map(Number);
-  // The 16th and 17th field, of those behind the name from the 3rd on: of children that have ended.
+  // Fields 16 and 17: the CPU time of ended children. The list begins with field 3.
   const own = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ").slice(13, 15).map(Number) ?? [];
   const ran = own.reduce((sum, ticks) => sum + ticks, 0);
   return { free: idle + wait + ran, all: user + nice + system + idle + wait + interrupts + soft + stolen };

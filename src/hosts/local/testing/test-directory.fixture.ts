@@ -24,7 +24,7 @@ export async function testDirectory(word: string): Promise<string> {
 }
 
 /**
- * Ends services and labs of tests that were killed, also where their directories are gone already, and removes these. Answers the directories, sorted.
+ * Ends services and labs of killed tests, also if their directories no longer exist, and removes the directories. Returns them, sorted.
  */
 export async function endAbandonedTests(): Promise<readonly string[]> {
   const abandoned = new Set<string>();
@@ -44,7 +44,7 @@ async function isAbandoned(directory: string): Promise<boolean> {
 }
 
 async function isOurs(directory: string): Promise<boolean> {
-  // One that is gone was removed by another run meanwhile.
+  // Another run has removed it.
   return (await stat(directory).catch(() => undefined))?.uid === process.getuid?.();
 }
 

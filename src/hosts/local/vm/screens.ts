@@ -35,7 +35,7 @@ export class Screens {
     return path;
   }
 
-  /** Those that are open end; of nodes that go on, too. */
+  /** Ends all open screens, also of nodes that keep running. */
   close(): void {
     for (const { server, connections } of this.#open.values()) {
       server.close();
@@ -70,7 +70,7 @@ function openScreen(sandbox: Pick<Sandbox, "join">, node: number, path: string):
   const listen = async () => {
     await rm(path, { force: true });
     await new Promise<void>((resolve, reject) => {
-      // Also one connection that cannot be taken later on: it is lost, and the others go on.
+      // This includes a connection that cannot be accepted later: it is lost, and the others continue.
       server.on("error", reject).listen(path, resolve).unref();
     });
   };

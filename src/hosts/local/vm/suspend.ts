@@ -17,7 +17,7 @@ export function dropSavedState(directory: string, node: number): void {
   nodeDisk(join(directory, "nodes", String(node))).remove(savedState);
 }
 
-/** Saves the guest's state on its disk and ends the machine. Throws host_error with the hypervisor's words; the guest then goes on. */
+/** Saves the guest's state on its disk and ends the machine. Throws host_error with the hypervisor's message; the guest then continues. */
 export async function hibernateVm(sandbox: Sandbox, directory: string, node: number): Promise<void> {
   // When it is done, the node ends, and with it what asked.
   const said = await sandbox.exec(node, [supervisor, "hibernate"], { timeoutMs: maxMs }).catch((error: unknown) => {

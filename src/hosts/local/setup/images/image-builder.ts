@@ -37,7 +37,7 @@ export async function staleImages(options: Pick<BuildOptions, "directory" | "idB
   return stale;
 }
 
-/** Builds every image with the newest packages; one that is already there with the same content is left alone. Answers those built. */
+/** Builds every image with the newest packages; an existing image with the same content is kept. Returns the built images. */
 export async function buildImages(options: BuildOptions): Promise<readonly ImageRecord[]> {
   await mkdir(options.directory, { recursive: true });
   await removeAbandoned(options.directory);
