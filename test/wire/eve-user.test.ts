@@ -94,6 +94,18 @@ describe("after a restart of the service, nodes whose number another lab has", (
   });
 });
 
+it("a destroy that broke off is reported by status and by a plan without changes, until it is repeated", async () => {
+  const { fake, shell, write } = await desk();
+  await write("campus.lw.yml", campus().replaceAll("template: vpcs", "template: vpcs, start: false"));
+  expect(await shell.run("deploy")).toMatchObject({ code: 0 });
+  fake.breakNext(/^DELETE .*campus/, "page before");
+  expect((await shell.run("destroy", "-y")).code).toBe(1);
+  expect((await shell.run("status")).stdout).toMatch(/a destroy of \/campus did not finish \(failed\): labwright destroy/);
+  const plan = await shell.run("plan");
+  expect([plan.stdout, plan.stderr]).toEqual(["no changes\n", expect.stringContaining("a destroy of /campus did not finish")]);
+  expect(await shell.run("destroy", "-y")).toMatchObject({ code: 0, stdout: "destroyed /campus\n" });
+});
+
 it("hints name nodes by their keys, exec names what it leaves out, and a lab without running nodes is no success of exec", async () => {
   const { shell, write } = await desk();
   await write("campus.lw.yml", campus());

@@ -5,6 +5,7 @@ import { showBlocked } from "../parts/blocked.ts";
 import { originText, otherOrigin } from "../parts/take-over.ts";
 import { maybeRunning } from "../parts/wait-for-nodes.ts";
 import { checkOffline } from "../project-files/offline-check.ts";
+import { unfinishedDestroy } from "../show/last-change.ts";
 import { Progress } from "../show/progress.ts";
 import { extrasText, hasChanges, type Plan, showPlan } from "../show/show-plan.ts";
 import { nodeName } from "../show/show-status.ts";
@@ -52,7 +53,7 @@ export async function showPlanOf(
       : `no changes${extrasText(data.summary?.skipped_prune)}`,
   );
   if (direction === "to_host" && !context.json) await showBlocked(context, data.blocked ?? []);
-  if (direction === "to_host" && !hasChanges(data)) await noteUnknown(context);
+  if (direction === "to_host" && !hasChanges(data)) await noteHidden(context);
   const other = direction === "to_host" && hasChanges(data) ? otherOrigin(data, await context.project()) : undefined;
   if (other !== undefined)
     context.terminal.note(`note: the last change of ${data.lab} came from ${originText(other)}: apply asks, or needs --take-over`);
@@ -61,10 +62,13 @@ export async function showPlanOf(
   return hasChanges(data) ? 2 : 0;
 }
 
-/** Names the nodes with an unknown state. Without this note, a plan without changes suggests that all nodes run. */
-async function noteUnknown(context: Context): Promise<void> {
+/** Notes what a plan without changes hides: a destroy that did not finish, and nodes with an unknown state, which may not run. */
+async function noteHidden(context: Context): Promise<void> {
   const { selector } = await context.project();
-  const unknown = maybeRunning(await (await context.client()).getProjectStatus(selector)).map(nodeName);
+  const status = await (await context.client()).getProjectStatus(selector);
+  const broken = unfinishedDestroy(status);
+  if (broken !== undefined) context.terminal.note(`note: ${broken}`);
+  const unknown = maybeRunning(status).map(nodeName);
   if (unknown.length > 0)
     context.terminal.note(`note: whether ${shortList(unknown)} run${unknown.length === 1 ? "s" : ""} is unknown: labwright status`);
 }

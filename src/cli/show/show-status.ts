@@ -1,5 +1,6 @@
 import { inNaturalOrder } from "../../base/natural-order.ts";
 import type { ResultOf } from "../../client/index.ts";
+import { unfinishedDestroy } from "./last-change.ts";
 import { bytes, duration, table } from "./table.ts";
 import type { Paint } from "./terminal.ts";
 
@@ -19,6 +20,8 @@ export function showStatus(paint: Paint, status: Status, suspended: readonly str
   if (quarantined === true)
     lines.push("its definition on the host was lost; its nodes may still run. An admin restores or deletes it: labwright quarantine");
   if (operation !== undefined) lines.push(`${operation.name} by ${operation.user}: step ${operation.step} of ${operation.steps}`);
+  const broken = unfinishedDestroy(status);
+  if (broken !== undefined) lines.push(broken);
   lines.push(...waitingText(lab, status.resume));
   if (live !== undefined && !live.available) lines.push(unreadText(live));
   if (live?.nodes !== undefined && live.nodes.length > 0) lines.push("", nodeTable(paint, live.nodes));
