@@ -159,7 +159,7 @@ test(`after ${rounds} kills at random moments of changes every change is finishe
     }
 
     const now = service.client;
-    // The journal says what became of the change, unless the kill came before it was written down.
+    // The journal has the outcome of the change, unless the kill came before it was written.
     const job = (await started)?.job;
     const ended = await eventually(
       `${about}: the change ends`,

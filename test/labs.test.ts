@@ -65,7 +65,7 @@ describe.each(names)("the example lab %s", (name) => {
   });
 });
 
-/** Deployed on the embedded host, seen to do what its first lines say, changed once, and taken down. All at once: routing protocols mostly wait. */
+/** Deployed on the embedded host, checked against its first lines, changed once, and destroyed. All at once: routing protocols mostly wait. */
 describe.skipIf(process.getuid?.() !== 0)("deployed, the example lab", () => {
   let local: TestLocalHost;
   beforeAll(async () => {
@@ -89,7 +89,7 @@ describe.skipIf(process.getuid?.() !== 0)("deployed, the example lab", () => {
     try {
       return code === 0 ? (JSON.parse(stdout) as T) : undefined;
     } catch {
-      return undefined; // daemons that start say so in words
+      return undefined; // daemons report their start in text
     }
   };
   type Routes = Readonly<

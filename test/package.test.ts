@@ -56,7 +56,7 @@ test("it has programs, types, sources of the holder and documents, and nothing t
 });
 
 describe("its program", () => {
-  // npm makes it executable when it installs it, whatever the mode in the archive.
+  // npm makes it executable when it installs it; the mode in the archive does not matter.
   test("begins with a line that names Node", async () => {
     const { bin } = JSON.parse(await readFile(join(installed, "package.json"), "utf8")) as { bin: { labwright: string } };
     const path = join(installed, bin.labwright);

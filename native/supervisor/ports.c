@@ -1,6 +1,6 @@
 /*
  * Interfaces. eth<i> in this net namespace is the node's end of a pair whose other end is a port of the lab's fabric. Each is joined with a tap
- * tap<i>, frame for frame, and the tap is the guest's interface. Whatever happens to the pair's carrier happens to the guest's.
+ * tap<i>, frame for frame, and the tap is the guest's interface. The guest's interface gets the carrier of the pair.
  */
 #include "../common/netlink.h"
 #include "vm.h"

@@ -4,7 +4,7 @@ export interface Reply {
   /** Status line and header lines. */
   readonly head: string;
   readonly body: Buffer;
-  /** The server said that it closes the connection. */
+  /** The server announced that it closes the connection. */
   readonly closes: boolean;
 }
 

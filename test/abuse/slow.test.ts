@@ -70,7 +70,7 @@ test("connections that begin and do not go on neither hold others up nor stay", 
     secure("GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ");
     secure(`POST /api/v1/projects/plan HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`);
     secure("GET /health HTTP/1.1\r\nHost: x\r\n\r\n").once("data", function (this: Socket) {
-      // Half open: the client says no more, and keeps reading.
+      // Half open: the client sends no more, and keeps reading.
       this.end();
     });
   }

@@ -104,7 +104,7 @@ export function anyValue(random: Random, depth = 0): unknown {
   }
 }
 
-/** A value that the schema takes, whatever it means. */
+/** A value that the schema accepts, without regard to its meaning. */
 export function typedValue(random: Random, field: Field): unknown {
   if (field.enum !== undefined) return random.pick(field.enum);
   if (field.anyOf !== undefined) return typedValue(random, random.pick(field.anyOf));

@@ -35,7 +35,7 @@ const stack = /\bat (?:async )?(?:new )?[\w.<>$]+ \((?:file|node|\/)|node:intern
 export interface Verdict {
   /** Absent: the answer is one that the contract allows. */
   readonly failure?: string;
-  /** Of an envelope that says ok. */
+  /** For an envelope with ok. */
   readonly data?: Readonly<Record<string, unknown>>;
   /** Status and code, for the tally. */
   readonly outcome: string;
@@ -101,7 +101,7 @@ function judgeFailure(sent: Case, reply: Reply, envelope: Readonly<Record<string
   return { outcome };
 }
 
-/** Undefined: hard to say from here. */
+/** Undefined if this cannot be decided here. */
 function bodyIsRight(id: OperationId, body: string | Buffer): boolean | undefined {
   const text = body.toString();
   // Keys that reach for the prototype are dropped before the schema is asked.

@@ -1,7 +1,7 @@
 /**
  * The rooms of each layer that has several, the lowest first: a room is a folder, and imports – types too – only rooms that its row names, all of which
  * are above its row. Files directly in the layer's folder build on its rooms: they may import each of them, and no room imports them.
- * ARCHITECTURE.md says what is in each room.
+ * ARCHITECTURE.md describes each room.
  */
 export const rooms: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   intent: {

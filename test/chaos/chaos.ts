@@ -181,7 +181,7 @@ async function startCapture({ service: { client } }: Run, down: boolean): Promis
   return down ? undefined : (await client.startCapture({ lab, node: "h2", interface: "eth0" })).capture;
 }
 
-/** A capture is running where its tap is, and is removed whatever became of it. */
+/** A capture runs if its tap runs, and is removed in any case. */
 async function captureIsTold({ service }: Run, id: string): Promise<void> {
   let seen = "";
   const there = (await service.client.listLabs()).labs.some((one) => one.lab === lab && one.exists);
@@ -340,7 +340,7 @@ async function idle({ service }: Run): Promise<void> {
   );
 }
 
-/** Each node that is said to be up has a process, and each process is of one that is said to be up. */
+/** Each node that is reported as up has a process, and each process belongs to such a node. */
 async function tellsTheTruth({ service }: Run): Promise<void> {
   let seen = "";
   await eventually(

@@ -5,7 +5,7 @@ import { LabwrightError } from "../../src/client/index.ts";
 import { EmbeddedService } from "./embedded-service.ts";
 import { noteLabs, processesOf } from "./machine.ts";
 
-/** The service's database is lost or damaged beside labs that run: each start says which file, what is wrong and what to do, and labs run on. */
+/** The service's database is lost or damaged beside labs that run: each start names the file, the problem and the remedy, and labs run on. */
 
 /** A hang, not a busy machine. */
 const hangs = { timeout: 300_000 };

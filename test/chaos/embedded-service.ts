@@ -127,7 +127,7 @@ export class EmbeddedService implements AsyncDisposable {
     this.#token = undefined;
   }
 
-  /** Ends all of its labs as well: whatever a test left. */
+  /** Ends all of its labs as well, also those that a test left. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end("SIGKILL");
     await noteLabs(this.labs, this.stateDir, this.runDir);

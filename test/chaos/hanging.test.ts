@@ -37,7 +37,7 @@ async function powers(of: string): Promise<readonly (string | undefined)[] | und
   return live?.nodes?.map(({ status }) => status);
 }
 
-/** The status of the lab that hangs says what is known, and that the rest is not. */
+/** The status of the lab that hangs has the known part, and reports the rest as unknown. */
 async function isShown(): Promise<void> {
   const { name, exists, mode, live } = await service.client.getProjectStatus({ lab });
   expect({ name, exists, mode, live }).toEqual({

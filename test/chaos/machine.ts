@@ -38,7 +38,7 @@ export async function processesOf(labs: ReadonlySet<string>): Promise<readonly L
   return [...marked, ...(await unmarked(pids, marked))];
 }
 
-/** Those that say nothing of their lab, found by whose children they are. */
+/** Processes without their lab's name, found by their parents. */
 async function unmarked(pids: readonly string[], marked: readonly LabProcess[]): Promise<readonly LabProcess[]> {
   const labOf = new Map(marked.map(({ pid, lab }) => [pid, lab]));
   const found: LabProcess[] = [];

@@ -81,7 +81,7 @@ describe.each(["ce5", "pro", "pnetlab"] as const)("labwright serve --host eve on
       for (let i = 0; i < 2; i++) expect(await client.getProjectStatus(project)).toMatchObject({ live: { available: true } });
     };
     await Promise.all(Array.from({ length: 100 }, poller));
-    // The service looks at most once in an interval, whoever asks.
+    // The service reads the host at most once in an interval, for all clients together.
     const intervals = Math.ceil((performance.now() - began) / 250) + 1;
     expect(fake.calls.slice(heard).length).toBeLessThanOrEqual(3 * intervals);
 

@@ -84,7 +84,7 @@ export class SlimError extends Error {
 /** The directory of EVE-NG's code on its host. */
 export const html = "/opt/unetlab/html/";
 
-/** PHP died: nothing of what it would have said is sent. */
+/** PHP died: none of its answer is sent. */
 export class FatalError extends Error {
   reply(): Reply {
     return { status: 500, headers: [["Content-Type", "text/html; charset=UTF-8"]], body: "", fatal: true };

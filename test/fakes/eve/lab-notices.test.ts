@@ -118,7 +118,7 @@ describe("parts of a lab", () => {
 });
 
 test("the first starts of a pod race for its unix user; the same starts later do not", async () => {
-  await using eve = await startFakeEve({ latency: "none", freshPods: true });
+  await using eve = await startFakeEve({ latency: "none", freshPods: { meets: 3 } });
   const admin = await signIn(eve);
   await admin.call("POST", "/labs", { path: "/", name: "lab" });
   await admin.call("POST", "/labs/lab.unl/nodes", node("n", { numberNodes: "4" }));

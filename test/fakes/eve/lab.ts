@@ -162,7 +162,7 @@ export class Lab {
     if (p.config === "Exported") p.config = "1";
     if (p.config === "None") p.config = "0";
     const config = configs.get(phpString(p.id)) ?? (this.#host.pnetlab ? phpString(p.config_data) : "");
-    // A node without a startup config uses none, whatever it says.
+    // A node without a startup config uses none, also if its attribute asks for one.
     if (config === "" && !this.#host.pnetlab) p.config = 0;
     let node: LabNode;
     try {

@@ -1,3 +1,5 @@
+import type { FreshPods } from "./unix-users.ts";
+
 /**
  * ce5 and ce6: Community 5.0.1 under PHP 7 and 6.2.0 under PHP 8; pro: Professional 6.5; pnetlab: PNETLab of 2023, which has another API and
  * is here only as far as its source shows it.
@@ -61,7 +63,7 @@ export interface FakeEveOptions {
    */
   readonly notices?: "visible" | "hidden";
   /** Whether the first start ever of a user makes its unix user, in which starts at the same time fail. */
-  readonly freshPods?: boolean;
+  readonly freshPods?: FreshPods;
   readonly version?: string;
   readonly latency?: "recorded" | "none" | Partial<Latency>;
   /** How long a write waits for the lab's lock; 25 s on a host. */
@@ -104,7 +106,7 @@ export interface Settings {
   readonly edition: Edition;
   readonly php: 7 | 8;
   readonly notices: "visible" | "hidden";
-  readonly freshPods: boolean;
+  readonly freshPods: FreshPods;
   readonly version: string;
   readonly latency: Latency;
   readonly lockTimeoutMs: number;

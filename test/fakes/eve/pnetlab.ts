@@ -98,7 +98,7 @@ async function editFolders(call: Signed, action: string): Promise<Envelope> {
   return deleteFolder(call, path);
 }
 
-/** A lab that is not there is made, whoever asks for it. */
+/** A missing lab is made for any caller. */
 function open({ host, user }: Signed, path: string): Promise<Lab> {
   return host.openLab(path, user.tenant);
 }

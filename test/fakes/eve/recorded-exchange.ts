@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 /** One request to a real host and what it answered. */
 export interface RecordedExchange {
-  /** Among all, whatever transcript they are in. */
+  /** Among all transcripts. */
   readonly order: number;
   /** ISO 8601, to the second. */
   readonly at: string;

@@ -230,7 +230,7 @@ export class Runtime {
   }
   #started = 0;
 
-  /** Always says that it worked. */
+  /** Always reports success. */
   async stop(lab: Lab, node: LabNode): Promise<void> {
     await this.#sleep(this.#settings.latency.stop);
     if (this.status(lab, node) === 0) return;

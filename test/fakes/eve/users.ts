@@ -56,7 +56,7 @@ export class Users {
       return { envelope: fail(400, 90014) };
     }
     if (user.tenant < 0) user.tenant = this.#freeTenant();
-    // From here on the other session is gone, whatever comes.
+    // From here on the other session is gone.
     const cookie = this.#settings.uuid();
     user.cookie = cookie;
     this.#touch(user);
