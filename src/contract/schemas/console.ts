@@ -86,7 +86,7 @@ export const ConsoleRunData = Type.Object({
 export type ConsoleRunData = Static<typeof ConsoleRunData>;
 
 export const ConsoleEntry = Type.Object({
-  /** IaC node key; null where the node is not joined to the intent. */
+  /** IaC node key; null if the node is not joined to the intent. */
   node: Type.Union([text, Type.Null()]),
   id: text,
   name: text,

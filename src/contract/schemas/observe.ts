@@ -29,7 +29,7 @@ export type NumberClash = Static<typeof NumberClash>;
 
 export const LiveNodeData = Type.Object({
   id: text,
-  /** IaC node key; null where the row is not joined to the intent. */
+  /** IaC node key; null if the row is not joined to the intent. */
   node: Type.Union([text, Type.Null()]),
   name: text,
   status: NodeStatus,
@@ -129,7 +129,7 @@ export type NodeLimitsData = Static<typeof NodeLimitsData>;
 
 export const InspectedNode = Type.Object({
   id: text,
-  /** IaC node key; null where the node is not joined to the intent. */
+  /** IaC node key; null if the node is not joined to the intent. */
   node: Type.Union([text, Type.Null()]),
   name: text,
   template: text,
@@ -153,7 +153,7 @@ export type InspectedNode = Static<typeof InspectedNode>;
 
 export const InspectedNetwork = Type.Object({
   id: text,
-  /** Network key; null where it is not joined to the intent. */
+  /** Network key; null if it is not joined to the intent. */
   key: Type.Union([text, Type.Null()]),
   name: text,
   type: text,

@@ -6,7 +6,7 @@ import type { Log } from "../common/log.ts";
 export interface CaptureWatchOptions {
   /** The host's session of a lab's owner. Closed after each look. */
   readonly session: (user: string) => Promise<HostSession>;
-  /** Told of each watched capture once, when it has ended by itself. */
+  /** Called once for each watched capture that has ended by itself. */
   readonly ended: (lab: string, capture: HostCapture) => void;
   readonly log: Log;
   /** Default 2,000. */
@@ -88,7 +88,7 @@ export class CaptureWatch {
     this.#looking = false;
   }
 
-  /** undefined where it cannot be known now; none for a lab that is gone. */
+  /** undefined if it cannot be known now; none for a lab that is gone. */
   async #listed(path: string, user: string): Promise<readonly HostCapture[] | undefined> {
     const { session, log } = this.#options;
     const watched = this.#labs.get(path);

@@ -11,7 +11,7 @@ const good = new RecentMap<true>(10_000);
 /** Filters of one intent that the host is asked for at once; it shares its machine among users by itself. */
 const atOnce = 4;
 
-/** Traffic filters of an intent that the host's pcap does not compile, each at its place in the text; none where the host has no pcap. */
+/** Traffic filters of an intent that the host's pcap does not compile, each at its place in the text; none if the host has no pcap. */
 export async function trafficFilterProblems(
   { work }: Pick<Context, "work">,
   host: Pick<HostSession, "checkPcapFilter">,

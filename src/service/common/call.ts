@@ -15,7 +15,7 @@ export interface Call {
   readonly respondAsync: boolean;
   /** The header Idempotency-Key, as it came. */
   readonly idempotencyKey?: string;
-  /** Told the id of the job that a change becomes. */
+  /** Called with the job id of the change. */
   readonly started?: (job: string) => void;
 }
 
@@ -33,7 +33,7 @@ export interface Caller {
 /** A granted upgrade: the server answers 101 and hands over the raw connection; attach owns it from then on. */
 export interface Upgrade extends UpgradeGrant {
   readonly attach: (connection: Duplex) => void;
-  /** Tells the console its window size; absent where the stream has none. */
+  /** Sets the console's window size; absent if the stream has none. */
   readonly resize?: (columns: number, rows: number) => void;
 }
 

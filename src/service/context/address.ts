@@ -85,6 +85,17 @@ export async function addressProject(
   };
 }
 
+/**
+ * Finds the project of a change of an existing lab, and checks that the caller may change it. Throws as addressProject, refuseMissing and allowChange,
+ * in this order: a caller without any right on the lab gets lab_not_found.
+ */
+export async function addressChange(context: Context, caller: Caller, payload: Selector, right: Right = "edit"): Promise<Target> {
+  const target = await addressProject(context, caller, payload);
+  await refuseMissing(context, target);
+  allowChange(target, right);
+  return target;
+}
+
 /** Returns whether the lab at this path is not visible to this caller: another user's lab, or a lab without a record. */
 export async function isHidden({ host, store }: Context, caller: Caller, path: string): Promise<boolean> {
   const isUnrecorded = store.labs.get(path) === undefined && !seesUnrecorded(host, caller) && (await host.holds?.(path)) === true;

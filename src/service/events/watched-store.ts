@@ -29,10 +29,10 @@ export interface JournalListener {
 /** Minimum interval between step events, ms. */
 const tellStepsMs = 100;
 
-type Told = Pick<JobNews, "job" | "lab" | "identity" | "owner" | "operation" | "user">;
+type JobSummary = Pick<JobNews, "job" | "lab" | "identity" | "owner" | "operation" | "user">;
 
 interface Running {
-  readonly about: Told;
+  readonly about: JobSummary;
   readonly startedAt: number;
   step: number;
   steps: number;

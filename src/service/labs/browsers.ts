@@ -69,7 +69,7 @@ export class Browsers {
     return this.#webUi === undefined ? "" : `#ticket=${this.#tickets.issue(session, { session, user })}`;
   }
 
-  /** A link to the page of a lab, good for one browser and a short time. Throws unsupported where no pages are served. */
+  /** A link to the page of a lab, good for one browser and a short time. Throws unsupported if no pages are served. */
   async openProject(caller: Caller, payload: ProjectPayload): Promise<OpenData> {
     if (this.#webUi === undefined) throw unsupported("webUi");
     const { path, host, record } = await addressProject(this.#context, caller, payload);

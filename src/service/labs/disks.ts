@@ -6,7 +6,7 @@ import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
 import type { Context } from "../context/context.ts";
 
-/** Disks that were kept: the caller's, for an admin all. Throws unsupported where the host keeps none. */
+/** Disks that were kept: the caller's, for an admin all. Throws unsupported if the host keeps none. */
 export async function listDisks({ sessions }: Context, caller: Caller): Promise<DisksData> {
   const disks = await disksOf(await sessions.hostSession(caller));
   return {

@@ -11,7 +11,7 @@ export async function labGrants(context: Context, caller: Caller, selector: Sele
   return grantsOf(managed(context, caller, await pathOf(context, caller, selector)));
 }
 
-/** Shares a lab: the list takes the place of the one before. Throws operation_not_allowed where the caller does not own it. */
+/** Shares a lab: the list takes the place of the one before. Throws operation_not_allowed if the caller does not own it. */
 export async function setLabGrants(context: Context, caller: Caller, payload: LabGrantsPayload): Promise<LabGrantsData> {
   const path = await pathOf(context, caller, payload);
   const record = managed(context, caller, path);

@@ -2,17 +2,15 @@ import { Failure } from "../../contract/errors.ts";
 import type { LabLockData, LabLockPayload } from "../../contract/schemas/lock.ts";
 import type { Caller } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
-import { addressProject, allowChange, refuseMissing } from "../context/address.ts";
+import { addressChange } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 
 /**
- * Sets or clears the lab's lock on the host. No job: a lock that is set while a change runs is what stops the change. Throws unsupported where the host
+ * Sets or clears the lab's lock on the host. No job: a lock that is set while a change runs is what stops the change. Throws unsupported if the host
  * has no lock.
  */
 export async function setLabLock(context: Context, caller: Caller, payload: LabLockPayload): Promise<LabLockData> {
-  const target = await addressProject(context, caller, payload);
-  await refuseMissing(context, target);
-  allowChange(target);
+  const target = await addressChange(context, caller, payload);
   const { host, path } = target;
   if (!(await host.capabilities()).features.lock) {
     const text = "this host sets no locks for Labwright: lock and unlock labs in the host's own pages";

@@ -24,7 +24,7 @@ const signatures: readonly { readonly type: string; readonly ending: string; rea
 ];
 const unknownType = { type: "application/octet-stream", ending: "bin" };
 
-/** The lab's pictures. Throws unsupported where the host has none. */
+/** The lab's pictures. Throws unsupported if the host has none. */
 export async function listPictures(context: Context, caller: Caller, payload: ProjectPayload): Promise<PicturesData> {
   const { intent, ...target } = await addressProject(context, caller, payload);
   const { host, path, ids } = target;
@@ -63,7 +63,7 @@ export async function getPicture(context: Context, caller: Caller, lab: string, 
   return { mediaType: type, filename, body: Readable.from([bytes]) };
 }
 
-/** The text that the lab's author wrote for its users. Throws unsupported where labs have none. */
+/** The text that the lab's author wrote for its users. Throws unsupported if labs have none. */
 export async function getTasks(context: Context, caller: Caller, payload: ProjectPayload): Promise<TasksData> {
   const { intent: _intent, ...target } = await addressProject(context, caller, payload);
   const { host, path } = target;

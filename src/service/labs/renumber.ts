@@ -7,7 +7,7 @@ import { recordApplied, refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { labNotFound } from "../common/refusals.ts";
-import { addressProject, allowChange, refuseMissing, type Target } from "../context/address.ts";
+import { addressChange, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
 
@@ -21,16 +21,14 @@ export const renumberKind: ChangeKind<typeof RenumberRequest, RenumberData> = {
   run: ({ context, job, target }) => renumberLab(context, job, target),
 };
 
-/** Gives a stopped lab numbers that no other lab of the host user has. Throws unsupported where labs share none. */
+/** Gives a stopped lab numbers that no other lab of the host user has. Throws unsupported if labs share none. */
 export async function renumberProject(
   context: Context,
   caller: Caller,
   payload: ProjectPayload,
   call: ChangeCall,
 ): Promise<RenumberData | JobStarted> {
-  const target = await addressProject(context, caller, payload);
-  await refuseMissing(context, target);
-  allowChange(target, "edit");
+  const target = await addressChange(context, caller, payload, "edit");
   if (!(await target.host.capabilities()).features.renumber) throw unsupported("renumber");
   return runChange(context, target, call, renumberKind, {});
 }

@@ -21,7 +21,7 @@ import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
-import { addressProject, allowChange, refuseAbsent, refuseMissing, type Target } from "../context/address.ts";
+import { addressChange, addressProject, refuseAbsent, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
 
@@ -53,7 +53,7 @@ export const removeSnapshotKind: ChangeKind<typeof SnapshotRequest, SnapshotRemo
   run: ({ job, target, interrupted }, request) => deleteSnapshot(job, target, request, interrupted !== undefined),
 };
 
-/** Snapshots of a lab. Throws unsupported where the host has none. */
+/** Snapshots of a lab. Throws unsupported if the host has none. */
 export async function listSnapshots(context: Context, caller: Caller, payload: ProjectPayload): Promise<SnapshotsData> {
   const { intent: _intent, ...target } = await addressProject(context, caller, payload);
   const { host, path } = target;
@@ -141,9 +141,7 @@ async function deleteSnapshot(
 
 /** The project of a change. Throws lab_not_found, operation_not_allowed, unsupported. */
 async function changeable(context: Context, caller: Caller, payload: SnapshotTakePayload): Promise<Target> {
-  const target = await addressProject(context, caller, payload);
-  await refuseMissing(context, target);
-  allowChange(target);
+  const target = await addressChange(context, caller, payload);
   await snapshotsOf(target.host);
   return target;
 }

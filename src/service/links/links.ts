@@ -12,7 +12,7 @@ import { refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
-import { addressProject, allowChange, refuseMissing, type Target } from "../context/address.ts";
+import { addressChange, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
 
@@ -48,7 +48,7 @@ export const linkSuspendKind: ChangeKind<typeof SuspendRequest, LinkSuspendData>
   run: ({ job, target }, request) => changeSuspend(job, target, request),
 };
 
-/** Throws link_not_found, and unsupported where the host has no link quality. */
+/** Throws link_not_found, and unsupported if the host has no link quality. */
 export async function applyLinkQuality(
   context: Context,
   caller: Caller,
@@ -61,7 +61,7 @@ export async function applyLinkQuality(
   return runChange(context, target, call, linkQualityKind, request);
 }
 
-/** Throws link_not_found, bad_request for the side of a network, and unsupported where the host cannot suspend links. */
+/** Throws link_not_found, bad_request for the side of a network, and unsupported if the host cannot suspend links. */
 export async function setLinkSuspend(
   context: Context,
   caller: Caller,
@@ -112,9 +112,7 @@ async function changeable(
   payload: LinkQualityPayload | LinkSuspendPayload,
   feature: "linkQuality" | "linkSuspend",
 ): Promise<Target> {
-  const target = await addressProject(context, caller, payload);
-  await refuseMissing(context, target);
-  allowChange(target, "operate");
+  const target = await addressChange(context, caller, payload, "operate");
   const { features } = await target.host.capabilities();
   if (!features[feature]) throw unsupported(feature);
   return target;

@@ -8,7 +8,7 @@ const maxAgeMs = 30_000;
 /** The host's load as it was read last, which a scrape does first. There are no samples where the host reports none, or does not answer. */
 export function hostMetrics(registry: Registry, loads: Pick<HostLoads, "lastSeen">): void {
   const ratio = (name: string, help: string, percent: (load: HostLoad) => number | undefined) =>
-    registry.read(`labwright_host_${name}_ratio`, `${help} 0 to 1; absent where the host does not report it.`, () => {
+    registry.read(`labwright_host_${name}_ratio`, `${help} 0 to 1; absent if the host does not report it.`, () => {
       const seen = loads.lastSeen(maxAgeMs);
       const value = seen && percent(seen.load);
       return value === undefined ? [] : [[[], value / 100] satisfies Sample];

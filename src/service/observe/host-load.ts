@@ -25,7 +25,7 @@ export class HostLoads {
     this.#clock = clock;
   }
 
-  /** Throws unsupported where the host does not report its load. */
+  /** Throws unsupported if the host does not report its load. */
   async read(session: HostSession): Promise<HostLoadData> {
     const { features } = await session.capabilities();
     if (!features.hostLoad) throw unsupported("hostLoad");

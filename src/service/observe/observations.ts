@@ -53,7 +53,7 @@ export class Observations {
         this.#notice(path);
         const status = await host.status(path);
         this.#seen.set(key, status);
-        // Whoever waits for nodes wants to know soon; a host whose answers take long is left half of its time.
+        // Callers that wait for nodes need a fast answer, but a slow host must be idle half of the time.
         const nextMs = Math.max(settlingMs, 2 * (this.#clock.now() - began));
         if (nextMs < this.#statusMs && status.nodes.some(isSettling)) this.#settling.set(key, nextMs);
         else this.#settling.delete(key);

@@ -13,7 +13,7 @@ import { refuseLocked, runChange } from "../changes/managed.ts";
 import { withOwedStarts } from "../changes/owed-starts.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
-import { addressProject, allowChange, refuseMissing, type Target } from "../context/address.ts";
+import { addressChange, type Target } from "../context/address.ts";
 import { chosenNodes } from "../context/chosen-nodes.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
@@ -57,9 +57,7 @@ export async function execProject(
   if (mode !== 0 && mode !== 1 && mode !== 2 && mode !== 3) {
     throw new Failure("invalid_action", "stopmode must be 0 (graceful), 1 (poweroff), 2 (hibernate) or 3 (auto)");
   }
-  const target = await addressProject(context, caller, payload);
-  await refuseMissing(context, target);
-  allowChange(target, "operate");
+  const target = await addressChange(context, caller, payload, "operate");
   const { features, stopModes } = await target.host.capabilities();
   if (action === "wipe" && !features.wipe) throw new Failure("unsupported", "the host cannot wipe nodes", { data: { feature: "wipe" } });
   if (action === "stop" && !stopModes.includes(mode)) {

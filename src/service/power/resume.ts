@@ -12,7 +12,7 @@ import { refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { labNotFound } from "../common/refusals.ts";
-import { addressProject, allowChange, refuseMissing, type Target } from "../context/address.ts";
+import { addressChange, addressProject, allowChange, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
 import type { LabRecord, ResumePolicy } from "../store/store.ts";
@@ -54,9 +54,7 @@ export async function resumeLab(
   payload: ProjectPayload,
   call: ChangeCall,
 ): Promise<BulkResult | JobStarted> {
-  const target = await addressProject(context, caller, payload);
-  await refuseMissing(context, target);
-  allowChange(target, "operate");
+  const target = await addressChange(context, caller, payload, "operate");
   await needResume(target.host);
   return runChange(context, target, call, resumeKind, {});
 }

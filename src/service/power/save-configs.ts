@@ -13,7 +13,7 @@ import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { execOn } from "../consoles/consoles.ts";
-import { addressProject, allowChange, refuseMissing, type Target } from "../context/address.ts";
+import { addressChange, type Target } from "../context/address.ts";
 import { chosenNodes } from "../context/chosen-nodes.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
@@ -41,16 +41,14 @@ interface Candidate {
   readonly node: ObservedNode;
 }
 
-/** Makes running nodes keep their configuration and returns it. Throws unsupported where the host has no way to save, and node_not_found. */
+/** Makes running nodes keep their configuration and returns it. Throws unsupported if the host has no way to save, and node_not_found. */
 export async function saveConfigs(
   context: Context,
   caller: Caller,
   payload: ProjectPayload,
   call: ChangeCall,
 ): Promise<SaveConfigsData | JobStarted> {
-  const target = await addressProject(context, caller, payload);
-  await refuseMissing(context, target);
-  allowChange(target);
+  const target = await addressChange(context, caller, payload);
   if (!(await target.host.capabilities()).features.saveConfigs) throw unsupported("saveConfigs");
   const chosen = chosenNodes(payload);
   const request: SaveRequest = chosen === undefined ? {} : { nodes: [...chosen] };

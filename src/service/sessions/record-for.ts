@@ -4,7 +4,7 @@ import { labNotFound } from "../common/refusals.ts";
 import type { LabRecord, Store } from "../store/store.ts";
 import { rightOn, seesUnrecorded } from "./rights.ts";
 
-/** The record of a lab that is there already. Throws lab_not_found where the lab is not for this caller. */
+/** The record of a lab that is there already. Throws lab_not_found if the lab is not for this caller. */
 export function recordFor(
   { host, store }: { readonly host: Pick<Host, "holds">; readonly store: Pick<Store, "labs"> },
   caller: Caller,

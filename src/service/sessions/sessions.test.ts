@@ -96,7 +96,7 @@ test("a right password gets in after wrong ones for many other names from its ad
   expect(all.map(({ username }) => username)).toEqual(["ann", "ann", "bob"]);
 });
 
-test("a session lives over a restart where the host resumes it, and asks for a login where it does not", async () => {
+test("a session survives a restart if the host resumes it, and otherwise needs a login", async () => {
   const made = bench();
   const ann = await made.login();
   const next = made.restart();

@@ -156,7 +156,7 @@ function tooMany(retryAfter: number): Failure {
   return new Failure("rate_limited", "too many wrong passwords for this name; try again later", { retryAfter });
 }
 
-/** Whoever has an address of IPv6 has 2^64 of them. */
+/** A client with one IPv6 address usually controls 2^64 of them. */
 function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined || !address.includes(":")) return mapped ?? address;

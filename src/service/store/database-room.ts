@@ -99,7 +99,7 @@ export class DatabaseRoom {
 const pageSize = 4096;
 const [least, most, enough] = [256 * 1024, 4 * 2 ** 20, 64 * 2 ** 20];
 
-/** Bytes; 0 where there is no file. */
+/** Bytes; 0 if there is no file. */
 function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

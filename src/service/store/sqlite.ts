@@ -1,8 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import { DatabaseRoom, makesRoom } from "./database-room.ts";
 import { type DatabaseOptions, openDatabase } from "./open-database.ts";
-import type { Direction, JobAnswer, JobError, JobOutcome, JobRow, JobStatus, JobStep, LabRecord, SessionRow, Store } from "./store.ts";
+import type { Direction, JobError, JobOutcome, JobRow, JobStatus, JobStep, LabRecord, SessionRow, Store } from "./store.ts";
 import { noRoom, withClearErrors } from "./store-troubles.ts";
+import { readJobAnswer, readLabRecord } from "./stored-json.ts";
 
 /** Each entry brings the database from its index to the next version. Append-only. */
 const migrations = [
@@ -130,7 +131,7 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
     const path = row["path"] as string;
     const known = records.get(path);
     if (known !== undefined) return known;
-    const record = { ...JSON.parse(row["record"] as string), ...JSON.parse((row["contents"] as string | null) ?? "{}") } as LabRecord;
+    const record = readLabRecord(path, row["record"] as string, row["contents"] as string | null);
     const plans = Object.fromEntries(sql.plansOf.all(path).map((plan) => [plan["direction"] as Direction, plan["identity"] as string]));
     const complete = { ...record, plans };
     records.set(path, complete);
@@ -245,7 +246,7 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
           request: row["request"] as string,
           job: row["job"] as string,
           createdAt: row["created_at"] as number,
-          ...(row["answer"] !== null && { answer: JSON.parse(row["answer"] as string) as JobAnswer }),
+          ...(row["answer"] !== null && { answer: readJobAnswer(row["job"] as string, row["answer"] as string) }),
         };
       },
       purgeKeys: (createdBefore) => {

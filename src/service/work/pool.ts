@@ -126,7 +126,7 @@ export class WorkPool {
     return first;
   }
 
-  /** Undefined where there are enough. */
+  /** Undefined if there are enough. */
   #start(): Thread | undefined {
     if (this.#threads.size >= this.#options.threads) return undefined;
     const worker = new Worker(new URL(`./worker${extname(import.meta.url)}`, import.meta.url), {

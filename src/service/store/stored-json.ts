@@ -1,0 +1,65 @@
+import Type, { type TSchema } from "typebox";
+import { Errors } from "typebox/value";
+import { Failure } from "../../contract/errors.ts";
+import { files, flag, integer, map, number, optionalText, text } from "../../contract/schemas/shapes.ts";
+import type { JobAnswer, LabRecord } from "./store.ts";
+
+/** Fields that older releases did not write are optional. */
+const recordSchema = Type.Object({
+  path: text,
+  identity: optionalText,
+  mode: optionalText,
+  owner: text,
+  grants: Type.Optional(map(text)),
+  yaml: optionalText,
+  files: Type.Optional(files),
+  applied: Type.Optional(Type.Object({ path: text, nodes: Type.Array(Type.Object({})), links: Type.Array(Type.Object({})) })),
+  serial: Type.Optional(integer),
+  labId: optionalText,
+  ids: Type.Optional(Type.Object({ nodes: map(text), networks: map(text), links: map(text) })),
+  power: Type.Optional(map(flag)),
+  owedStarts: Type.Optional(Type.Array(text)),
+  folders: Type.Optional(Type.Array(text)),
+  resume: optionalText,
+  origin: optionalText,
+  updatedAt: Type.Optional(number),
+});
+
+const answerSchema = Type.Union([
+  Type.Object({ error: Type.Object({ code: text, error: text }) }),
+  Type.Object({ result: Type.Optional(Type.Unknown()), error: Type.Optional(Type.Never()) }),
+]);
+
+/** Returns the record of a lab from its two columns, without its plans. Throws `internal` with the lab and the place of the damage. */
+export function readLabRecord(path: string, record: string, contents: string | null): Omit<LabRecord, "plans"> {
+  const what = `the record of ${path}`;
+  const value = { ...(parsed(what, record) as object), ...(contents === null ? {} : (parsed(what, contents) as object)) };
+  checked(what, recordSchema, value);
+  return value as Omit<LabRecord, "plans">;
+}
+
+/** Returns the stored answer of a job. Throws `internal` with the job and the place of the damage. */
+export function readJobAnswer(job: string, answer: string): JobAnswer {
+  const what = `the stored answer of job ${job}`;
+  const value = parsed(what, answer);
+  checked(what, answerSchema, value);
+  return value as JobAnswer;
+}
+
+function parsed(what: string, json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw damaged(what, (error as Error).message, error);
+  }
+}
+
+function checked(what: string, schema: TSchema, value: unknown): void {
+  const [error] = Errors(schema, value);
+  if (error !== undefined) throw damaged(what, `${error.instancePath || "/"} ${error.message}`);
+}
+
+function damaged(what: string, why: string, cause?: unknown): Failure {
+  const text = `${what} in the service's database is damaged: ${why}. Stop the service and restore a backup`;
+  return new Failure("internal", text, { cause: cause ?? new Error(text) });
+}
