@@ -13,7 +13,7 @@ import { allIdioms as all, commentsOf, type IdiomName, idiomCounts, idioms, idio
 /** Generated pages are the texts of code: they have rows of their own. */
 const generated = ["docs/api.md", "docs/cli.md", "docs/errors.md"];
 /** Hand-written pages that are not rewritten yet. Remove a name as soon as its page passes. */
-const notYet = ["docs/hosts/eve.md", "docs/hosts/eve-numbers.md", "docs/hosts/eve-assumptions.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
+const notYet = ["docs/hosts/eve.md", "docs/hosts/eve-numbers.md", "docs/hosts/eve-assumptions.md"];
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
 
