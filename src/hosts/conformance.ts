@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Failure } from "../contract/errors.ts";
-import { captureLab } from "../engine/compare/capture.ts";
 import { joinIds } from "../engine/compare/join.ts";
+import { readLab } from "../engine/compare/read-lab.ts";
 import type { ObservedLab, ObservedNode } from "../engine/model/observed.ts";
 import type { Operation, Plan, Step, StopMode } from "../engine/model/plan.ts";
 import { planLab } from "../engine/plan/plan-lab.ts";
@@ -228,8 +228,8 @@ const cases: Readonly<Record<string, (bench: Bench, target: ConformanceTarget) =
     await make(at, smallLab);
     const rules = await session.rules();
     const observed = await observe(at);
-    expect(placedAs(smallLab, captureLab({ observed, base: smallLab, rules }))).toEqual(smallLab);
-    const { actions } = planLab({ desired: captureLab({ observed, rules }), observed, rules, prune: true, replace: false });
+    expect(placedAs(smallLab, readLab({ observed, base: smallLab, rules }))).toEqual(smallLab);
+    const { actions } = planLab({ desired: readLab({ observed, rules }), observed, rules, prune: true, replace: false });
     expect(actions).toEqual([]);
   },
 

@@ -10,7 +10,7 @@ import type { JoinedIds } from "./join.ts";
 /** create: only in the intent. keep: in both. delete: only on the host, and will be deleted. extra: only on the host, and stays. */
 export type Fate = "create" | "keep" | "delete" | "extra";
 
-/** One node: its state on the host and its wanted state. settle.ts sets `need` and `level` after all nodes are compared. */
+/** One node: its state on the host and its wanted state. propagate.ts sets `need` and `level` after all nodes are compared. */
 export interface NodeWork {
   readonly key: string;
   readonly fate: Fate;

@@ -1,7 +1,7 @@
 import { compareNatural } from "../../base/natural-order.ts";
 import type { LinkWork, NetworkWork, NodeWork } from "../compare/comparison.ts";
 import type { Action, Affected } from "../model/plan.ts";
-import { goesDown } from "./settle.ts";
+import { goesDown } from "./propagate.ts";
 
 /** A network with more members is listed itself, without its members: the lists of a lab would grow with the square of its size. */
 const maxMembers = 100;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Lab, LabNetwork, LabNode } from "../../intent/lab/lab.ts";
-import { captureLab } from "../compare/capture.ts";
+import { readLab } from "../compare/read-lab.ts";
 import type { ObservedLab } from "../model/observed.ts";
 import type { HostRules } from "../model/plan.ts";
 import { type PlanInput, planLab } from "./plan-lab.ts";
@@ -104,17 +104,13 @@ describe("positions that the host chose", () => {
   const positions = ({ nodes, networks }: Lab) => [...nodes, ...networks].map(({ position }) => position);
 
   it("are added to an intent without positions only after somebody changes them", () => {
-    expect(positions(captureLab({ observed, base: desired, rules, hostPlaces }))).toEqual([undefined, { x: 1, y: 1 }, undefined]);
+    expect(positions(readLab({ observed, base: desired, rules, hostPlaces }))).toEqual([undefined, { x: 1, y: 1 }, undefined]);
     const moved = { ...observed, nodes: observed.nodes.map((one) => ({ ...one, position: { x: 5, y: 5 } })) };
-    expect(positions(captureLab({ observed: moved, base: desired, rules, hostPlaces }))).toEqual([
-      { x: 5, y: 5 },
-      { x: 5, y: 5 },
-      undefined,
-    ]);
+    expect(positions(readLab({ observed: moved, base: desired, rules, hostPlaces }))).toEqual([{ x: 5, y: 5 }, { x: 5, y: 5 }, undefined]);
   });
 
   it("are written to an intent that is made from the host alone", () => {
-    expect(positions(captureLab({ observed, rules, hostPlaces }))).toEqual([
+    expect(positions(readLab({ observed, rules, hostPlaces }))).toEqual([
       { x: 0, y: 0 },
       { x: 1, y: 1 },
       { x: 9, y: 9 },

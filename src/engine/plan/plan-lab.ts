@@ -2,7 +2,7 @@ import type { Lab } from "../../intent/lab/lab.ts";
 import { compareLab } from "../compare/compare-lab.ts";
 import type { Comparison } from "../compare/comparison.ts";
 import type { JoinedIds } from "../compare/join.ts";
-import { settle } from "../effects/settle.ts";
+import { propagate } from "../effects/propagate.ts";
 import type { ObservedLab } from "../model/observed.ts";
 import type { Action, HostRules, Plan } from "../model/plan.ts";
 import { admit } from "./admission.ts";
@@ -65,7 +65,7 @@ function planWanted(input: PlanInput & { readonly desired: Lab }): Plan {
 }
 
 function planComparison(comparison: Comparison, allowUnsupported: boolean | undefined): Plan {
-  settle(comparison);
+  propagate(comparison);
   const builder = planBuilder();
   const templates = new Map(comparison.rules.templates.map((template) => [template.id, template]));
   /** By id, so that a step can be added to the action that caused it. */

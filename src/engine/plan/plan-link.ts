@@ -4,7 +4,7 @@ import { diffLink } from "../compare/diff-link.ts";
 import { affectedByLink } from "../effects/affects.ts";
 import { linkObstacle } from "../effects/blocked.ts";
 import { heavier } from "../effects/disruption.ts";
-import { linkAction } from "../effects/settle.ts";
+import { linkAction } from "../effects/propagate.ts";
 import type { Action, PlanOp } from "../model/plan.ts";
 import type { Reason } from "../model/reasons.ts";
 import { defined } from "../shared/defined.ts";

@@ -1,7 +1,7 @@
 import type { NetworkWork } from "../compare/comparison.ts";
 import { affectedByNetwork } from "../effects/affects.ts";
 import { networkObstacle } from "../effects/blocked.ts";
-import { networkAction } from "../effects/settle.ts";
+import { networkAction } from "../effects/propagate.ts";
 import type { Action, PlanOp } from "../model/plan.ts";
 import { defined } from "../shared/defined.ts";
 import { announce, differs, onlyInIntent, onlyOnHost, type Planning } from "./planning.ts";

@@ -4,7 +4,7 @@ import { type FieldDifference, nodeChanges } from "../compare/diff-node.ts";
 import { affectedByNode } from "../effects/affects.ts";
 import { clashObstacle, nodeObstacle, stuckObstacle } from "../effects/blocked.ts";
 import { heavier } from "../effects/disruption.ts";
-import { fieldRule, goesDown, nodeAction } from "../effects/settle.ts";
+import { fieldRule, goesDown, nodeAction } from "../effects/propagate.ts";
 import type { Action, Change, Disruption, PlanOp } from "../model/plan.ts";
 import type { Reason } from "../model/reasons.ts";
 import { unsupportedOnNode } from "../model/support.ts";

@@ -2,7 +2,7 @@ import type { Operation, Plan } from "../model/plan.ts";
 
 /**
  * Splits a plan into steps that do not stop nodes and steps that need a confirmation. Both keep their order. Each step has the disruption of its
- * whole group (settle.ts), so `now` never contains part of a group.
+ * whole group (propagate.ts), so `now` never contains part of a group.
  */
 export function splitByDisruption(plan: Pick<Plan, "operations">): {
   readonly now: readonly Operation[];

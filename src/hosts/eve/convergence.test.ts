@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { captureLab } from "../../engine/compare/capture.ts";
 import { joinIds } from "../../engine/compare/join.ts";
+import { readLab } from "../../engine/compare/read-lab.ts";
 import type { HostRules } from "../../engine/model/plan.ts";
 import { planLab } from "../../engine/plan/plan-lab.ts";
 import { canonicalLab } from "../../intent/lab/canonical.ts";
@@ -86,9 +86,9 @@ describe.each(hosts)("a generated lab on EVE-NG $edition, notices $notices", ({ 
           expect((await plan(after, prune)).actions).toEqual([]);
           const observed = await session.observe(path);
           if (observed === null) throw new Error("the lab is gone");
-          const captured = captureLab({ observed, base: after, ids, rules });
+          const captured = readLab({ observed, base: after, ids, rules });
           expect(planLab({ desired: captured, observed, rules, ids, prune: true, replace: false }).actions).toEqual([]);
-          const afresh = captureLab({ observed, rules });
+          const afresh = readLab({ observed, rules });
           expect(planLab({ desired: afresh, observed, rules, prune: true, replace: false }).actions).toEqual([]);
           await run(null, true);
           expect(await session.observe(path)).toBeNull();

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { FakeEveOptions } from "../../../test/fakes/eve/options.ts";
-import { captureLab } from "../../engine/compare/capture.ts";
 import { joinIds } from "../../engine/compare/join.ts";
+import { readLab } from "../../engine/compare/read-lab.ts";
 import type { HostRules, Operation, Plan, Step } from "../../engine/model/plan.ts";
 import { planLab } from "../../engine/plan/plan-lab.ts";
 import { type Endpoint, type Lab, type LabNode, linkKey } from "../../intent/lab/lab.ts";
@@ -55,7 +55,7 @@ export async function eveBench(options: FakeEveOptions = {}, more: Partial<EveHo
     capture: async (path) => {
       const observed = await session.observe(path);
       if (observed === null) throw new Error(`there is no lab ${path}`);
-      return captureLab({ observed, rules });
+      return readLab({ observed, rules });
     },
     calls: () => {
       const since = fake.calls.slice(heard);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { captureLab } from "../../engine/compare/capture.ts";
+import { readLab } from "../../engine/compare/read-lab.ts";
 import { planLab } from "../../engine/plan/plan-lab.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
 import { type EveBench, eveBench, lab, link, node } from "./eve-bench.fixture.ts";
@@ -53,7 +53,7 @@ describe("IOL with more groups of interfaces than its links need", () => {
     const captured = await bench.capture("/wan");
     expect(captured.nodes.map(({ ethernet }) => ethernet)).toEqual([8, 8]);
     await bench.make("/copy", captured);
-    const kept = captureLab({ observed: (await bench.session.observe("/wan"))!, base: wanted, rules: bench.rules });
+    const kept = readLab({ observed: (await bench.session.observe("/wan"))!, base: wanted, rules: bench.rules });
     expect(kept.nodes.map(({ ethernet }) => ethernet)).toEqual([8, 6]);
   });
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { captureLab } from "../../engine/compare/capture.ts";
 import { joinIds } from "../../engine/compare/join.ts";
+import { readLab } from "../../engine/compare/read-lab.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostRules, Operation, Plan } from "../../engine/model/plan.ts";
 import { identityText } from "../../engine/plan/identity.ts";
@@ -113,8 +113,8 @@ describe("a generated lab on the memory host", () => {
         const here = await deployed(lab);
         const observed = await here.observe();
         if (observed === null) throw new Error("the lab is gone");
-        expect(canonicalLab(captureLab({ observed, base: lab, ids: here.ids(), rules: here.rules }))).toEqual(lab);
-        const afresh = captureLab({ observed, rules: here.rules });
+        expect(canonicalLab(readLab({ observed, base: lab, ids: here.ids(), rules: here.rules }))).toEqual(lab);
+        const afresh = readLab({ observed, rules: here.rules });
         expect(planLab({ desired: afresh, observed, rules: here.rules, prune: true, replace: false }).actions).toEqual([]);
       }),
       runs,
@@ -131,8 +131,8 @@ describe("a generated lab on the memory host", () => {
         await expectConverged(here, after);
         const observed = await here.observe();
         if (observed === null) throw new Error("the lab is gone");
-        await expectConverged(here, captureLab({ observed, base: after, ids: here.ids(), rules: here.rules }));
-        const afresh = captureLab({ observed, rules: here.rules });
+        await expectConverged(here, readLab({ observed, base: after, ids: here.ids(), rules: here.rules }));
+        const afresh = readLab({ observed, rules: here.rules });
         expect(planLab({ desired: afresh, observed, rules: here.rules, prune: true, replace: false }).actions).toEqual([]);
       }),
       runs,

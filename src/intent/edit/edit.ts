@@ -3,7 +3,7 @@ import { Failure } from "../../contract/errors.ts";
 import { showDiagnostics } from "../diagnostics/show.ts";
 import { canonicalLab, sameData } from "../lab/canonical.ts";
 import type { Lab } from "../lab/lab.ts";
-import { settleFiles } from "../lab/settle-files.ts";
+import { separateFiles } from "../lab/separate-files.ts";
 import { checkFiles } from "../parse/files.ts";
 import { type Reading, readDocument } from "../read/read.ts";
 import { CannotRewrite } from "../write/layout.ts";
@@ -23,16 +23,16 @@ const MAX_PASSES = 4;
  * @throws Failure invalid_intent if the text cannot be read, or `wanted` is not a lab that can be written.
  */
 export function editIntent(yaml: string, files: Readonly<Record<string, string>>, wanted: Lab): IntentText {
-  const settled = settleFiles(canonicalLab(wanted), checkFiles(files).files);
-  const all = withFiles(files, settled.needed);
+  const separated = separateFiles(canonicalLab(wanted), checkFiles(files).files);
+  const all = withFiles(files, separated.needed);
   const first = readDocument(yaml, { ...all, ...files }, { keepTokens: true });
   if (first.reading === undefined) {
     throw new Failure("invalid_intent", showDiagnostics(first.diagnostics, { yaml, files }), { data: { diagnostics: first.diagnostics } });
   }
   const inPlace =
-    editInPlace(yaml, all, settled.lab) ??
-    editInPlace(expandAliases(yaml, first.reading.document), all, settled.lab) ??
-    print(settled.lab, all);
+    editInPlace(yaml, all, separated.lab) ??
+    editInPlace(expandAliases(yaml, first.reading.document), all, separated.lab) ??
+    print(separated.lab, all);
   return { yaml: inPlace, files: all };
 }
 

@@ -1,6 +1,6 @@
 import { canonicalLab, order } from "../lab/canonical.ts";
 import type { Lab } from "../lab/lab.ts";
-import { settleFiles } from "../lab/settle-files.ts";
+import { separateFiles } from "../lab/separate-files.ts";
 import { authorFilter, authorLink, authorNetwork, authorNode, authorText, type Fields } from "./author.ts";
 import { type Data, present, writeItem, writePair } from "./write.ts";
 
@@ -15,8 +15,8 @@ export interface IntentText {
  * valid: correct names, existing endpoints, one text per file (see separateFiles otherwise).
  */
 export function printLab(lab: Lab): IntentText {
-  const settled = settleFiles(canonicalLab(lab), new Map());
-  const { name, description, nodes, networks, links, trafficFilters, texts } = settled.lab;
+  const separated = separateFiles(canonicalLab(lab), new Map());
+  const { name, description, nodes, networks, links, trafficFilters, texts } = separated.lab;
   const parts = [writePair("name", name, 0)];
   if (description !== undefined) parts.push(writePair("description", description, 0));
   parts.push(
@@ -34,7 +34,7 @@ export function printLab(lab: Lab): IntentText {
   parts.push(...section("links", items(links.map(authorLink))));
   parts.push(...section("traffic_filters", items(trafficFilters.map(authorFilter))));
   parts.push(...section("texts", items(texts.map(authorText))));
-  const files = [...settled.needed].sort(([a], [b]) => order(a, b));
+  const files = [...separated.needed].sort(([a], [b]) => order(a, b));
   return { yaml: `${parts.join("\n")}\n`, files: Object.fromEntries(files) };
 }
 

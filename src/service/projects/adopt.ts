@@ -1,7 +1,7 @@
 import { Failure } from "../../contract/errors.ts";
 import type { LabAdoptData, LabAdoptPayload } from "../../contract/schemas/sharing.ts";
-import { captureLab } from "../../engine/compare/capture.ts";
 import { joinIds } from "../../engine/compare/join.ts";
+import { readLab } from "../../engine/compare/read-lab.ts";
 import { printLab } from "../../intent/write/print.ts";
 import { snapshot } from "../changes/managed.ts";
 import type { Caller } from "../common/call.ts";
@@ -23,7 +23,7 @@ export async function adoptLab(context: Context, caller: Caller, payload: LabAdo
   const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);
   if (observed === null) throw labNotFound(path);
   const ids = joinIds(null, observed, noIds);
-  const captured = captureLab({ observed, rules, ids });
+  const captured = readLab({ observed, rules, ids });
   refuseManaged(context, path);
   await host.setOwner?.(path, owner);
   // A change may have begun meanwhile.

@@ -1,5 +1,5 @@
-import { captureLab } from "../../engine/compare/capture.ts";
 import { joinIds } from "../../engine/compare/join.ts";
+import { readLab } from "../../engine/compare/read-lab.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostRules } from "../../engine/model/plan.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
@@ -14,5 +14,5 @@ export async function capturedIntent(context: Context, target: Target, observed:
   const ids = joinIds(intent?.lab ?? null, observed, target.ids);
   const places = record === undefined ? undefined : hostPlaces(record, (await recordedIntent(context, record))?.lab);
   const base = intent === undefined ? {} : { base: intent.lab };
-  return captureLab({ observed, rules, ids, ...base, ...(places !== undefined && { hostPlaces: places }) });
+  return readLab({ observed, rules, ids, ...base, ...(places !== undefined && { hostPlaces: places }) });
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { Failure } from "../../contract/errors.ts";
 import type { EditData, EditPayload, PublicProjectData, PublicProjectPayload } from "../../contract/schemas/editing.ts";
-import { captureLab } from "../../engine/compare/capture.ts";
 import { joinIds } from "../../engine/compare/join.ts";
+import { readLab } from "../../engine/compare/read-lab.ts";
 import { canonicalText } from "../../engine/shared/canonical.ts";
 import { maskLab, unmaskLab } from "../../engine/show/mask.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
@@ -39,7 +39,7 @@ async function allowSecrets(target: Target): Promise<void> {
 async function observedIntent({ host, path, ids }: Target): Promise<Pick<Intent, "lab" | "yaml" | "files">> {
   const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);
   if (observed === null) throw labNotFound(path);
-  const lab = captureLab({ observed, rules, ids: joinIds(null, observed, ids) });
+  const lab = readLab({ observed, rules, ids: joinIds(null, observed, ids) });
   return { lab, ...printLab(lab) };
 }
 

@@ -1,4 +1,4 @@
-import type { HostPlaces } from "../../engine/compare/capture.ts";
+import type { HostPlaces } from "../../engine/compare/read-lab.ts";
 import type { Lab, Position } from "../../intent/lab/lab.ts";
 import type { LabRecord } from "../store/store.ts";
 

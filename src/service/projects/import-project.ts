@@ -4,8 +4,8 @@ import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { ImportData, ImportPayload } from "../../contract/schemas/project.ts";
 import { files, flag, map, optionalFlag, text } from "../../contract/schemas/shapes.ts";
-import { captureLab } from "../../engine/compare/capture.ts";
 import { joinIds } from "../../engine/compare/join.ts";
+import { readLab } from "../../engine/compare/read-lab.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import { persistedLab } from "../../engine/plan/identity.ts";
 import { canonicalText, sameValue } from "../../engine/shared/canonical.ts";
@@ -88,7 +88,7 @@ export async function importProject(
   const path = await copyPath(context, caller, own, source.path, manifest, replace);
   const rules = await source.host.rules();
   const ids = joinIds(source.intent?.lab ?? null, observed, source.ids);
-  const captured = captureLab({ observed, rules, ids, ...(source.intent !== undefined && { base: source.intent.lab }) });
+  const captured = readLab({ observed, rules, ids, ...(source.intent !== undefined && { base: source.intent.lab }) });
   // A copy without the secrets would be a different lab, and a copy with them would disclose them.
   if (!mayReadSecrets(source) && !sameValue(maskLab(captured), captured)) {
     throw new Failure("operation_not_allowed", `${source.path} holds secrets: copying it needs the right to edit it`);

@@ -10,7 +10,7 @@ import { diffLink, observedLink } from "./diff-link.ts";
 import { endpointKeys, type JoinedIds, joinIds } from "./join.ts";
 import { hostPosition, wantedImage, wholeGroups } from "./node-values.ts";
 
-export interface CaptureInput {
+export interface ReadLabInput {
   readonly observed: ObservedLab;
   /** The previous intent. Its keys, its explicit defaults and all values that the host cannot store are kept. */
   readonly base?: Lab;
@@ -30,7 +30,7 @@ export interface HostPlaces {
  * Returns the host's persisted lab as intent; a plan of the result is empty. Template defaults are left out unless the base has them. Power is not
  * part of an intent, only a declared `start` is.
  */
-export function captureLab({ observed, base, ids: stateIds, hostPlaces, rules }: CaptureInput): Lab {
+export function readLab({ observed, base, ids: stateIds, hostPlaces, rules }: ReadLabInput): Lab {
   const ids = joinIds(base ?? null, observed, stateIds);
   const keys = endpointKeys(ids);
   const templates = new Map(rules.templates.map((template) => [template.id, template]));
@@ -43,7 +43,7 @@ export function captureLab({ observed, base, ids: stateIds, hostPlaces, rules }:
     const native = nativeLinks.get(id);
     if (native === undefined) return [];
     const wanted = baseLinks.get(key);
-    return captureLink({ ...observedLink(native, keys, wanted), key }, wanted, rules);
+    return readLink({ ...observedLink(native, keys, wanted), key }, wanted, rules);
   });
 
   const natives = new Map(observed.nodes.map((node) => [node.id, node]));
@@ -60,7 +60,7 @@ export function captureLab({ observed, base, ids: stateIds, hostPlaces, rules }:
     const native = natives.get(id);
     return native === undefined
       ? []
-      : captureNode(native, key, baseNodes.get(key), templates.get(native.template), needed.get(key) ?? 0, hostPlaces?.nodes, rules);
+      : readNode(native, key, baseNodes.get(key), templates.get(native.template), needed.get(key) ?? 0, hostPlaces?.nodes, rules);
   });
 
   const nativeNetworks = new Map(observed.networks.map((network) => [network.id, network]));
@@ -74,14 +74,14 @@ export function captureLab({ observed, base, ids: stateIds, hostPlaces, rules }:
       name: lost("name") ? (before?.name ?? native.name) : native.name,
       type: native.type,
       icon: lost("icon") ? before?.icon : native.icon,
-      position: lost("position") ? before?.position : capturePosition(native, before, hostPlaces?.networks, rules),
+      position: lost("position") ? before?.position : readPosition(native, before, hostPlaces?.networks, rules),
     });
   });
 
-  return { ...captureLabItself(observed, base, rules), nodes: byKey(nodes), networks: byKey(networks), links: byKey(links) };
+  return { ...readLabItself(observed, base, rules), nodes: byKey(nodes), networks: byKey(networks), links: byKey(links) };
 }
 
-function captureLabItself(
+function readLabItself(
   observed: ObservedLab,
   base: Lab | undefined,
   rules: HostRules,
@@ -101,7 +101,7 @@ function captureLabItself(
   });
 }
 
-function captureNode(
+function readNode(
   native: ObservedNode,
   key: string,
   base: LabNode | undefined,
@@ -132,11 +132,11 @@ function captureNode(
     exec: lost("exec") ? (base?.exec ?? []) : native.exec,
     cpu: scalar("cpu", native.cpu, template?.cpu),
     ram: scalar("ram", native.ram, template?.ram),
-    ethernet: lost("ethernet") ? base?.ethernet : captureEthernet(native.ethernet, base, needed, template),
+    ethernet: lost("ethernet") ? base?.ethernet : readEthernet(native.ethernet, base, needed, template),
     start: lost("start") ? base?.start : native.start,
-    position: lost("position") ? base?.position : capturePosition(native, base, places, rules),
+    position: lost("position") ? base?.position : readPosition(native, base, places, rules),
     env: lost("env") ? (base?.env ?? {}) : sortedRecord(native.env),
-    attributes: lost("attributes") ? (base?.attributes ?? {}) : captureAttributes(native, base, template),
+    attributes: lost("attributes") ? (base?.attributes ?? {}) : readAttributes(native, base, template),
     labels: lost("labels") ? (base?.labels ?? {}) : sortedRecord(native.labels),
   });
 }
@@ -145,7 +145,7 @@ function captureNode(
  * Returns the position to write. Keeps the base's position if the host only rounds it. If the base has no position, returns one only if somebody
  * moved the resource.
  */
-function capturePosition(
+function readPosition(
   native: { readonly id: string; readonly position?: Position },
   base: { readonly position?: Position } | undefined,
   places: ReadonlyMap<string, Position> | undefined,
@@ -158,13 +158,13 @@ function capturePosition(
 }
 
 /** Returns the interface count to write. It is left out if it follows from the links, or if the base leaves it to the links. */
-function captureEthernet(count: number, base: LabNode | undefined, links: number, template: TemplateRules | undefined): number | undefined {
+function readEthernet(count: number, base: LabNode | undefined, links: number, template: TemplateRules | undefined): number | undefined {
   const needed = wholeGroups(Math.max(links, template?.ethernet ?? 0), template);
   if (base?.ethernet !== undefined) return wholeGroups(base.ethernet, template) === count ? base.ethernet : count;
   return base === undefined ? (count === needed ? undefined : count) : count >= needed ? undefined : count;
 }
 
-function captureAttributes(native: ObservedNode, base: LabNode | undefined, template: TemplateRules | undefined): LabNode["attributes"] {
+function readAttributes(native: ObservedNode, base: LabNode | undefined, template: TemplateRules | undefined): LabNode["attributes"] {
   const effective = { ...template?.attributes, ...native.attributes };
   const kept = Object.entries(effective).filter(
     ([name, value]) => template?.attributes[name] !== value || Object.hasOwn(base?.attributes ?? {}, name),
@@ -173,7 +173,7 @@ function captureAttributes(native: ObservedNode, base: LabNode | undefined, temp
 }
 
 /** Keeps the base's notation, such as a zero or an empty side, if nothing differs. */
-function captureLink(link: LabLink, base: LabLink | undefined, rules: HostRules): LabLink {
+function readLink(link: LabLink, base: LabLink | undefined, rules: HostRules): LabLink {
   if (base === undefined) return link;
   const changed = new Set(diffLink(link, base).map(({ field }) => field));
   const keep = (field: "quality" | "suspended" | "mtu") => !changed.has(field) || unsupportedOnLink(rules, field) !== undefined;

@@ -5,7 +5,7 @@ import type { Lab, LabNode } from "./lab.ts";
  * `files`, or else the first node. The others get a file of their own beside it, named after the node. Returns the lab with the final names, and the
  * files that it needs.
  */
-export function settleFiles(
+export function separateFiles(
   lab: Lab,
   files: ReadonlyMap<string, string>,
 ): { readonly lab: Lab; readonly needed: ReadonlyMap<string, string> } {

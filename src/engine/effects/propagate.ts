@@ -8,7 +8,7 @@ import { heavier } from "./disruption.ts";
  * of dependent changes disturbs running nodes. Each step then carries the disruption of its group, so that leaving out heavy steps never leaves out
  * part of a group.
  */
-export function settle(comparison: Comparison): void {
+export function propagate(comparison: Comparison): void {
   const queue: LinkWork[] = [];
   for (const node of comparison.nodes.values()) {
     if (node.fate !== "keep") continue;
@@ -29,7 +29,7 @@ export function settle(comparison: Comparison): void {
       }
     }
   }
-  settleLevels(comparison);
+  propagateLevels(comparison);
 }
 
 export function nodeAction(node: NodeWork): string {
@@ -84,7 +84,7 @@ function relink(link: LinkWork, cause: string, queue: LinkWork[]): void {
   queue.push(link);
 }
 
-function settleLevels(comparison: Comparison): void {
+function propagateLevels(comparison: Comparison): void {
   const touched: LinkWork[] = [];
   for (const node of comparison.nodes.values()) node.level = downLevel(node);
   for (const link of comparison.links.values()) {
