@@ -74,7 +74,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
   // HTTP allows a server to ignore expectations other than 100-continue. Node's default answer has no envelope.
   secure.on("checkExpectation", (request, response) => secure.emit("request", request, response));
-  secure.on("secureConnection", readByStream);
   secure.on("tlsClientError", (error) => app.log.debug({ err: error }, "TLS handshake failed"));
   const streams = routeUpgrades(secure, app.routing as never);
   const maxConnections = options.maxConnections ?? defaultMaxConnections();
@@ -143,7 +142,7 @@ function createApp(options: ServerOptions, headerWaitMs: number, signals: { read
           shouldUpgradeCallback: wantsStream,
         },
         (request, response) => {
-          noteRequest(request, response);
+          if (noteRequest(request, response)) readByStream(request.socket);
           handler(request, response);
         },
       );
@@ -187,11 +186,17 @@ function tlsOptions({ certificate, key }: ServerCertificate) {
   return { cert: certificate, key, minVersion: "TLSv1.2", ciphers } as const;
 }
 
+/** Connections that Node's HTTP parser reads through their stream. */
+const readByStreams = new WeakSet<Socket>();
+
 /**
- * Makes Node's HTTP parser read a TLS connection through its stream. By default the parser reads below the stream, and fails with HPE_PAUSED
- * if it is paused between two TLS records. Node changes to the stream when a listener for data is added.
+ * Makes Node's HTTP parser read a TLS connection through its stream. By default the parser reads below the stream, which is faster, but fails with HPE_PAUSED
+ * if Node pauses it between two TLS records. Node pauses only connections with several requests in progress. It changes to the stream when a listener for
+ * data is added.
  */
 function readByStream(socket: Socket): void {
+  if (readByStreams.has(socket)) return;
+  readByStreams.add(socket);
   const onData = () => {};
   socket.on("data", onData).off("data", onData);
 }

@@ -96,7 +96,7 @@ it("snapshots are taken, listed, restored and removed by command, and pictures a
   ]);
   expect(await shell.run("snapshot", "remove", "early", "-t", "pair.lw.yml", "--yes")).toMatchObject({ code: 0 });
   expect((await shell.run("snapshot", "restore", "early", "-t", "pair.lw.yml", "--yes")).stderr).toMatch(/snapshot_not_found/);
-  expect((await shell.run("snapshot", "burn", "-t", "pair.lw.yml")).stderr).toMatch(/does not know "burn"/);
+  expect((await shell.run("snapshot", "burn", "-t", "pair.lw.yml")).stderr).toMatch(/has no action "burn"/);
 
   const png = Buffer.from("\x89PNG\r\n\x1a\nabc", "latin1");
   const picture = { id: 1, name: "plan", type: "image/png", data: png.toString("base64"), map: "<area href='telnet://{{IP}}:{{NODE2}}'>" };

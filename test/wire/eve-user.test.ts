@@ -74,7 +74,7 @@ describe("after a restart of the service, nodes whose number another lab has", (
     expect(await shell.run("deploy")).toMatchObject({ code: 0 });
     drawTwin(fake, "/hand2");
     await restart();
-    expect((await shell.run("status")).stdout).toMatch(/pc1 +unknown \(number 1: perhaps \/hand2\)[\s\S]*labwright adopt/);
+    expect((await shell.run("status")).stdout).toMatch(/pc1 +unknown \(number 1: possibly \/hand2\)[\s\S]*labwright adopt/);
     expect((await shell.run("destroy")).stderr).toContain("Remove the lab /campus (3 nodes, none running, 3 unknown)");
     expect((await shell.run("renumber")).stderr).toContain("/campus (3 nodes, none running, 3 unknown)");
     const up = await shell.run("up");
@@ -199,5 +199,5 @@ it("up starts a service on EVE-NG with the given address, and signs in as a user
   const up = await shell.runWith({ LABWRIGHT_USER: "admin" }, "up");
   expect([up.code, up.stderr]).toEqual([0, expect.stringContaining("The lab is up. What to do next")]);
   const down = await shell.run("down");
-  expect([down.code, down.stderr]).toEqual([0, expect.stringContaining("labs on the EVE-NG host run on")]);
+  expect([down.code, down.stderr]).toEqual([0, expect.stringContaining("labs on the EVE-NG host keep running")]);
 });

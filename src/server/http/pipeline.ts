@@ -16,8 +16,7 @@ const pipelines = new WeakMap<Socket, Pipeline>();
  * without this limit, the answers would fill the memory of the process.
  */
 export function waitInPipeline(socket: Socket, response: ServerResponse): Promise<void> | undefined {
-  const pipeline = pipelines.get(socket) ?? { inProgress: 0, waiting: [] };
-  pipelines.set(socket, pipeline);
+  const pipeline = pipelineOf(socket);
   const begin = () => {
     pipeline.inProgress++;
     response.once("close", () => {
@@ -36,4 +35,12 @@ export function waitInPipeline(socket: Socket, response: ServerResponse): Promis
       resolve();
     });
   });
+}
+
+function pipelineOf(socket: Socket): Pipeline {
+  const known = pipelines.get(socket);
+  if (known !== undefined) return known;
+  const pipeline: Pipeline = { inProgress: 0, waiting: [] };
+  pipelines.set(socket, pipeline);
+  return pipeline;
 }

@@ -6,6 +6,7 @@ import type { EventData } from "../../contract/schemas/observe.ts";
 import { requestSchemas } from "../../contract/schemas/table.ts";
 import type { Call, Caller, Upgrade } from "../../service/common/call.ts";
 import type { Service } from "../../service/service.ts";
+import { CallSignals } from "../streams/call-signals.ts";
 import { deadlineOf, inTime } from "../streams/deadline.ts";
 import { accept, isWebSocket, upgradeProblem } from "../streams/upgrades.ts";
 import type { WebSockets } from "../streams/web-sockets.ts";
@@ -65,7 +66,8 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
   // readJsonBody reads bodies: the framework's own reader closes the connection if a body is too large.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  app.addHook("onRequest", async (request, reply) => {
+  const signals = new CallSignals(closing);
+  app.addHook("onRequest", (request, reply, done) => {
     reply.headers({ "X-Request-Id": request.id, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
     // No status: the client disconnected before its answer was sent.
     reply.raw.once("close", () => ended(request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined));
@@ -73,10 +75,13 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
     const hosts = hostCount(request.raw.rawHeaders);
     if (hosts === 0 && request.raw.httpVersion === "1.1") throw badRequest([{ path: "", message: "the header Host is missing" }]);
     if (hosts > 1) throw badRequest([{ path: "", message: "the header Host is there more than once" }]);
-    await waitInPipeline(request.socket, reply.raw);
+    const wait = waitInPipeline(request.socket, reply.raw);
+    if (wait === undefined) done();
+    else void wait.then(() => done());
   });
-  app.addHook("onSend", async (request, reply) => {
+  app.addHook("onSend", (request, reply, _payload, done) => {
     if (!drain(request.raw, bodyWaitMs) || closing.aborted) reply.header("Connection", "close");
+    done();
   });
   app.setErrorHandler((error, request, reply) => sendFailure(toFailure(error), request, reply));
 
@@ -123,18 +128,19 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
             query: schema.query && queryOf(request, row),
             params: schema.params && request.params,
           };
-          const late = new AbortController();
+          const controller = signals.open(reply.raw);
           const cookie = row.auth === "ticket" ? browserCookie(request.headers.cookie) : undefined;
-          const call = { ...callOf(request, reply, AbortSignal.any([closing, late.signal])), ...(cookie !== undefined && { cookie }) };
+          const call = { ...callOf(request, controller.signal), ...(cookie !== undefined && { cookie }) };
           const work = handler(parts, callers.get(request) ?? null, call);
           const ms = row.errors.includes("host_timeout") ? deadlineOf(row, call.prefer, request.body) : undefined;
-          const answer = await inTime(ms, { late, cut, job: call.job }, work, (outcome) =>
+          const answer = await inTime(ms, { late: controller, cut, job: call.job }, work, (outcome) =>
             request.log.warn({ operation: id, outcome: outcome.status }, "ended after its answer"),
           );
           if (row.answer === "upgrade") {
             // A stream that was granted while the server began to close has ended with the call's signal.
             closing.throwIfAborted();
             reply.hijack();
+            signals.releaseAfter(request.socket, controller);
             accept(request.raw, reply.raw, answer as Upgrade, { "X-Request-Id": request.id }, options.webSockets);
             ended(request, reply, 101);
             return reply;
@@ -212,21 +218,13 @@ function queryOf(request: FastifyRequest, row: OperationRow): unknown {
 }
 
 /** Returns the call for the service, with the values that its deadline needs. */
-function callOf(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  closing: AbortSignal,
-): Call & { readonly prefer: string; readonly job: () => string | undefined } {
+function callOf(request: FastifyRequest, signal: AbortSignal): Call & { readonly prefer: string; readonly job: () => string | undefined } {
   let job: string | undefined;
   const prefer = String(request.headers.prefer ?? "");
-  const gone = new AbortController();
-  reply.raw.once("close", () => {
-    if (!reply.raw.writableFinished) gone.abort();
-  });
   const key = request.headers["idempotency-key"];
   return {
     requestId: request.id,
-    signal: AbortSignal.any([gone.signal, closing]),
+    signal,
     address: request.socket.remoteAddress ?? "",
     ...(typeof key === "string" && { idempotencyKey: key }),
     respondAsync: /(^|,)\s*respond-async\s*(,|;|$)/i.test(prefer),

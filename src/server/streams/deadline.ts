@@ -44,43 +44,51 @@ export interface Timed {
  * Returns the result of `work`. Throws host_timeout after `ms`, and shutting_down if `cut` is aborted. In both cases `ended` receives the later outcome of
  * `work`.
  */
-export async function inTime<T>(
+export function inTime<T>(
   ms: number | undefined,
   { late, cut, job }: Timed,
   work: Promise<T>,
   ended: (outcome: PromiseSettledResult<T>) => void,
 ): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  let cutOff = () => {};
-  const over = new Promise<never>((_resolve, reject) => {
+  return new Promise((resolve, reject) => {
+    let isOver = false;
+    let timer: NodeJS.Timeout | undefined;
+    const release = () => {
+      clearTimeout(timer);
+      cut.removeEventListener("abort", cutOff);
+    };
     const end = (failure: Failure) => {
+      isOver = true;
+      release();
       reject(failure);
       late.abort();
-      work.then(
-        (value) => ended({ status: "fulfilled", value }),
-        (reason: unknown) => ended({ status: "rejected", reason }),
-      );
     };
-    const about = (becomes: string) => {
+    const withJob = (becomes: string) => {
       const id = job();
       return id === undefined ? (["", {}] as const) : ([`; job ${id} ${becomes}`, { data: { job: id } }] as const);
     };
+    const cutOff = () => {
+      const [rest, data] = withJob("will be completed now or after the restart");
+      end(new Failure("shutting_down", `the service is shutting down and has cut off the call${rest}`, data));
+    };
     if (ms !== undefined) {
       timer = setTimeout(() => {
-        const [rest, data] = about("continues");
+        const [rest, data] = withJob("continues");
         end(new Failure("host_timeout", `no result within ${ms / 1000} s: the host may hang${rest}`, data));
       }, ms);
     }
-    cutOff = () => {
-      const [rest, data] = about("will be completed now or after the restart");
-      end(new Failure("shutting_down", `the service is shutting down and has cut off the call${rest}`, data));
-    };
     cut.addEventListener("abort", cutOff, { once: true });
+    work.then(
+      (value) => {
+        release();
+        if (isOver) ended({ status: "fulfilled", value });
+        else resolve(value);
+      },
+      (reason: unknown) => {
+        release();
+        if (isOver) ended({ status: "rejected", reason });
+        else reject(reason);
+      },
+    );
   });
-  try {
-    return await Promise.race([work, over]);
-  } finally {
-    clearTimeout(timer);
-    cut.removeEventListener("abort", cutOff);
-  }
 }

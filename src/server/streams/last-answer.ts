@@ -6,16 +6,16 @@ const last = new WeakMap<Duplex, ServerResponse>();
 /** For an answer that began before the previous one on its connection was written: that previous answer. */
 const previous = new WeakMap<ServerResponse, ServerResponse>();
 
-/** Records the request as the last one of its connection. */
-export function noteRequest(request: IncomingMessage, response: ServerResponse): void {
+/** Records the request as the last one of its connection. Returns whether it came before the answer to the previous one was written. */
+export function noteRequest(request: IncomingMessage, response: ServerResponse): boolean {
   const { socket } = request;
   const known = last.get(socket);
-  if (known?.writableFinished === false) {
-    previous.set(response, known);
-    // Only the predecessor of the last answer is needed: a chain would keep all of them in memory.
-    previous.delete(known);
-  }
   last.set(socket, response);
+  if (known === undefined || known.writableFinished) return false;
+  previous.set(response, known);
+  // Only the predecessor of the last answer is needed: a chain would keep all of them in memory.
+  previous.delete(known);
+  return true;
 }
 
 /** The answer to the last request of a connection; `undefined` before the first request. */
