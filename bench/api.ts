@@ -7,7 +7,7 @@ import { startService } from "./service.ts";
 
 const run = promisify(execFile);
 
-/** Seconds for `plan` of an unchanged lab of `count` nodes through the API (memory host), and the size of what was planned. */
+/** Measures `plan` of an unchanged lab of `count` nodes through the API (memory host), in seconds. Also returns the number of planned steps. */
 export async function planUnchanged(count: number): Promise<{ readonly seconds: readonly number[]; readonly operations: number }> {
   const service = await startService("memory");
   try {
@@ -29,14 +29,14 @@ export async function planUnchanged(count: number): Promise<{ readonly seconds: 
 
 export interface Polling {
   readonly pollers: number;
-  /** From the begin of a poller's call to the begin of its next, ms; 0: as fast as it is answered. */
+  /** Time between the starts of two calls of a poller, ms. 0: the next call starts with the answer. */
   readonly everyMs: number;
 }
 
-/** How long pollers poll, ms. */
+/** Duration of the polling, ms. */
 export const pollingMs = 5_000;
 
-/** Milliseconds of each status call of a running lab on the embedded host. The first calls after the deploy are not counted. */
+/** Measures each status call of a running lab on the embedded host, in ms. The first calls after the deploy are not counted. */
 export async function statusPolls(
   count: number,
   pollings: readonly Polling[],
@@ -45,7 +45,7 @@ export async function statusPolls(
   try {
     const { lab } = await service.client.deployProject({ yaml: ringYaml(count) });
     const status = await service.client.getProjectStatus({ lab });
-    if (status.live?.nodes?.length !== count) throw new Error(`the lab's status tells ${status.live?.nodes?.length} nodes`);
+    if (status.live?.nodes?.length !== count) throw new Error(`the lab's status has ${status.live?.nodes?.length} nodes`);
     const results = [];
     for (const polling of pollings) {
       const args = [service.url, join(service.stateDir, "server.pem"), lab, polling.pollers, polling.everyMs, pollingMs].map(String);
@@ -63,7 +63,7 @@ export async function statusPolls(
   }
 }
 
-/** Requests per second of GET /api/v1/health and of a raw node:https server with the same certificate, headers and body, in turns. */
+/** Measures requests per second of GET /api/v1/health and of a raw node:https server with the same certificate, headers and body, alternately. */
 export async function health(rounds: number): Promise<{ readonly service: readonly number[]; readonly raw: readonly number[] }> {
   const service = await startService("memory");
   const raw = spawn(process.execPath, [join(import.meta.dirname, "raw-https.ts"), service.stateDir, `${service.url}/api/v1/health`], {
@@ -84,7 +84,7 @@ export async function health(rounds: number): Promise<{ readonly service: readon
   }
 }
 
-/** wrk: one thread, 16 connections kept alive, 3 seconds. */
+/** Returns the requests per second of wrk with one thread and 16 kept-alive connections in 3 seconds. */
 async function load(url: string): Promise<number> {
   const { stdout } = await run("wrk", ["-t1", "-c16", "-d3s", url]);
   const rate = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);

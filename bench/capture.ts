@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { labOf, testLocalHost } from "../src/hosts/local/testing/test-local-host.fixture.ts";
 
 export interface CaptureResult {
-  /** Packets a second that a node got rid of, without and with a capture: the best of five rounds each, in turns. */
+  /** Packets per second that a node sent, without and with a capture: the best of five alternate rounds each. */
   readonly alone: number;
   readonly captured: number;
   readonly packets: number;
@@ -13,7 +13,7 @@ export interface CaptureResult {
 
 const count = 150_000;
 
-/** A node sends UDP over its link, with and without a capture of its interface. @param rate packets a second; 0: as fast as it can */
+/** Measures a node that sends UDP over its link, with and without a capture of its interface. @param rate packets per second; 0: as fast as possible */
 export async function captureUnderLoad(rate: number): Promise<CaptureResult> {
   await using local = await testLocalHost();
   const flood = join(dirname(local.paths.state), "flood");
@@ -38,6 +38,6 @@ export async function captureUnderLoad(rate: number): Promise<CaptureResult> {
     dropped += ended.dropped ?? 0;
     await local.session.captures!.remove("/load", capture.id);
   }
-  // The best of each: what else the machine did slows one round or another.
+  // The best of each: other work on the machine slows some rounds.
   return { alone: Math.max(...alone), captured: Math.max(...captured), packets, dropped };
 }

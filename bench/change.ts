@@ -2,23 +2,23 @@ import type { LabwrightClient } from "../src/client/index.ts";
 import { ringYaml } from "./ring.ts";
 import { startService } from "./service.ts";
 
-/** Milliseconds of each call, as the client sees it. */
+/** The duration of each call for the client, ms. */
 export interface ChangeTimes {
-  /** The first quality of a link that has none: from here on it goes through the shaper, or has its netem. */
+  /** The first quality of a link without one: the change adds the shaper or netem. */
   readonly firstQuality: readonly number[];
-  /** Other values for a link that has a quality. */
+  /** Other values for a link with a quality. */
   readonly quality: readonly number[];
-  /** A link's quality taken away. */
+  /** The removal of a link's quality. */
   readonly clearQuality: readonly number[];
   readonly suspend: readonly number[];
   readonly addLink: readonly number[];
 }
 
-/** Links that get a quality, one after the other. */
+/** The number of links that get a quality, one after the other. */
 const links = 40;
 const reconciles = 15;
 
-/** Changes of one link in two running labs of one service, in turns, so that both feel the same machine. */
+/** Measures changes of one link in two running labs of one service, alternately, so that both have the same load of the machine. */
 export async function changeTimes(small: number, large: number): Promise<readonly [ChangeTimes, ChangeTimes]> {
   const service = await startService("embedded");
   try {
@@ -50,7 +50,7 @@ class ChangedLab {
     this.times = emptyTimes();
   }
 
-  /** Shapes one link, another one in each round, shapes it otherwise, and pulls and plugs it. */
+  /** Sets, changes and removes the quality of one link, and suspends and resumes it. Each round uses another link. */
   async change(round: number): Promise<void> {
     const lab = `/ring${this.#count}`;
     const n = (round + 1) % this.#count;
@@ -67,7 +67,7 @@ class ChangedLab {
     suspend.push(await timed(() => this.#client.setLinkSuspend({ lab, endpoints, suspended: false })));
   }
 
-  /** A reconcile of the whole intent with one link more. */
+  /** Measures a reconcile of the whole intent with one additional link. */
   async addLink(round: number): Promise<void> {
     const lab = `/ring${this.#count}`;
     const links = Array.from({ length: round + 1 }, (_, i) => `  - ["n${2 * i}:eth2", "n${2 * i + 1}:eth2"]\n`);

@@ -1,7 +1,7 @@
 /**
- * The other ends of the console measurements, a process each: `source SOCKET` speaks without end to whoever connects, at most as fast as is read;
- * `service SOCKET` is Labwright with a host whose consoles are that source; `tls SOCKET` and `tcp SOCKET` only carry it on. The last three print where
- * they listen, and the fingerprint to pin.
+ * The other ends of the console measurements, one process each. `source SOCKET` writes without end to each client, as fast as the client reads.
+ * `service SOCKET` is Labwright with a host whose consoles are that source. `tls SOCKET` and `tcp SOCKET` only relay it. The last three print their
+ * address, and the fingerprint to pin.
  */
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
@@ -17,7 +17,7 @@ import { sqliteStore } from "../src/service/store/sqlite.ts";
 const [role = "", source = ""] = process.argv.slice(2);
 const certificate = () => selfSigned({ names: ["localhost"], from: new Date(Date.now() - 1000), until: new Date(Date.now() + 1e8) });
 
-/** Lines as a console shows them. */
+/** Lines of a typical console. */
 const block = Buffer.from("interface GigabitEthernet0/1 is up, line protocol is up, 1000 Mbit/s\r\n".repeat(1000).slice(0, 64 << 10));
 
 function speak(socket: Socket): void {
@@ -59,7 +59,7 @@ switch (role) {
       login: async (user, password) => ({
         ...(await inner.login(user, password)),
         console: async () => {
-          // As the embedded host opens its consoles.
+          // The same as in the embedded host.
           const stream = new SocketStream(source);
           return { stream, listen: (each) => stream.listen(each) };
         },

@@ -14,15 +14,15 @@ import { localPaths } from "../src/hosts/local/machine/paths.ts";
 import { openSandbox } from "../src/hosts/local/sandbox/sandbox-client.ts";
 import { startService } from "./service.ts";
 
-/** One stream over one path, in one round. */
+/** The result of one stream over one path in one round. */
 export interface Stream {
   /** MB/s. */
   readonly rate: number;
-  /** Processor time that what carries it takes, ms per MB: says the same on a machine that is busy with other things. */
+  /** Processor time of the relaying process, ms per MB. It does not depend on other load of the machine. */
   readonly cost: number;
 }
 
-/** In rounds that take turns. */
+/** The results of alternate rounds. */
 export interface Streams {
   readonly service: readonly Stream[];
   readonly tls: readonly Stream[];
@@ -31,13 +31,13 @@ export interface Streams {
 
 const warmMs = 300;
 
-/** User and system time of a process so far, ms; its clock ticks 100 times a second. */
+/** Returns the user and system time of a process so far, ms, in steps of 10 ms. */
 function processorMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]?.split(" ") ?? [];
   return 10 * (Number(fields[11]) + Number(fields[12]));
 }
 
-/** What arrives in `ms`. */
+/** Returns the number of bytes that arrive in `ms`. */
 async function measure(stream: Duplex, pid: number, ms: number): Promise<Stream> {
   let bytes = 0;
   stream.on("data", (chunk: Buffer) => {
@@ -53,7 +53,7 @@ async function measure(stream: Duplex, pid: number, ms: number): Promise<Stream>
   return result;
 }
 
-/** One endless stream from a process that makes it, through the service and through relays that do nothing else, each a process of its own. */
+/** Measures one endless stream through the service and through plain relays, each in a process of its own. */
 export async function streamFromMemory(rounds: number, ms = 1500): Promise<Streams> {
   const dir = await mkdtemp(join(tmpdir(), "labwright-bench-"));
   const socket = join(dir, "source");
@@ -101,7 +101,7 @@ export async function streamFromMemory(rounds: number, ms = 1500): Promise<Strea
   }
 }
 
-/** What a real node writes to its terminal, through the service and from the holder's own socket, MB/s. */
+/** Measures the terminal output of a real node through the service and directly from the holder's socket, MB/s. */
 export async function streamFromTerminal(
   rounds: number,
   ms = 1500,
@@ -126,7 +126,7 @@ export async function streamFromTerminal(
     for (let round = 0; round < rounds; round++) {
       results.holder.push(await measure(await sandbox.console(native), sandbox.pid, ms));
       results.service.push(await measure(await client.openConsole({ lab: "/stream", node: "h1" }), service.pid, ms));
-      // The service lets go of a console that talks to nobody.
+      // The service closes its connection to a console without clients.
       await delay(200);
     }
     return results;

@@ -2,7 +2,7 @@ import { chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { idRange } from "../src/hosts/local/machine/idmap.ts";
 
-/** One empty disk directory per node, owned by the lab's root. */
+/** Creates one empty disk directory per node, owned by the lab's root. */
 export async function chownDisk(dir: string, count: number): Promise<readonly string[]> {
   const disks = Array.from({ length: count }, (_, i) => join(dir, "disks", String(i)));
   await mkdir(join(dir, "disks"));

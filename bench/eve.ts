@@ -4,14 +4,14 @@ import { type Lab, linkKey } from "../src/intent/lab/lab.ts";
 import { type FakeEve, startFakeEve } from "../test/fakes/eve/server.ts";
 
 export interface EveResult {
-  /** Seconds until the host has the lab as wanted, read back. */
+  /** Seconds until the host has the complete lab, which is read back. */
   readonly defined: number;
-  /** Seconds until all of its nodes run, from the beginning. */
+  /** Seconds from the beginning until all nodes run. */
   readonly running: number;
   readonly calls: number;
 }
 
-/** A ring of linux nodes, deployed by the driver on a double with the latencies recorded on a host. */
+/** Measures a ring of linux nodes that the driver deploys on a fake host with recorded latencies. */
 export async function eveByDriver(count: number): Promise<EveResult> {
   return onDouble(async (fake) => {
     const host = eveHost({ url: fake.url, plainHttp: true, warn: () => {} });
@@ -34,7 +34,7 @@ export async function eveByDriver(count: number): Promise<EveResult> {
   });
 }
 
-/** The same by a client that makes one call a step, as the clients for EVE-NG that are public do, and reads nothing back. */
+/** Measures the same ring with a client that makes one call per step and reads nothing back, as public EVE-NG clients do. */
 export async function eveByCalls(count: number): Promise<EveResult> {
   return onDouble(async (fake) => {
     const login = await fetch(`${fake.url}/api/auth/login`, {

@@ -14,13 +14,13 @@ import { startService } from "./service.ts";
 const run = promisify(execFile);
 
 export interface FrrResult {
-  /** Seconds from the order until every daemon of every router has started. */
+  /** Seconds from the call until every daemon of every router has started. */
   readonly started: number;
-  /** Until every router is ready: OSPF has settled on all links. */
+  /** Seconds until every router is ready: OSPF has converged on all links. */
   readonly ready?: number;
 }
 
-/** The configuration of router i of a ring: OSPF point-to-point on eth0 to the right and eth1 to the left. */
+/** Returns the configuration of router i of a ring: OSPF point-to-point on eth0 to the right and eth1 to the left. */
 function configOf(i: number, count: number): string {
   const port = (name: string, address: string) =>
     `interface ${name}\n ip address ${address}/30\n ip ospf area 0\n ip ospf network point-to-point\n ip ospf hello-interval 2\n ip ospf dead-interval 10\n!\n`;
@@ -29,7 +29,7 @@ function configOf(i: number, count: number): string {
   return `hostname r${i}\n!\n${port("eth0", linkAddresses(i).right)}${port("eth1", left)}router ospf\n ospf router-id ${id}\n!\n`;
 }
 
-/** A ring of FRR routers with OSPF through the API: zebra, staticd and ospfd in each. */
+/** Measures a ring of FRR routers with OSPF through the API: each runs zebra, staticd and ospfd. */
 export async function frrThroughApi(count: number): Promise<FrrResult> {
   const service = await startService("embedded");
   try {
@@ -47,7 +47,7 @@ export async function frrThroughApi(count: number): Promise<FrrResult> {
     const paths = localPaths(process.env, process.getuid?.() ?? 0);
     const sandbox = await openSandbox({ holder: paths.holder, dir: join(service.runDir, id ?? ""), lab: id ?? "", idMap: idRange });
     if (sandbox === null) throw new Error("the lab has no sandbox");
-    // Not the status: it would run ready checks in between.
+    // The status is not used: it would run readiness checks meanwhile.
     while (!(await sandbox.info()).nodes.every(({ state }) => state === "running")) await delay(20);
     const started = seconds(begin);
     for (;;) {
@@ -62,8 +62,8 @@ export async function frrThroughApi(count: number): Promise<FrrResult> {
 }
 
 /**
- * The same daemons with the same configurations in bare net namespaces on the same links: nothing of Labwright, one shared root, an own /run
- * each. What remains is what the daemons themselves take to start on this machine.
+ * Measures the same daemons and configurations in bare network namespaces with the same links, without Labwright: one shared root, one /run for each. The
+ * result is the start time of the daemons themselves on this machine.
  */
 export async function frrAlone(count: number): Promise<FrrResult> {
   const paths = localPaths(process.env, process.getuid?.() ?? 0);
@@ -101,7 +101,7 @@ begin zebra || exit; begin staticd & first=$!; begin ospfd || exit; wait $first'
     for (const i of all) {
       const { stdout } = await run("ip", ["netns", "pids", netns(i)]).catch(() => ({ stdout: "" }));
       for (const pid of stdout.split("\n").filter((text) => text !== "")) kill(Number(pid));
-      // Where one could not be made, the error of the making is the one to tell.
+      // If the creation failed, its error is the one to report.
       await run("ip", ["netns", "del", netns(i)]).catch(() => undefined);
     }
     await run("umount", [root]);
@@ -109,7 +109,7 @@ begin zebra || exit; begin staticd & first=$!; begin ospfd || exit; wait $first'
   }
 }
 
-/** A daemon may end by itself when zebra is gone. */
+/** Kills a daemon. It may have ended already, because zebra has ended. */
 function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");

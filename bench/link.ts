@@ -11,19 +11,19 @@ export interface LinkFigures {
   readonly rate: readonly number[];
   /** Median round trip of each round, µs. */
   readonly roundTrip: readonly number[];
-  /** UDP packets a second that arrive, as fast as they are sent, of each round. */
+  /** Received UDP packets per second at maximum send rate, of each round. */
   readonly packets: readonly number[];
 }
 
-/** veth: a bare pair between two namespaces of the machine; link: a lab's own; then that link through the shaper. */
+/** veth: a bare pair between two namespaces; link: a link of a lab; the others: that link through the shaper. */
 export type LinkKind = "veth" | "link" | "shaped" | "delayed";
 
-/** What `delayed` adds to each direction, ms. */
+/** The delay of `delayed` in each direction, ms. */
 export const addedDelay = 10;
 
 const rounds = 7;
 
-/** The same two programs at both ends of each kind of link, in turns, so that all kinds feel the same machine. */
+/** Measures each kind of link with the same two programs, alternately, so that all kinds have the same load of the machine. */
 export async function linkFigures(): Promise<Readonly<Record<LinkKind, LinkFigures>>> {
   await using local = await testLocalHost();
   const program = join(dirname(local.paths.state), "link_ends.py");
@@ -40,7 +40,7 @@ export async function linkFigures(): Promise<Readonly<Record<LinkKind, LinkFigur
   const [left, right] = [`lwbench${process.pid}a`, `lwbench${process.pid}b`];
   const ip = (...argv: readonly string[]) => run("ip", argv);
   try {
-    // Where one could not be made, the error of the making is the one to tell.
+    // If the creation failed, its error is the one to report.
     for (const name of [left, right]) await ip("netns", "add", name);
     await ip("-n", left, "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", right);
     for (const [n, name] of [left, right].entries()) {
@@ -50,7 +50,7 @@ export async function linkFigures(): Promise<Readonly<Record<LinkKind, LinkFigur
     const bare = [left, right].map((name) => `/run/netns/${name}`);
     for (let round = 0; round < rounds; round++) {
       for (const kind of Object.keys(all) as LinkKind[]) {
-        // The least that there is puts a link through the shaper: a bandwidth that nothing here reaches.
+        // A bandwidth that is never reached: it adds the shaper without an effect.
         const quality = { shaped: { bandwidth: 1e8 }, delayed: { delay: addedDelay } }[kind as string];
         const side = quality && { delay: 0, jitter: 0, loss: 0, bandwidth: 0, ...quality };
         if (kind !== "veth") await local.session.setLinkQuality("/link", link, side ? { a: side, b: side } : {}, { save: false });

@@ -1,4 +1,4 @@
-"""Two processes, in the net namespaces of the two given files: what the link between 10.0.0.1 and 10.0.0.2 carries, as JSON.
+"""Two processes, in the net namespaces of the two given files: measures the link between 10.0.0.1 and 10.0.0.2 and prints JSON.
 
 TCP for a second, round trips of single UDP packets, small UDP packets for half a second.
 """

@@ -1,4 +1,4 @@
-/** The floor for /health: node:https with the same certificate, answering the same headers and body to everything. Prints its URL. */
+/** The lower bound for /health: node:https with the same certificate, headers and body for every request. Prints its URL. */
 import { readFile } from "node:fs/promises";
 import { createServer, get } from "node:https";
 import type { AddressInfo } from "node:net";

@@ -16,23 +16,23 @@ import { startService } from "./service.ts";
 const run = promisify(execFile);
 
 export interface RingResult {
-  /** Seconds from the order to the point where every link carried a ping. */
+  /** Seconds from the call until every link has carried a ping. */
   readonly usable: number;
-  /** Seconds from the order until the system says it is done. */
+  /** Seconds from the call until the system reports the end. */
   readonly started: number;
   readonly stopped: number;
-  /** KiB of proportional memory per idle node, processes of the node and what holds it. */
+  /** KiB of proportional memory per idle node: its processes and its share of the holder. */
   readonly pssKib?: number;
 }
 
-/** The two addresses of link i, which joins node i (right) and node i+1 (left). */
+/** Returns the two addresses of link i, which connects node i (right) and node i+1 (left). */
 export function linkAddresses(i: number): { readonly right: string; readonly left: string } {
   const base = i * 4;
   const prefix = `10.${(base >> 16) & 255}.${(base >> 8) & 255}`;
   return { right: `${prefix}.${(base & 255) + 1}`, left: `${prefix}.${(base & 255) + 2}` };
 }
 
-/** A ring of `linux` nodes: eth0 to the right, eth1 to the left; more interfaces than these two are free. */
+/** Returns a ring of `linux` nodes: eth0 to the right, eth1 to the left. The other interfaces are free. */
 export function ringYaml(count: number, interfaces = 2): string {
   const nodes = Array.from({ length: count }, (_, i) => {
     const right = linkAddresses(i).right;
@@ -43,10 +43,10 @@ export function ringYaml(count: number, interfaces = 2): string {
   return `name: ring${count}\nnodes:\n${nodes.join("\n")}\nlinks:\n${links.join("\n")}\n`;
 }
 
-/** A service is in use for weeks: its code has been compiled, also that of its threads, which plan labs that are not small. */
+/** Warms up the service, because a real one runs for weeks: compiles its code, including the threads that plan large labs. */
 const warmUps = { times: 3, count: 250 };
 
-/** Through the API: deploy, ping every link, destroy. */
+/** Measures through the API: deploy, ping every link, destroy. */
 export async function ringThroughApi(count: number): Promise<RingResult> {
   const service = await startService("embedded");
   try {
@@ -55,7 +55,7 @@ export async function ringThroughApi(count: number): Promise<RingResult> {
       const { lab } = await service.client.deployProject({ yaml: ringYaml(warmUps.count) });
       await service.client.destroyProject({ lab });
     }
-    // What the last one left is removed in the background.
+    // The service removes the remains of the previous lab in the background.
     await delay(2_000);
     using pinger = await startPinger();
     const begin = performance.now();
@@ -79,7 +79,7 @@ async function allRunning(client: LabwrightClient, lab: string): Promise<boolean
   return live?.nodes?.every((node) => node.status === "running") === true;
 }
 
-/** What the same holder takes with one batch and no service: the floor of the embedded host. */
+/** Measures the same holder with one batch and without the service: the lower bound of the embedded host. */
 export async function ringByHolder(count: number): Promise<RingResult> {
   const paths = localPaths(process.env, process.getuid?.() ?? 0);
   const base = (await findImages(paths.images)).find((image) => image.name === "base");
@@ -87,7 +87,7 @@ export async function ringByHolder(count: number): Promise<RingResult> {
   const dir = await mkdtemp(join(tmpdir(), "labwright-floor-"));
   let lab: Sandbox | undefined;
   try {
-    await chmod(dir, 0o711); // the lab's root is nobody out here and must reach its disks
+    await chmod(dir, 0o711); // the lab's root is an unprivileged user here and must reach its disks
     using pinger = await startPinger();
     const begin = performance.now();
     await mkdir(join(dir, "run"));
@@ -133,7 +133,7 @@ export async function ringByHolder(count: number): Promise<RingResult> {
     await sandbox.destroy();
     return { usable, started, stopped: seconds(end) };
   } finally {
-    await lab?.destroy(); // also where a ping failed: nothing else knows of it
+    await lab?.destroy(); // also after a failed ping: nothing else would remove it
     await rm(dir, { recursive: true, force: true });
   }
 }
@@ -147,7 +147,7 @@ async function must(result: Promise<{ code: number; stderr: string }>): Promise<
   if (code !== 0) throw new Error(`batch ended with ${code}: ${stderr.slice(0, 500)}`);
 }
 
-/** The kernel's floor: one `ip -batch` that makes the namespaces and the veths, nothing running in them. */
+/** Measures the lower bound of the kernel: one `ip -batch` creates the namespaces and veth pairs, without processes in them. */
 export async function ringByKernel(count: number): Promise<RingResult> {
   const mark = `lwfloor${process.pid}`;
   const lines = [
@@ -200,13 +200,13 @@ function check(pings: Pings, count: number): void {
   if (pings.asked !== count || pings.answered !== count) throw new Error(`${pings.answered} of ${count} links carried a ping`);
 }
 
-/** What pings, started before the clock is, as for every system. */
+/** The pinging process. It starts before the clock, as for every system. */
 async function startPinger() {
   const done = run("/usr/bin/python3", [join(import.meta.dirname, "pinger.py")], { maxBuffer: 1 << 20, timeout: 300_000 });
-  done.catch(() => undefined); // whoever pings is told
+  done.catch(() => undefined); // ping() throws the error
   await delay(500);
   return {
-    /** Every link of the holder's nodes, pinged from its right-hand node. */
+    /** Pings every link of the holder's nodes from its right-hand node. */
     ping: async (holder: number, count: number): Promise<void> => {
       const asked = Array.from({ length: count }, (_, i) => `n${i} ${linkAddresses(i).left}`);
       done.child.stdin?.end([holder, ...asked].join("\n"));
@@ -224,7 +224,7 @@ async function onlyHolder(runDir: string): Promise<number> {
   throw new Error("no holder runs");
 }
 
-/** KiB of proportional memory of a process and all below it. */
+/** Returns the proportional memory of a process and its descendants, KiB. */
 async function pssOfTree(root: number): Promise<number> {
   let total = 0;
   const queue = [root];

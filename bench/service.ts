@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { connect } from "../src/client/index.ts";
 import { localPaths } from "../src/hosts/local/machine/paths.ts";
 
-/** A real service process of its own: own state and run directories, images and holder as set-up built them. */
+/** Starts a service process with its own state and run directories, and with the images and the holder of the set-up. */
 export async function startService(host: "embedded" | "memory") {
   const dir = await mkdtemp(join(tmpdir(), "labwright-bench-"));
   await chmod(dir, 0o711); // nodes pass through it to their disks under ids of their own
@@ -26,14 +26,14 @@ export async function startService(host: "embedded" | "memory") {
   const log = await open(logFile, "w");
   const child = spawn(process.execPath, ["src/server/main.ts", "--host", host, "--port", "0"], {
     env,
-    // Into a file, as a service manager has it: read by this process, the log would cost the measurement.
+    // A file, as with a service manager: reading the log in this process would disturb the measurement.
     stdio: ["ignore", "pipe", log.fd],
   });
   await log.close();
   const { url, fingerprint } = await announced(child, logFile);
   const client = connect({ url, pin: fingerprint, credentials: { username: "admin", password } });
   await client.login({ username: "admin", password });
-  // What a service does once, when it has just started, is not what is measured.
+  // The work of the service after its start is not measured.
   await delay(2_500);
   return {
     url,
@@ -44,7 +44,7 @@ export async function startService(host: "embedded" | "memory") {
     stateDir: env.LABWRIGHT_STATE_DIR,
     async close() {
       try {
-        // Labs outlive their service: a measurement that failed half way would leave its nodes on the machine.
+        // Labs outlive their service: a failed measurement would leave its nodes on the machine.
         for (const { lab } of (await client.listLabs({})).labs) await client.destroyProject({ lab });
       } finally {
         child.kill("SIGTERM");

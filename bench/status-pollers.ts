@@ -1,7 +1,7 @@
 /**
- * Pollers of one lab's status, in a process of their own: what is measured is when the last byte of an answer is there, not how long JavaScript needs for
- * making values of it. Prints the milliseconds of each call as JSON. In the environment: TOKEN; arguments: the service's URL, the file of its certificate, the
- * lab, how many pollers, ms from the begin of a poller's call to the begin of its next (0: as fast as it is answered), how long they poll in ms.
+ * Polls the status of one lab in a process of its own. It measures the time until the last byte of an answer, without parsing, and prints the milliseconds of
+ * each call as JSON. Environment: TOKEN. Arguments: the service's URL, the file of its certificate, the lab, the number of pollers, the time between the starts
+ * of two calls of a poller in ms (0: the next call starts with the answer), the duration in ms.
  */
 import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
@@ -21,7 +21,7 @@ const agents = Array.from(
   { length: pollers },
   () => new Agent({ keepAlive: true, maxSockets: 1, ca, checkServerIdentity: () => undefined }),
 );
-// A handshake costs as much as many answers: nobody polls before all are connected, and no connection ends before all have polled.
+// A handshake costs as much as many answers: polling begins when all are connected, and no connection ends before all have polled.
 for (const agent of agents) await ask(agent);
 const ms: number[] = [];
 await Promise.all(agents.map((agent, poller) => poll(agent, (poller * everyMs) / pollers)));

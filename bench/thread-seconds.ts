@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 
-/** Tells how many seconds of processor time the page's main thread has taken so far. */
+/** Returns the processor time of the page's main thread so far, in seconds. */
 export async function threadSeconds(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" });

@@ -4,17 +4,17 @@ import { threadSeconds } from "./thread-seconds.ts";
 
 export interface PacketsResult {
   readonly packets: number;
-  /** Frames a second while the list of packets is scrolled. */
+  /** Frames per second while the list of packets is scrolled. */
   readonly scrolled: number;
-  /** Of the same page while it does nothing: what the browser can on this machine. */
+  /** Frames per second of the same idle page: the maximum of the browser on this machine. */
   readonly idle: number;
-  /** Processor time of the page's main thread for a frame, ms: it does not depend on what else the machine does. */
+  /** Processor time of the page's main thread per frame, ms. It does not depend on other load of the machine. */
   readonly busyMs: number;
-  /** Frames in which a row in sight was yet to come, %. */
+  /** Frames with a visible row that was not loaded yet, %. */
   readonly waiting: number;
 }
 
-/** Captures as many echo requests and answers, and scrolls through them in headless Chromium for some seconds. The pages must be built. */
+/** Captures echo requests and replies, and scrolls through them in headless Chromium for some seconds. The pages must be built. */
 export async function scrollPackets(count: number): Promise<PacketsResult> {
   await using local = await testLocalHost();
   await using served = await servePages({ host: local.host });
@@ -37,7 +37,7 @@ export async function scrollPackets(count: number): Promise<PacketsResult> {
   const idle = (await page.evaluate(frames(0))) as Frames;
   const busySeconds = await threadSeconds(page);
   const before = await busySeconds();
-  // 60 px a frame are 150 rows a second at 60 frames.
+  // 60 px per frame are 150 rows per second at 60 frames.
   const { count: drawn, rate, waiting } = (await page.evaluate(frames(60))) as Frames;
   const busyMs = (((await busySeconds()) - before) * 1000) / drawn;
   const packets = Number(await list.getAttribute("aria-rowcount")) - 1;
@@ -46,12 +46,12 @@ export async function scrollPackets(count: number): Promise<PacketsResult> {
 
 interface Frames {
   readonly count: number;
-  /** A second. */
+  /** Frames per second. */
   readonly rate: number;
   readonly waiting: number;
 }
 
-/** For the page: frames over three seconds, each with a step of a scroll. @param step px */
+/** Runs in the page: counts the frames of three seconds, each with one scroll step. @param step px */
 function frames(step: number): string {
   return `new Promise((resolve) => {
     const list = document.querySelector(".packet-list");

@@ -2,11 +2,11 @@ import { servePages, signIn, testBrowser } from "../test/browser/browser.fixture
 import { threadSeconds } from "./thread-seconds.ts";
 
 export interface WebResult {
-  /** Frames a second while the picture is panned. */
+  /** Frames per second while the topology is panned. */
   readonly panned: number;
-  /** Of a page that does nothing: what the browser can on this machine. */
+  /** Frames per second of an idle page: the maximum of the browser on this machine. */
   readonly idle: number;
-  /** Processor time of the page's main thread for a frame of the pan, ms: it does not depend on what else the machine does. */
+  /** Processor time of the page's main thread per frame, ms. It does not depend on other load of the machine. */
   readonly busyMs: number;
 }
 
@@ -28,7 +28,7 @@ export async function panLab(count: number): Promise<WebResult> {
     .locator("[data-node]")
     .nth(count - 1)
     .waitFor({ state: "attached", timeout: 60_000 });
-  // Until the picture stands: what is measured is panning, not the first drawing.
+  // Waits for the complete drawing: only panning is measured.
   await page.waitForTimeout(1000);
   const idle = (await page.evaluate(frames(false))) as number;
   const busySeconds = await threadSeconds(page);
@@ -37,7 +37,7 @@ export async function panLab(count: number): Promise<WebResult> {
   return { panned, idle, busyMs: (((await busySeconds()) - before) * 1000) / (panned * 3) };
 }
 
-/** For the page: frames a second over three seconds, each with a step of a pan or without. */
+/** Runs in the page: returns the frames per second over three seconds, with or without panning. */
 function frames(pan: boolean): string {
   return `new Promise((resolve) => {
     const stage = document.querySelector(".topology .stage");

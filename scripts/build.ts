@@ -1,5 +1,5 @@
 /**
- * Makes dist/, what the published package runs: compiles the sources, and takes away what is left there of sources that are gone.
+ * Builds dist/, the program of the published package: compiles the sources, and removes files of deleted sources.
  * npm pack and npm publish call it.
  */
 import { spawnSync } from "node:child_process";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
 
-// The two programs and, by their project references, everything that they run; tests are the root project's.
+// The two programs and, by their project references, everything that they run. The root project contains the tests.
 const { status, error } = spawnSync("tsc", ["-b", "src/cli", "src/server"], { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
 if (error !== undefined) throw error;
 if (status !== 0) process.exit(1);
@@ -27,7 +27,7 @@ for (const name of await readdir(dist, { recursive: true })) {
 }
 await chmod(join(dist, "cli/main.js"), 0o755);
 
-/** Compiled for the package: no test code. The tsconfig.json of each layer leaves out the same. */
+/** Returns whether a source belongs to the package: no test code. The tsconfig.json of each layer excludes the same files. */
 function isProduct(name: string): boolean {
   return /\.ts$/.test(name) && !/(\.(test|arbitrary|fixture)|^hosts\/conformance[\w-]*)\.ts$/.test(name);
 }

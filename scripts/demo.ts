@@ -1,7 +1,7 @@
 /**
- * The whole of Labwright on real nodes, in under a minute: a service over TLS, a lab of three OSPF routers and three hosts, pings
- * through it, a change planned, applied and confirmed, and a clean end that is proved. Everything is done by the commands a
- * person would type; state lives in a temporary directory. With --stay the lab is there, in a browser too, until Enter is pressed.
+ * Shows Labwright on real nodes in under a minute: a service over TLS, a lab of three OSPF routers and three hosts, pings through it, a change that is
+ * planned, applied and confirmed, and a check that nothing is left at the end. It runs the commands that a user would type, with its state in a temporary
+ * directory. With --stay the lab keeps running, also in a browser, until Enter is pressed.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -15,7 +15,7 @@ import { holdings, leftBehind, leftovers } from "./leftovers.ts";
 
 const root = join(import.meta.dirname, "..");
 const work = await mkdtemp(join(tmpdir(), "labwright-demo-"));
-await chmod(work, 0o711); // nodes pass through it to their disks under ids of their own
+await chmod(work, 0o711); // nodes access their disks below it with user ids of their own
 const shared = localPaths(process.env, process.getuid?.() ?? 0);
 const password = randomBytes(12).toString("base64url");
 const env = {
@@ -34,7 +34,7 @@ const owner = { mark: new RegExp(work.replaceAll(/[^\w/-]/g, "\\$&")), runDir: e
 const before = new Set(await leftovers(owner));
 let service: ChildProcess | undefined;
 
-/** Ctrl-C ends the command that runs; the lab and the service are ended as after any other failure. */
+/** Ctrl-C ends the running command. The lab and the service are removed as after any other failure. */
 const interrupted = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interrupted.abort());
 
@@ -63,7 +63,7 @@ async function demo(): Promise<void> {
   await pings("h2", "192.168.1.10");
   await labwright(["exec", "-t", "lab.yaml", "--node", "r1", "--", "show", "ip", "ospf", "neighbor"]);
 
-  say("The same in a browser");
+  say("The lab in a browser");
   await labwright(["open", "-t", "lab.yaml"]);
   console.log("(its topology, terminals, links and plans; npm run demo -- --stay leaves time to look)");
 
@@ -71,11 +71,11 @@ async function demo(): Promise<void> {
   await edit();
   await labwright(["plan", "-t", "lab.yaml"], { codes: [2] });
 
-  say("What disturbs no running node is applied at once; the rest waits for a yes");
+  say("Changes that disturb no running node are applied at once; the rest waits for a confirmation");
   await labwright(["apply", "-t", "lab.yaml", "--no-confirm"], { codes: [2] });
   await pings("h1", "192.168.3.10");
 
-  say("The rest, confirmed: bound to the plan that is shown");
+  say("The rest, confirmed: exactly the plan that is shown");
   await labwright(["apply", "-t", "lab.yaml", "--yes"]);
   await labwright(["plan", "-t", "lab.yaml"], { codes: [0] });
   await pings("h3", "10.255.0.4");
@@ -83,7 +83,7 @@ async function demo(): Promise<void> {
 
   if (process.argv.includes("--stay")) await stay();
 
-  say("The end: nothing may be left");
+  say("The end: nothing must be left");
   const labs = await readdir(join(work, "state/labs"));
   const own = await holdings(labs);
   if (own.length === 0) throw new Error("the lab has neither processes nor namespaces");
@@ -95,13 +95,13 @@ async function demo(): Promise<void> {
   console.log("No process, namespace, interface, mount or firewall table of the lab is left.");
 }
 
-/** Throws if the labs or the demo hold anything. A process that was told to end may still be ending. */
+/** Throws if anything of the lab or the demo is left. Waits for processes that are still ending. */
 async function nothingLeft(labs: readonly string[]): Promise<void> {
   const left = await leftBehind(async () => [...(await leftovers(owner)), ...(await holdings(labs))], before, 5_000);
   if (left.length > 0) throw new Error(`left behind:\n${left.join("\n")}`);
 }
 
-/** Leaves everything as it is until Enter is pressed. */
+/** Waits until Enter is pressed. */
 async function stay(): Promise<void> {
   say("The lab stays until you press Enter");
   await labwright(["open", "-t", "lab.yaml"]);
@@ -109,7 +109,7 @@ async function stay(): Promise<void> {
   process.stdin.pause();
 }
 
-/** The fourth router hangs off r1; r1 gets an interface and an address for it. */
+/** Adds a fourth router behind r1. r1 gets an interface and an address for it. */
 async function edit(): Promise<void> {
   const lab = await readFile(join(work, "lab.yaml"), "utf8");
   const router = "  r4: # the branch\n    kind: router\n    startup-config: ospf-triangle/r4.conf\n    position: {x: 440, y: 60}\n";
@@ -131,7 +131,7 @@ async function edit(): Promise<void> {
   await writeFile(join(work, "ospf-triangle/r4.conf"), r4.join("\n"));
 }
 
-/** Full adjacencies come before the routes that follow from them: waits for the first answer, then shows three. */
+/** Waits for the first reply, because routes follow some time after full adjacencies. Then shows three pings. */
 async function pings(node: string, address: string): Promise<void> {
   const since = performance.now();
   const once = ["exec", "-t", "lab.yaml", "--node", node, "--", "ping", "-c", "1", "-W", "1", address];
@@ -148,7 +148,7 @@ async function serve(): Promise<{ url: string; fingerprint: string }> {
     env,
     cwd: work,
     stdio: ["ignore", "pipe", "pipe"],
-    // In a group of its own: a Ctrl-C at the terminal must leave it for the clean-up.
+    // In a process group of its own: Ctrl-C must not end the service, which the clean-up needs.
     detached: true,
   });
   service = child;
@@ -178,7 +178,7 @@ async function labwright(
     env,
     cwd: work,
     stdio: ["ignore", "pipe", "pipe"],
-    // A Ctrl-C at the terminal reaches it once, by `stop`, and no clean-up: a second one would tell it to leave its change alone.
+    // Only `stop` passes Ctrl-C on, once: a second one would make the command leave its change running.
     detached: true,
   });
   const stop = () => child.kill("SIGINT");
@@ -209,7 +209,7 @@ async function stopService(): Promise<void> {
 
 async function cleanUp(): Promise<void> {
   if (service !== undefined && !hasEnded(service)) {
-    // After a failure the lab may still run: its own command ends it. A first change that was interrupted may still be ending.
+    // After a failure the lab may still run: `destroy` removes it. An interrupted change may still be ending.
     const labs = await readdir(join(work, "state/labs")).catch(() => []);
     if (labs.length > 0) await labwright(["destroy", "-t", "lab.yaml", "--yes"], { quiet: true, cleaning: true });
     await stopService();

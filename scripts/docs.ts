@@ -1,4 +1,4 @@
-/** Builds the documentation that the service shows below /docs into dist/docs, if it is missing or its sources changed. Run it as often as you like. */
+/** Builds the documentation that the service shows below /docs into dist/docs, if it is missing or its sources changed. Repeated runs do nothing. */
 import { createHash } from "node:crypto";
 import { cp, glob, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

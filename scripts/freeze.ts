@@ -1,6 +1,6 @@
 /**
- * API v1 is append-only: schema/v1.frozen.json is what it has promised. Without arguments: tells what differs, exit code 1 where a promise
- * is broken or something new is not frozen yet. With --add: freezes what is new; a broken promise is never written. npm run generate adds, too.
+ * API v1 is append-only: schema/v1.frozen.json contains everything that clients may rely on. Without arguments, it prints the differences, with exit code 1
+ * if something is broken or new. With --add it freezes additions, but never a breaking change. npm run generate adds too.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

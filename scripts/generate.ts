@@ -1,7 +1,7 @@
 /**
- * Writes what is generated from the code: schema/openapi.json, schema/lab.schema.json, docs/errors.md, docs/api.md. They are committed.
- * With --check nothing is written: names the files that are stale and exits 1. What is new in the contract is added to schema/v1.frozen.json;
- * a promise of it that the code breaks is named, exits 1, and is never written.
+ * Writes the files that are generated from the code: schema/openapi.json, schema/lab.schema.json, docs/errors.md, docs/api.md. They are committed.
+ * With --check it writes nothing, names stale files and exits with 1. It adds additions of the contract to schema/v1.frozen.json. A breaking change is named,
+ * exits with 1, and is never written.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

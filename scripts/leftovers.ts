@@ -4,21 +4,21 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { natDevice } from "../src/hosts/local/nat/nat.ts";
 
-/** Whose labs, services and files are looked for: what others run on the machine meanwhile is not theirs. */
+/** The owner of labs, services and files. Labs of other runs on the machine are not counted. */
 export interface Owner {
-  /** Matches the paths of the owner's directories, and the environment of the owner's processes. */
+  /** Matches the paths of the owner's directories and the environment of the owner's processes. */
   readonly mark: RegExp;
   readonly runDir: string;
 }
 
-/** A run of tests, named by LABWRIGHT_TEST_RUN in its processes: test-directory.fixture.ts puts the name into the directories of labs and services. */
+/** Returns the owner of a test run. LABWRIGHT_TEST_RUN names the run; test-directory.fixture.ts puts the name into the directories of labs and services. */
 export function ownerOf(run: string, runDir: string): Owner {
   return { mark: new RegExp(`labwright-test-(\\d+-\\d+-)?${run}\\b|LABWRIGHT_TEST_RUN=${run}(\\0|$)`), runDir };
 }
 
 /**
- * Everything that the owner's labs and tests hold on the machine, as sorted lines: processes, their network, mount and user namespaces, uplinks of nat
- * networks, nftables tables, mounts, files in the run directory. Of uplinks and tables, those that no running lab of others has.
+ * Returns everything that the owner's labs and tests use on the machine, as sorted lines: processes, their network, mount and user namespaces, uplinks of nat
+ * networks, nftables tables, mounts, files in the run directory. Uplinks and tables are listed if they belong to no running lab of others.
  */
 export async function leftovers({ mark, runDir }: Owner): Promise<readonly string[]> {
   const machine = new Set(await namespacesOf("self"));
@@ -34,7 +34,7 @@ export async function leftovers({ mark, runDir }: Owner): Promise<readonly strin
 }
 
 /**
- * Waits until a look finds nothing new. Returns what every look found, for `ms`: what was there only at times is of other labs that start and end.
+ * Waits until nothing new is left. Returns what every check within `ms` found: anything temporary belongs to other labs that start and end.
  */
 export async function leftBehind(
   look: () => Promise<readonly string[]>,
@@ -49,7 +49,7 @@ export async function leftBehind(
   }
 }
 
-/** The holders of these labs (ids) and the namespaces that only holders have, as the same lines. */
+/** Returns the holders of these labs (ids) and their namespaces as lines of the same form. */
 export async function holdings(labs: readonly string[]): Promise<readonly string[]> {
   const machine = new Set(await namespacesOf("self"));
   const held = (await processes()).filter(({ command }) => labs.some((lab) => command.includes(`lab=${lab}`)));
@@ -61,12 +61,12 @@ interface Process {
   readonly pid: string;
   readonly parent: string;
   readonly command: string;
-  /** Environment, working directory and output files: a holder has no environment of who started it, but writes a log in the run directory. */
+  /** Environment, working directory and output files: a holder does not inherit the environment of its starter, but writes a log in the run directory. */
   readonly traces: string;
   readonly namespaces: readonly string[];
 }
 
-/** Those that bear the mark, and their descendants. */
+/** Returns the processes with the mark and their descendants. */
 function ownProcesses(all: readonly Process[], mark: RegExp): readonly Process[] {
   const byPid = new Map(all.map((one) => [one.pid, one]));
   const isOwn = (one: Process | undefined): boolean =>
@@ -94,7 +94,7 @@ async function processes(): Promise<readonly Process[]> {
         ]);
         return [{ pid, parent, command, traces: traces.join("\0"), namespaces: await namespacesOf(pid) }];
       } catch (error) {
-        // Processes end while they are read, and a zombie has no namespaces: neither holds anything.
+        // A process that ends while it is read and a zombie have no namespaces.
         ignoreGone(error as NodeJS.ErrnoException);
         return [];
       }
@@ -103,7 +103,7 @@ async function processes(): Promise<readonly Process[]> {
   return found.flat();
 }
 
-/** "" for what is gone, closed, or another user's. */
+/** Returns "" for a file that is missing, closed, or belongs to another user. */
 function ignoreGone(error: NodeJS.ErrnoException): string {
   if (["ENOENT", "ESRCH", "EACCES", "EPERM"].includes(error.code ?? "")) return "";
   throw error;
@@ -114,7 +114,7 @@ async function namespacesOf(pid: string): Promise<readonly string[]> {
   return names.map((name) => `namespace ${name}`);
 }
 
-/** Network ids count from 1 in each lab; none has so many. */
+/** Network ids start at 1 in each lab. No lab has this many. */
 const mostNetworks = 1000;
 
 async function uplinks(others: ReadonlySet<string>): Promise<readonly string[]> {
@@ -137,7 +137,7 @@ async function tables(others: ReadonlySet<string>): Promise<readonly string[]> {
     return stdout.split("\n").filter((line) => / labwright_/.test(line) && !theirs.some((prefix) => line.includes(prefix)));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    // Who may not look has no nat networks either: making their tables needs the same right.
+    // A user without this right has no nat networks: creating their tables needs the same right.
     if (/Operation not permitted/.test(String((error as { readonly stderr?: string }).stderr))) return [];
     throw error;
   }

@@ -33,10 +33,10 @@ if [ "$(PATH=$outside npm --version | cut -d . -f 1)" -lt 11 ] || [ "$(PATH=$out
   outside=$tools/node_modules/.bin:$tools/node_modules/node-linux-$arch/bin:$outside
 fi
 PATH=$outside npm ci --ignore-scripts --no-audit --no-fund --loglevel=error || fail 'npm ci failed' 'Its messages are above.'
-# Not every npm makes the link for a package of a workspace.
+# Some versions of npm create no link for a package of a workspace.
 if [ ! -e node_modules/.bin/node ]; then
   for node in node_modules/node-linux-*/bin/node; do
-    [ -x "$node" ] || fail "npm brought no Node for this machine ($(uname -m))" 'Node 24 comes for Linux on x86-64 and arm64.'
+    [ -x "$node" ] || fail "npm installed no Node for this machine ($(uname -m))" 'Node 24 comes for Linux on x86-64 and arm64.'
     ln -s "../${node#node_modules/}" node_modules/.bin/node
   done
 fi

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds what the npm package contains. npm pack and npm publish run it, also on a clean clone: there it installs the npm packages first.
+# Builds the content of the npm package. npm pack and npm publish run it. On a clean clone it first installs the npm packages.
 set -eu
 
 cd "$(dirname "$0")/.."

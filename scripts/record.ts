@@ -1,4 +1,4 @@
-/** Records the exchanges that docs/api.md shows, from the real service. `npm run generate` then puts them into the page. */
+/** Records the requests and answers that docs/api.md shows from the real service. `npm run generate` then writes them to the page. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { recordExchanges } from "../test/wire/record.ts";

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { compileProgram } from "../src/hosts/local/setup/programs/compile.ts";
 
-/** Tests that run the C programs hardest: arguments of vitest, a run each. */
+/** The tests that use the C programs most: arguments of vitest, one run each. */
 export const sanitizedRuns: readonly (readonly string[])[] = [
   [
     "src/hosts/local/sandbox/sandbox.test.ts",
@@ -11,11 +11,11 @@ export const sanitizedRuns: readonly (readonly string[])[] = [
     "src/hosts/local/capture/captures.test.ts",
     "src/hosts/local/decoder/sharkd.test.ts",
   ],
-  // Not those that measure: sanitizers make the shaper slower.
+  // Without measurements: sanitizers make the shaper slower.
   ["src/hosts/local/quality/quality.test.ts", "-t", "stays in force|to a network|an MTU changes|a suspended side|a shaper is its lab's"],
 ];
 
-/** Builds the programs with sanitizers below the directory. Returns the variables that make tests use them. */
+/** Builds the programs with sanitizers in the directory. Returns the environment variables that make tests use them. */
 export async function sanitizedPrograms(directory: string): Promise<Readonly<Record<string, string>>> {
   await mkdir(directory, { recursive: true });
   const path = (name: string): string => join(directory, `labwright-${name}`);

@@ -1,6 +1,6 @@
 /**
- * Pictures of the web pages for the documentation: the real service on the embedded host, labs of the examples, Debian's Chromium. A picture that
- * looks as the one before, but for a number here and there, stays as it is: `npm run screenshots` changes files only where pages changed.
+ * Takes pictures of the web pages for the documentation: the real service on the embedded host, the example labs, Debian's Chromium. `npm run screenshots`
+ * replaces a picture only if the page has changed, not if only some numbers differ.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { shots } from "./screenshots/shots.ts";
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "docs/img");
 const size = { width: 1280, height: 800 };
-/** Clocks and loads are other ones in each run; a page that changed differs in more than so many of its pixels. */
+/** Clocks and loads differ in each run. A page has changed if more than this share of its pixels differs. */
 const steady = 0.0015;
 const wanted = process.argv.slice(2);
 
@@ -52,7 +52,7 @@ try {
   await served[Symbol.asyncDispose]();
 }
 
-/** One of the example labs, up and ready. @param routers whose configurations are files beside it */
+/** Starts one of the example labs and waits until it is ready. @param routers the routers with configuration files beside the lab */
 async function deploy(client: RawClient, name: string, routers: readonly string[]): Promise<void> {
   const files: Record<string, string> = {};
   for (const router of routers) files[`${name}/${router}.conf`] = await readFile(join(root, "labs", name, `${router}.conf`), "utf8");
@@ -70,7 +70,7 @@ interface State {
 
 async function keep(page: Page, name: string, sameBelow: number): Promise<void> {
   const file = join(folder, `${name}.png`);
-  // Colours that are on their way, and the cursor that blinks.
+  // Disables transitions and the blinking cursor.
   await page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {})))");
   const picture = readPng(await page.screenshot({ caret: "hide", animations: "disabled" }));
   const before = await readFile(file).catch((error: NodeJS.ErrnoException) => {

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes a Debian machine ready: missing Debian packages, npm packages, the holder and the nodes' root file systems. Run it as often as you
-# like; what is there already is left alone, and with everything there neither apt nor npm is called.
+# Prepares a Debian machine: installs missing Debian packages and npm packages, builds the holder and the nodes' root file systems. Repeated
+# runs change nothing that exists; if nothing is missing, neither apt nor npm is called.
 set -eu
 
-# Debian packages the machine needs, and what for. Nodes run on their own root file systems, not on these.
+# The Debian packages that the machine needs, with their use. Nodes run on their own root file systems.
 packages='
 gcc        compiles the programs in native/
 libc6-dev  compiles the programs in native/
@@ -19,7 +19,7 @@ wireshark-common  its sharkd decodes the packets of captures
 chromium   tests look at the web pages with it
 fonts-dejavu-core  letters for that browser
 '
-# busybox and busybox-static exclude each other: either will do, and one that is there is not replaced.
+# busybox and busybox-static exclude each other: either is sufficient, and an installed one is not replaced.
 command -v busybox > /dev/null || packages="$packages
 busybox    its udhcpd gives addresses on nat networks
 "
@@ -51,7 +51,7 @@ unshare --user true 2> /dev/null || fail 'this machine makes no user namespaces,
 if [ "$uid" -eq 0 ]; then who=root; else who='not root: labs work as far as the kernel lets an ordinary user; nat networks need root'; fi
 step machine "$(. /etc/os-release && echo "$PRETTY_NAME"), $who" "$start"
 
-# One set-up at a time in this directory.
+# Only one set-up runs in this directory at a time.
 exec 9< "$root"
 flock -n 9 || {
   echo 'set-up: waiting for another one in this directory'
@@ -80,7 +80,7 @@ else
   [ "$uid" -eq 0 ] || fail "Debian packages are missing:$missing" "Ask root for: apt-get install --no-install-recommends$missing"
   log=$(mktemp)
   echo "Debian packages: installing$missing"
-  # What apt says goes into the log, and how far it is to the terminal: this takes a minute.
+  # apt's output is written to the log and its progress to the terminal: this takes a minute.
   # shellcheck disable=SC2086
   install() {
     rm -f "$log.done"
@@ -90,7 +90,7 @@ else
   }
   # Lines such as pmstatus:less:61.2:Unpacking less (amd64).
   quarters() {
-    # At a Ctrl-C apt finishes what dpkg is at; without a reader it could not.
+    # After Ctrl-C apt completes the current package; without a reader it could not.
     trap '' INT HUP
     last=
     while IFS=: read -r kind _ percent _; do
@@ -126,7 +126,7 @@ node scripts/docs.ts
 node src/hosts/local/setup/main.ts "$@"
 
 # --- the command ------------------------------------------------------------------------------------------------------------------
-# npm puts folders of its own first on the path, which a shell does not have.
+# npm puts folders of its own first on the path. The user's shell does not have them.
 typed=$(PATH=$(printf '%s' "$PATH" | tr ':' '\n' | grep -v '/node_modules/\.bin$' | paste -s -d : -) && command -v labwright || true)
 if [ "${npm_lifecycle_event:-}" = setup ] && [ -z "$typed" ]; then
   if [ "$uid" -eq 0 ]; then place=/usr/local/bin; else place=$HOME/.local/bin; fi

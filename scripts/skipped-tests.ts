@@ -35,7 +35,7 @@ function skippedLines(tests: readonly TestCase[]): readonly string[] {
   });
 }
 
-/** The note of context.skip(note), the reason in a title, or the condition of skipIf or runIf around the test. */
+/** Returns the note of context.skip(note), the reason in a title, or the condition of skipIf or runIf around the test. */
 function reasonOf(test: TestCase): string {
   const result = test.result();
   if (result.state === "skipped" && result.note !== undefined) return result.note;
@@ -52,7 +52,7 @@ function reasonOf(test: TestCase): string {
 
 const hookFailed = "a hook before it failed";
 
-/** The condition in the line that declares a test or a suite. */
+/** Returns the condition in the line that declares a test or a suite. */
 export function conditionAt(file: string, line: number, uid: number | undefined = process.getuid?.()): string | undefined {
   const source = readFileSync(file, "utf8").split("\n")[line - 1] ?? "";
   const [, kind, condition = ""] = /\.(skipIf|runIf)\((.*)\)\(/.exec(source) ?? [];

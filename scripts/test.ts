@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 interface Result {
   readonly passed: number;
   readonly failed: number;
-  /** Shown behind the stage's name. */
+  /** Shown after the stage's name. */
   readonly note?: string;
   /** Shown below a failed stage. */
   readonly output?: string;
@@ -91,7 +91,7 @@ async function report(name: string, run: () => Promise<Result>): Promise<Result>
   return result;
 }
 
-/** One check by a program: its exit code decides, its output is shown when it fails. */
+/** Runs a program as one check: its exit code decides, and its output is shown if it fails. */
 async function program(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<Result> {
   const { code, output } = await spawned(argv, env, "capture");
   return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1, output };
@@ -130,7 +130,7 @@ async function tests(env: NodeJS.ProcessEnv, scratch: string): Promise<Result> {
   const skipped = report.numPendingTests + report.numTodoTests;
   const note = `${passed} passed, ${report.numFailedTests} failed${skipped === 0 ? "" : `, ${skipped} skipped`}`;
   if (code === 0 && report.numFailedTests === 0 && passed > 0) return { passed, failed: 0, note };
-  // A file that does not load or an error outside of a test fails the run without failing a test.
+  // A file that does not load, or an error outside of a test, fails the run without failing a test.
   return { passed, failed: Math.max(report.numFailedTests, 1), note, output: failures(report) };
 }
 

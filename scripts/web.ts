@@ -1,4 +1,4 @@
-/** Builds the web pages into dist/web where they are missing or their sources changed. Run it as often as you like. */
+/** Builds the web pages into dist/web if they are missing or their sources have changed. Repeated runs do nothing. */
 import { createHash } from "node:crypto";
 import { glob, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

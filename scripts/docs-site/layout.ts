@@ -7,7 +7,7 @@ export interface SitePage extends Rendered {
   readonly source: Source;
 }
 
-/** More headings than these make no table of contents: the search finds them. */
+/** Pages with more headings have no table of contents: the search finds the headings. */
 const maxContents = 40;
 
 /** Returns the whole HTML of a page. It has no inline script and no inline style, because the service's policy refuses both. */

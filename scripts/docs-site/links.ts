@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, normalize, relative } from "node:path";
 import type { Source } from "./sources.ts";
 
-/** Files that are no page of the site are shown where the project lives. */
+/** Files that are not pages of the site are linked in the repository. */
 const repository = "https://github.com/labwright/labwright/blob/main/";
 
 /**

@@ -11,7 +11,7 @@ export interface Heading {
   readonly anchor: string;
 }
 
-/** A part of a page, as the search finds it. */
+/** A section of a page for the search. */
 export interface Section {
   readonly anchor: string;
   readonly heading: string;
@@ -25,12 +25,12 @@ export interface Rendered {
   readonly sections: readonly Section[];
 }
 
-/** Pictures for light and dark backgrounds are written as GitHub reads them; no other HTML may be in a page. */
+/** Pictures for light and dark backgrounds use the HTML that GitHub supports. Pages must not contain other HTML. */
 const pictures =
   /^<picture><source media="\(prefers-color-scheme: dark\)" srcset="[^"<>]+"><img alt="([^"<>]*)" src="([^"<>]+)"><\/picture>$/gm;
 const comment = /^\s*<!--[\s\S]*?-->\s*$/;
 
-/** Renders one page. Throws for HTML in it and for links that lead nowhere. */
+/** Renders one page. Throws for other HTML and for dead links. */
 export function renderPage(source: Source, sources: readonly Source[], root: string): Rendered {
   const headings: Heading[] = [];
   const slug = slugger();
@@ -71,7 +71,7 @@ export function renderPage(source: Source, sources: readonly Source[], root: str
 
 function tableHtml({ header, rows }: Tokens.Table, inline: (tokens: Tokens.TableCell["tokens"]) => string): string {
   const row = (cells: readonly Tokens.TableCell[], tag: "td" | "th") => {
-    // A heading without text would be read out for nothing.
+    // Screen readers would read a heading without text.
     const tags = cells.map(({ text, tokens }) => (text === "" ? "<td></td>" : `<${tag}>${inline(tokens)}</${tag}>`));
     return `<tr>${tags.join("")}</tr>`;
   };
@@ -84,7 +84,7 @@ function sectionsOf(html: string, headings: readonly Heading[]): readonly Sectio
   return headings.map(({ anchor, text }, at) => ({ anchor, heading: text, text: plainText(parts[at] ?? "") }));
 }
 
-/** Returns the text of our own HTML. */
+/** Returns the text of rendered HTML. */
 function plainText(html: string): string {
   const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', "#39": "'", amp: "&" };
   return html

@@ -5,7 +5,7 @@ import { indexProblems, navigation } from "./navigation.ts";
 import { renderPage } from "./render.ts";
 import { readSources } from "./sources.ts";
 
-/** Text of a section that the search looks through. Reference pages repeat themselves: their beginnings are enough. */
+/** The maximum of searchable text of a section. Reference pages repeat themselves, so that their beginnings are sufficient. */
 const maxSearchText = 2_000;
 
 /** Returns the files of the site by their names, without its script and pictures. Throws for an index that does not fit and for dead links. */

@@ -1,16 +1,16 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 
-/** One page as it is written. */
+/** The source of a page. */
 export interface Source {
-  /** Inside the repository: docs/links.md. */
+  /** The path in the repository: docs/links.md. */
   readonly path: string;
-  /** Inside the site: links.html. */
+  /** The path in the site: links.html. */
   readonly address: string;
   readonly text: string;
 }
 
-/** Pages beside docs/ that readers of the site need too. */
+/** Pages outside of docs/ that belong to the site. */
 const outside = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"];
 
 export const indexPath = "docs/README.md";

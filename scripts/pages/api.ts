@@ -18,7 +18,7 @@ interface Shape {
   readonly maximum?: number;
 }
 
-/** docs/api.md: every operation and every named type, from the same tables as the OpenAPI document. */
+/** Returns docs/api.md: every operation and every named type, from the same tables as the OpenAPI document. */
 export function apiPage(): string {
   const { components } = openApiDocument("") as { components: { schemas: Record<string, Shape> } };
   const ids = Object.keys(operations) as OperationId[];

@@ -1,6 +1,6 @@
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 
-/** A picture without transparency: three bytes a pixel, row by row. */
+/** A picture without transparency: three bytes per pixel, row by row. */
 export interface Picture {
   readonly width: number;
   readonly height: number;
@@ -10,7 +10,7 @@ export interface Picture {
 const signature = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 const colours = 256;
 
-/** Reads a PNG of eight bits a channel or with a palette of 256, not interlaced: what browsers and writePng write. Transparency is dropped. */
+/** Reads a PNG of browsers or of writePng: eight bits per channel or a palette of 256, not interlaced. Drops transparency. */
 export function readPng(bytes: Buffer): Picture {
   if (!bytes.subarray(0, 8).equals(signature)) throw new Error("no PNG");
   let [width, height, channels] = [0, 0, 0];
@@ -23,7 +23,7 @@ export function readPng(bytes: Buffer): Picture {
     if (type === "IHDR") {
       [width, height] = [body.readUInt32BE(0), body.readUInt32BE(4)];
       channels = { 2: 3, 3: 1, 6: 4 }[body[9]!] ?? 0;
-      if (body[8] !== 8 || channels === 0 || body[12] !== 0) throw new Error("a PNG of another kind");
+      if (body[8] !== 8 || channels === 0 || body[12] !== 0) throw new Error("unsupported kind of PNG");
     } else if (type === "PLTE") palette = body;
     else if (type === "IDAT") data.push(body);
     at += length + 12;
@@ -37,14 +37,14 @@ export function readPng(bytes: Buffer): Picture {
   return { width, height, pixels };
 }
 
-/** A PNG with a palette of the picture's 256 most used colours, each pixel in the nearest: pages have few, and the edges of letters need none of their own. */
+/** Returns a PNG with a palette of the picture's 256 most used colours. Each pixel gets the nearest colour: pages have few colours. */
 export function writePng({ width, height, pixels }: Picture): Buffer {
   const counts = new Map<number, number>();
   for (let at = 0; at < pixels.length; at += 3) {
     const colour = colourAt(pixels, at);
     counts.set(colour, (counts.get(colour) ?? 0) + 1);
   }
-  // By use, then by value: the same picture gives the same bytes.
+  // Sorted by use, then by value, so that the same picture has the same bytes.
   const palette = [...counts]
     .sort(([a, many], [b, more]) => more - many || a - b)
     .slice(0, colours)
@@ -76,7 +76,7 @@ export function writePng({ width, height, pixels }: Picture): Buffer {
   ]);
 }
 
-/** The share of pixels, 0 to 1, that differ so that one sees it; 1 where the sizes differ. */
+/** Returns the share of visibly different pixels, 0 to 1; 1 if the sizes differ. */
 export function difference(a: Picture, b: Picture): number {
   if (a.width !== b.width || a.height !== b.height) return 1;
   let different = 0;
@@ -88,7 +88,7 @@ function colourAt(pixels: Uint8Array, at: number): number {
   return (pixels[at]! << 16) | (pixels[at + 1]! << 8) | pixels[at + 2]!;
 }
 
-/** Squared. */
+/** The square of the distance. */
 function distance(a: number, b: number): number {
   const [red, green, blue] = [(a >> 16) - (b >> 16), ((a >> 8) & 255) - ((b >> 8) & 255), (a & 255) - (b & 255)];
   return red * red + green * green + blue * blue;
@@ -111,7 +111,7 @@ function chunk(type: string, body: Buffer): Buffer {
   return whole;
 }
 
-/** Takes the filters of the format out of its rows. */
+/** Removes the PNG filters from the rows. */
 function unfiltered(data: Buffer, rowBytes: number, pixelBytes: number): Buffer {
   const rows = Math.floor(data.length / (rowBytes + 1));
   const out = Buffer.alloc(rows * rowBytes);
@@ -123,7 +123,7 @@ function unfiltered(data: Buffer, rowBytes: number, pixelBytes: number): Buffer 
       const up = row === 0 ? 0 : out[here - rowBytes]!;
       const corner = row === 0 || at < pixelBytes ? 0 : out[here - rowBytes - pixelBytes]!;
       const guess = [0, left, up, (left + up) >> 1, paeth(left, up, corner)][filter];
-      if (guess === undefined) throw new Error("a PNG with a filter of its own");
+      if (guess === undefined) throw new Error("unsupported PNG filter");
       out[here] = data[row * (rowBytes + 1) + 1 + at]! + guess;
     }
   }

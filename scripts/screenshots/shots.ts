@@ -4,16 +4,16 @@ import type { RawClient } from "../../test/wire/raw-client.ts";
 export interface Stage {
   readonly page: Page;
   readonly client: RawClient;
-  /** Goes to a page, by its path below /ui. */
+  /** Opens a page by its path below /ui. */
   readonly at: (path: string) => Promise<unknown>;
 }
 
-/** A picture: its name, and the way to what it shows. */
+/** A picture: its name, and the steps that lead to its content. */
 export interface Shot {
   readonly name: string;
-  /** Default light alone; a dark one has "-dark" in its name. */
+  /** Default: only light. A dark picture has "-dark" in its name. */
   readonly schemes?: readonly ("light" | "dark")[];
-  /** The share of pixels that may be others in the next run; more than usual where it shows many times, addresses and rates. */
+  /** The share of pixels that may differ in the next run. Larger than usual for pictures with many times, addresses and rates. */
   readonly tolerance?: number;
   /** Default 800. */
   readonly height?: number;

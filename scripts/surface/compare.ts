@@ -1,15 +1,15 @@
 import type { FieldSurface, OperationSurface, Surface } from "./surface.ts";
 
 export interface Comparison {
-  /** What clients that worked before would meet: never allowed within v1. */
+  /** Changes that break existing clients. Never allowed within v1. */
   readonly broken: readonly string[];
-  /** What is new: allowed, and to be frozen. */
+  /** Additions. They are allowed and must be frozen. */
   readonly added: readonly string[];
 }
 
 const fixed = ["method", "path", "auth", "answer", "replay", "timeout_ms", "unknown_fields"] as const satisfies (keyof OperationSurface)[];
 
-/** Holds the surface of the code against the frozen one. */
+/** Compares the surface of the code with the frozen one. */
 export function compareSurfaces(frozen: Surface, now: Surface): Comparison {
   const broken: string[] = [];
   const added: string[] = [];
@@ -52,7 +52,7 @@ function compareFields(
       continue;
     }
     if (field.type !== type) (moreWords(type, field.type) ? added : broken).push(`${told}: type ${type} became ${field.type}`);
-    // What a client must send now and need not before, or may miss now and could rely on before.
+    // A request field that is now required, or an answer field that is no longer guaranteed.
     if (field.required !== required) {
       const breaks = answered ? required : field.required;
       (breaks ? broken : added).push(`${told} became ${field.required ? "required" : "optional"}`);
@@ -60,7 +60,7 @@ function compareFields(
   }
   for (const place of newKeys(before, after)) {
     const parent = place.replace(/(\.[^.]*|\[\]|\{\})$/, "");
-    // A new required field of something that is new itself asks nothing of those who do not send it.
+    // A new required field inside a new optional object does not affect existing clients.
     const isNew =
       parent !== place &&
       parent.includes(".") &&
@@ -71,7 +71,7 @@ function compareFields(
   }
 }
 
-/** An enumeration that has got more words, and lost none. */
+/** Returns whether an enumeration has new values and has lost none. */
 function moreWords(before: string, after: string): boolean {
   const [had, has] = [before.split("|"), new Set(after.split("|"))];
   return had.every((word) => word.startsWith('"') && has.has(word));

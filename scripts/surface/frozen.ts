@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Surface } from "./surface.ts";
 
-/** From the root of the project. */
+/** The path from the root of the project. */
 export const frozenFile = "schema/v1.frozen.json";
 
-/** What API v1 has promised until now. */
+/** Returns the frozen surface of API v1. */
 export async function frozenSurface(): Promise<Surface> {
   return JSON.parse(await readFile(join(import.meta.dirname, "../..", frozenFile), "utf8")) as Surface;
 }

@@ -3,9 +3,9 @@ import { type ErrorRow, errors } from "../../src/contract/errors.ts";
 import { type OperationRow, operations } from "../../src/contract/operations.ts";
 import { dataSchemas, requestSchemas } from "../../src/contract/schemas/table.ts";
 
-/** One field of a request or of an answer, by its place: "body.lab", "data.nodes[].name". */
+/** One field of a request or of an answer, named by its place: "body.lab", "data.nodes[].name". */
 export interface FieldSurface {
-  /** JSON types, and the words of an enumeration: "string", "integer|null", "a|b". */
+  /** JSON types, or the values of an enumeration: "string", "integer|null", "a|b". */
   readonly type: string;
   readonly required: boolean;
 }
@@ -23,10 +23,10 @@ export interface OperationSurface {
   readonly fields: Readonly<Record<string, FieldSurface>>;
 }
 
-/** What clients of API v1 may rely on. */
+/** The parts of API v1 that clients may rely on. */
 export interface Surface {
   readonly operations: Readonly<Record<string, OperationSurface>>;
-  /** Code → HTTP status; 0: raised by clients. */
+  /** Code → HTTP status; 0: thrown by clients. */
   readonly codes: Readonly<Record<string, number>>;
 }
 
@@ -41,7 +41,7 @@ interface Shape {
   readonly additionalProperties?: boolean | Shape;
 }
 
-/** The surface of the contract as the code has it now; keys are sorted, so that a difference in text is one in meaning. */
+/** Returns the surface of the contract in the code. Keys are sorted, so that equal surfaces have equal texts. */
 export function surfaceNow(): Surface {
   const rows = Object.entries(operations) as [keyof typeof operations, OperationRow][];
   return {
