@@ -78,7 +78,8 @@ test("connections that begin and do not go on neither hold others up nor stay", 
   const drip = setInterval(() => {
     for (const socket of open) if (socket.writable) socket.write("x");
   }, 1_000);
-  await expect.poll(() => service.fds()).toBeGreaterThan(before + 5 * each);
+  // The clients without TLS that have sent something are answered at once.
+  await expect.poll(() => service.fds()).toBeGreaterThan(before + 4 * each);
   try {
     const pipe = await Pipe.open(service.port);
     const bytes = Buffer.from(`GET /api/v1/session HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);

@@ -6,8 +6,8 @@ import type { EventData } from "../../contract/schemas/observe.ts";
 import { requestSchemas } from "../../contract/schemas/table.ts";
 import type { Call, Caller, Upgrade } from "../../service/common/call.ts";
 import type { Service } from "../../service/service.ts";
-import { CallSignals } from "../streams/call-signals.ts";
 import { deadlineOf, inTime } from "../streams/deadline.ts";
+import { type RunningCall, RunningCalls } from "../streams/running-calls.ts";
 import { accept, isWebSocket, upgradeProblem } from "../streams/upgrades.ts";
 import type { WebSockets } from "../streams/web-sockets.ts";
 import { eventsType, sendBytes, sendEvents } from "./answers.ts";
@@ -66,7 +66,12 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
   // readJsonBody reads bodies: the framework's own reader closes the connection if a body is too large.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  const signals = new CallSignals(closing);
+  const running = new RunningCalls(closing);
+  const cutOffs = new Set<() => void>();
+  const cutOffAll = () => {
+    for (const cutOff of [...cutOffs]) cutOff();
+  };
+  cut.addEventListener("abort", cutOffAll, { once: true });
   app.addHook("onRequest", (request, reply, done) => {
     reply.headers({ "X-Request-Id": request.id, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
     // No status: the client disconnected before its answer was sent.
@@ -128,19 +133,19 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
             query: schema.query && queryOf(request, row),
             params: schema.params && request.params,
           };
-          const controller = signals.open(reply.raw);
+          const late = running.add(reply.raw);
           const cookie = row.auth === "ticket" ? browserCookie(request.headers.cookie) : undefined;
-          const call = { ...callOf(request, controller.signal), ...(cookie !== undefined && { cookie }) };
+          const call = callOf(request, late, cookie);
           const work = handler(parts, callers.get(request) ?? null, call);
           const ms = row.errors.includes("host_timeout") ? deadlineOf(row, call.prefer, request.body) : undefined;
-          const answer = await inTime(ms, { late: controller, cut, job: call.job }, work, (outcome) =>
+          const answer = await inTime(ms, { late, cutOffs, job: call.job }, work, (outcome) =>
             request.log.warn({ operation: id, outcome: outcome.status }, "ended after its answer"),
           );
           if (row.answer === "upgrade") {
             // A stream that was granted while the server began to close has ended with the call's signal.
             closing.throwIfAborted();
             reply.hijack();
-            signals.releaseAfter(request.socket, controller);
+            running.removeAfter(request.socket, late);
             accept(request.raw, reply.raw, answer as Upgrade, { "X-Request-Id": request.id }, options.webSockets);
             ended(request, reply, 101);
             return reply;
@@ -218,14 +223,21 @@ function queryOf(request: FastifyRequest, row: OperationRow): unknown {
 }
 
 /** Returns the call for the service, with the values that its deadline needs. */
-function callOf(request: FastifyRequest, signal: AbortSignal): Call & { readonly prefer: string; readonly job: () => string | undefined } {
+function callOf(
+  request: FastifyRequest,
+  running: RunningCall,
+  cookie: string | undefined,
+): Call & { readonly prefer: string; readonly job: () => string | undefined } {
   let job: string | undefined;
   const prefer = String(request.headers.prefer ?? "");
   const key = request.headers["idempotency-key"];
   return {
     requestId: request.id,
-    signal,
+    get signal() {
+      return running.signal;
+    },
     address: request.socket.remoteAddress ?? "",
+    ...(cookie !== undefined && { cookie }),
     ...(typeof key === "string" && { idempotencyKey: key }),
     respondAsync: /(^|,)\s*respond-async\s*(,|;|$)/i.test(prefer),
     started: (id) => {

@@ -33,20 +33,20 @@ function consoleTime(body: unknown): number {
 /** The parts of a call that the deadline needs. */
 export interface Timed {
   /** Aborted when the time is over, which ends the work for the answer. */
-  readonly late: AbortController;
-  /** Aborted when the service shuts down and the time for running calls is over. */
-  readonly cut: AbortSignal;
+  readonly late: { abort(): void };
+  /** Called when the service shuts down and the time for running calls is over. */
+  readonly cutOffs: Set<() => void>;
   /** The job of the change, if it has become one. The job continues. */
   readonly job: () => string | undefined;
 }
 
 /**
- * Returns the result of `work`. Throws host_timeout after `ms`, and shutting_down if `cut` is aborted. In both cases `ended` receives the later outcome of
+ * Returns the result of `work`. Throws host_timeout after `ms`, and shutting_down if its function in `cutOffs` is called. In both cases `ended` receives the later outcome of
  * `work`.
  */
 export function inTime<T>(
   ms: number | undefined,
-  { late, cut, job }: Timed,
+  { late, cutOffs, job }: Timed,
   work: Promise<T>,
   ended: (outcome: PromiseSettledResult<T>) => void,
 ): Promise<T> {
@@ -55,7 +55,7 @@ export function inTime<T>(
     let timer: NodeJS.Timeout | undefined;
     const release = () => {
       clearTimeout(timer);
-      cut.removeEventListener("abort", cutOff);
+      cutOffs.delete(cutOff);
     };
     const end = (failure: Failure) => {
       isOver = true;
@@ -77,7 +77,7 @@ export function inTime<T>(
         end(new Failure("host_timeout", `no result within ${ms / 1000} s: the host may hang${rest}`, data));
       }, ms);
     }
-    cut.addEventListener("abort", cutOff, { once: true });
+    cutOffs.add(cutOff);
     work.then(
       (value) => {
         release();
