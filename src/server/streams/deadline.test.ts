@@ -58,7 +58,7 @@ test("a call over its deadline fails with host_timeout, names the job that conti
   const work = new Promise<never>((_resolve, reject) => {
     fail = reject;
   });
-  const answer = inTime(5, { late, cutOffs: new Set(), job: () => "4711" }, work, (outcome) => outcomes.push(outcome.status));
+  const answer = inTime(5, { late, cutOffs: new Set<() => void>(), job: () => "4711" }, work, (outcome) => outcomes.push(outcome.status));
   await expect(answer).rejects.toMatchObject({ code: "host_timeout", data: { job: "4711" } });
   expect(late.signal.aborted).toBe(true);
   fail(new Error("much later"));
@@ -66,7 +66,7 @@ test("a call over its deadline fails with host_timeout, names the job that conti
 });
 
 test("a result or a failure before the deadline is returned unchanged", async () => {
-  const timed = { late: new AbortController(), cutOffs: new Set(), job: () => undefined };
+  const timed = { late: new AbortController(), cutOffs: new Set<() => void>(), job: () => undefined };
   await expect(inTime(60_000, timed, Promise.resolve(7), () => {})).resolves.toBe(7);
   await expect(inTime(60_000, timed, Promise.reject(new Error("no")), () => {})).rejects.toThrow("no");
   expect(timed.late.signal.aborted).toBe(false);
