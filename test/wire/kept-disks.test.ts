@@ -98,7 +98,10 @@ test("labwright disks lists them, and removes them after a yes", async () => {
     code: 1,
     err: expect.stringContaining("there are no kept disks"),
   });
-  expect(await cli(alice, "disks", "--remove", id)).toMatchObject({ code: 1, err: expect.stringContaining("/campus (alice) permanently?") });
+  expect(await cli(alice, "disks", "--remove", id)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("/campus (alice) permanently?"),
+  });
   expect(JSON.parse((await cli(admin, "disks", "--format", "json")).out).disks).toMatchObject([{ disks: id, owner: "alice" }]);
   expect(await cli(admin, "disks", "--remove", id, "--yes")).toMatchObject({ code: 0, out: `removed ${id}\n` });
   expect((await alice.listDisks()).disks).toEqual([]);
