@@ -99,7 +99,7 @@ export function clashText({ number, lab, node, certain }: NumberClash): string {
   const theirs = `${node === undefined || node === "" ? "a node" : node} of ${lab}`;
   return certain
     ? `number ${number} of the host runs for ${theirs}: stop that lab, or give this one other numbers with labwright renumber`
-    : `number ${number} of the host runs for this lab or for ${theirs}: labwright stop on the one that should not run ends only its own nodes, and then the number is known to be the other's; adopt a lab that is not managed here first, with labwright adopt`;
+    : `number ${number} of the host runs for this lab or for ${theirs}: run labwright stop on the lab that should not run, which ends only its own nodes; a lab that is not managed here needs labwright adopt first`;
 }
 
 /** Returns the nearest known word, and all known words. */
