@@ -61,7 +61,7 @@ export function fidelityReport({ observed, captured, ids, intent, lines }: Fidel
   if (captured.trafficFilters.length > 0) add("/traffic_filters", "kept", `${captured.trafficFilters.length} traffic filters`);
   if (observed.nodes.length > 0) {
     add("/nodes", "dropped", "what nodes wrote to their disks: the copy's disks are new");
-    add("/nodes", "mapped", "MAC addresses and the host's ids: the copy has its own");
+    add("/nodes", "mapped", "the host's ids, and the MAC addresses that the host derives from them: the copy has its own");
   }
   return report;
 }
