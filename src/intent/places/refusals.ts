@@ -17,7 +17,8 @@ export interface LeftOut extends Required<FieldName> {
 
 const hints: Readonly<Record<string, string>> = {
   unknown_template: "labwright templates lists them",
-  unknown_image: "labwright templates NAME lists the images of a template; on the embedded host, labwright image add adds images for template container",
+  unknown_image:
+    "labwright templates NAME lists the images of a template; on the embedded host, labwright image add adds images for template container",
   no_image: "labwright templates NAME lists a template's images",
   unknown_attribute: "labwright templates NAME lists a template's attributes, and what they may be",
   bad_value: "labwright templates NAME lists a template's attributes, and what they may be",
