@@ -73,7 +73,7 @@ describe.each(["hidden", "visible"] as const)("snapshots on EVE-NG Community, no
         removed: ["pc3", "pc4"],
         not_restored: [
           "a snapshot holds no disks, so none was restored",
-          expect.stringMatching(/^pc1: the disk is the one/),
+          expect.stringMatching(/^pc1: the disk is unchanged/),
           expect.stringMatching(/^pc2: the disk is empty/),
           expect.stringMatching(/^pc3, pc4: deleted/),
         ],
