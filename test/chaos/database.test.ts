@@ -44,7 +44,7 @@ test("a damaged database ends the start with its path, the fault and what to do;
   await rm(database);
   await refused(/is missing, and .* contains a lab: restore the database from a backup; or start once with labwright serve --adopt/);
   await writeFile(database, "");
-  await refused(/is empty, and .* holds a lab/);
+  await refused(/is empty, and .* contains a lab/);
   await rename(`${database}.backup`, database);
   await service.start();
   const { mode, live } = await service.client.getProjectStatus({ lab: "/kept" });
@@ -81,6 +81,6 @@ test("a page that breaks while the service runs is reported as damage and logged
     (error: unknown) => error,
   );
   expect(failure).toBeInstanceOf(LabwrightError);
-  expect((failure as LabwrightError).message).toMatch(/the service's database failed: it is damaged: end the service/);
+  expect((failure as LabwrightError).message).toMatch(/the service's database failed: it is damaged: stop the service/);
   await expect.poll(() => service.log, { timeout: 30_000 }).toContain(database);
 });

@@ -81,7 +81,7 @@ test("delete ends what runs of a lab in quarantine and removes its disks; only a
 
 test("a lab that runs without any directory is listed, and can be ended", hangs, async () => {
   await restart(() => rm(join(service.stateDir, "labs", id), { recursive: true, force: true, maxRetries: 20 }));
-  await isLogged(`lab ${id} runs, and`);
+  await isLogged(`lab ${id} runs, but`);
   const { labs } = await service.client.listQuarantine();
   expect(labs).toEqual([{ id, reason: "it runs, but its directory is missing", running: true, restorable: false }]);
   await service.client.deleteQuarantined({ id });
