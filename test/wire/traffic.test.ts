@@ -211,7 +211,7 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
     await listening.catch(() => undefined);
   });
 
-  test("labwright traffic shows a line a packet, or an object, until Ctrl-C, and says what is not there", async () => {
+  test("labwright traffic shows a line a packet, or an object, until Ctrl-C, and names an unknown filter", async () => {
     const main = join(import.meta.dirname, "../../src/cli/main.ts");
     const traffic = (...words: readonly string[]) => {
       const argv = [main, "traffic", "--lab", "/talk", "--url", served.url, "--pin", served.fingerprint, ...words];
@@ -240,7 +240,7 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
         (out) => lines.every((line) => line.test(out)),
       );
       child.kill("SIGINT");
-      expect([await closed, said.err]).toEqual([[0, null], "Ctrl-C ends it\n"]);
+      expect([await closed, said.err]).toEqual([[0, null], "Ctrl-C ends the display\n"]);
     };
     await interrupted([
       /^\d\d:\d\d:\d\d {2}h1:eth0 → h2:eth0 {2}10\.0\.0\.1 → 10\.0\.0\.2 ICMP echo request id \d+ seq 1 {2}pings$/m,
