@@ -8,7 +8,6 @@ const root = new URL("..", import.meta.url).pathname;
  * late would then run alone at the end.
  */
 export const slowTests: readonly string[] = [
-  "src/cli/cli.test.ts",
   "test/docs-run.test.ts",
   "src/hosts/local/vm/vm.test.ts",
   "test/chaos/lost-definition.test.ts",
@@ -27,6 +26,11 @@ export const slowTests: readonly string[] = [
   "test/abuse/slow.test.ts",
   "src/hosts/eve/write/write-lab.test.ts",
   "test/package.test.ts",
+  "src/hosts/eve/convergence.test.ts",
+  "test/abuse/fuzz.test.ts",
+  "test/wire/eve-cli.test.ts",
+  "src/hosts/local/recovery.test.ts",
+  "test/chaos/reboot.test.ts",
 ];
 
 /** Starts the slow files first, the others in vitest's order. */
