@@ -5,7 +5,7 @@ import { eveDialect, eveFixture } from "./eve-host.fixture.ts";
 const noMuteNodes = { "a console that cannot be is refused with the reason": "every template of EVE-NG has a console" };
 const oneQuality = {
   "a link's quality changes live and declared, and both the stored and the live quality are reported":
-    "Professional and PNETLab tell one quality, so one that is not kept is refused",
+    "Professional and PNETLab report one quality, so a quality that is not kept is refused",
 };
 
 /** Community 5 with PHP's notices as a stock php.ini has them, and without. */

@@ -19,7 +19,7 @@ const dialect: ConformanceDialect = {
   switch: { template: "viosl2" },
 };
 
-/** The generated lab with what EVE-NG can hold, and what it cannot where it is told as unsupported. */
+/** The generated lab with the fields that EVE-NG can hold, and those that it reports as unsupported. */
 function fit(lab: Lab): Lab {
   const nodes = lab.nodes.map(({ image: _image, icon: _icon, cpu: _cpu, ram, ethernet, ...node }) => ({
     ...node,

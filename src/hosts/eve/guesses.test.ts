@@ -19,7 +19,7 @@ test("every guess in the code is in the table of the docs, and every one in the 
   expect([...inTable].sort()).toEqual([...inCode].sort());
 });
 
-test("what the docs mark as a guess names one of the table, each of which is told once", () => {
+test("each mark of an assumption in the docs names a row of the table, and each row is listed once", () => {
   const marked = [...docs.matchAll(/\*\*\[([^\]]*)\]\*\*/g)].map(([, name = ""]) => name).filter((name) => name !== "6");
   expect(marked.filter((name) => !inCode.has(name))).toEqual([]);
   expect(new Set(inTable).size).toBe(inTable.length);

@@ -72,7 +72,7 @@ describe("writes", () => {
     await host.close();
   });
 
-  it("PNETLab: a change is told as doubtful where the user was led into another lab meanwhile", async () => {
+  it("PNETLab: the outcome of a change is reported as unknown if the user entered another lab meanwhile", async () => {
     const { make, plan, run, fake } = await bench({ edition: "pnetlab" });
     await make("/pair", pair);
     const wanted = { ...pair, texts: [{ text: "x", x: 1, y: 2 }] };
@@ -96,7 +96,7 @@ describe("writes", () => {
     expect((await session.capabilities()).features).toMatchObject({ lock: false, hotPlug: true, linkQuality: true, linkSuspend: false });
   });
 
-  it("PNETLab: a captcha is told as what keeps programs out", async () => {
+  it("PNETLab: a captcha is reported as the obstacle for programs", async () => {
     fixture = await eveFixture({ edition: "pnetlab", captcha: true });
     await expect(fixture.host.login("admin", "eve")).rejects.toMatchObject({
       code: "host_error",
@@ -137,7 +137,7 @@ describe("writes", () => {
   });
 
   it.each(["ce5", "ce6", "pro"] as const)(
-    "%s: a stale lock is told with what an administrator can do, and nothing is stopped for it",
+    "%s: a stale lock is reported with the remedy for an administrator, and nothing is stopped for it",
     async (edition) => {
       const { make, plan, run, fake, calls } = await bench({ edition });
       await make("/pair", pair);
@@ -150,7 +150,7 @@ describe("writes", () => {
         message: expect.stringMatching(/administrator.*\.unl\.lock/),
         data: { host: { code: 60061 }, retryable: true, ...(edition !== "pro" && { applied: [], failed: operations[0]?.id }) },
       });
-      // Professional does not even tell startup configs while the file is locked.
+      // Professional does not even return startup configs while the file is locked.
       expect(calls().filter((call) => call.startsWith("PUT"))).toHaveLength(edition === "pro" ? 0 : 1);
       expect(fake.calls.filter((call) => call.includes("/api/status") && !call.startsWith("GET"))).toEqual([]);
       expect(fake.running()).toHaveLength(2);
@@ -175,8 +175,8 @@ describe("sessions", () => {
     ["pro", 90001],
     ["pro", 60027],
     ["pnetlab", 90001],
-  ] as const)("that end on %s, told as %i", (edition, sessionLostAs) => {
-    it("are opened again for a read, once; taken over again and again they are told", async () => {
+  ] as const)("that end on %s, reported as %i", (edition, sessionLostAs) => {
+    it("are opened again for a read, once; repeated takeovers are reported", async () => {
       const { make, fake, session, calls } = await bench({ edition, sessionLostAs });
       await make("/pair", pair);
       calls();
@@ -240,9 +240,9 @@ describe("sessions", () => {
   });
 
   it("plain HTTP is spoken when it is said, with a warning", async () => {
-    const told: string[] = [];
-    const host = eveHost({ url: "http://127.0.0.1:9", plainHttp: true, warn: (text) => told.push(text) });
-    expect(told).toEqual([expect.stringContaining("in the clear")]);
+    const warnings: string[] = [];
+    const host = eveHost({ url: "http://127.0.0.1:9", plainHttp: true, warn: (text) => warnings.push(text) });
+    expect(warnings).toEqual([expect.stringContaining("in the clear")]);
     await host.close();
     expect(() => eveHost({ url: "http://127.0.0.1:9" })).toThrow(expect.objectContaining({ code: "tls_required" }));
   });

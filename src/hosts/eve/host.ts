@@ -20,7 +20,7 @@ export interface EveHostOptions {
   readonly pin?: string;
   /** Lets passwords cross the network in the clear. */
   readonly plainHttp?: boolean;
-  /** Told what an administrator should know. Default: process.emitWarning. */
+  /** Receives warnings for the administrator. Default: process.emitWarning. */
   readonly warn?: (text: string) => void;
   readonly timing?: Partial<EveTiming>;
 }
@@ -30,7 +30,7 @@ interface OpenAccount {
   sessions: number;
 }
 
-/** EVE-NG Community Edition 5 and 6, Professional as far as it is known, and PNETLab as far as its source tells it. docs/hosts/eve.md tells what each can do. */
+/** EVE-NG Community Edition 5 and 6, Professional as far as it is known, and PNETLab according to its source. docs/hosts/eve.md lists the features of each. */
 export function eveHost(options: EveHostOptions): Host {
   const warn = options.warn ?? ((text: string) => process.emitWarning(text, "LabwrightWarning"));
   const transport = new HostTransport({ url: options.url, pin: options.pin, plainHttp: options.plainHttp });

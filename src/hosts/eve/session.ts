@@ -42,7 +42,7 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
     capabilities: async () => {
       alive();
       const { features, ...rest } = editionCapabilities(world.edition);
-      // A call that needs the session: what cannot be reached is told by its error.
+      // A call that needs the session: its error reports an unreachable host.
       const { networkTypes } = await world.catalogue.read(account);
       await readUser(account);
       return { ...rest, features: { ...features, nat: networkTypes.some(({ nat }) => nat) } };
@@ -201,7 +201,7 @@ function snapshotsOf({ changes }: EveWorld, place: () => Promise<EvePlace>): Hos
   };
 }
 
-/** What each node's status means, with other labs and starts under way in mind. */
+/** Returns the power of each node: its status, corrected by other labs and by starts in progress. */
 async function powers(
   place: EvePlace,
   at: EveLabPath,

@@ -4,7 +4,7 @@ import type { Failure } from "../../contract/errors.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
 import { type EveBench, eveBench, lab, link, node, operation, pair } from "./eve-bench.fixture.ts";
 
-/** Whatever becomes of a call: the host is looked at before it is sent again, and what is told as done was done. */
+/** After each outcome of a call, the host is read before the call is sent again, and only changes that were done are reported as done. */
 let bench: EveBench | undefined;
 
 afterEach(async () => {
@@ -87,7 +87,7 @@ describe.each(editions)("on %s, a call that does not end well", (edition) => {
     expect(fake.labFile("/x/pair.unl")).toBeUndefined();
   });
 
-  it.each(notDone)("%s: what was not done is told as not done, and can be asked for anew", async (how) => {
+  it.each(notDone)("%s: a change that was not done is reported as not done, and can be requested again", async (how) => {
     const { fake, make, plan, run } = await open();
     await make("/x/pair", off);
     bench?.calls();
@@ -125,7 +125,7 @@ describe.each(editions)("on %s, a call that does not end well", (edition) => {
     await make("/x/pair", null);
   });
 
-  it("is told with how far the change came, where it is one of several", async () => {
+  it("is reported with the progress of the change, if it is one of several steps", async () => {
     const { fake, make, plan, run, session } = await open();
     await make("/x/pair", off);
     const more = lab({

@@ -40,7 +40,7 @@ function fit(lab: Lab): Lab {
   return canonicalLab({ ...lab, nodes });
 }
 
-/** Without recorded ids only names can tell which is which. */
+/** Without recorded ids only names identify nodes. */
 function plainNames(lab: Lab): Lab {
   return {
     ...lab,

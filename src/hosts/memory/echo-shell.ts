@@ -6,7 +6,7 @@ export interface EchoShell {
   view(): Duplex;
   /** Runs a line as if it had been typed. */
   run(line: string): void;
-  /** What was shown so far, of it the last 64 KiB. */
+  /** The last 64 KiB of the output. */
   log(): string;
   /** The node stops: viewers see the end. */
   close(): void;

@@ -54,7 +54,7 @@ describe("the memory host", () => {
     await host.close();
   });
 
-  it("breaks at the step it is told to break at", async () => {
+  it("breaks at the configured step", async () => {
     const host = memoryHost({
       beforeStep: (_lab, { step }) => {
         if (step.do === "start") throw new Error("out of order");

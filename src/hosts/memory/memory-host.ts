@@ -20,7 +20,7 @@ export interface MemoryHostOptions {
   readonly users?: readonly MemoryUser[];
   /** Absent: linux, frr, switch, pc. */
   readonly templates?: readonly MemoryTemplate[];
-  /** What the host has no place for; absent: nothing. */
+  /** Fields that the host cannot hold; absent: none. */
   readonly unsupportedFields?: readonly string[];
   /** How long each step takes, ms; absent: 0. */
   readonly latency?: number;
@@ -291,7 +291,7 @@ function runOperation(
     for (const map of [ids.nodes, ids.networks, ids.links]) map.clear();
     return;
   }
-  // What was in a lab that is gone is gone: a list of steps that deletes the lab may run again.
+  // The parts of a deleted lab are deleted with it: a list of steps that deletes the lab may run again.
   if (lab === undefined && (step.do === "stop" || step.do === "wipe" || step.do.startsWith("delete-"))) return;
   if (lab === undefined) throw new Failure("lab_not_found", `no lab ${path}`);
   runStep(lab, ids, step, world);

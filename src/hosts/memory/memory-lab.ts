@@ -29,7 +29,7 @@ export interface MemoryNode {
   power: Power;
   /** While it runs or is suspended. */
   shell: EchoShell | undefined;
-  /** What the shell said that ended last. */
+  /** The output of the shell that ended last. */
   lastLog: string;
   /** By the host's clock, ms. */
   startedAt: number;

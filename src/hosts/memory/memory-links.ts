@@ -6,7 +6,7 @@ import type { LinkQualityState, LinkSides } from "../host.ts";
 import { type MemoryLab, putLink } from "./memory-lab.ts";
 import { isUp } from "./memory-steps.ts";
 
-/** What the link does to frames now: as changed live, else as declared; nothing while an end of it is down. */
+/** The effective quality of the link: as changed live, else as declared; nothing while an end of it is down. */
 export function effectOf(lab: MemoryLab, link: ObservedLink): LinkSides<Required<Quality>> {
   const stands = link.endpoints.every((end) => {
     if (!("nodeId" in end)) return true;

@@ -4,7 +4,7 @@ import type { Feature, HostNetworkType, TemplateAttribute } from "../host.ts";
 import { featureNames } from "../host.ts";
 import type { MemoryTemplate } from "./memory-template.ts";
 
-/** What a host without packets can do: it keeps, tells and shows everything, and moves nothing. */
+/** Capabilities of a host without packets: it stores and reports everything, and forwards nothing. */
 export const memoryFeatures: Readonly<Record<Feature, boolean>> = Object.fromEntries(
   featureNames.map((name) => [
     name,

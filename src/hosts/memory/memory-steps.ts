@@ -127,7 +127,7 @@ function updateNode(lab: MemoryLab, ids: IdMaps, wanted: LabNode, fields: readon
   const template = world.template(node.definition.template);
   const whole = definition(node.definition.id, wanted, node.definition.ethernet, world);
   for (const field of fields) {
-    // What is so already can be asked for again.
+    // A request for the current state is accepted.
     if (sameValue(node.definition[field as keyof typeof whole], whole[field as keyof typeof whole])) continue;
     const rule = template?.fields[field] ?? "live";
     if (rule === "unsupported") throw refused("unsupported_field", `node ${wanted.key}: template ${template?.id} has no ${field}`);

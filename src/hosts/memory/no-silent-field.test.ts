@@ -7,7 +7,7 @@ import { memoryHost } from "./memory-host.ts";
 
 /**
  * No silent field: every key that the schema of the intent knows has here a change of a deployed lab, and that change gives a plan or is
- * told as unsupported. A key added to the schema fails this test until it has its change here, and the change fails until the engine
+ * reported as unsupported. A key added to the schema fails this test until it has its change here, and the change fails until the engine
  * compares it.
  */
 
@@ -60,7 +60,7 @@ const cases: Readonly<Record<string, Case>> = {
         `inheritable.${key}`,
         (i: Intent) => {
           i.defaults[key] = value;
-          // What says more than the defaults would hide them.
+          // A value beside the defaults would hide them.
           if (key === "kind" || key === "template") for (const node of Object.values<Intent>(i.nodes)) delete node.kind;
         },
       ]),
@@ -181,9 +181,9 @@ describe("no field of the intent is silent", () => {
       const after = read(edited);
       const forward = await planned(before, after);
       const field = key.split(".")[1] === "memory" ? "ram" : (key.split(".")[1] ?? "");
-      const told = forward.unsupported.some((entry) => entry.includes(`.${field}`));
-      expect(forward.actions.length > 0 || forward.blocked.length > 0 || told).toBe(true);
-      if (told || unmanaged.includes(field) || forward.blocked.length > 0) return;
+      const reported = forward.unsupported.some((entry) => entry.includes(`.${field}`));
+      expect(forward.actions.length > 0 || forward.blocked.length > 0 || reported).toBe(true);
+      if (reported || unmanaged.includes(field) || forward.blocked.length > 0) return;
       const back = await planned(after, before);
       expect(back.actions.length).toBeGreaterThan(0);
     });

@@ -48,7 +48,7 @@ export class EveAccount {
     return this.#generation;
   }
 
-  /** Checks the password by opening the session anew; who uses this account already goes on with the new session. */
+  /** Checks the password by opening a new session; other users of this account object continue with the new session. */
   async open(password: string, signal?: AbortSignal): Promise<void> {
     const before = await this.peek("/api/auth", signal);
     if (before === undefined) this.#generation++;
@@ -105,7 +105,7 @@ export class EveAccount {
     return (await login(this.#transport, this.user, password, signal)).cookie;
   }
 
-  /** guess pro-lost-session: Professional tells a lost session as a request that it does not know, which it may really not know: then it is asked who we are. */
+  /** guess pro-lost-session: Professional reports a lost session as an unknown request. The request may really be unknown, so the host is then asked for the session's user. */
   async #sessionLost(answer: Answer): Promise<boolean> {
     if (answer.status === 412 || answer.status === 401) return readAnswer(answer).code !== 90032;
     if (answer.status !== 400 || readAnswer(answer).code !== 60027) return false;
@@ -201,7 +201,7 @@ async function wrongPasswordBreaks(transport: Transport, page: EveAnswer, signal
   return who.status === 401 && who.code === 90001;
 }
 
-/** Who the session's user is, as GET /api/auth tells. */
+/** The session's user, as GET /api/auth reports it. */
 export interface EveUser {
   readonly name: string;
   readonly role: string;

@@ -4,10 +4,10 @@ import { recordOf, textOf } from "../api/answer.ts";
 import { hostFailure } from "../api/host-failure.ts";
 import type { EveAccount } from "./account.ts";
 
-/** What differs between the editions, as facts. docs/hosts/eve.md tells which of them were seen on a host and which were not. */
+/** The differences between the editions, as facts. docs/hosts/eve.md marks those that were not verified on a host. */
 export interface EveEdition {
   readonly name: "community" | "professional" | "pnetlab";
-  /** As the host tells it: 5.0.1-10, 6.5.0-27-PRO. */
+  /** As the host reports it: 5.0.1-10, 6.5.0-27-PRO. */
   readonly version: string;
   /** Labs are read as one file, by export. */
   readonly exports: boolean;
@@ -24,7 +24,7 @@ export interface EveEdition {
   readonly stop: Readonly<Partial<Record<StopMode, string>>>;
   /** Startup configs are kept in sets; this one is used. */
   readonly configSet: string | undefined;
-  /** Where it is told; absent: links have none. */
+  /** The source of link quality; absent: links have none. */
   readonly quality: "topology" | "nodes" | undefined;
   /** Links of running nodes change at once. */
   readonly hotPlug: boolean;
@@ -67,7 +67,7 @@ const professional = {
   // guess pro-config-set: the set that a lab begins with.
   configSet: "default",
   quality: "topology",
-  // guess pro-hot-plug: people tell both, and a restart is right in either case.
+  // guess pro-hot-plug: users report both, and a restart is correct in both cases.
   hotPlug: false,
   lock: true,
   savesConfigs: false,
@@ -99,11 +99,11 @@ const pnetlab = {
 export async function probeEdition(account: EveAccount): Promise<EveEdition> {
   // guess pro-hidden-templates: Professional says .hided for .missing.
   const missing = [".missing", ".hided"];
-  // It tells no version.
+  // It reports no version.
   if (account.pnetlab) return { ...pnetlab, version: "PNETLab", missing };
   const data = recordOf(await account.get("/api/status", "read the host's version"));
   const version = textOf(data.version);
-  if (version === undefined) throw hostFailure("the host tells no version: it is not EVE-NG, or of an edition that is not supported");
+  if (version === undefined) throw hostFailure("the host reports no version: it is not EVE-NG, or of an edition that is not supported");
   return { ...(/-PRO$/i.test(version) ? professional : community), version, missing };
 }
 

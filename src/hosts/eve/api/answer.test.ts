@@ -7,7 +7,7 @@ const answer = (status: number, body: string) =>
   readAnswer({ status, headers: { date: "Fri, 20 Nov 2026 23:58:20 GMT" }, body: Buffer.from(body) });
 
 describe("what a host answers", () => {
-  test("the number at the end of the message tells what happened", () => {
+  test("the number at the end of the message identifies the outcome", () => {
     expect(answer(200, '{"code":200,"status":"success","message":"Lab has been created (60019)."}')).toMatchObject({
       code: 60019,
       broken: false,
@@ -25,7 +25,7 @@ describe("what a host answers", () => {
     expect(answer(200, "{}").time).toBe(Date.UTC(2026, 10, 20, 23, 58, 20));
   });
 
-  test("an error page is an unknown outcome, told with its cause", () => {
+  test("an error page is an unknown outcome, reported with its cause", () => {
     const page =
       "<html><head><title>Slim Application Error</title></head><body><div><strong>Message:</strong> 20001</div>" +
       "<div><strong>File:</strong> /opt/unetlab/html/includes/__lab.php</div></body></html>";
@@ -53,7 +53,7 @@ describe("what a host answers", () => {
     expect(entriesOf({ "3": "c" })).toEqual([["3", "c"]]);
   });
 
-  test("a stale lock is told with what an administrator can do", () => {
+  test("a stale lock is reported with the remedy for an administrator", () => {
     const failure = hostError("node r1", answer(400, '{"code":400,"status":"fail","message":"Failed to lock the lab (60061)."}'));
     expect(failure.message).toContain(".unl.lock");
     expect(failure.data).toMatchObject({ retryable: true });

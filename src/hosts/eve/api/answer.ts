@@ -4,11 +4,11 @@ import { withoutPaths } from "./hidden-paths.ts";
 import { hostFailure } from "./host-failure.ts";
 import { parseJson } from "./parse-json.ts";
 
-/** What the REST interface answered, read as far as it can be. */
+/** An answer of the REST interface, parsed as far as possible. */
 export interface EveAnswer {
   /** HTTP status. */
   readonly status: number;
-  /** The number at the end of the message, which alone tells what happened: "Lab has been saved (60023)." Absent where there is none. */
+  /** The number at the end of the message, which alone identifies the outcome: "Lab has been saved (60023)." Absent if there is none. */
   readonly code?: number;
   /** Without paths of files on the host. */
   readonly message: string;
@@ -19,7 +19,7 @@ export interface EveAnswer {
   readonly word?: string;
   /** An error page instead of an envelope: the host broke in the middle, and what it has done is not known. */
   readonly broken: boolean;
-  /** The host's clock, ms; absent where it does not tell. */
+  /** The host's clock, ms; absent if it is not reported. */
   readonly time?: number;
 }
 
@@ -33,7 +33,7 @@ export function readAnswer({ status, headers, body }: Answer): EveAnswer {
   // Only envelopes have a word; the list of icons is bare.
   if (typeof word !== "string") return { status, message: "", data: json, broken: status >= 500, ...time };
   const message = typeof said === "string" ? said : "";
-  // A broken lab is told by nothing but its number.
+  // Only its number identifies a broken lab.
   const code = /\((\d+)\)\.?\s*$/.exec(message)?.[1] ?? /^(\d{5})$/.exec(message)?.[1];
   const envelope = typeof number === "string" || typeof number === "number" ? Number(number) : status;
   return {
@@ -100,11 +100,11 @@ const fileLockedText =
   "the host could not lock the lab's file for 25 s. Another change may be under way; if it stays so, a change that died has left its lock behind, " +
   "and every change of this lab will fail until an administrator of the host removes the file /opt/unetlab/labs/<lab>.unl.lock";
 
-/** What a Slim error page tells of its cause, in one line. */
+/** Returns the cause in a Slim error page, in one line. */
 function pageMessage(status: number, text: string): string {
-  const told = /<strong>Message:<\/strong>\s*([^<]*)/.exec(text)?.[1]?.trim();
+  const message = /<strong>Message:<\/strong>\s*([^<]*)/.exec(text)?.[1]?.trim();
   const file = /<strong>File:<\/strong>\s*([^<]*)/.exec(text)?.[1]?.trim();
-  if (told !== undefined) return file === undefined ? told : `${told} in ${file}`;
+  if (message !== undefined) return file === undefined ? message : `${message} in ${file}`;
   const title = /<title>([^<]*)<\/title>/.exec(text)?.[1]?.trim();
   return title ?? `HTTP ${status}${text.trim() === "" ? " without an answer" : ""}`;
 }

@@ -10,7 +10,7 @@ export function isDoubtful(error: unknown): error is Failure {
 }
 
 /**
- * One change that is sent once. Where its outcome is not known the host is looked at: what is as wanted was done, and anything else is the
+ * One change that is sent once. If its outcome is not known, the host is read: a state as wanted means that the change was done, and anything else is the
  * failure that it was. Throws host_error and what the connection throws.
  */
 export async function settled(

@@ -98,7 +98,7 @@ async function readHeadToDelete({ account }: EvePlace, at: EveLabPath): Promise<
   }
 }
 
-/** The host tells neither lock nor nodes of such a lab. */
+/** The host reports neither lock nor nodes of such a lab. */
 const unreadable: LabHead = { uuid: "", name: "", lock: 0, description: "", author: "", body: "" };
 
 async function runBatch(
@@ -112,7 +112,7 @@ async function runBatch(
   if (first.do === "create-lab") return inTurn(run, true, () => createLab(run, head, first));
   if (first.do === "delete-lab") return inTurn(run, false, () => deleteLab(run, head));
   if (head === null) {
-    // What was in a lab that is gone is gone: a list of steps that deletes the lab may run again.
+    // The parts of a deleted lab are deleted with it: a list of steps that deletes the lab may run again.
     if (batch.every(({ step }) => step.do === "stop" || step.do === "wipe" || step.do.startsWith("delete-"))) return;
     throw labNotFound(run.at.path);
   }
@@ -185,7 +185,7 @@ function nodeIdOf({ step }: Operation, edit: LabEdit): number | undefined {
   return "node" in step && typeof step.node === "string" ? edit.nodeId(step.node) : undefined;
 }
 
-/** Writes of one lab one after another. Where labs share numbers, those that give new ones are one after another on the whole host. */
+/** Writes of one lab one after another. If labs share numbers, writes that assign new numbers are one after another on the whole host. */
 function inTurn<T>({ place, at }: Run, numbers: boolean, work: () => Promise<T>): Promise<T> {
   const { writes, edition } = place.world;
   const mine = () => writes.run(at.path, work);
@@ -255,7 +255,7 @@ async function editBatch(
       const old = new Set(before.nodes.map(({ id }) => id));
       if (wanted.nodes.some(({ id }) => !old.has(id))) run.ids = await leaveTaken(place, at, wanted, run.ids, old);
     } catch (error) {
-      // What of it was done is told as done; where the host cannot be asked nothing is.
+      // Reports the parts that were done as done; if the host cannot be read, reports none.
       const got = await place.world.reader.file(place.account, at).catch(() => undefined);
       // The last of them is not, or nothing would have gone wrong.
       const count = got === undefined ? 0 : Math.min(appliedSteps(before, after, got, place.catalogue), batch.length - 1);
@@ -341,7 +341,7 @@ function idsAsGiven(edit: LabEdit, wanted: UnlLab): NativeIds {
   return renumberedIds(edit.ids, { node: (id) => nodes.get(id) ?? id, network: (id) => networks.get(id) ?? id });
 }
 
-/** What stopped the run, with how far it came. */
+/** Returns the error that stopped the run, with the progress of the run. */
 function cutOff(error: unknown, { applied, remaining: left }: StepLog): unknown {
   if (!(error instanceof Failure) || error.code.startsWith("lab_locked")) return error;
   const failures = (error.data?.["failures"] ?? []) as readonly { readonly id: string }[];

@@ -72,7 +72,7 @@ async function copied(
   return { lines, again };
 }
 
-const told = (lines: readonly CopiedExtra[]) =>
+const summaries = (lines: readonly CopiedExtra[]) =>
   lines.map(({ level, message, node: at }) => [level, message, ...(at === undefined ? [] : [at])]);
 
 const keptEverywhere = [
@@ -89,7 +89,7 @@ describe.each(["visible", "hidden"] as const)("a copy on EVE-NG Community, PHP's
   it.each(["ce5", "ce6"] as const)("has everything that the source has beyond its definition, on %s", async (edition) => {
     await using bench = await eveBench({ edition, notices });
     const { lines, again } = await copied(bench);
-    expect(told(lines)).toEqual([
+    expect(summaries(lines)).toEqual([
       ...keptEverywhere,
       ["mapped", 'the picture "map & ü": its hotspots open the copy\'s nodes'],
       ["kept", 'the picture "plan"'],
@@ -118,7 +118,7 @@ describe("a copy on other editions", () => {
   it("names the pictures that PNETLab takes with the first import of a lab alone", async () => {
     await using bench = await eveBench({ edition: "pnetlab" });
     const { lines, again } = await copied(bench);
-    expect(told(lines)).toEqual([
+    expect(summaries(lines)).toEqual([
       ...keptEverywhere,
       ["dropped", 'the picture "map & ü"'],
       ["dropped", 'the picture "plan"'],
@@ -134,7 +134,7 @@ describe("a copy on other editions", () => {
   it("has on Professional what single calls can write", async () => {
     await using bench = await eveBench({ edition: "pro" });
     const { lines, again } = await copied(bench);
-    expect(told(lines)).toEqual([...keptEverywhere, spare, ["kept", "the icon"]]);
+    expect(summaries(lines)).toEqual([...keptEverywhere, spare, ["kept", "the icon"]]);
     expect(again).toEqual(lines);
   });
 });
@@ -142,6 +142,6 @@ describe("a copy on other editions", () => {
 it("startup configs that no node uses stay behind if they are not asked for", async () => {
   await using bench = await eveBench({ edition: "ce5" });
   const { lines } = await copied(bench, false);
-  expect(told(lines)).toContainEqual(["dropped", "a startup config that is not in use", "b"]);
+  expect(summaries(lines)).toContainEqual(["dropped", "a startup config that is not in use", "b"]);
   expect(bench.fake.labFile("/copy.unl")).not.toContain("<config ");
 });

@@ -15,7 +15,7 @@ import { writeLab } from "../write/write-lab.ts";
 const words = ["delay", "jitter", "loss", "bandwidth"] as const;
 
 /**
- * Professional: the links with an effect, by the topology. It tells one quality for each side, which is taken to be what runs and what is
+ * Professional: the links with an effect, by the topology. It shows one quality for each side, which is taken to be what runs and what is
  * kept alike; a link whose ends do not both run has no effect.
  */
 async function topologyQuality({ account }: EvePlace, at: EveLabPath, nodes: readonly NodeStatus[]): Promise<readonly LiveLink[]> {
@@ -39,7 +39,7 @@ async function topologyQuality({ account }: EvePlace, at: EveLabPath, nodes: rea
   return links;
 }
 
-/** PNETLab: the links with an effect, by the interfaces of nodes, which tell what is shaped in the session. */
+/** PNETLab: the links with an effect, by the interfaces of nodes, which show the shaping in the session. */
 function nodeQuality(lab: UnlLab, nodes: readonly NodeStatus[]): readonly LiveLink[] {
   const shaped = withNodeQuality(lab, nodes);
   const up = new Set(nodes.flatMap(({ id, status }) => (status === 2 || status === 3 ? [id] : [])));
@@ -82,7 +82,7 @@ export async function setQuality(
     throw new Failure("unsupported", "EVE-NG Community Edition has no link quality", { data: { feature: "linkQuality" } });
   }
   if (!save) {
-    const why = `EVE-NG ${world.edition.name} does not tell what is in effect for now from what is kept, so a quality is always kept: say save`;
+    const why = `EVE-NG ${world.edition.name} does not distinguish a temporary quality from a saved one, so a quality is always saved: set save`;
     throw new Failure("unsupported", why, { data: { feature: "linkQuality" } });
   }
   const head = await mustReadHead(account, at);

@@ -77,7 +77,7 @@ export async function leaveTaken(
     const taken = (await world.others.taken(account, at.path)).nodes;
     const blocked = new Set([...taken, ...used]);
     const isRoom = (without: ReadonlySet<number>) => freeNumbers(place, lab, without).length >= up.length;
-    // Where other labs have all numbers, those that do not run now are the better ones.
+    // If other labs use all numbers, prefer the numbers of nodes that do not run now.
     const avoided = isRoom(blocked) ? blocked : new Set([...(await world.others.running(account)).keys(), ...used]);
     // Nothing better is left, or the host does not export the lab as a file, in which alone numbers change: the nodes are shown as unknown.
     if (!isRoom(avoided) || made.isPartial === true) break;

@@ -1,14 +1,14 @@
 import { htmlEntities } from "./html-entities.ts";
 import type { UnlLab } from "./unl.ts";
 
-/** What htmlspecialchars without quotes writes. */
+/** The entities of htmlspecialchars without quotes. */
 const authorEscapes: ReadonlyMap<string, string> = new Map([
   ["amp", "&"],
   ["lt", "<"],
   ["gt", ">"],
 ]);
 
-/** What htmlentities writes. PHP 8 also escapes the apostrophe. */
+/** The entities of htmlentities. PHP 8 also escapes the apostrophe. */
 const nameEscapes: ReadonlyMap<string, string> = new Map([...htmlEntities, ["#039", "'"]]);
 
 /**

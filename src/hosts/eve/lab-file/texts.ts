@@ -3,7 +3,7 @@ import { htmlEntities } from "./html-entities.ts";
 import type { UnlTextObject } from "./unl.ts";
 
 /**
- * A text of the lab as EVE-NG draws it: HTML in base64, placed by its style. What people draw there may be any HTML: of that the words and
+ * A text of the lab as EVE-NG draws it: HTML in base64, placed by its style. People may draw any HTML there: of that the words and
  * the place are read. undefined: a shape, or a thing without place or words.
  */
 export function readText({ type, data }: UnlTextObject): LabText | undefined {

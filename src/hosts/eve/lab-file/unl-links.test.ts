@@ -45,7 +45,7 @@ test("an end that is taken away takes the link and its bridge with it, and no ot
   expect(disconnect(bare, end(1, 0))).toEqual(bare);
 });
 
-test("an end that is joined anew leaves what it was joined to", () => {
+test("an end that is joined again leaves its former network", () => {
   const lab = connect(connect(bare, end(1, 0), end(2, 0)), end(1, 0), end(3, 0));
   expect(linksOf(lab)).toEqual([{ kind: "p2p", network: 1, a: end(1, 0), b: end(3, 0) }]);
 });

@@ -15,7 +15,7 @@ export type UnlLink =
   | { readonly kind: "attachment"; readonly network: number; readonly end: UnlEnd }
   | { readonly kind: "serial"; readonly a: UnlEnd; readonly b: UnlEnd };
 
-/** All links, in the order of their first ends; `a` is the end with the lower node id. What leads to nothing is no link, as in EVE-NG. */
+/** All links, in the order of their first ends; `a` is the end with the lower node id. An interface that is joined to nothing has no link, as in EVE-NG. */
 export function linksOf(lab: UnlLab): readonly UnlLink[] {
   const links: UnlLink[] = [];
   const [networks, nodes] = [new Map(lab.networks.map((each) => [each.id, each])), new Set(lab.nodes.map(({ id }) => id))];

@@ -13,7 +13,7 @@ import {
 } from "./unl-attributes.ts";
 import { readXml, writeXml, type XmlAttribute, type XmlElement } from "./xml.ts";
 
-/** What a file has beyond what is known here, in its order. Written back as it was read. */
+/** The unknown parts of a file, in their order. Written back as they were read. */
 export interface Other {
   readonly otherAttributes?: readonly XmlAttribute[];
   readonly otherElements?: readonly (XmlElement | string)[];

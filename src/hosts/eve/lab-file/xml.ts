@@ -18,7 +18,7 @@ const maxDepth = 64;
 
 const [elementNode, textNode, cdataNode] = [1, 3, 4];
 
-/** What XML 1.0 cannot carry in any notation: most control characters, half surrogate pairs, U+FFFE and U+FFFF. */
+/** Characters that XML 1.0 cannot hold in any notation: most control characters, half surrogate pairs, U+FFFE and U+FFFF. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const unspeakable = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 const elementName = /^[\p{L}_][\p{L}\p{M}\p{N}_.-]*(:[\p{L}_][\p{L}\p{M}\p{N}_.-]*)?$/u;

@@ -47,7 +47,7 @@ test("an archive that would grow too large is refused before it grows", () => {
   const archive = writeZip([{ name: "zeros", data: new Uint8Array(1_000_000) }]);
   expect(archive.length).toBeLessThan(2000);
   expect(() => readZip(archive, 999_999)).toThrow(/larger than 999999 bytes/);
-  // The size that the directory tells is a lie.
+  // The size in the directory is wrong.
   archive.writeUInt32LE(10, archive.indexOf(Buffer.from([0x50, 0x4b, 1, 2])) + 24);
   expect(() => readZip(archive, 999_999)).toThrow(SyntaxError);
 });

@@ -128,7 +128,7 @@ describe.each(["hidden", "visible"] as const)("with notices %s, a stopped lab wh
     expect(await renumber?.("/two", ids).catch((error: unknown) => error)).toMatchObject({ code: "lab_in_use" });
   });
 
-  it("cannot be told from the one that runs by a new session, until one of them is stopped: a stop ends only its own nodes", async () => {
+  it("cannot be distinguished from the running lab by a new session, until one of them is stopped: a stop ends only its own nodes", async () => {
     const here = await two();
     await forgetOwners(here);
     for (const path of ["/one", "/two"]) {

@@ -71,7 +71,7 @@ export class NumberOwners {
     if (this.#assumed.has(id)) this.disown(id, path);
   }
 
-  /** What runs under the number is not this lab's node. */
+  /** Records that the process under the number is not this lab's node. */
   disown(id: number, path: string): void {
     if (this.#owners.get(id) === path) this.#owners.delete(id);
     this.#strangers.add(`${id} ${path}`);

@@ -14,7 +14,7 @@ interface UserRow {
   readonly alive: boolean;
 }
 
-/** What another user of the host has to do with a lab. */
+/** The use of a lab by another user of the host. */
 export interface OtherUse {
   readonly user: string;
   /** Has it open in a session that is alive. */
@@ -43,7 +43,7 @@ export class OtherUsers {
     return (await rows).filter(({ user }) => user !== account.user);
   }
 
-  /** What others have to do with the lab. */
+  /** The use of the lab by others. */
   uses(place: EvePlace, at: EveLabPath, maxAgeMs: number): Promise<readonly OtherUse[]> {
     const key = `${place.account.user} ${at.path}`;
     const now = performance.now();
@@ -68,7 +68,7 @@ async function listUsers(account: EveAccount): Promise<readonly UserRow[]> {
 }
 
 /**
- * What other users have to do with the lab. The host reports the power of nodes for the asking user alone: of users that are signed in at this process
+ * Returns the use of the lab by other users. The host reports the power of nodes for the asking user alone: of users that are signed in at this process
  * it is read with their own session, of others only the lab that they opened last is known.
  */
 async function otherUses(place: EvePlace, at: EveLabPath, maxAgeMs: number): Promise<readonly OtherUse[]> {

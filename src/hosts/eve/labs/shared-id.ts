@@ -6,7 +6,7 @@ import { readHead } from "../read/lab-read.ts";
 import type { EvePlace } from "./world.ts";
 
 export interface IdCheck {
-  /** What is refused: "lab /copy was not destroyed". */
+  /** The refused operation, for the message: "lab /copy was not destroyed". */
   readonly what: string;
   /** Numbers of the nodes that would be wiped; undefined: the whole lab goes, with the directories of all its nodes. */
   readonly ids?: readonly number[];

@@ -9,9 +9,9 @@ import type { OwnersByAccount } from "./number-owners.ts";
 import type { OtherLabs } from "./other-labs.ts";
 import type { OtherUsers } from "./other-users.ts";
 
-/** What all sessions with one host share. */
+/** State that all sessions with one host share. */
 export interface EveWorld {
-  /** Where the host's consoles listen: the address of its web interface. */
+  /** The address of the host's consoles: the address of its web interface. */
   readonly address: string;
   readonly edition: EveEdition;
   readonly catalogue: CatalogueReader;
@@ -58,7 +58,7 @@ export interface EvePlace {
   readonly world: EveWorld;
   readonly account: EveAccount;
   readonly catalogue: EveCatalogue;
-  /** The user's number on the host, of which its ports and MAC addresses are made. 0 where the host does not tell it. */
+  /** The user's number on the host, of which its ports and MAC addresses are made. 0 if the host does not report it. */
   readonly pod: number;
 }
 

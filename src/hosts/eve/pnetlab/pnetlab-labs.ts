@@ -47,7 +47,7 @@ export class PnetlabLabs {
     this.#send = send;
   }
 
-  /** Throws Stop with "Lab does not exist" where the folder does not list the file; answers when it was written, if that is long enough ago to tell. */
+  /** Throws Stop with "Lab does not exist" where the folder does not list the file; returns the time of its last write, if that is old enough to be reliable. */
   async mustBe(file: string): Promise<number | undefined> {
     const folder = file.slice(0, file.lastIndexOf("/")) || "/";
     const answer = await this.#get(`/api/folders?path=${encodeURIComponent(folder)}`, true);
@@ -131,7 +131,7 @@ export class PnetlabLabs {
     return view;
   }
 
-  /** guess pnetlab-find-session: every node that was ever looked at in a session is told with it. A session that is not known yet – of another process, of the web interface – is found by the nodes that it has. */
+  /** guess pnetlab-find-session: every node that was ever read in a session is listed with it. A session that is not known yet – of another process, of the web interface – is found by the nodes that it has. */
   async #find(file: string, written: number | undefined): Promise<number | undefined> {
     const known = this.#sessions.get(file);
     if (known !== undefined) return known;
@@ -190,7 +190,7 @@ export class PnetlabLabs {
 
   async #stillThere(file: string, session: number): Promise<void> {
     const answer = await this.#send({ path: "/api/auth", read: true });
-    // Signed out since: the next call tells that.
+    // Signed out since: the next call reports it.
     if (answer.status !== 200) return;
     const current = numberOf(recordOf(jsonOf(answer).data).lab);
     if (current === session) return;

@@ -72,13 +72,13 @@ function cookiesOf(answer: Answer): ReadonlyMap<string, string> {
   );
 }
 
-/** What a header may carry. */
+/** The characters that a header may have. */
 function decoded(token: string): string {
   let text: string | undefined;
   try {
     text = decodeURIComponent(token);
   } catch {
-    // Told below, as any other that cannot be sent back.
+    // Reported below, like any other cookie that cannot be sent back.
   }
   if (text !== undefined && /^[\x20-\x7e]+$/.test(text)) return text;
   throw refused("the host's page to sign in sets a malformed cookie XSRF-TOKEN");

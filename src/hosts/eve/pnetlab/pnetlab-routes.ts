@@ -7,7 +7,7 @@ import { pnetlabForm } from "./pnetlab-template.ts";
 
 /**
  * PNETLab for those who speak EVE-NG: the same things by other routes. A call of EVE-NG's interface comes in, one of PNETLab's – or a few –
- * goes out, and the answer is as EVE-NG would give it. What PNETLab has no call for is answered as a request that is not valid (60027).
+ * goes out, and the answer is as EVE-NG would give it. A request without a call in PNETLab is answered as invalid (60027).
  */
 export class PnetlabRoutes {
   readonly #send: (call: EveCall) => Promise<Answer>;
@@ -131,7 +131,7 @@ export class PnetlabRoutes {
     }
   }
 
-  /** The host does not tell the node's id, but all nodes: it is the one that was not there. */
+  /** The host does not return the node's id, but all nodes: the new node is the one that did not exist before. */
   async #addNode(file: string, call: EveCall): Promise<Answer> {
     const path = "/api/labs/session/nodes";
     const before = await this.#labs.within(file, { path, read: true });
@@ -150,13 +150,13 @@ function noNode(): Answer {
   return eveAnswer(undefined, 404, "Cannot find node in the selected lab (20024).");
 }
 
-/** What was done, and told in words that EVE-NG has not. */
+/** Messages of success that EVE-NG does not have. */
 function saved(answer: Answer): Answer {
   const { status, word, code } = readAnswer(answer);
   return status < 300 && word === "success" && code === undefined ? eveAnswer(answer, 201, "Lab has been saved (60023).") : answer;
 }
 
-/** guess pnetlab-quality-units: ms, ms, percent, kbit/s, as its tc has them. One side of EVE-NG's body. Nothing is told as nothing: a zero would be shaped, too. */
+/** guess pnetlab-quality-units: ms, ms, percent, kbit/s, as its tc has them. One side of EVE-NG's body. An absent value is sent as absent: a zero would be shaped, too. */
 function qualityOf(body: Readonly<Record<string, unknown>>, side: string): object {
   const value = (word: string) => (Number(body[`${side}_${word}`] ?? 0) === 0 ? "" : body[`${side}_${word}`]);
   const words = { delay: value("delay"), jitter: value("jitter"), bandwidth: value("bandwidth"), loss: value("loss") };

@@ -28,7 +28,7 @@ async function answer(from: EveBench, name: string): Promise<Buffer> {
 }
 
 describe.each(["ce5", "ce6", "pro", "pnetlab"] as const)("a console on %s", (edition) => {
-  it("is found where it listens, after each start anew, and says nothing of telnet", async () => {
+  it("is found at its port again after each start, and its output has no telnet commands", async () => {
     bench = await eveBench({ edition, console: (line, { name }) => (line === "who" ? `this is ${name}` : undefined) });
     const { fake, make } = bench;
     const ports: number[] = [];

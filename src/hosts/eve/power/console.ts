@@ -14,7 +14,7 @@ import { consoleType } from "../templates/template.ts";
 const connectMs = 10_000;
 
 /**
- * The node's console by telnet to the host. The port is read anew each time: on Professional it is another one after each start. The
+ * The node's console by telnet to the host. The port is read again each time: on Professional it is another one after each start. The
  * host's address is the one that we speak with; what it calls itself need not lead there.
  */
 export async function openConsole(place: EvePlace, at: EveLabPath, nodeId: string, tenant: number | undefined): Promise<HostConsole> {
@@ -35,9 +35,9 @@ export async function openConsole(place: EvePlace, at: EveLabPath, nodeId: strin
     throw new Failure("node_not_running", `node ${node.name} is ${power}`, { data: { node: node.name, power, log: false } });
   }
   const shared = place.world.edition.sharedNames && tenant !== undefined ? communityPort(tenant, node.id) : undefined;
-  // PNETLab tells it beside the URL, which need not have it.
+  // PNETLab reports it beside the URL, which may lack it.
   const port = consolePort(node.url) ?? (place.account.pnetlab ? numberOf(node.data.port) : shared);
-  if (port === undefined) throw hostFailure(`the host tells no console port for ${node.name}: ${JSON.stringify(node.url)}`);
+  if (port === undefined) throw hostFailure(`the host reports no console port for ${node.name}: ${JSON.stringify(node.url)}`);
   const socket = await dial(place.world.address, port, node.name);
   const { stream, resize } = telnetStream(socket);
   return { stream, resize };

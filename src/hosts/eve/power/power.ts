@@ -160,7 +160,7 @@ function isDown({ place }: PowerRun, status: number): boolean {
   return place.world.edition.sharedNames ? status < 2 : status === 0;
 }
 
-/** What runs under a number that no other lab has may still be this lab's, and could not be ended any more: it takes force. Throws nodesFailed(). */
+/** A process under a number that no other lab has may still belong to this lab, and could not be ended any more: this requires force. Throws nodesFailed(). */
 export function refuseStrays({ force, lab }: PowerRun, foreign: Clashes): void {
   const strays = [...foreign].filter(([, clash]) => clash.lab === undefined);
   if (force === true || strays.length === 0) return;

@@ -6,7 +6,7 @@ import type { EveCatalogue } from "../templates/catalogue.ts";
 import { drawingKey, hasHotspots, pictureInCopy, pictureKey, sameThings } from "./lab-extras.ts";
 import { usesConfig } from "./observe.ts";
 
-/** What became of everything in the source that an intent has no words for. Compares the source with the copy as it was read back. */
+/** Reports the outcome for each part of the source that an intent cannot express. Compares the source with the copy as it was read back. */
 export function extrasReport(source: UnlLab, copy: UnlLab, ids: ExtrasCopy, catalogue: EveCatalogue): readonly CopiedExtra[] {
   return [
     ...headLines(source, copy),
@@ -96,7 +96,7 @@ function networkLines(source: UnlLab, copy: UnlLab, { from, to }: ExtrasCopy): r
   });
 }
 
-/** What the file has beyond the format that Labwright knows. Drawings are copied whole; the rest belongs to the source's own ids, or could mean anything. */
+/** The parts of the file outside the format that Labwright knows. Drawings are copied whole; the rest belongs to the source's own ids, or could mean anything. */
 function unknownLines(source: UnlLab, copy: UnlLab, catalogue: EveCatalogue): readonly CopiedExtra[] {
   const { nodes, networks, containers = {} } = source;
   const definition = [

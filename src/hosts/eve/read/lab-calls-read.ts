@@ -54,7 +54,7 @@ export async function readByCalls(
 
 async function readNode(account: EveAccount, base: string, status: NodeStatus): Promise<UnlNode> {
   const { id, data: listed } = status;
-  // The list does not tell how QEMU is started.
+  // The list does not show how QEMU is started.
   const one = listed.type === "qemu" ? recordOf(await account.get(`${base}/nodes/${id}`, `read node ${status.name}`)) : {};
   const interfaces = recordOf(await account.get(`${base}/nodes/${id}/interfaces`, `list the interfaces of node ${status.name}`));
   const data = { ...listed, ...one };

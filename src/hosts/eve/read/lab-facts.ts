@@ -8,7 +8,7 @@ import { pictureKey } from "./lab-extras.ts";
 import { rawAttribute } from "./node-attributes.ts";
 import { usesConfig } from "./observe.ts";
 
-/** Everything of a lab that is managed here, one fact a line: "node 3 ram" → "512". What the host may say in two ways is said in one. */
+/** Everything of a lab that is managed here, one fact a line: "node 3 ram" → "512". Two notations of the host for one value give one fact. */
 export type LabFacts = ReadonlyMap<string, string>;
 
 export function labFacts(lab: UnlLab, catalogue: EveCatalogue): LabFacts {
@@ -71,7 +71,7 @@ export function changedFacts(before: LabFacts, after: LabFacts): ReadonlyMap<str
   return changed;
 }
 
-/** What of the wanted facts the host does not show. Throws host_error, naming each field with what was wanted and what there is. */
+/** Compares the wanted facts with those of the host. Throws host_error, naming each field with what was wanted and what there is. */
 export function expectFacts(wanted: ReadonlyMap<string, string | undefined>, got: LabFacts, doubt?: string): void {
   const differences = [...wanted]
     .filter(([key, value]) => got.get(key) !== value)
@@ -79,9 +79,9 @@ export function expectFacts(wanted: ReadonlyMap<string, string | undefined>, got
   const [first] = differences;
   if (first === undefined) return;
   const more = differences.length > 1 ? ` and ${differences.length - 1} more` : "";
-  const told = `${first.field}: wanted ${show(first.wanted)}, the host has ${show(first.got)}${more}`;
-  const undone = differences.length === wanted.size ? "nothing of the change was done" : `a part of the change was not done: ${told}`;
-  throw hostFailure(doubt === undefined ? `the host took the change and has something else: ${told}` : `${doubt}; ${undone}`, {
+  const shown = `${first.field}: wanted ${show(first.wanted)}, the host has ${show(first.got)}${more}`;
+  const undone = differences.length === wanted.size ? "nothing of the change was done" : `a part of the change was not done: ${shown}`;
+  throw hostFailure(doubt === undefined ? `the host took the change and has something else: ${shown}` : `${doubt}; ${undone}`, {
     differences,
   });
 }

@@ -1,6 +1,6 @@
 import { Failure } from "../../../contract/errors.ts";
 
-/** Where a lab is on the host: the service says /courses/bgp-1, the host /courses/bgp-1.unl. */
+/** The path of a lab on the host: /courses/bgp-1 of the service is /courses/bgp-1.unl of the host. */
 export interface EveLabPath {
   /** /courses/bgp-1 */
   readonly path: string;
@@ -14,7 +14,7 @@ export interface EveLabPath {
   readonly url: string;
 }
 
-/** What EVE-NG takes as the name of a lab or folder; another name breaks it instead of being refused. */
+/** Names of labs and folders that EVE-NG accepts; another name breaks it instead of being refused. */
 const named = /^[A-Za-z0-9_ -]+$/;
 
 /** Snapshots are lab files in this folder. Its labs are no labs for Labwright: it neither lists nor opens them. */

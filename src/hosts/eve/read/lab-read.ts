@@ -7,7 +7,7 @@ import { plainAuthor } from "../lab-file/host-names.ts";
 import type { UnlLab } from "../lab-file/unl.ts";
 import type { EveLabPath } from "./lab-path.ts";
 
-/** What the host tells of a lab itself. */
+/** The lab's own fields, as the host reports them. */
 export interface LabHead {
   readonly uuid: string;
   readonly name: string;
@@ -55,12 +55,12 @@ function refuseUnreadable({ pnetlab }: EveAccount, at: EveLabPath, { status, cod
   throw unreadableLab(text, { ...(code !== undefined && { code }), message, status });
 }
 
-/** What an export leaves out, so that an import puts the lab back as itself. */
+/** Restores the fields that an export leaves out, so that an import puts the lab back as itself. */
 export function withHead(lab: UnlLab, { uuid, name, lock, description }: LabHead): UnlLab {
   return { ...lab, id: uuid, name, lock, description: lab.description ?? description };
 }
 
-/** The host tells the description and the tasks as they would stand in a page. */
+/** The host returns the description and the tasks escaped for a web page. */
 function unescaped(text: string): string {
   return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&#039;", "'").replaceAll("&amp;", "&");
 }
@@ -75,7 +75,7 @@ export function labNotFound(path: string): Failure {
   return new Failure("lab_not_found", `there is no lab ${path}`);
 }
 
-/** One node as the list of nodes tells it: what changes without the file. */
+/** One node as the list of nodes shows it: the fields that change without the file. */
 export interface NodeStatus {
   readonly id: number;
   readonly name: string;
@@ -83,7 +83,7 @@ export interface NodeStatus {
   readonly status: number;
   readonly url: string;
   readonly console: string;
-  /** All that it tells of the node. */
+  /** All fields of the node in the list. */
   readonly data: Readonly<Record<string, unknown>>;
 }
 

@@ -5,7 +5,7 @@ import type { UnlNode } from "../lab-file/unl.ts";
 import { nodeAttributes } from "../lab-file/unl-attributes.ts";
 import type { EveTemplate } from "../templates/template.ts";
 
-/** What of a node in the lab file are attributes in the intent, by the fields of the template's form. A value that is not there is the template's. */
+/** Returns the attributes in the intent of a node in the lab file, by the fields of the template's form. A missing value is the template's. */
 export function readAttributes(node: UnlNode, template: EveTemplate | undefined): Readonly<Record<string, Scalar>> {
   const found: Record<string, Scalar> = {};
   for (const attribute of template?.attributes ?? []) {

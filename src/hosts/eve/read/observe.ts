@@ -74,7 +74,7 @@ export function powerOf(
 function powerWord(status: number): Power {
   if (status === 0) return "stopped";
   if (status === 1) return "starting";
-  // guess pro-stopping: Professional tells 4 while a node goes down; more may come.
+  // guess pro-stopping: Professional reports 4 while a node goes down; more may come.
   return status === 2 || status === 3 ? "running" : "stopping";
 }
 

@@ -32,15 +32,15 @@ export function labOfTopology(nodes: readonly NodeStatus[], networks: unknown): 
   };
 }
 
-/** PNETLab keeps the quality of a link with the session, and tells it with the interfaces of nodes. */
+/** PNETLab keeps the quality of a link with the session, and reports it with the interfaces of nodes. */
 export function withNodeQuality(lab: UnlLab, nodes: readonly NodeStatus[]): UnlLab {
-  const told = new Map(nodes.map(({ id, data }) => [id, recordOf(data.ethernets)]));
+  const interfaces = new Map(nodes.map(({ id, data }) => [id, recordOf(data.ethernets)]));
   return {
     ...lab,
     nodes: lab.nodes.map((node) => ({
       ...node,
       interfaces: node.interfaces.map((one) => {
-        const quality = recordOf(recordOf(told.get(node.id)?.[String(one.id)]).quality);
+        const quality = recordOf(recordOf(interfaces.get(node.id)?.[String(one.id)]).quality);
         const words = entriesOf(quality).flatMap(([word, value]) => {
           const number = numberOf(value) ?? 0;
           return number === 0 || !["delay", "jitter", "loss", "bandwidth"].includes(word) ? [] : [[`source_${word}`, number] as const];

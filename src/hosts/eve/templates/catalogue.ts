@@ -7,7 +7,7 @@ import { parallel } from "../api/parallel.ts";
 import { networkNamePattern, networkNameReason } from "../lab-file/host-names.ts";
 import { type EveTemplate, hostTemplate, readTemplate, templateRules } from "./template.ts";
 
-/** What the host offers at one moment. */
+/** The templates, images and networks that the host offers at one moment. */
 export interface EveCatalogue {
   readonly template: (id: string) => EveTemplate | undefined;
   readonly templates: readonly HostTemplate[];
@@ -18,7 +18,7 @@ export interface EveCatalogue {
   readonly maxNodes: number;
 }
 
-/** What a lab of EVE-NG has no place for, in any edition that is known. */
+/** Fields that a lab of EVE-NG cannot hold, in any known edition. */
 const noPlace = ["lab.name", "trafficFilters", "exec", "env", "labels", "start", "mtu", "network.icon"];
 
 /** How long a catalogue is taken as it is: images are put on a host seldom, and then by hand. */

@@ -13,7 +13,7 @@ interface Recorded {
   readonly serial?: Readonly<Record<string, string>>;
 }
 
-/** What a real host said of a node of each of its templates. */
+/** Names that a real host reported for a node of each of its templates. */
 const recorded = new Map(
   readFileSync(new URL("../../../../test/fakes/eve/recorded/interface-names.jsonl", import.meta.url), "utf8")
     .trim()

@@ -74,7 +74,7 @@ function inPattern(pattern: string, index: number): string {
 
 /**
  * The names that EVE-NG makes from `eth_format` and `eth_name` of a template's file. One brace, "Gi{1}" or "Ge0/0/{0-5}", counts from its
- * first number; two, "Gi{0}/{0-4}", are a slot and its ports, four to a slot. What comes after the last brace is lost, and two braces
+ * first number; two, "Gi{0}/{0-4}", are a slot and its ports, four to a slot. Text after the last brace is lost, and two braces
  * without a range give EVE-NG's nonsense; so here too.
  */
 export function ethFormatNames(count: number, format?: string, names: readonly string[] = []): readonly string[] {
@@ -101,7 +101,7 @@ interface EthFormat {
   readonly ports?: number;
 }
 
-/** What EVE-NG has in place of a number that is not there. */
+/** The text of EVE-NG in place of a missing number. */
 const noPorts = 9999;
 const plain: EthFormat = { prefix: "e", first: 0 };
 

@@ -31,7 +31,7 @@ export interface EveInterface {
   readonly type: "ethernet" | "serial";
 }
 
-/** What decides the interfaces of a node, beside its template. */
+/** The fields that decide the interfaces of a node, beside its template. */
 export interface InterfaceCounts {
   readonly template?: string;
   readonly type?: string;
@@ -68,8 +68,8 @@ const iolGroups = 16;
 const iolGroup = 4;
 const seen = 24;
 
-/** @param told the number in the template's form: of interfaces, of IOL of groups */
-export function interfaceShape(template: string, type: string, told: number | undefined): InterfaceShape {
+/** @param count the number in the template's form: of interfaces, of IOL of groups */
+export function interfaceShape(template: string, type: string, count: number | undefined): InterfaceShape {
   const counted = type === "qemu" || type === "docker";
   const names = interfacesOf({ template, type, ...(counted && { ethernet: seen }) }).flatMap((one) =>
     one.type === "ethernet" ? one.name : [],
@@ -77,7 +77,7 @@ export function interfaceShape(template: string, type: string, told: number | un
   const { format, all } = formatOf(names);
   if (type === "vpcs") return { ethFormat: format, count: 1, max: 1, countable: false, why: "a VPCS has one interface" };
   if (type === "iol") {
-    return { ethFormat: "e{0}/{0-4}", count: iolGroup * (told ?? 1), max: iolGroup * (iolGroups - 1), countable: true, group: iolGroup };
+    return { ethFormat: "e{0}/{0-4}", count: iolGroup * (count ?? 1), max: iolGroup * (iolGroups - 1), countable: true, group: iolGroup };
   }
   if (!counted)
     return {
@@ -87,7 +87,7 @@ export function interfaceShape(template: string, type: string, told: number | un
       countable: false,
       why: "interfaces of Dynamips come with its slots",
     };
-  return { ethFormat: format, count: told ?? 1, max: all ? 128 : seen - 1, countable: true };
+  return { ethFormat: format, count: count ?? 1, max: all ? 128 : seen - 1, countable: true };
 }
 
 /** The names as one format: fixed names until a pattern gives all the rest. `all`: the pattern was seen to go on. */

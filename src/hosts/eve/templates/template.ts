@@ -34,7 +34,7 @@ export function readTemplate(
   listed: { readonly description: string; readonly provisioned: boolean },
   data: unknown,
 ): EveTemplate {
-  const { type: kind, options, startup_config: told } = recordOf(data);
+  const { type: kind, options, startup_config: flag } = recordOf(data);
   const type = textOf(kind) ?? "qemu";
   const form = recordOf(options);
   const value = (name: string) => recordOf(form[name]).value;
@@ -53,7 +53,7 @@ export function readTemplate(
     ram: numberOf(value("ram")),
     attributes: Object.entries(form).flatMap(([name, field]) => (notAttributes.has(name) ? [] : attribute(name, recordOf(field)))),
     console: textOf(value("console")) ?? "telnet",
-    startupConfig: "config" in form && (typeof told === "boolean" ? told : takesStartupConfig(id, type)),
+    startupConfig: "config" in form && (typeof flag === "boolean" ? flag : takesStartupConfig(id, type)),
     shape: interfaceShape(id, type, numberOf(value("ethernet"))),
   });
 }
@@ -65,7 +65,7 @@ function attribute(name: string, field: Readonly<Record<string, unknown>>): read
   if (field.type === "checkbox") return [{ ...base, type: "boolean", default: numberOf(value) === 1 || value === true }];
   if (field.type === "list") {
     const options = entriesOf(field.list).map(([key, shown]) => ({ value: key, label: textOf(shown) ?? key }));
-    // "" stands for the template's own value, which is told in brackets.
+    // "" stands for the template's own value, which the form shows in brackets.
     const own = /^tpl\((.*)\)$/.exec(options.find((option) => option.value === "")?.label ?? "")?.[1];
     const given = textOf(value) || own;
     const offered = options.filter((option) => option.value !== "");

@@ -10,7 +10,7 @@ const withFirstMac = new Set(["bigip", "firepower", "firepower6", "linux"]);
 
 /**
  * The lab with everything that EVE-NG needs to read an imported file, and everything that it would choose again at each read of the file.
- * What the lab has stays as it is, and so does a node without a number of interfaces: it has none.
+ * Existing values of the lab stay as they are, and so does a node without a number of interfaces: it has none.
  * @param pod the user's number on the host, part of MAC addresses
  */
 export function completeLab(lab: UnlLab, catalogue: EveCatalogue, pod: number): UnlLab {

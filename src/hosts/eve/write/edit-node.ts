@@ -79,7 +79,7 @@ function setFields(draft: LabDraft, node: UnlNode, wanted: LabNode, template: Ev
   draft.replaceNode(made);
 }
 
-/** Throws host_error if a link hangs on an interface that the node no longer has. Where groups or modules change, others may get its number. */
+/** Throws host_error if a link hangs on an interface that the node no longer has. If groups or modules change, another interface may get its number. */
 function refuseLostEnds(draft: LabDraft, before: UnlNode, after: UnlNode, key: string): void {
   const [now, then] = [draft.lists.of(before), draft.lists.of(after)];
   for (const end of linksOf(draft.lab).flatMap(endsOf)) {

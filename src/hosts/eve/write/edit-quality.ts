@@ -9,7 +9,7 @@ export function setLinkQuality(draft: LabDraft, wanted: LabLink, nativeEnd: (end
   if (!draft.catalogue.rules.features.linkQuality) return;
   const [a, b] = wanted.endpoints;
   if (wanted.quality !== undefined && "node" in a && "node" in b && a.node === b.node) {
-    const why = `link ${wanted.key}: EVE-NG does not tell the quality of a link from a node to itself`;
+    const why = `link ${wanted.key}: EVE-NG does not report the quality of a link from a node to itself`;
     throw new Failure("unsupported", why, { data: { feature: "linkQuality" } });
   }
   for (const [i, end] of wanted.endpoints.entries()) {

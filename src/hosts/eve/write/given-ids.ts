@@ -31,7 +31,7 @@ export function renumbered(lab: UnlLab, ids: GivenIds): UnlLab {
   };
 }
 
-/** What the keys of the intent stand for, with the host's ids in it. */
+/** Returns the recorded ids of the intent's keys, with the ids that the host gave. */
 export function renumberedIds(known: NativeIds, ids: GivenIds): NativeIds {
   const record = (old: Readonly<Record<string, string>>, to: (id: number) => number) =>
     Object.fromEntries(Object.entries(old).map(([key, id]) => [key, String(to(Number(id)))]));

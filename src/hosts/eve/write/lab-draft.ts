@@ -128,7 +128,7 @@ export function freePlace(taken: readonly Position[], index: number, shift = 0):
   }
 }
 
-/** Where the lab's nodes and networks are drawn. */
+/** The positions of the lab's nodes and networks. */
 export function shownPlaces(lab: UnlLab): readonly Position[] {
   return [...lab.nodes, ...lab.networks.filter(({ visibility }) => visibility === 1)].flatMap(({ left, top }) =>
     left === undefined || top === undefined ? [] : [{ x: left, y: top }],

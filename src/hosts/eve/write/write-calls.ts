@@ -19,7 +19,7 @@ export interface WriteCall {
   readonly body?: (ids: GivenIds) => unknown;
   /** Message codes that mean it was done; default: 60023 and 60006. */
   readonly done?: readonly number[];
-  /** What the host's id in the answer stands for. */
+  /** The key of the object whose id the answer has. */
   readonly gives?: { readonly kind: "node" | "network"; readonly id: number };
 }
 
@@ -160,7 +160,7 @@ function headChanges(before: UnlLab, after: UnlLab): Readonly<Record<string, str
   );
 }
 
-/** What tells a call from the others, its ids being those that are wanted. */
+/** Identifies a call among the others; its ids are those of the wanted lab. */
 export function callName({ method, about, path, body }: WriteCall): string {
   const ids: GivenIds = { node: (id) => id, network: (id) => id };
   return JSON.stringify([method, about, path(ids), body?.(ids)]);
@@ -168,7 +168,7 @@ export function callName({ method, about, path, body }: WriteCall): string {
 
 /**
  * Runs the calls in order and answers the wanted lab with the host's ids in it. Throws host_error, and what the connection throws.
- * @param begin told of each call before it is sent
+ * @param begin called with each call before it is sent
  */
 export async function runCalls(
   account: EveAccount,
@@ -187,7 +187,7 @@ export async function runCalls(
     if (answer.status >= 300 || !done.includes(answer.code ?? 0)) throw writeError(about, answer);
     if (gives === undefined) continue;
     const id = numberOf(recordOf(answer.data).id);
-    if (id === undefined) throw hostFailure(`${about}: the host made it and does not tell its id`);
+    if (id === undefined) throw hostFailure(`${about}: the host made it and does not report its id`);
     (gives.kind === "node" ? nodes : networks).set(gives.id, id);
   }
   return renumbered(wanted, ids);
@@ -209,7 +209,7 @@ function nodeBody(node: UnlNode, template: EveTemplate | undefined): Readonly<Re
       const raw =
         rawAttribute(node, one.name) ??
         (one.default === undefined ? undefined : String(one.default === true ? 1 : one.default === false ? 0 : one.default));
-      // The host empties a slot only if it is told so.
+      // The host empties a slot only on an explicit request.
       const value = raw ?? (isSlot(one.name) ? "" : undefined);
       return value === undefined ? [] : [[one.name, value]];
     }),
@@ -229,7 +229,7 @@ function nodeBody(node: UnlNode, template: EveTemplate | undefined): Readonly<Re
     ...(ethernet !== undefined && { ethernet: String(ethernet) }),
     ...(uuid !== undefined && { uuid }),
     ...extra,
-    // Unless it is told that they differ from the template's, the host takes the template's options.
+    // The host takes the template's options unless the call states that they differ.
     ...("qemu_options" in extra && { ro_qemu_options: "" }),
   };
 }

@@ -13,10 +13,10 @@ import { completeLab } from "./complete-lab.ts";
 import { adoptedIds, renumbered } from "./given-ids.ts";
 import { callName, runCalls, type WriteCall, writeCalls } from "./write-calls.ts";
 
-/** More calls than this are slower, and less of a whole, than writing the file anew. */
+/** More calls than this are slower, and less atomic, than one import of the whole file. */
 const fewCalls = 4;
 
-/** What the host has after a write, and the wanted lab with the ids that the host gave. */
+/** The lab on the host after a write, and the wanted lab with the ids that the host gave. */
 export interface Written {
   readonly wanted: UnlLab;
   readonly got: UnlLab;
@@ -59,7 +59,7 @@ export async function writeLab(
       }
       got = await readAfter(place, at, doubt);
       if (doubt === undefined || last === undefined) break;
-      // Its answer was lost, and with it the id that the host gave. Where it was done the rest goes on; it is not sent again.
+      // Its answer was lost, and with it the id that the host gave. If the call was done, the write continues; the call is not sent again.
       wanted = renumbered(wanted, adoptedIds(before, wanted, got));
       const left = writeCalls(got, wanted, catalogue, world.edition);
       const lost = callName(last);
@@ -76,7 +76,7 @@ export async function writeLab(
   return { wanted, got };
 }
 
-/** The lab after a write; where the write is in doubt and the lab cannot be read either, both are told. */
+/** The lab after a write; if the outcome of the write is unknown and the lab cannot be read either, the error reports both. */
 async function readAfter({ world, account }: EvePlace, at: EveLabPath, doubt: Failure | undefined): Promise<UnlLab> {
   try {
     return await world.reader.file(account, at);
@@ -138,7 +138,7 @@ export async function writeNewLab(
   return { wanted: lab, got };
 }
 
-/** What no call writes. */
+/** Parts of a lab that no call writes. */
 function fileParts({ pictures, networks }: UnlLab): unknown {
   return [pictures, networks.map(({ icon }) => icon)];
 }
