@@ -17,9 +17,7 @@ const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.ur
 
 /** Texts that people read, with the idioms that they are free of. */
 const texts: readonly { readonly name: string; readonly text: string; readonly free: readonly IdiomName[] }[] = [
-  ...pages
-    .filter(({ name }) => !generated.includes(name))
-    .map(({ name, text }) => ({ name, text: prose(text), free: all })),
+  ...pages.filter(({ name }) => !generated.includes(name)).map(({ name, text }) => ({ name, text: prose(text), free: all })),
   { name: "help of the command line (docs/cli.md)", text: read("docs/cli.md"), free: all },
   {
     name: "error codes (src/contract/errors.ts)",

@@ -50,7 +50,7 @@ const campus = (quality: boolean): Lab =>
 describe.each(["ce5", "ce6", "pro", "pnetlab"] as const)("a lab on %s", (edition) => {
   const shaped = edition === "pro" || edition === "pnetlab";
 
-  it("becomes YAML that says all of it, and of which the plan is empty", async () => {
+  it("becomes YAML with all its fields, and the plan for it is empty", async () => {
     bench = await eveBench({ edition, images });
     const wanted = campus(shaped);
     await bench.make("/campus", wanted);

@@ -239,7 +239,7 @@ describe("sessions", () => {
     await deceived.close();
   });
 
-  it("plain HTTP is spoken when it is said, with a warning", async () => {
+  it("plain HTTP is used if it is configured, with a warning", async () => {
     const warnings: string[] = [];
     const host = eveHost({ url: "http://127.0.0.1:9", plainHttp: true, warn: (text) => warnings.push(text) });
     expect(warnings).toEqual([expect.stringContaining("in the clear")]);

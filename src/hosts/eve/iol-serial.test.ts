@@ -91,7 +91,7 @@ describe("IOL with more groups of interfaces than its links need", () => {
 describe("a plan with serial links", () => {
   const blocked = async (desired: Lab) => (await bench?.plan("/wan", desired))?.blocked.map(({ reason }) => reason.text);
 
-  it("says which serial interfaces a node will have", async () => {
+  it("reports which serial interfaces a node will have", async () => {
     bench = await eveBench({ images: { iol: ["i86bi.bin"] } });
     expect(await blocked(lab({ nodes: routers, links: [link("r1:s0/0", "r2:s1/0")] }))).toEqual([
       "r1 has no interface s0/0; its serial interfaces are s1/0 to s2/3, 2 slots by its attribute serial",

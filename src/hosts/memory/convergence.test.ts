@@ -193,7 +193,7 @@ describe("a generated lab on the memory host", () => {
     );
   });
 
-  it("has the same plan and the same identity whatever the order of keys, and another identity after any change", async () => {
+  it("has the same plan and the same identity for every order of keys, and another identity after any change", async () => {
     await fc.assert(
       fc.asyncProperty(labs, labs, async (before, after) => {
         const here = await deployed(before);

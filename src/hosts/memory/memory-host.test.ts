@@ -37,7 +37,7 @@ describe("the memory host", () => {
     await host.close();
   });
 
-  it("runs exec lines in the node's shell, edits lines, and says what it does not know", async () => {
+  it("runs exec lines in the node's shell, edits lines, and reports unknown commands", async () => {
     const host = memoryHost();
     const session = await host.login("admin", "admin");
     const { operations } = planLab({ desired: oneNode, observed: null, rules: await session.rules(), prune: false, replace: false });

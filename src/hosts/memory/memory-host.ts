@@ -215,7 +215,7 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
   };
 }
 
-/** What a node runs with is what it was given, or its name. */
+/** Saves the startup config of the node's definition, or a config with only its name. */
 function saveConfig(lab: MemoryLab, id: string, world: World): string | Failure {
   const node = lab.nodes.get(id);
   if (node === undefined) return new Failure("node_not_found", `no node ${id} in lab ${lab.path}`);

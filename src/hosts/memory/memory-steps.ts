@@ -145,7 +145,7 @@ function updateNode(lab: MemoryLab, ids: IdMaps, wanted: LabNode, fields: readon
       }
     }
   }
-  // Only the named fields: a step that says less than it changes is a defect that must show.
+  // Only the named fields: a step that names fewer fields than it changes is a defect, which must be visible.
   const changed: Record<string, unknown> = { ...node.definition };
   for (const field of fields) {
     const value = (whole as Readonly<Record<string, unknown>>)[field];

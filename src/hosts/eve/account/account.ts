@@ -41,8 +41,8 @@ export class EveAccount {
   }
 
   /**
-   * Another number after each session that was lost: until then nobody else was signed in as this user, as the host has one session per user. What is
-   * remembered of the user's nodes may be wrong afterwards.
+   * Another number after each session that was lost: until then nobody else was signed in as this user, as the host has one session per user. The
+   * cached state of the user's nodes may be wrong afterwards.
    */
   get generation(): number {
     return this.#generation;
@@ -54,11 +54,11 @@ export class EveAccount {
     if (before === undefined) this.#generation++;
     this.#cookie = await this.#login(password, signal);
     this.#password = password;
-    // Whoever took the session before has nothing to do with this one.
+    // An earlier takeover of the session does not concern this one.
     this.#reopenedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** The whole answer, whatever its status. Throws expired_host_session, and what the transport throws. */
+  /** The whole answer, with any status. Throws expired_host_session, and the errors of the transport. */
   async send(call: EveCall): Promise<Answer> {
     const answer = await this.#send(call);
     if (!(await this.#sessionLost(answer))) return answer;
@@ -75,7 +75,7 @@ export class EveAccount {
     return again;
   }
 
-  /** A read that opens no lost session again, which would end that of whoever took it over. undefined: the session is lost. */
+  /** A read that opens no lost session again, which would end the session of the user who took it over. undefined: the session is lost. */
   async peek(path: string, signal?: AbortSignal): Promise<EveAnswer | undefined> {
     const answer = await this.#send({ path, read: true, signal });
     return (await this.#sessionLost(answer)) ? undefined : readAnswer(answer);

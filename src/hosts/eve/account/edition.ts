@@ -16,7 +16,7 @@ export interface EveEdition {
    * imports it, and does not wire what runs.
    */
   readonly imports: "any" | "new" | "none";
-  /** A lab's file is copied aside and put back, whatever is in it. */
+  /** A lab's file is copied aside and restored, with any content. */
   readonly snapshots: boolean;
   /** Ports, interfaces and bridges of running nodes are named by user and node, not by lab: two labs of one user can meet. */
   readonly sharedNames: boolean;
@@ -34,7 +34,7 @@ export interface EveEdition {
   /** A hidden network stays when its last end goes. */
   readonly keepsHidden: boolean;
   readonly maxNodes: number;
-  /** The end of a description in the list of templates that says: no image. */
+  /** The end of a description in the list of templates that means: no image. */
   readonly missing: readonly string[];
 }
 
@@ -92,12 +92,12 @@ const pnetlab = {
   lock: false,
   savesConfigs: false,
   keepsHidden: true,
-  // guess pnetlab-nodes: its source has no limit but for IOL.
+  // guess pnetlab-nodes: its source has no limit except for IOL.
   maxNodes: 512,
 } as const;
 
 export async function probeEdition(account: EveAccount): Promise<EveEdition> {
-  // guess pro-hidden-templates: Professional says .hided for .missing.
+  // guess pro-hidden-templates: Professional has .hided in place of .missing.
   const missing = [".missing", ".hided"];
   // It reports no version.
   if (account.pnetlab) return { ...pnetlab, version: "PNETLab", missing };

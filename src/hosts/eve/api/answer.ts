@@ -47,7 +47,7 @@ export function readAnswer({ status, headers, body }: Answer): EveAnswer {
   };
 }
 
-/** In one line: what the host says must not look like lines of ours. */
+/** In one line: text of the host must not look like lines of Labwright. */
 function messageOf(words: string): Pick<EveAnswer, "message" | "words"> {
   const message = withoutPaths(words)
     .trim()
@@ -55,7 +55,7 @@ function messageOf(words: string): Pick<EveAnswer, "message" | "words"> {
   return message === words ? { message } : { message, words };
 }
 
-/** PHP writes an empty map as [], one with the keys 0, 1 … as a list, and any other as an object: entries whichever it is. */
+/** PHP writes an empty map as [], one with the keys 0, 1 … as a list, and any other as an object: returns the entries in each case. */
 export function entriesOf(data: unknown): readonly (readonly [key: string, value: unknown])[] {
   return typeof data === "object" && data !== null ? Object.entries(data) : [];
 }

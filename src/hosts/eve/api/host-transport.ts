@@ -3,7 +3,7 @@ import { showFingerprint } from "../../../transport/fingerprint.ts";
 import { type Answer, Transport, type TransportCall } from "../../../transport/transport.ts";
 import { hostFailure } from "./host-failure.ts";
 
-/** Requests to the host. An error about its certificate says how an administrator of the service pins it. */
+/** Requests to the host. An error about its certificate names the way to pin it. */
 export class HostTransport extends Transport {
   override async request(call: TransportCall): Promise<Answer> {
     try {

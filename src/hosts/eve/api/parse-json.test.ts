@@ -9,7 +9,7 @@ test("an answer that is nested deeper than any true one is refused before it is 
   expect(parseJson(nested(99))).toHaveProperty("data");
 });
 
-test("brackets in texts count nothing, whatever is escaped in them", () => {
+test("brackets in texts are not counted, with any escapes in them", () => {
   const data = { text: `"${"[{".repeat(1000)}\\`, more: '\\"[', end: [1] };
   expect(parseJson(Buffer.from(` ${JSON.stringify(data)}`))).toEqual(data);
 });

@@ -35,7 +35,7 @@ const nobody: NativeIds = { nodes: {}, networks: {}, links: {} };
 
 /**
  * Runs the steps. Neighbours of one kind are one batch: all that is written into the lab's file is one write, and nodes start and stop
- * together. Before each batch the lab is looked at: its lock, which Community Edition keeps and does not heed, is heeded here.
+ * together. Before each batch the lab's lock is checked: Community Edition stores the lock but does not enforce it.
  */
 export async function applySteps(place: EvePlace, at: EveLabPath, operations: readonly Operation[], progress: Progress): Promise<Applied> {
   const run: Run = { place, at, progress, ids: progress.ids };
@@ -157,8 +157,8 @@ async function tellPower(
   const status = new Map(nodes.map((node) => [node.id, node.status]));
   done(
     batch.filter((operation) => {
-      const told = status.get(nodeIdOf(operation, edit) ?? -1) ?? 0;
-      return word === "stop" ? told === 0 || (told === 1 && place.world.edition.sharedNames) : told === 2 || told === 3;
+      const now = status.get(nodeIdOf(operation, edit) ?? -1) ?? 0;
+      return word === "stop" ? now === 0 || (now === 1 && place.world.edition.sharedNames) : now === 2 || now === 3;
     }),
   );
 }
@@ -312,7 +312,7 @@ async function deleteLab(run: Run, head: LabHead | null): Promise<void> {
     place.world.others.forget(at.path);
     place.world.owners.of(place.account).forget(at.path);
   }
-  if (!(await gone())) throw hostFailure(`the host said that lab ${at.path} is deleted, and it is still there`);
+  if (!(await gone())) throw hostFailure(`the host reported that lab ${at.path} is deleted, but it still exists`);
 }
 
 const noneTaken: TakenIds = { nodes: new Set(), networks: new Set() };

@@ -4,7 +4,7 @@ import { readText, writeText } from "./texts.ts";
 
 const drawn = (html: string, type = "text") => readText({ id: 1, type, data: Buffer.from(html).toString("base64") });
 
-test("a text reads back as it was written, whatever it says", () => {
+test("a text reads back as it was written, with any content", () => {
   const coordinate = fc.oneof(fc.integer({ min: -5000, max: 5000 }), fc.constantFrom(0.5, -12.25));
   const words = fc.oneof(
     fc.string({ unit: "grapheme", minLength: 1 }),

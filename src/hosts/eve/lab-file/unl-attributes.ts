@@ -55,7 +55,7 @@ export const interfaceAttributes = {
   /** ethernet or serial. */
   type: "text",
   network_id: "integer",
-  /** Serial: the other node and its interface. Both ends say it. */
+  /** Serial: the other node and its interface. Both ends have it. */
   remote_id: "integer",
   remote_if: "integer",
   // guess pro-quality-units, pro-quality-names: the names are those of the topology answers of Professional and of a public redevelopment; no file of Professional itself was

@@ -39,14 +39,14 @@ export function linksOf(lab: UnlLab): readonly UnlLink[] {
   return links;
 }
 
-/** Clouds and the networks of Professional are shown whatever their visibility says. */
+/** Clouds and the networks of Professional are shown with any value of visibility. */
 function isHidden({ type, visibility }: UnlNetwork): boolean {
   return (visibility ?? 0) === 0 && (type === "bridge" || type === "ovs");
 }
 
 /**
- * The lab with a link between two ethernet interfaces: a hidden bridge with the lowest id that is free. What the interfaces were joined to
- * before is left.
+ * The lab with a link between two ethernet interfaces: a hidden bridge with the lowest id that is free. The interfaces leave
+ * their former networks.
  */
 export function connect(lab: UnlLab, a: UnlEnd, b: UnlEnd, as: Omit<UnlNetwork, "id" | "type" | "visibility"> = {}): UnlLab {
   const free = disconnect(disconnect(lab, a), b);

@@ -52,7 +52,7 @@ test("an archive that would grow too large is refused before it grows", () => {
   expect(() => readZip(archive, 999_999)).toThrow(SyntaxError);
 });
 
-test("whatever bytes come, the answer is an archive or a SyntaxError", () => {
+test("for any bytes, the answer is an archive or a SyntaxError", () => {
   const archive = writeZip([
     { name: "a", data: text("hello hello hello") },
     { name: "b", data: text("") },

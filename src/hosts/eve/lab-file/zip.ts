@@ -54,7 +54,7 @@ function read(bytes: Buffer, maxBytes: number): readonly ZipEntry[] {
   return entries;
 }
 
-/** The end record is last, but for a comment. */
+/** The end record is last, except for a comment. */
 function findEnd(bytes: Buffer): number {
   for (let at = bytes.length - 22; at >= Math.max(0, bytes.length - 22 - 0xffff); at--) {
     if (bytes.readUInt32LE(at) !== endSignature || at + 22 + bytes.readUInt16LE(at + 20) !== bytes.length) continue;

@@ -10,7 +10,7 @@ const none: Clashes = new Map();
 
 /**
  * Those of the nodes that the host calls running and that are, or may be, another lab's: on Community Edition a node runs where its console port listens,
- * whichever lab has started it. Asks the host about other labs only if it is not known whose node a number runs.
+ * even if another lab has started it. Asks the host about other labs only if it is not known whose node a number runs.
  * @param mark NumberOwners.mark() from before the nodes were read
  * @param maxAgeMs how old the listing of other labs may be
  */
@@ -34,7 +34,7 @@ export async function findClashes(
     const [first] = rivals;
     const certain = owner !== undefined || owners.isStranger(id, at.path);
     if (certain) clashes.set(id, { number: id, ...(owner ?? first), certain });
-    // Nobody else has the number: it runs for this lab, whoever started it.
+    // Nobody else has the number: it runs for this lab, even if another user started it.
     else if (first === undefined) owners.take(id, at.path);
     else clashes.set(id, { number: id, ...first, certain });
   }

@@ -414,7 +414,7 @@ describe.each(["hidden", "visible"] as const)("with notices %s, another user of 
     const cookie = await browser(here, "second");
     await fetch(`${here.fake.url}/api/labs/pair.unl/nodes/1/start`, { headers: { cookie } });
     const { operations } = await here.plan("/pair", null);
-    // The lab is admin's own, and nothing says that the other user has to do with it.
+    // The lab is admin's own, and nothing shows that the other user uses it.
     await expect(here.run("/pair", null, operations, { owner: "second" })).rejects.toMatchObject({
       code: "lab_in_use",
       message: expect.stringContaining("nodes may run for user second"),

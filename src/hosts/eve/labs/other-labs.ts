@@ -18,7 +18,7 @@ interface KnownLab {
 }
 
 export interface ListedLab {
-  /** As the service says it: /courses/bgp-1 */
+  /** The service's path: /courses/bgp-1 */
   readonly path: string;
   readonly written: number | undefined;
 }

@@ -19,7 +19,7 @@ export interface OtherUse {
   readonly user: string;
   /** Has it open in a session that is alive. */
   readonly open: boolean;
-  /** Opened it last of all labs, in whatever session. */
+  /** Opened it last of all labs, in any session. */
   readonly opened: boolean;
   /** Ids of its nodes that run for this user; undefined: this cannot be seen, as the user is not signed in here. */
   readonly running: readonly number[] | undefined;

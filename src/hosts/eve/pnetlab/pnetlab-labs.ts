@@ -28,7 +28,7 @@ const settledMs = 2_000;
 
 /**
  * The labs of one PNETLab user. Nodes run in a session of a lab, one for each lab and user, and every call in a lab means the lab that the
- * user entered last – by whatever way: so calls in labs take turns, each enters its lab first, and after a change it is asked whether that
+ * user entered last – in any way: so calls in labs take turns, each enters its lab first, and after a change it is asked whether that
  * is still where the user is.
  *
  * PNETLab makes a lab of every path that it is asked for. So nothing is asked of a lab that the folder does not list.

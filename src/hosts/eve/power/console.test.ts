@@ -13,7 +13,7 @@ afterEach(async () => {
 
 const two = (start: boolean) => lab({ nodes: ["l1", "l2"].map((key) => node(key, "linux", { attributes: { console: "telnet" }, start })) });
 
-/** All that the console says until it has answered whose it is. */
+/** The output of the console until it has reported its node. */
 async function answer(from: EveBench, name: string): Promise<Buffer> {
   const id = (await from.session.observe("/two"))?.nodes.find((one) => one.name === name)?.id ?? "";
   const { stream } = await from.session.console("/two", id);

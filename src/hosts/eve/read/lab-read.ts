@@ -37,7 +37,7 @@ export async function readHead(account: EveAccount, at: EveLabPath, signal?: Abo
     description: unescaped(textOf(data.description) ?? ""),
     author: plainAuthor(textOf(data.author) ?? ""),
     body: unescaped(textOf(data.body) ?? ""),
-    // The host says 0 for a lab without a version.
+    // The host returns 0 for a lab without a version.
     ...(version !== undefined && version !== "0" && { version }),
     ...(scripttimeout !== undefined && { scripttimeout }),
   };

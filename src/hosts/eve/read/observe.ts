@@ -124,7 +124,7 @@ function observedNode(
 /** Serial interfaces are counted apart, above any number of ethernet interfaces. */
 const serialIndex = 1000;
 
-/** Whether the node boots with the config that the lab keeps for it. guess pro-config-words: Professional says more than 0 for none. */
+/** Whether the node boots with the config that the lab keeps for it. guess pro-config-words: Professional has more values than 0 for none. */
 export function usesConfig({ config }: UnlNode): boolean {
   return config !== undefined && config !== "" && config !== "0" && config !== "Unconfigured" && config !== "none";
 }

@@ -28,7 +28,7 @@ export interface EveTemplate {
 /** Fields of the form that the intent has its own words for, and what the host makes up for itself. */
 const notAttributes = new Set(["image", "name", "icon", "uuid", "cpu", "ram", "ethernet", "config", "left", "top", "count"]);
 
-/** Where EVE-NG lists them in one form with fields, as in GET /api/list/templates/<id>. */
+/** Reads the template's form, as EVE-NG returns it from GET /api/list/templates/<id>. */
 export function readTemplate(
   id: string,
   listed: { readonly description: string; readonly provisioned: boolean },

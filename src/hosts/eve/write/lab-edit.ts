@@ -12,7 +12,7 @@ import { deleteNode, putNode, updateNode } from "./edit-node.ts";
 import { LabDraft } from "./lab-draft.ts";
 
 export interface LabEdit {
-  /** Changes the lab as the step says, or throws host_error and leaves it as it was. Running a step again changes nothing. */
+  /** Applies the step to the lab, or throws host_error and leaves it as it was. Running a step again changes nothing. */
   step(step: Step): void;
   readonly lab: UnlLab;
   readonly ids: NativeIds;

@@ -194,7 +194,7 @@ export async function runCalls(
 }
 
 function writeError(about: string, answer: EveAnswer): Error {
-  // The host's words for an unknown template, an unknown type and a full lab alike, under a status that says success.
+  // The host's words for an unknown template, an unknown type and a full lab alike, under a status of success.
   if (/^Max nodes reached/.test(answer.message)) {
     return hostFailure(`${about}: the host did not make it: it does not know the template or the type, or the lab is full`);
   }

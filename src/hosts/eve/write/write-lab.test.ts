@@ -70,7 +70,7 @@ describe.each(["ce5", "pro", "pnetlab"] as const)("on %s", (edition) => {
 });
 
 describe.each(["pro", "pnetlab"] as const)("on %s, whose files hold more than is known here", (edition) => {
-  it("what is not managed stays, whatever changes beside it", async () => {
+  it("unmanaged parts stay, with any change beside them", async () => {
     bench = await eveBench({ edition });
     const { fake, make } = bench;
     await make("/pair", pair);
