@@ -35,7 +35,7 @@ function post<Id extends keyof Handlers>(id: Id, body: object, more: Partial<Cal
 
 beforeEach(async () => {
   local = await testLocalHost();
-  const limits = { changeStallMs: 1_000, changeGraceMs: 500, closeWaitMs: 100 };
+  const limits = { changeStallMs: 4_000, changeGraceMs: 500, closeWaitMs: 100 };
   service = createService({ host: local.host, store: sqliteStore(":memory:"), log: () => {}, version: "test", ...limits });
   const request = { body: { username: "admin", password: "test" }, query: undefined, params: undefined };
   token = (await service.handlers.login(request, null, call)).token!;

@@ -193,7 +193,8 @@ describe("queues of sockets that nobody reads", () => {
       await comesBelow("the queues are bounded", before, most);
       await quietLabWorks();
     }
-    await comesBelow("the memory comes back", before, 64);
+    // The figure is that of the machine: other programs take kernel memory, too.
+    await comesBelow("the memory comes back", before, Math.min(200, most / 2));
     // A killed program closes its sockets one by one.
     await eventually(
       "the node makes sockets again",
