@@ -1,6 +1,6 @@
 import { isMap, isSeq, type YAMLMap, type YAMLSeq } from "yaml";
 import { sameData } from "../lab/canonical.ts";
-import type { Endpoint, Lab, LabLink } from "../lab/lab.ts";
+import { type Endpoint, endpointText, type Lab, type LabLink } from "../lab/lab.ts";
 import type { MapValue } from "../parse/parse.ts";
 import type { Reading } from "../read/read.ts";
 import type { ReadLink } from "../read/read-links.ts";
@@ -8,15 +8,19 @@ import { authorEndpoints, authorLink, authorQuality, authorSuspended } from "../
 import { type Data, isList } from "../write/write.ts";
 import { Changes, Items, remove, type Target } from "./rewrite.ts";
 
-/** Links are identified by their key. Links that stay keep their order; new links are added at the end, in the form of the last one. */
+/**
+ * Links are identified by their key. Links that stay keep their order. A link that moved to another network or node keeps its place and its comments.
+ * Other new links are added at the end, in the form of the last one.
+ */
 export function changeLinks(reading: Reading, before: Lab, after: Lab): Items | undefined {
   if (sameData(before.links, after.links)) return undefined;
   const wanted = new Map(after.links.map((link) => [link.key, link]));
+  const moved = movedLinks(reading, wanted);
   const items: { readonly from?: number; readonly to?: Target }[] = [];
   for (const read of reading.links) {
-    const link = wanted.get(read.link.key);
-    wanted.delete(read.link.key);
+    const link = wanted.get(read.link.key) ?? moved.get(read.link.key);
     if (link === undefined) continue;
+    wanted.delete(link.key);
     const to = changeLink(read, link);
     items.push(to === undefined ? { from: read.index } : { from: read.index, to });
   }
@@ -26,6 +30,27 @@ export function changeLinks(reading: Reading, before: Lab, after: Lab): Items | 
     items.push({ to: isLong && isList(data) ? { endpoints: data } : data });
   }
   return new Items(items);
+}
+
+/** Returns by the key of a removed link the new link that uses one of its interfaces. */
+function movedLinks({ links }: Reading, wanted: ReadonlyMap<string, LabLink>): ReadonlyMap<string, LabLink> {
+  const kept = new Set(links.map(({ link }) => link.key));
+  const added = new Map(
+    [...wanted.values()].flatMap((link) => (kept.has(link.key) ? [] : interfacesOf(link).map((name) => [name, link] as const))),
+  );
+  const moved = new Map<string, LabLink>();
+  for (const { link } of links) {
+    if (wanted.has(link.key)) continue;
+    const now = interfacesOf(link).flatMap((name) => added.get(name) ?? [])[0];
+    if (now === undefined) continue;
+    moved.set(link.key, now);
+    for (const name of interfacesOf(now)) added.delete(name);
+  }
+  return moved;
+}
+
+function interfacesOf({ endpoints }: LabLink): readonly string[] {
+  return endpoints.flatMap((end) => ("node" in end ? [endpointText(end)] : []));
 }
 
 function changeLink(read: ReadLink, wanted: LabLink): Target | undefined {

@@ -180,6 +180,16 @@ describe("in a text with comments, only the necessary bytes change", () => {
     expectLines(after, campus, [["# slow\n", "# slow\n  - endpoints: ['h2:eth1', 'lan']\n"]]);
   });
 
+  test("when a link moves to another node or network, which keeps its place and its comment", () => {
+    const commented = campus.replace('["r1:eth1", "r2:eth1"]', '["r1:eth1", "r2:eth1"]   # uplink');
+    const moved: LabLink = { key: "lan -- r1:eth1", endpoints: [{ node: "r1", interface: "eth1" }, { network: "lan" }] };
+    const toLan = edited(commented, (lab) => {
+      const links = lab.links.map((link) => (link.key === "r1:eth1 -- r2:eth1" ? moved : link));
+      return { ...lab, links: links.sort((a, b) => (a.key < b.key ? -1 : 1)) };
+    });
+    expectLines(toLan, commented, [['["r1:eth1", "r2:eth1"]', '["r1:eth1", "lan"]']]);
+  });
+
   test("when the name, the description and a new section change", () => {
     const after = edited(campus, (lab) => ({ ...lab, name: "site", description: "two\nlines\n", texts: [{ text: "hi", x: 1, y: 2 }] }));
     expectLines(after, campus, [
