@@ -86,7 +86,7 @@ describe("power", () => {
   const status = async (admin: Client, id = 1) => (await admin.call("GET", `${lab}/nodes/${id}`)).json.data.status as number;
 
   test("a node is prepared, then boots, then is configured, then runs", () =>
-    withLab({ latency: { prepare: 80, start: 80, boot: 80, configure: 80 }, images: { vios: ["vios-15.6"] } }, async (eve, admin) => {
+    withLab({ latency: { prepare: 400, start: 80, boot: 80, configure: 600 }, images: { vios: ["vios-15.6"] } }, async (eve, admin) => {
       await admin.call("POST", `${lab}/nodes`, linux("r1", { template: "vios", image: "vios-15.6" }));
       await admin.call("PUT", `${lab}/configs/1`, { id: 1, data: "hostname r1\n" });
       await admin.call("PUT", `${lab}/nodes/1`, { name: "r1", config: "1" });
