@@ -147,7 +147,7 @@ describe("writes", () => {
       calls();
       await expect(run("/pair", pair, operations)).rejects.toMatchObject({
         code: "host_error",
-        message: expect.stringMatching(/administrator.*\.unl\.lock/),
+        message: expect.stringMatching(/administrator.* \/opt\/unetlab\/labs\/pair\.unl\.lock$/),
         data: { host: { code: 60061 }, retryable: true, ...(edition !== "pro" && { applied: [], failed: operations[0]?.id }) },
       });
       // Professional does not even return startup configs while the file is locked.

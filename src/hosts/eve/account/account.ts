@@ -82,7 +82,9 @@ export class EveAccount {
   }
 
   async call(call: EveCall): Promise<EveAnswer> {
-    return readAnswer(await this.send(call));
+    const answer = readAnswer(await this.send(call));
+    const file = /^\/api\/labs(\/[^?]*?\.unl)(?=\/|$)/.exec(call.path)?.[1];
+    return file === undefined ? answer : { ...answer, file: decodeURIComponent(file) };
   }
 
   /** The data of a read that must succeed. */

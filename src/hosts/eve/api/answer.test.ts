@@ -55,7 +55,7 @@ describe("what a host answers", () => {
 
   test("a stale lock is reported with the remedy for an administrator", () => {
     const failure = hostError("node r1", answer(400, '{"code":400,"status":"fail","message":"Failed to lock the lab (60061)."}'));
-    expect(failure.message).toContain(".unl.lock");
+    expect(failure.message).toContain("removes the file /opt/unetlab/labs/<lab>.unl.lock");
     expect(failure.data).toMatchObject({ retryable: true });
   });
 });

@@ -21,6 +21,8 @@ export interface EveAnswer {
   readonly broken: boolean;
   /** The host's clock, ms; absent if it is not reported. */
   readonly time?: number;
+  /** The lab's file, if the call was about a lab: /courses/bgp-1.unl */
+  readonly file?: string;
 }
 
 /** Reads the envelope. An answer that is no JSON object is taken as broken from 500 on, and as text below. Throws host_error for JSON that no host sends. */
@@ -82,10 +84,10 @@ export function textOf(value: unknown): string | undefined {
 
 /** The failure of a step, with the host's own words; files of the host are named in its cause alone, which only the log has. */
 export function hostError(doing: string, answer: EveAnswer): Failure {
-  const { code, message, status, broken, words } = answer;
+  const { code, message, status, broken, words, file = "<lab>.unl" } = answer;
   const host = { ...(code !== undefined && { code }), message: message || `HTTP ${status}`, status };
   const more = { data: { host }, ...(words !== undefined && { cause: new Error(words) }) };
-  if (code === fileLocked) return new Failure("host_error", `${doing}: ${fileLockedText}`, { ...more, data: { host, retryable: true } });
+  if (code === fileLocked) return new Failure("host_error", `${doing}: ${fileLockedText(file)}`, { ...more, data: { host, retryable: true } });
   if (code === 60000) return new Failure("lab_not_found", `${doing}: ${message}`, more);
   if (code === 20024) return new Failure("node_not_found", `${doing}: ${message}`, more);
   if (code === 90032) return new Failure("operation_not_allowed", `${doing}: the host does not allow this user to do it`, more);
@@ -96,9 +98,12 @@ export function hostError(doing: string, answer: EveAnswer): Failure {
 /** Another write holds the lab's file, or one that died left its lock behind. */
 export const fileLocked = 60061;
 
-const fileLockedText =
-  "the host could not lock the lab's file for 25 s. Another change may be under way; if it stays so, a change that died has left its lock behind, " +
-  "and every change of this lab will fail until an administrator of the host removes the file /opt/unetlab/labs/<lab>.unl.lock";
+function fileLockedText(file: string): string {
+  return (
+    "the host could not lock the lab's file for 25 s. Another change may be in progress. If the error stays, a change that died has left its lock behind, " +
+    `and every change of this lab fails until an administrator of the host removes the file /opt/unetlab/labs/${file.replace(/^\//, "")}.lock`
+  );
+}
 
 /** Returns the cause in a Slim error page, in one line. */
 function pageMessage(status: number, text: string): string {

@@ -90,6 +90,20 @@ describe.each(["hidden", "visible"] as const)("starts on a host with notices %s"
     expect(names(here)).toEqual(keys.filter((key) => key !== "pc4"));
   });
 
+  it("a start without a reason names the image that the host does not have, or the host's log", async () => {
+    const here = await bench({ notices });
+    const wanted = lab({ nodes: [node("r1", "linux", { start: false })] });
+    await here.make("/one", wanted);
+    const start = async () => {
+      for (let times = 0; times < 2; times++) here.fake.failNextStart({ code: 12 });
+      const error = await here.run("/one", wanted, [operation({ do: "start", node: "r1" })]).catch((one: unknown) => one);
+      return (error as Error).message;
+    };
+    expect(await start()).toMatch(/Failed to start node \(12\)\.; the reason is on the host.*unl_wrapper\.txt$/);
+    here.fake.putLabFile("/one.unl", (here.fake.labFile("/one.unl") ?? "").replace("linux-tiny-1.0", "linux-gone"));
+    expect(await start()).toMatch(/; the host has no image linux-gone for template linux: .*change "image" to one of linux-tiny-1\.0/);
+  });
+
   it("a node whose preparation broke off is not started again, and the error names the way out", async () => {
     const here = await bench({ notices });
     const wanted = lab({ nodes: [node("r1", "vios", { start: false })] });

@@ -57,8 +57,26 @@ async function startOne({ run, doubts, failures }: Start, id: number): Promise<v
 
 async function startFailure(run: PowerRun, id: number, answer: EveAnswer): Promise<Failure> {
   const failure = hostError(`start node ${nameOf(run.lab.nodes, id)}`, answer);
-  if (failure.code !== "host_error" || (await statusOf(run, id)) !== 1) return failure;
-  return new Failure("host_error", `${failure.message}; ${leftLocked}`, { data: { ...failure.data }, cause: failure });
+  if (failure.code !== "host_error") return failure;
+  const isLocked = (await statusOf(run, id)) === 1;
+  const reason = isLocked ? leftLocked : answer.code === notStarted ? (missingImage(run, id) ?? ownWords) : undefined;
+  if (reason === undefined) return failure;
+  return new Failure("host_error", `${failure.message}; ${reason}`, { data: { ...failure.data }, cause: failure });
+}
+
+/** The host's wrapper could not start the node, and does not report why. */
+const notStarted = 12;
+
+/** Returns the next step if the host does not have the node's image. */
+function missingImage({ place, lab }: PowerRun, id: number): string | undefined {
+  const node = lab.nodes.find((one) => one.id === id);
+  const template = place.catalogue.template(node?.template ?? "");
+  if (node === undefined || template?.images === undefined) return undefined;
+  const { image = "" } = node;
+  if (template.images.includes(image) || (image === "" && template.images.length > 0)) return undefined;
+  const missing = image === "" ? `no image for template ${template.id}` : `no image ${image} for template ${template.id}`;
+  const change = template.images.length > 0 ? `, or change "image" to one of ${template.images.join(", ")}` : "";
+  return `the host has ${missing}: put the image there${change}, then start the node again`;
 }
 
 const leftLocked = "its preparation broke off and left its lock behind (status 1): labwright wipe ends that, and deletes its disk";

@@ -46,5 +46,5 @@ export async function importLab(account: EveAccount, at: EveLabPath, lab: UnlLab
   ]);
   const contentType = `multipart/form-data; boundary=${boundary}`;
   const answer = await account.call({ method: "POST", path: "/api/import", body, contentType, read: false, timeoutMs: 300_000 });
-  if (answer.code !== 80080) throw hostError(`import lab ${at.path}`, answer);
+  if (answer.code !== 80080) throw hostError(`import lab ${at.path}`, { ...answer, file: at.file });
 }
