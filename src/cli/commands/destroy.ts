@@ -1,5 +1,7 @@
+import { LabwrightError } from "../../client/index.ts";
 import { approve } from "../command/ask.ts";
 import { type Command, type Flag, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command/command.ts";
+import { withHint } from "../command/with-hint.ts";
 import { runChange } from "../parts/change.ts";
 import { labAtStake } from "../parts/lab-at-stake.ts";
 import { mayRemove, removeOtherFlag } from "../parts/take-over.ts";
@@ -34,8 +36,17 @@ export const destroy: Command = {
       "destroyProject",
       { ...selector, ...(keep ? { wipe: false } : {}), ...(args.has("force") ? { force: true } : {}) },
       { what: `destroy ${title}`, timeoutMs: args.milliseconds("timeout") },
-    );
+    ).catch(withDestroyHint);
     context.result(data, ({ lab }) => `destroyed ${lab}${keep ? "; labwright disks lists its disks" : ""}`);
     return 0;
   },
 };
+
+/** The usual hint of a failed change names the plan, which does not show the rest of a destroy. */
+function withDestroyHint(error: unknown): never {
+  // An error without a status is of the connection to the service, and has its own hint.
+  const isOfHost = error instanceof LabwrightError && error.status !== 0;
+  if (isOfHost && ["host_error", "host_timeout", "host_unreachable"].includes(error.code ?? ""))
+    return withHint(error.code ?? "", "when the cause is removed, labwright destroy deletes the rest; labwright status shows the nodes")(error);
+  throw error;
+}
