@@ -61,7 +61,7 @@ async function startFailure(run: PowerRun, id: number, answer: EveAnswer): Promi
   const isLocked = (await statusOf(run, id)) === 1;
   const reason = isLocked ? leftLocked : answer.code === notStarted ? (missingImage(run, id) ?? ownWords) : undefined;
   if (reason === undefined) return failure;
-  return new Failure("host_error", `${failure.message}; ${reason}`, { data: { ...failure.data }, cause: failure });
+  return new Failure("host_error", `${failure.message.replace(/\.$/, "")}; ${reason}`, { data: { ...failure.data }, cause: failure });
 }
 
 /** The host's wrapper could not start the node, and does not report why. */
