@@ -103,6 +103,7 @@ test("guessed attributes are known by name", () => {
 describe("refused", () => {
   const laughs = `<!DOCTYPE lab [<!ENTITY a "ha"><!ENTITY b "${"&a;".repeat(20)}">]><lab name="&b;"/>`;
   const outside = `<!doctype lab [<!ENTITY a SYSTEM "file:///etc/hostname">]><lab>&a;</lab>`;
+  const attributes = Array.from({ length: 300 }, (_, index) => ` a${index}=">"`).join("");
   const deep = `${"<a>".repeat(100)}${"</a>".repeat(100)}`;
 
   test.each([
@@ -110,6 +111,10 @@ describe("refused", () => {
     ["a document type with an external entity", outside, /document type/],
     ["an entity that nobody declared", "<lab>&a;</lab>", /entity/],
     ["elements nested without end", `<lab>${deep}</lab>`, /nested deeper/],
+    ["elements without number", `<lab>${"<a/>".repeat(1_000_000)}</lab>`, /more than 20000 elements/],
+    ["attributes without number", `<lab><a${attributes}/></lab>`, /more than 200 attributes/],
+    ["a comment without an end", "<lab><!-- <a/></lab>", /"-->" is missing/],
+    ["a tag without an end", '<lab><a b="c>"', /a tag does not end/],
     ["a tag that is not closed", "<lab><topology></lab>", /cannot be read/],
     ["an attribute without quotes", "<lab name=x/>", /cannot be read/],
     ["an attribute twice", '<lab name="a" name="b"/>', /cannot be read/],
@@ -127,6 +132,12 @@ describe("refused", () => {
     const lab: UnlLab = { name: "a\0b", nodes: [], networks: [], textObjects: [], pictures: [], configs: [] };
     expect(() => writeUnl(lab)).toThrow(/U\+0000/);
   });
+});
+
+test("signs in comments, CDATA and values do not count as elements", () => {
+  const signs = "<a><".repeat(30_000);
+  const read = readXml(`<?xml version="1.0"?><lab><!-- ${signs} --><b c="/>"/><d><![CDATA[${signs}]]></d></lab>`);
+  expect(read.children).toMatchObject([{ name: "b", attributes: [["c", "/>"]] }, { name: "d", children: [signs] }]);
 });
 
 test("indentation is not text, text is", () => {

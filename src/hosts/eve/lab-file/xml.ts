@@ -1,4 +1,5 @@
 import { DOMParser, type Element, type Node } from "@xmldom/xmldom";
+import { checkXmlShape, maxDepth } from "./xml-shape.ts";
 
 /** An element as plain data. Comments and processing instructions are not kept; CDATA is text. */
 export interface XmlElement {
@@ -14,7 +15,6 @@ export type XmlAttribute = readonly [name: string, value: string];
 
 /** Well above any real file: pictures travel inside. */
 const maxCharacters = 64 * 1024 * 1024;
-const maxDepth = 64;
 
 const [elementNode, textNode, cdataNode] = [1, 3, 4];
 
@@ -25,12 +25,13 @@ const elementName = /^[\p{L}_][\p{L}\p{M}\p{N}_.-]*(:[\p{L}_][\p{L}\p{M}\p{N}_.-
 
 /**
  * The root element of a document. Throws `SyntaxError` with the parser's words, also for what no lab file needs and attackers do:
- * document types (hence entities), depth over 64, more than 64 Mi characters.
+ * document types (hence entities), depth over 64, more than 20,000 elements or 64 Mi characters.
  */
 export function readXml(text: string): XmlElement {
   if (text.length > maxCharacters) throw new SyntaxError(`larger than ${maxCharacters} characters`);
   // Outside of comments and CDATA "<!DOCTYPE" cannot occur in text; inside of them it is not worth the risk.
   if (/<!DOCTYPE/i.test(text)) throw new SyntaxError("a document type is not allowed");
+  checkXmlShape(text);
   let said: string | undefined;
   const parser = new DOMParser({
     // As XML 1.0 has it; the parser's own also turns U+0085 and U+2028 into line feeds, as XML 1.1 has it.

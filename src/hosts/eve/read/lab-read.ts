@@ -92,8 +92,14 @@ export async function readNodes(account: EveAccount, at: EveLabPath, signal?: Ab
   const answer = await account.call({ path: `/api/labs${at.url}/nodes`, read: true, signal });
   refuseUnreadable(account, at, answer);
   if (answer.status >= 300 || answer.word !== "success") throw hostError(`list the nodes of ${at.path}`, answer);
-  return nodeStatuses(answer.data);
+  const nodes = nodeStatuses(answer.data);
+  if (nodes.length <= maxReadNodes) return nodes;
+  const message = `lab ${at.path} has ${nodes.length} nodes; Labwright reads labs of EVE-NG with at most ${maxReadNodes}`;
+  throw unreadableLab(message, { message, status: answer.status });
 }
+
+/** Twice what any edition accepts. A larger file was not made by EVE-NG, and would delay the requests of other users. */
+const maxReadNodes = 1024;
 
 /** The nodes of a list, by id. Throws host_error for what is no list of nodes: nodes that run must not be taken for absent ones. */
 export function nodeStatuses(data: unknown): readonly NodeStatus[] {

@@ -1,0 +1,49 @@
+/** Limits of what the parser is given: it takes seconds for 100,000 elements, and all memory for millions. Real labs have some thousands. */
+const maxElements = 20_000;
+const maxAttributes = 200;
+export const maxDepth = 64;
+
+/** Throws `SyntaxError` for a document that is too large to parse, in one pass over the text. Does not check whether it is XML. */
+export function checkXmlShape(text: string): void {
+  let elements = 0;
+  let depth = 0;
+  for (let at = text.indexOf("<"); at >= 0; at = text.indexOf("<", at)) {
+    const skipped = skip(text, at);
+    if (skipped !== undefined) at = skipped;
+    else if (text[at + 1] === "/") {
+      depth--;
+      at = after(text, ">", at);
+    } else {
+      if (++elements > maxElements) throw new SyntaxError(`more than ${maxElements} elements`);
+      at = endOfTag(text, at);
+      if (text[at - 2] !== "/" && ++depth > maxDepth) throw new SyntaxError(`nested deeper than ${maxDepth} elements`);
+    }
+  }
+}
+
+/** Returns the end of a comment, a CDATA section or an instruction; undefined: something else is there. */
+function skip(text: string, at: number): number | undefined {
+  if (text.startsWith("<!--", at)) return after(text, "-->", at + 4);
+  if (text.startsWith("<![CDATA[", at)) return after(text, "]]>", at);
+  if (text.startsWith("<?", at)) return after(text, "?>", at);
+  return text.startsWith("<!", at) ? after(text, ">", at) : undefined;
+}
+
+/** Returns the place behind the tag. A value in quotes may contain ">". */
+function endOfTag(text: string, start: number): number {
+  let attributes = 0;
+  for (let at = start + 1; at < text.length; at++) {
+    const character = text[at];
+    if (character === ">") return at + 1;
+    if (character !== '"' && character !== "'") continue;
+    if (++attributes > maxAttributes) throw new SyntaxError(`an element has more than ${maxAttributes} attributes`);
+    at = after(text, character, at + 1) - 1;
+  }
+  throw new SyntaxError("a tag does not end");
+}
+
+function after(text: string, end: string, from: number): number {
+  const at = text.indexOf(end, from);
+  if (at < 0) throw new SyntaxError(`${JSON.stringify(end)} is missing`);
+  return at + end.length;
+}
