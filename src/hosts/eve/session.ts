@@ -16,7 +16,7 @@ import { saveConfigs } from "./changes/save-configs.ts";
 import { listSnapshots, removeAllSnapshots, removeSnapshot, restoreSnapshot, takeSnapshot } from "./changes/snapshots.ts";
 import { findClashes } from "./labs/clashes.ts";
 import { folderTurn, removeEmptyFolder } from "./labs/lab-folders.ts";
-import { listLabs } from "./labs/other-labs.ts";
+import { listLabs } from "./labs/lab-listing.ts";
 import type { EvePlace, EveWorld } from "./labs/world.ts";
 import { openConsole } from "./power/console.ts";
 import { leftRunning } from "./power/left-running.ts";

@@ -50,7 +50,7 @@ export class EveAccount {
 
   /** Checks the password by opening a new session; other users of this account object continue with the new session. */
   async open(password: string, signal?: AbortSignal): Promise<void> {
-    const before = await this.peek("/api/auth", signal);
+    const before = await this.peek("/api/auth", { signal });
     if (before === undefined) this.#generation++;
     this.#cookie = await this.#login(password, signal);
     this.#password = password;
@@ -76,8 +76,10 @@ export class EveAccount {
   }
 
   /** A read that opens no lost session again, which would end the session of the user who took it over. undefined: the session is lost. */
-  async peek(path: string, signal?: AbortSignal): Promise<EveAnswer | undefined> {
-    const answer = await this.#send({ path, read: true, signal });
+  async peek(path: string, options: Pick<EveCall, "signal" | "timeoutMs" | "maxBytes"> = {}): Promise<EveAnswer | undefined> {
+    const { signal, timeoutMs, maxBytes } = options;
+    const limits = { ...(timeoutMs !== undefined && { timeoutMs }), ...(maxBytes !== undefined && { maxBytes }) };
+    const answer = await this.#send({ path, read: true, signal, ...limits });
     return (await this.#sessionLost(answer)) ? undefined : readAnswer(answer);
   }
 
@@ -142,7 +144,7 @@ export class EveAccount {
 }
 
 async function send(transport: Transport, call: EveCall, cookie: string | undefined): Promise<Answer> {
-  const { method = "GET", path, body, contentType, timeoutMs = callMs, signal, read } = call;
+  const { method = "GET", path, body, contentType, timeoutMs = callMs, maxBytes, signal, read } = call;
   const bytes = body === undefined ? undefined : body instanceof Uint8Array ? body : JSON.stringify(body);
   const request: TransportCall = {
     method,
@@ -154,6 +156,7 @@ async function send(transport: Transport, call: EveCall, cookie: string | undefi
     },
     body: bytes,
     timeoutMs,
+    maxBytes,
     signal,
     repeatable: read,
   };

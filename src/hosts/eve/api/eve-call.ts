@@ -7,6 +7,8 @@ export interface EveCall {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly timeoutMs?: number;
+  /** Maximum bytes of the answer; a larger one is a host_error. */
+  readonly maxBytes?: number;
   readonly signal?: AbortSignal | undefined;
   /** Changes nothing: when the session turns out to be gone it is opened again and the call repeated, once. */
   readonly read: boolean;

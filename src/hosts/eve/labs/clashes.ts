@@ -26,7 +26,7 @@ export async function findClashes(
   owners.see(nodes, mark);
   const open = nodes.filter(({ id, status }) => status >= 2 && owners.of(id) !== at.path);
   if (open.length === 0) return none;
-  const namesakes = await world.others.namesakes(account, at.path, new Set(open.map(({ id }) => id)), maxAgeMs);
+  const { found: namesakes, isComplete } = await world.others.namesakes(account, at.path, new Set(open.map(({ id }) => id)), maxAgeMs);
   const clashes = new Map<number, NumberClash>();
   for (const { id } of open) {
     const rivals = (namesakes.get(id) ?? []).filter(({ lab }) => !owners.isStranger(id, lab));
@@ -35,8 +35,9 @@ export async function findClashes(
     const certain = owner !== undefined || owners.isStranger(id, at.path);
     if (certain) clashes.set(id, { number: id, ...(owner ?? first), certain });
     // Nobody else has the number: it runs for this lab, even if another user started it.
-    else if (first === undefined) owners.take(id, at.path);
-    else clashes.set(id, { number: id, ...first, certain });
+    else if (first === undefined) {
+      if (isComplete) owners.take(id, at.path);
+    } else clashes.set(id, { number: id, ...first, certain });
   }
   return clashes;
 }

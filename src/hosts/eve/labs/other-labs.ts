@@ -1,9 +1,10 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { EveAccount } from "../account/account.ts";
-import { entriesOf, listOf, numberOf, recordOf, textOf } from "../api/answer.ts";
+import { type EveAnswer, entriesOf, numberOf, recordOf, textOf } from "../api/answer.ts";
 import { parallel } from "../api/parallel.ts";
-import { type EveLabPath, encodePath, snapshotsFolder } from "../read/lab-path.ts";
+import { type EveLabPath, encodePath } from "../read/lab-path.ts";
 import { nodeStatuses } from "../read/lab-read.ts";
+import { type ListedLab, listLabs } from "./lab-listing.ts";
 
 /** Ids that had better not be used: other labs of the user have them, and the two could not run together. */
 export interface TakenIds {
@@ -17,49 +18,27 @@ interface KnownLab {
   readonly networks: ReadonlySet<number>;
 }
 
-export interface ListedLab {
-  /** The service's path: /courses/bgp-1 */
-  readonly path: string;
+/** A lab that could not be read. */
+interface UnreadLab {
+  readonly at: number;
   readonly written: number | undefined;
+  /** How often in a row. */
+  readonly times: number;
 }
 
-const maxFolders = 1000;
-/** For each read of another lab, ms: somebody's giant lab must not hold up everybody's. */
+interface KnownLabs {
+  readonly labs: readonly (readonly [path: string, lab: KnownLab])[];
+  /** Whether there was time for all of them. */
+  readonly isComplete: boolean;
+}
+
+/** Limits of each read of another lab: the giant lab of one user must not delay the requests of another. */
 const otherLabMs = 5_000;
-/** How long a lab that could not be read is not asked for again while its file stays as it is, ms. */
-const unreadMs = 60_000;
-
-/** Every lab of the host that the user can see, folder by folder; snapshots are none. */
-export async function listLabs(account: EveAccount): Promise<readonly ListedLab[]> {
-  const labs: ListedLab[] = [];
-  const seen = new Set<string>();
-  let level = ["/"];
-  while (level.length > 0 && seen.size < maxFolders) {
-    for (const folder of level) seen.add(folder);
-    const contents = await parallel(level, 6, async (folder) => {
-      const answer = await account.call({ path: `/api/folders${folder === "/" ? "/" : encodePath(folder)}`, read: true });
-      // A folder that went meanwhile holds nothing.
-      if (answer.status === 404 || answer.status === 400) return { folders: [], labs: [] };
-      const { folders, labs: files } = recordOf(answer.data);
-      const doing = `list the labs in ${folder}`;
-      return {
-        folders: listOf(folders, doing).flatMap(([, one]) => {
-          const { name, path } = recordOf(one);
-          const text = textOf(path);
-          return name === ".." || text === undefined || text === snapshotsFolder ? [] : [text];
-        }),
-        labs: listOf(files, doing).flatMap(([, one]) => {
-          const { path, umtime } = recordOf(one);
-          const text = textOf(path);
-          return text?.endsWith(".unl") ? [{ path: text.slice(0, -4).replace(/^\/+/, "/"), written: numberOf(umtime) }] : [];
-        }),
-      };
-    });
-    labs.push(...contents.flatMap((one) => one.labs));
-    level = [...new Set(contents.flatMap((one) => one.folders))].filter((folder) => !seen.has(folder));
-  }
-  return labs.sort((a, b) => (a.path < b.path ? -1 : 1));
-}
+const otherLabBytes = 4 * 1024 * 1024;
+/** How long a lab that could not be read is left out while its file stays as it is, ms. Doubles each time. */
+const [unreadMs, maxUnreadMs] = [60_000, 3_600_000];
+/** How long one request waits for the reads of all other labs, ms. A status is answered without the rest, and the next one goes on. */
+const [statusMs, changeMs] = [3_000, 30_000];
 
 /**
  * On Community Edition ports, interfaces and bridges of running nodes are named by user and id: labs of one user that share ids cannot
@@ -67,8 +46,7 @@ export async function listLabs(account: EveAccount): Promise<readonly ListedLab[
  */
 export class OtherLabs {
   readonly #known = new Map<string, KnownLab>();
-  /** When a lab could not be read, and the time of its file. */
-  readonly #unread = new Map<string, { readonly at: number; readonly written: number | undefined }>();
+  readonly #unread = new Map<string, UnreadLab>();
   /** The lab id of each lab. */
   readonly #labIds = new Map<string, { readonly written: number | undefined; readonly uuid: string | undefined }>();
   readonly #reading = new Map<string, Promise<KnownLab | undefined>>();
@@ -77,7 +55,7 @@ export class OtherLabs {
 
   /** The ids that labs other than this one have. */
   async taken(account: EveAccount, path: string): Promise<TakenIds> {
-    const labs = await this.#read(account, path);
+    const { labs } = await this.#read(account, path);
     return {
       nodes: new Set(labs.flatMap(([, lab]) => [...lab.nodes.keys()])),
       networks: new Set(labs.flatMap(([, lab]) => [...lab.networks])),
@@ -86,28 +64,26 @@ export class OtherLabs {
 
   /**
    * The nodes of other labs that have one of these numbers, by number and by path.
-   * @param maxAgeMs how old the listing of labs may be
+   * @param maxAgeMs how old the listing of labs may be; 0: a change needs them, and waits longer
    */
-  async namesakes(
-    account: EveAccount,
-    path: string,
-    ids: ReadonlySet<number>,
-    maxAgeMs: number,
-  ): Promise<ReadonlyMap<number, readonly Namesake[]>> {
+  async namesakes(account: EveAccount, path: string, ids: ReadonlySet<number>, maxAgeMs: number): Promise<Namesakes> {
     const found = new Map<number, Namesake[]>();
-    for (const [lab, { nodes }] of await this.#read(account, path, maxAgeMs)) {
+    const { labs, isComplete } = await this.#read(account, path, maxAgeMs, maxAgeMs === 0 ? changeMs : statusMs);
+    for (const [lab, { nodes }] of labs) {
       for (const id of ids) {
         const node = nodes.get(id);
         if (node !== undefined) found.set(id, [...(found.get(id) ?? []), { lab, node }]);
       }
     }
-    return found;
+    return { found, isComplete };
   }
 
   /** Numbers that run for the account's user, with the type of their node; a number that several labs have counts once. */
   async running(account: EveAccount): Promise<ReadonlyMap<number, string>> {
-    const lists = await parallel(await listLabs(account), 4, async ({ path }) => {
-      const answer = await account.peek(`/api/labs${labUrl(path)}/nodes`);
+    const readable = (await listLabs(account)).filter((lab) => !this.#isLeftOut(lab));
+    const lists = await parallel(readable, 4, async (lab) => {
+      const answer = await readOther(account, lab.path, "/nodes", { peeks: true });
+      if (answer === undefined) this.#leaveOut(lab);
       return answer === undefined || answer.status >= 300 ? [] : nodeStatuses(answer.data);
     });
     const up = lists.flat().filter(({ status }) => status >= 2);
@@ -116,13 +92,13 @@ export class OtherLabs {
 
   /** Labs that share a node id or a network id with these, each with the ids of its nodes that run and are not in doubt. */
   async runningBeside(account: EveAccount, path: string, ids: TakenIds): Promise<readonly RunningLab[]> {
-    const labs = await this.#read(account, path);
+    const { labs } = await this.#read(account, path);
     const shared = labs.filter(
       ([, lab]) => [...lab.nodes.keys()].some((id) => ids.nodes.has(id)) || [...lab.networks].some((id) => ids.networks.has(id)),
     );
     const found = await parallel(shared, 4, async ([other, lab]) => {
-      const answer = await account.call({ path: `/api/labs${labUrl(other)}/nodes`, read: true });
-      const nodes = answer.status >= 300 ? [] : nodeStatuses(answer.data);
+      const answer = await readOther(account, other, "/nodes");
+      const nodes = answer === undefined || answer.status >= 300 ? [] : nodeStatuses(answer.data);
       return { path: other, lab, up: nodes.filter(({ status }) => status >= 2) };
     });
     return found.flatMap(({ path: other, lab, up }) =>
@@ -132,15 +108,18 @@ export class OtherLabs {
 
   /** Other labs with this lab id, whose nodes have the same directories on the host. */
   async withId(account: EveAccount, path: string, uuid: string): Promise<readonly LabNodes[]> {
-    const labs = await parallel(await this.#read(account, path), 4, async ([other, { written, nodes }]) => {
-      const known = this.#labIds.get(other);
-      if (known?.written === undefined || known.written !== written) {
-        const answer = await account.call({ path: `/api/labs${labUrl(other)}`, read: true });
-        this.#labIds.set(other, { written, uuid: textOf(recordOf(answer.data).id) });
-      }
-      return { path: other, nodes, uuid: this.#labIds.get(other)?.uuid };
+    const { labs } = await this.#read(account, path);
+    const found = await parallel(labs, 4, async ([other, { written, nodes }]) => {
+      return { path: other, nodes, uuid: await this.#idOf(account, { path: other, written }) };
     });
-    return labs.filter((lab) => lab.uuid === uuid);
+    return found.filter((lab) => lab.uuid === uuid);
+  }
+
+  /** The path of the lab with this id: a lab that is moved or renamed on the host keeps it. */
+  async pathOf(account: EveAccount, uuid: string, maxAgeMs: number): Promise<string | undefined> {
+    const readable = (await this.#list(account, maxAgeMs)).filter((lab) => !this.#isLeftOut(lab));
+    const ids = await parallel(readable, 4, async (lab) => [lab.path, await this.#idOf(account, lab)] as const);
+    return ids.find(([, id]) => id === uuid)?.[0];
   }
 
   forget(path: string): void {
@@ -150,22 +129,33 @@ export class OtherLabs {
     this.#listings.clear();
   }
 
-  async #read(account: EveAccount, path: string, maxAgeMs = 0): Promise<readonly (readonly [string, KnownLab])[]> {
+  async #idOf(account: EveAccount, lab: ListedLab): Promise<string | undefined> {
+    const known = this.#labIds.get(lab.path);
+    if (known?.written !== undefined && known.written === lab.written) return known.uuid;
+    const answer = await readOther(account, lab.path, "");
+    if (answer === undefined) {
+      this.#leaveOut(lab);
+      return undefined;
+    }
+    const uuid = textOf(recordOf(answer.data).id);
+    this.#labIds.set(lab.path, { written: lab.written, uuid });
+    return uuid;
+  }
+
+  async #read(account: EveAccount, path: string, maxAgeMs = 0, waitMs = changeMs): Promise<KnownLabs> {
     const listed = (await this.#list(account, maxAgeMs)).filter((lab) => lab.path !== path);
-    const labs = await parallel(listed, 4, async (lab): Promise<readonly (readonly [string, KnownLab])[]> => {
-      const known = this.#known.get(lab.path);
-      if (known !== undefined && known.written !== undefined && known.written === lab.written) return [[lab.path, known]];
-      const unread = this.#unread.get(lab.path);
-      if (unread?.written !== undefined && unread.written === lab.written && performance.now() - unread.at < unreadMs) return [];
-      const read = await this.#readOnce(account, lab);
-      if (read === undefined) {
-        this.#unread.set(lab.path, { at: performance.now(), written: lab.written });
-        return [];
-      }
-      this.#known.set(lab.path, read);
-      return [[lab.path, read]];
-    });
-    return labs.flat();
+    const found = new Map<string, KnownLab>();
+    const isComplete = await within(waitMs, (isOver) =>
+      parallel(listed, 4, async (lab) => {
+        const known = this.#known.get(lab.path);
+        if (known?.written !== undefined && known.written === lab.written) found.set(lab.path, known);
+        else if (!isOver() && !this.#isLeftOut(lab)) {
+          const read = await this.#readOnce(account, lab);
+          if (read !== undefined) found.set(lab.path, read);
+        }
+      }),
+    );
+    return { labs: listed.flatMap(({ path: one }) => (found.has(one) ? [[one, found.get(one) as KnownLab] as const] : [])), isComplete };
   }
 
   #list(account: EveAccount, maxAgeMs: number): Promise<readonly ListedLab[]> {
@@ -183,9 +173,30 @@ export class OtherLabs {
     const key = `${lab.path} ${lab.written}`;
     const under = this.#reading.get(key);
     if (under !== undefined) return under;
-    const reading = readIds(account, lab).finally(() => this.#reading.delete(key));
+    const reading = readIds(account, lab)
+      .then((read) => {
+        if (read === undefined) this.#leaveOut(lab);
+        else {
+          this.#known.set(lab.path, read);
+          this.#unread.delete(lab.path);
+        }
+        return read;
+      })
+      .finally(() => this.#reading.delete(key));
     this.#reading.set(key, reading);
     return reading;
+  }
+
+  #isLeftOut({ path, written }: ListedLab): boolean {
+    const unread = this.#unread.get(path);
+    if (unread?.written === undefined || unread.written !== written) return false;
+    return performance.now() - unread.at < Math.min(maxUnreadMs, unreadMs * 2 ** (unread.times - 1));
+  }
+
+  #leaveOut({ path, written }: ListedLab): void {
+    const before = this.#unread.get(path);
+    const times = before !== undefined && before.written === written ? before.times + 1 : 1;
+    this.#unread.set(path, { at: performance.now(), written, times });
   }
 }
 
@@ -193,6 +204,13 @@ export class OtherLabs {
 export interface Namesake {
   readonly lab: string;
   readonly node: string;
+}
+
+export interface Namesakes {
+  /** By number. */
+  readonly found: ReadonlyMap<number, readonly Namesake[]>;
+  /** false: there was no time to read all other labs. */
+  readonly isComplete: boolean;
 }
 
 export interface LabNodes {
@@ -207,13 +225,45 @@ export interface RunningLab extends LabNodes {
   readonly up: readonly number[];
 }
 
+/** Waits for the work, or until the time is over: then the work is asked to end, and false is returned. */
+async function within(ms: number, work: (isOver: () => boolean) => Promise<unknown>): Promise<boolean> {
+  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<false>((resolve) => {
+    timer = setTimeout(() => {
+      isOver = true;
+      resolve(false);
+    }, ms);
+  });
+  const done = work(() => isOver).then(() => true);
+  // Nobody may wait for it when it fails.
+  done.catch(() => undefined);
+  try {
+    return await Promise.race([done, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** undefined: the host does not send it in time, or sends too much, or nonsense. */
+async function readOther(
+  account: EveAccount,
+  path: string,
+  part: "" | "/nodes" | "/networks",
+  { peeks = false }: { readonly peeks?: boolean } = {},
+): Promise<EveAnswer | undefined> {
+  const call = { path: `/api/labs${labUrl(path)}${part}`, read: true, timeoutMs: otherLabMs, maxBytes: otherLabBytes };
+  try {
+    return peeks ? await account.peek(call.path, call) : await account.call(call);
+  } catch (error) {
+    if (error instanceof Failure && (error.code === "host_timeout" || error.code === "host_error")) return undefined;
+    throw error;
+  }
+}
+
 /** undefined: a lab that is broken, or went meanwhile: nothing of it runs; or one that the host does not read in time. */
 async function readIds(account: EveAccount, { path, written }: ListedLab): Promise<KnownLab | undefined> {
-  const read = (what: string) => account.call({ path: `/api/labs${labUrl(path)}/${what}`, read: true, timeoutMs: otherLabMs });
-  const [nodes, networks] = await Promise.all([read("nodes"), read("networks")]).catch((error: unknown) => {
-    if (error instanceof Failure && error.code === "host_timeout") return [];
-    throw error;
-  });
+  const [nodes, networks] = await Promise.all([readOther(account, path, "/nodes"), readOther(account, path, "/networks")]);
   if (nodes === undefined || networks === undefined) return undefined;
   if (nodes.status >= 300 || networks.status >= 300) return undefined;
   return {

@@ -16,7 +16,7 @@ export async function leftRunning(place: EvePlace, path: string, nodes: NativeId
   if (!world.edition.sharedNames) return [];
   const owners = world.owners.of(account);
   const numbers = new Set(Object.values(nodes).map(Number));
-  const others = await world.others.namesakes(account, path, numbers, 0);
+  const { found: others } = await world.others.namesakes(account, path, numbers, 0);
   const found = await parallel(Object.entries(nodes), 8, async ([node, id]): Promise<readonly ChangeWarning[]> => {
     const number = Number(id);
     const isOurs = owners.of(number) === path;

@@ -7,6 +7,9 @@ import { readZip, writeZip } from "../lab-file/zip.ts";
 import type { EveLabPath } from "./lab-path.ts";
 import { withNodeConfigs } from "./pnetlab-lab.ts";
 
+/** All users share one export at a time: a giant lab must not hold it longer, ms. */
+const exportMs = 15_000;
+
 /**
  * The lab's file, by export. The host takes the lab's id out of it; the caller knows it from the lab's head. null: the host cannot export
  * this lab (as seen with labs that were renamed).
@@ -16,11 +19,11 @@ import { withNodeConfigs } from "./pnetlab-lab.ts";
  */
 export async function exportLab(account: EveAccount, at: EveLabPath): Promise<UnlLab | null> {
   // A read in all that matters: it writes an archive aside and leaves the lab as it is.
-  const answer = await account.call({ method: "POST", path: "/api/export", body: { 0: at.file, path: at.folder }, read: true });
+  const answer = await account.call({ method: "POST", path: "/api/export", body: { 0: at.file, path: at.folder }, read: true, timeoutMs: exportMs });
   if (answer.code === 15 || answer.code === 80073 || answer.code === 80074) return null;
   const archive = textOf(answer.data);
   if (answer.code !== 80075 || archive === undefined || !archive.startsWith("/")) throw hostError(`export lab ${at.path}`, answer);
-  const file = await account.send({ path: archive.split("/").map(encodeURIComponent).join("/"), read: true });
+  const file = await account.send({ path: archive.split("/").map(encodeURIComponent).join("/"), read: true, timeoutMs: exportMs });
   if (file.status !== 200) throw hostError(`fetch the export of lab ${at.path}`, readAnswer(file));
   try {
     const entry = readZip(file.body).find(({ name }) => name === `${at.name}.unl` || name.endsWith(`/${at.name}.unl`));
