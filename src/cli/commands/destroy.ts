@@ -47,6 +47,9 @@ function withDestroyHint(error: unknown): never {
   // An error without a status is of the connection to the service, and has its own hint.
   const isOfHost = error instanceof LabwrightError && error.status !== 0;
   if (isOfHost && ["host_error", "host_timeout", "host_unreachable"].includes(error.code ?? ""))
-    return withHint(error.code ?? "", "when the cause is removed, labwright destroy deletes the rest; labwright status shows the nodes")(error);
+    return withHint(
+      error.code ?? "",
+      "when the cause is removed, labwright destroy deletes the rest; labwright status shows the nodes",
+    )(error);
   throw error;
 }

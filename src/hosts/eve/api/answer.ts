@@ -87,7 +87,8 @@ export function hostError(doing: string, answer: EveAnswer): Failure {
   const { code, message, status, broken, words, file = "<lab>.unl" } = answer;
   const host = { ...(code !== undefined && { code }), message: message || `HTTP ${status}`, status };
   const more = { data: { host }, ...(words !== undefined && { cause: new Error(words) }) };
-  if (code === fileLocked) return new Failure("host_error", `${doing}: ${fileLockedText(file)}`, { ...more, data: { host, retryable: true } });
+  if (code === fileLocked)
+    return new Failure("host_error", `${doing}: ${fileLockedText(file)}`, { ...more, data: { host, retryable: true } });
   if (code === 60000) return new Failure("lab_not_found", `${doing}: ${message}`, more);
   if (code === 20024) return new Failure("node_not_found", `${doing}: ${message}`, more);
   if (code === 90032) return new Failure("operation_not_allowed", `${doing}: the host does not allow this user to do it`, more);

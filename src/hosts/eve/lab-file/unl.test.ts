@@ -137,7 +137,10 @@ describe("refused", () => {
 test("signs in comments, CDATA and values do not count as elements", () => {
   const signs = "<a><".repeat(30_000);
   const read = readXml(`<?xml version="1.0"?><lab><!-- ${signs} --><b c="/>"/><d><![CDATA[${signs}]]></d></lab>`);
-  expect(read.children).toMatchObject([{ name: "b", attributes: [["c", "/>"]] }, { name: "d", children: [signs] }]);
+  expect(read.children).toMatchObject([
+    { name: "b", attributes: [["c", "/>"]] },
+    { name: "d", children: [signs] },
+  ]);
 });
 
 test("indentation is not text, text is", () => {

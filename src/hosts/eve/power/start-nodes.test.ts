@@ -101,7 +101,9 @@ describe.each(["hidden", "visible"] as const)("starts on a host with notices %s"
     };
     expect(await start()).toMatch(/Failed to start node \(12\); the reason is on the host.*unl_wrapper\.txt$/);
     here.fake.putLabFile("/one.unl", (here.fake.labFile("/one.unl") ?? "").replace("linux-tiny-1.0", "linux-gone"));
-    expect(await start()).toMatch(/; the host has no image linux-gone for template linux: .*change "image" to one of linux-small-1\.0, linux-tiny-1\.0, then start/);
+    expect(await start()).toMatch(
+      /; the host has no image linux-gone for template linux: .*change "image" to one of linux-small-1\.0, linux-tiny-1\.0, then start/,
+    );
   });
 
   it("a node whose preparation broke off is not started again, and the error names the way out", async () => {

@@ -19,7 +19,13 @@ const exportMs = 15_000;
  */
 export async function exportLab(account: EveAccount, at: EveLabPath): Promise<UnlLab | null> {
   // A read in all that matters: it writes an archive aside and leaves the lab as it is.
-  const answer = await account.call({ method: "POST", path: "/api/export", body: { 0: at.file, path: at.folder }, read: true, timeoutMs: exportMs });
+  const answer = await account.call({
+    method: "POST",
+    path: "/api/export",
+    body: { 0: at.file, path: at.folder },
+    read: true,
+    timeoutMs: exportMs,
+  });
   if (answer.code === 15 || answer.code === 80073 || answer.code === 80074) return null;
   const archive = textOf(answer.data);
   if (answer.code !== 80075 || archive === undefined || !archive.startsWith("/")) throw hostError(`export lab ${at.path}`, answer);
