@@ -186,6 +186,22 @@ it("a status that the host does not answer is an error", async () => {
     .toMatch(/^1 [\s\S]*the host does not report the state of the nodes: .* \(host_unreachable\)/);
 });
 
+it("a status of a lab that was deleted by hand is an error", async () => {
+  const { fake, shell, write } = await desk();
+  await write("campus.lw.yml", campus("").replace(/pc1: .*/, "pc1: { template: vpcs, start: false }"));
+  expect(await shell.run("deploy")).toMatchObject({ code: 0 });
+  expect(await shell.run("status")).toMatchObject({ code: 0 });
+  const login = await fetch(`${fake.url}/api/auth/login`, {
+    method: "POST",
+    body: JSON.stringify({ username: "admin", password: "eve", html5: -1 }),
+  });
+  const cookie = login.headers.get("set-cookie")?.split(";")[0] ?? "";
+  expect((await fetch(`${fake.url}/api/labs/campus.unl`, { method: "DELETE", headers: { cookie } })).status).toBe(200);
+  await expect
+    .poll(async () => shell.run("status"), { timeout: 30_000, interval: 100 })
+    .toMatchObject({ code: 1, stdout: expect.stringContaining("not on the host") });
+});
+
 it("up starts a service on EVE-NG with the given address, and signs in as a user of that host", async () => {
   const { fake, shell, write } = await host();
   await write("campus.lw.yml", campus());

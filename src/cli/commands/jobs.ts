@@ -1,7 +1,7 @@
-import type { Job } from "../../client/index.ts";
 import type { Command } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { onlyLab, onlyLabFlags } from "../parts/only-lab.ts";
+import { shortSteps, showJob, statusOf } from "../show/show-job.ts";
 import { table } from "../show/table.ts";
 
 export const jobs: Command = {
@@ -30,28 +30,9 @@ export const jobs: Command = {
         ? "no changes yet"
         : table(
             ["JOB", "LAB", "CHANGE", "USER", "STATUS", "STEPS", "STARTED"],
-            all.map((job) => [job.job, job.lab, job.operation, job.user, statusOf(job), `${job.step}/${job.steps}`, job.started_at]),
+            all.map((job) => [job.job, job.lab, job.operation, job.user, statusOf(job), shortSteps(job), job.started_at]),
           ),
     );
     return 0;
   },
 };
-
-function statusOf({ status, outcome, error }: Job): string {
-  const word = outcome === undefined || outcome === "finished" || outcome === status ? status : `${status}, ${outcome}`;
-  return error === undefined ? word : `${word} (${error.code})`;
-}
-
-function showJob(job: Job): string {
-  const lines = [
-    ["job", job.job],
-    ["lab", job.lab],
-    ["change", `${job.operation} of ${job.user}`],
-    ["status", statusOf(job)],
-    ["steps", `${job.step} of ${job.steps}${job.text === undefined ? "" : `, ${job.text}`}`],
-    ["started", job.started_at],
-    ...(job.finished_at === undefined ? [] : [["ended", job.finished_at]]),
-    ...(job.error === undefined ? [] : [["error", job.error.error]]),
-  ];
-  return lines.map(([name = "", value = ""]) => `${name.padEnd(8)} ${value}`).join("\n");
-}

@@ -1,6 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
-import { type Command, labFlag, nodeFlag, topoFlag } from "../command/command.ts";
+import type { Arguments } from "../command/arguments.ts";
+import { type Command, type ExitCode, labFlag, nodeFlag, topoFlag } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
+import type { Project } from "../command/project.ts";
 import { namedNodes } from "../parts/named-nodes.ts";
 import { reportTroubles } from "../parts/node-troubles.ts";
 import { hasFailed, nodesThatShouldRun } from "../parts/wait-for-nodes.ts";
@@ -20,8 +23,8 @@ export const status: Command = {
   name: "status",
   summary: "Show the state of a lab's nodes and links",
   details:
-    "Exit code 1: a node has failed, or the host does not report the state of the nodes. The last lines of a failed node's log are on stderr. --watch ends\n" +
-    "with exit code 0.",
+    "Exit code 1: a node has failed, the lab is not on the host, or the host does not report the state of the nodes. The last lines of a failed node's log are\n" +
+    "on stderr. --watch ends with exit code 0.",
   flags: [
     topoFlag,
     labFlag,
@@ -30,51 +33,61 @@ export const status: Command = {
   ],
   example: "labwright status -t campus.lw.yml --watch",
   run: async (context, args) => {
-    const selector = { ...(await context.project()).selector, ...namedNodes(args) };
-    const client = await context.client();
-    const { terminal } = context;
-    if (!args.has("watch")) {
-      const data = await client.getProjectStatus(selector);
-      const suspended = context.json ? [] : await suspendedEnds(client, (await context.project()).selector);
-      context.result(data, (shown) => showStatus(terminal.paint, shown, suspended));
-      if (!nodesThatShouldRun(data).some(hasFailed)) return data.live?.available === false ? 1 : 0;
-      await reportTroubles(context, await context.project(), data);
-      return 1;
-    }
-    const ended = new AbortController();
-    const end = () => ended.abort();
-    process.once("SIGINT", end).once("SIGTERM", end);
-    let before = "";
-    let away = false;
-    try {
-      while (!ended.signal.aborted) {
-        const data = await client.getProjectStatus(selector, { signal: ended.signal }).catch((error: unknown) => {
-          if (ended.signal.aborted || !isTemporary(error)) throw error;
-          if (!away) terminal.note(`${error.message}; trying again`);
-          return undefined;
-        });
-        if (away && data !== undefined) terminal.note("the service answers again");
-        away = data === undefined;
-        if (data === undefined) {
-          await pause(interval, undefined, { signal: ended.signal });
-          continue;
-        }
-        const now = context.json
-          ? JSON.stringify(data)
-          : terminal.spell(showStatus(terminal.paint, data, await suspendedEnds(client, (await context.project()).selector)));
-        if (terminal.stdout.isTTY === true && !context.json) terminal.redraw(now);
-        else if (now !== before) terminal.print(now);
-        before = now;
-        await pause(interval, undefined, { signal: ended.signal });
-      }
-    } catch (error) {
-      if (!ended.signal.aborted) throw error;
-    } finally {
-      process.off("SIGINT", end).off("SIGTERM", end);
-    }
-    return 0;
+    const project = await context.project();
+    return args.has("watch") ? await watch(context, project, args) : await showOnce(context, project, args);
   },
 };
+
+async function showOnce(context: Context, project: Project, args: Arguments): Promise<ExitCode> {
+  const client = await context.client();
+  const data = await client.getProjectStatus({ ...project.selector, ...namedNodes(args) });
+  const suspended = context.json ? [] : await suspendedEnds(client, project.selector);
+  context.result(data, (shown) => showStatus(context.terminal.paint, shown, suspended));
+  if (nodesThatShouldRun(data).some(hasFailed)) {
+    await reportTroubles(context, project, data);
+    return 1;
+  }
+  const isMissing = !data.exists && data.operation === undefined;
+  return isMissing || data.live?.available === false ? 1 : 0;
+}
+
+async function watch(context: Context, project: Project, args: Arguments): Promise<ExitCode> {
+  const selector = { ...project.selector, ...namedNodes(args) };
+  const client = await context.client();
+  const { terminal } = context;
+  const ended = new AbortController();
+  const end = () => ended.abort();
+  process.once("SIGINT", end).once("SIGTERM", end);
+  let before = "";
+  let away = false;
+  try {
+    while (!ended.signal.aborted) {
+      const data = await client.getProjectStatus(selector, { signal: ended.signal }).catch((error: unknown) => {
+        if (ended.signal.aborted || !isTemporary(error)) throw error;
+        if (!away) terminal.note(`${error.message}; trying again`);
+        return undefined;
+      });
+      if (away && data !== undefined) terminal.note("the service answers again");
+      away = data === undefined;
+      if (data === undefined) {
+        await pause(interval, undefined, { signal: ended.signal });
+        continue;
+      }
+      const now = context.json
+        ? JSON.stringify(data)
+        : terminal.spell(showStatus(terminal.paint, data, await suspendedEnds(client, project.selector)));
+      if (terminal.stdout.isTTY === true && !context.json) terminal.redraw(now);
+      else if (now !== before) terminal.print(now);
+      before = now;
+      await pause(interval, undefined, { signal: ended.signal });
+    }
+  } catch (error) {
+    if (!ended.signal.aborted) throw error;
+  } finally {
+    process.off("SIGINT", end).off("SIGTERM", end);
+  }
+  return 0;
+}
 
 /** Returns the suspended ends of links. Empty if the lab cannot be read now, which the status reports. */
 async function suspendedEnds(client: LabwrightClient, selector: object): Promise<readonly string[]> {
