@@ -2,6 +2,7 @@ import { Failure } from "../../../contract/errors.ts";
 import type { Answer, Transport, TransportCall } from "../../../transport/transport.ts";
 import { type EveAnswer, hostError, readAnswer, recordOf, textOf } from "../api/answer.ts";
 import type { EveCall } from "../api/eve-call.ts";
+import { hostFailure } from "../api/host-failure.ts";
 import { pnetlabLogin } from "../pnetlab/pnetlab-login.ts";
 import { PnetlabRoutes } from "../pnetlab/pnetlab-routes.ts";
 
@@ -217,9 +218,11 @@ export interface EveUser {
 export async function readUser(account: EveAccount): Promise<EveUser> {
   const data = recordOf(await account.get("/api/auth", "read the user"));
   const tenant = Number(data.tenant ?? data.pod ?? Number.NaN);
+  const [name, role] = [textOf(data.username), textOf(data.role)];
+  if (name === undefined || role === undefined) throw hostFailure("read the user: the host does not report its name and role");
   return {
-    name: textOf(data.username) ?? account.user,
-    role: textOf(data.role) ?? "",
+    name,
+    role,
     tenant: Number.isInteger(tenant) && tenant >= 0 ? tenant : undefined,
   };
 }

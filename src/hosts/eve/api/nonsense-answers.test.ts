@@ -12,6 +12,7 @@ afterEach(async () => {
 });
 
 interface Forged extends EveBench {
+  readonly host: ReturnType<typeof eveHost>;
   /** Answers 200 with this body to reads of paths that match. */
   forge: (path: RegExp, body: string | undefined) => void;
 }
@@ -44,7 +45,7 @@ async function forged(): Promise<Forged> {
   ends.push(() => host.close());
   await bench.make("/pair", pair);
   const session = await host.login("admin", "eve");
-  return { ...bench, session, forge: (path, body) => (lie = body === undefined ? undefined : { path, body }) };
+  return { ...bench, host, session, forge: (path, body) => (lie = body === undefined ? undefined : { path, body }) };
 }
 
 const envelope = (data: string) => `{"code":200,"status":"success","message":"Successfully listed nodes (60026).","data":${data}}`;
@@ -88,6 +89,20 @@ it("an answer that is no list of labs is a host_error, and an empty one is empty
   }
   forge(/\/api\/folders\/$/, envelope('{"folders":[],"labs":[]}'));
   expect(await session.labs()).toEqual([]);
+});
+
+it.each([
+  [/\/api\/auth$/, "null"],
+  [/\/api\/auth$/, envelope('{"username":"admin"}')],
+  [/\/list\/templates\/$/, envelope('"x"')],
+  [/\/list\/templates\/vpcs$/, envelope("7")],
+  [/\/list\/templates\/vpcs$/, envelope('{"options":"x"}')],
+  [/\/list\/networks$/, envelope("null")],
+])("an answer to %s that is no user, template or list is a host_error", async (path, body) => {
+  const { forge, session, host } = await forged();
+  forge(path, body);
+  const work = path.source.includes("auth") ? host.login("admin", "eve") : session.templates();
+  await expect(work).rejects.toMatchObject({ code: "host_error" });
 });
 
 it("an answer that is too large is the host's error, not the caller's", async () => {

@@ -1,5 +1,5 @@
 import type { CopiedExtra, ExtrasCopy } from "../../host.ts";
-import { entriesOf, recordOf, textOf } from "../api/answer.ts";
+import { listOf, recordOf, textOf } from "../api/answer.ts";
 import type { UnlLab } from "../lab-file/unl.ts";
 import type { EvePlace } from "../labs/world.ts";
 import { extrasReport } from "../read/extras-report.ts";
@@ -27,8 +27,8 @@ async function readWhole({ world, account }: EvePlace, at: EveLabPath): Promise<
 
 /** The host lists them, but gives their contents in another form than it takes them. */
 async function unreadPictures({ account }: EvePlace, at: EveLabPath): Promise<readonly CopiedExtra[]> {
-  const list = await account.get(`/api/labs${at.url}/pictures`, `list the pictures of ${at.path}`);
-  return entriesOf(list).map(([, picture]) => {
+  const doing = `list the pictures of ${at.path}`;
+  return listOf(await account.get(`/api/labs${at.url}/pictures`, doing), doing).map(([, picture]) => {
     const name = JSON.stringify(textOf(recordOf(picture).name) ?? "");
     return { level: "dropped", message: `the picture ${name}: the host does not export this lab as a file` };
   });

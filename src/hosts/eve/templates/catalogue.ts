@@ -2,7 +2,7 @@ import type { HostRules } from "../../../engine/model/plan.ts";
 import type { HostIcon, HostNetworkType, HostTemplate } from "../../host.ts";
 import type { EveAccount } from "../account/account.ts";
 import { type EveEdition, editionCapabilities } from "../account/edition.ts";
-import { entriesOf, recordOf } from "../api/answer.ts";
+import { entriesOf, listOf, recordOf } from "../api/answer.ts";
 import { parallel } from "../api/parallel.ts";
 import { networkNamePattern, networkNameReason } from "../lab-file/host-names.ts";
 import { type EveTemplate, hostTemplate, readTemplate, templateRules } from "./template.ts";
@@ -54,11 +54,11 @@ export class CatalogueReader {
       account.get("/api/list/networks", "list the network types"),
       account.get("/api/icons", "list the icons"),
     ]);
-    const listed = entriesOf(list).flatMap(([id, text]) => (typeof text === "string" ? [[id, text] as const] : []));
+    const listed = listOf(list, "list the templates").flatMap(([id, text]) => (typeof text === "string" ? [[id, text] as const] : []));
     const templates = await parallel(listed, 6, ([id, text]) => this.#form(account, id, text));
     const sorted = [...templates].sort((a, b) => (a.id < b.id ? -1 : 1));
     const byId = new Map(sorted.map((template) => [template.id, template]));
-    const networkTypes = entriesOf(networks)
+    const networkTypes = listOf(networks, "list the network types")
       .flatMap(([type, text]) => (typeof text === "string" ? [networkType(type)] : []))
       .sort((a, b) => (a.type < b.type ? -1 : 1));
     const iconNames = new Set(entriesOf(recordOf(icons)).map(([name]) => name));

@@ -1,7 +1,7 @@
 import type { FieldRule, ModuleRule, TemplateRules, ValueRule } from "../../../engine/model/plan.ts";
 import { defined } from "../../../engine/shared/defined.ts";
 import type { HostTemplate, TemplateAttribute } from "../../host.ts";
-import { entriesOf, numberOf, recordOf, textOf } from "../api/answer.ts";
+import { entriesOf, listOf, numberOf, recordOf, textOf } from "../api/answer.ts";
 import { modules } from "./interface-names.ts";
 import { type InterfaceShape, interfaceShape } from "./interface-shape.ts";
 import { takesStartupConfig } from "./startup-configs.ts";
@@ -28,7 +28,7 @@ export interface EveTemplate {
 /** Fields of the form that the intent has its own words for, and what the host makes up for itself. */
 const notAttributes = new Set(["image", "name", "icon", "uuid", "cpu", "ram", "ethernet", "config", "left", "top", "count"]);
 
-/** Reads the template's form, as EVE-NG returns it from GET /api/list/templates/<id>. */
+/** Reads the template's form, as EVE-NG returns it from GET /api/list/templates/<id>. Throws host_error for anything else. */
 export function readTemplate(
   id: string,
   listed: { readonly description: string; readonly provisioned: boolean },
@@ -36,7 +36,7 @@ export function readTemplate(
 ): EveTemplate {
   const { type: kind, options, startup_config: flag } = recordOf(data);
   const type = textOf(kind) ?? "qemu";
-  const form = recordOf(options);
+  const form = Object.fromEntries(listOf(options, `read template ${id}`));
   const value = (name: string) => recordOf(form[name]).value;
   const images = "image" in form ? entriesOf(recordOf(form.image).list).map(([name]) => name) : undefined;
   const image = textOf(value("image"));
