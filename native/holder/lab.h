@@ -9,7 +9,7 @@ enum {
   MAX_REQUEST = 256 << 20, /* memory is taken as bytes arrive, not as a length announces them */
   RING = 64 << 10,         /* scrollback of a node, and all that its viewers may lag behind */
   OUT_HIGH = 256 << 10,    /* a client that leaves this much unread is not read for any more */
-  STALL_MS = 250,          /* how long a viewer that does not read may hold a node's console back, once */
+  STALL_MS = 1000,         /* how long a viewer that does not read may hold a node's console back, once */
   MAX_CLIENTS = 2048,
   ACCEPT_PAUSE = 200, /* ms, after a connection that could not be accepted */
   MAX_GROUPS = 32, /* of the user that a node's own program runs as */

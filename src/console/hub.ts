@@ -21,7 +21,7 @@ export interface HubOptions {
   readonly scrollbackBytes?: number;
   /** Bytes that may be queued for a viewer. It loses further bytes, with a note in the stream. Default 1 MiB. */
   readonly viewerBytes?: number;
-  /** How long the node is held back at once if all viewers are behind, ms. Default 250. */
+  /** How long the node is held back at once if all viewers are behind, ms. Default 500, half of what the embedded host waits for the service. */
   readonly stallMs?: number;
   /** How long the upstream stays open without viewers, unless it prints more than 1 MiB, ms. Default 30,000. */
   readonly idleMs?: number;
@@ -201,7 +201,7 @@ export class ConsoleHub {
     } else if (this.#stall === undefined) {
       stream.pause();
       // Stays set until a viewer has caught up, so that the node is held back only once.
-      this.#stall = setTimeout(() => stream.resume(), this.#options.stallMs ?? 250);
+      this.#stall = setTimeout(() => stream.resume(), this.#options.stallMs ?? 500);
       this.#stall.unref();
     }
   }
