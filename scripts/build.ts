@@ -29,5 +29,5 @@ await chmod(join(dist, "cli/main.js"), 0o755);
 
 /** Returns whether a source belongs to the package: no test code. The tsconfig.json of each layer excludes the same files. */
 function isProduct(name: string): boolean {
-  return /\.ts$/.test(name) && !/(\.(test|arbitrary|fixture)|^hosts\/conformance[\w-]*)\.ts$/.test(name);
+  return /\.ts$/.test(name) && !/\.(test|arbitrary|fixture)\.ts$|^hosts\/conformance\//.test(name);
 }

@@ -199,6 +199,6 @@ export const entries: Readonly<Record<string, string>> = {
   "hosts/local/setup/main.ts": "labwright setup",
   "hosts/local/containers/main.ts": "labwright image",
   "hosts/local/accounts/main.ts": "labwright users",
-  "hosts/conformance.ts": "the suite that each driver's tests run; tsconfig.json leaves it out of the product",
+  "hosts/conformance/conformance.ts": "the suite that each driver's tests run; tsconfig.json leaves it out of the product",
   "intent/schema.ts": "scripts/generate.ts writes schema/lab.schema.json with it",
 };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Job } from "../../client/index.ts";
-import { shortSteps, showJob } from "./show-job.ts";
+import { shortSteps, showJob, unfinishedDestroy } from "./show-job.ts";
 
 const job = (outcome: string, step: number): Job =>
   ({
@@ -26,4 +26,24 @@ test.each([
 ])("the steps of a change that ended as %s after step %i are exact", (outcome, step) => {
   expect(shortSteps(job(outcome, step))).toBe(`${step}/12`);
   expect(showJob(job(outcome, step))).toContain(`${step} of 12`);
+});
+
+const last = (operation: string, outcome: string) => ({
+  lab: "/campus",
+  last_job: { job: "j1", operation, outcome, finished_at: "2026-01-01T00:00:00Z" },
+});
+
+test.each(["failed", "interrupted", "cancelled"])("a destroy that ended as %s is noted with the command that continues it", (outcome) => {
+  expect(unfinishedDestroy(last("destroyProject", outcome))).toBe(
+    `a destroy of /campus did not finish (${outcome}): labwright destroy deletes the rest, labwright jobs j1 shows the reason`,
+  );
+});
+
+test.each([
+  ["destroyProject", "finished"],
+  ["destroyProject", "finished_after_restart"],
+  ["reconcileProject", "failed"],
+] as const)("%s that ended as %s is not noted", (operation, outcome) => {
+  expect(unfinishedDestroy(last(operation, outcome))).toBeUndefined();
+  expect(unfinishedDestroy({ lab: "/campus" })).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-import type { Job } from "../../client/index.ts";
+import type { Job, ResultOf } from "../../client/index.ts";
 
 export function statusOf({ status, outcome, error }: Job): string {
   const word = outcome === undefined || outcome === "finished" || outcome === status ? status : `${status}, ${outcome}`;
@@ -32,4 +32,10 @@ export function showJob(job: Job): string {
     ...(job.error === undefined ? [] : [["error", job.error.error]]),
   ];
   return lines.map(([name = "", value = ""]) => `${name.padEnd(8)} ${value}`).join("\n");
+}
+
+/** Returns a note if a destroy of the lab started and did not finish: a plan compares definitions and does not show it. */
+export function unfinishedDestroy({ lab, last_job: last }: Pick<ResultOf<"getProjectStatus">, "lab" | "last_job">): string | undefined {
+  if (last?.operation !== "destroyProject" || !["failed", "interrupted", "cancelled"].includes(last.outcome)) return undefined;
+  return `a destroy of ${lab} did not finish (${last.outcome}): labwright destroy deletes the rest, labwright jobs ${last.job} shows the reason`;
 }

@@ -1,6 +1,6 @@
 import { inNaturalOrder } from "../../base/natural-order.ts";
 import type { ResultOf } from "../../client/index.ts";
-import { unfinishedDestroy } from "./last-change.ts";
+import { unfinishedDestroy } from "./show-job.ts";
 import { bytes, duration, table } from "./table.ts";
 import type { Paint } from "./terminal.ts";
 

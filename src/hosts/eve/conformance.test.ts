@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { hostConformance } from "../conformance.ts";
+import { hostConformance } from "../conformance/conformance.ts";
 import { eveDialect, eveFixture } from "./eve-host.fixture.ts";
 
 const noMuteNodes = { "a console that cannot be is refused with the reason": "every template of EVE-NG has a console" };

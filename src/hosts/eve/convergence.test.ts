@@ -7,7 +7,7 @@ import { planLab } from "../../engine/plan/plan-lab.ts";
 import { canonicalLab } from "../../intent/lab/canonical.ts";
 import { arbitraryLab } from "../../intent/lab/lab.arbitrary.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
-import { type ConformanceDialect, speaking } from "../conformance-dialect.ts";
+import { type ConformanceDialect, speaking } from "../conformance/dialect.ts";
 import type { HostSession, NativeIds } from "../host.ts";
 import { type EveFixture, eveFixture } from "./eve-host.fixture.ts";
 

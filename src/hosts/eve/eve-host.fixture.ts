@@ -1,6 +1,6 @@
 import type { FakeEveOptions } from "../../../test/fakes/eve/options.ts";
 import { type FakeEve, startFakeEve } from "../../../test/fakes/eve/server.ts";
-import type { ConformanceDialect } from "../conformance-dialect.ts";
+import type { ConformanceDialect } from "../conformance/dialect.ts";
 import type { Host } from "../host.ts";
 import { type EveHostOptions, eveHost } from "./host.ts";
 

@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { hostConformance } from "../conformance.ts";
+import { hostConformance } from "../conformance/conformance.ts";
 import { testLocalHost } from "./testing/test-local-host.fixture.ts";
 
 describe.skipIf(process.getuid?.() !== 0)("on this kernel", () => {

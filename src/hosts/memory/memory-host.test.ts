@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { planLab } from "../../engine/plan/plan-lab.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
-import { hostConformance } from "../conformance.ts";
+import { hostConformance } from "../conformance/conformance.ts";
 import { memoryHost } from "./memory-host.ts";
 
 hostConformance("memory", async () => {

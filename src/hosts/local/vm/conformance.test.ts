@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { hostConformance } from "../../conformance.ts";
+import { hostConformance } from "../../conformance/conformance.ts";
 import { testLocalHost } from "../testing/test-local-host.fixture.ts";
 
 /** The suite again, with virtual machines in place of linux nodes. Nothing waits for guests: most are stopped while they boot. */

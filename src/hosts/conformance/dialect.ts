@@ -1,8 +1,8 @@
-import { interfaceNaming } from "../engine/model/interface-names.ts";
-import type { ObservedEndpoint, ObservedLab } from "../engine/model/observed.ts";
-import type { HostRules, Operation, Step, TemplateRules } from "../engine/model/plan.ts";
-import { type Endpoint, endpointText, type Lab, type LabLink, type LabNode, linkKey, type Scalar } from "../intent/lab/lab.ts";
-import type { Host, HostSession, HostTemplate, NativeIds } from "./host.ts";
+import { interfaceNaming } from "../../engine/model/interface-names.ts";
+import type { ObservedEndpoint, ObservedLab } from "../../engine/model/observed.ts";
+import type { HostRules, Operation, Step, TemplateRules } from "../../engine/model/plan.ts";
+import { type Endpoint, endpointText, type Lab, type LabLink, type LabNode, linkKey, type Scalar } from "../../intent/lab/lab.ts";
+import type { Host, HostSession, HostTemplate, NativeIds } from "../host.ts";
 
 /** Translates the suite's lab to a host's own words: its template for each of ours, and the values that its nodes need in addition. */
 export type ConformanceDialect = Readonly<
