@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { localPaths } from "../src/hosts/local/machine/paths.ts";
 import { buildKind, compilerFlags, programNames } from "../src/hosts/local/setup/programs/compile.ts";
 
-/** The programs that set-up built. readelf comes with the compiler. */
+/** The programs that set-up has built. readelf is part of the compiler's package. */
 
 const paths = localPaths(process.env, process.getuid?.() ?? 0);
 let work: string;

@@ -34,7 +34,8 @@ export async function leftovers({ mark, runDir }: Owner): Promise<readonly strin
 }
 
 /**
- * Waits until nothing new is left. Returns what every check within `ms` found: anything temporary belongs to other labs that start and end.
+ * Waits until nothing new is left. Returns the lines that every check within `ms` found. Lines that only some checks found belong to other labs that
+ * start and end.
  */
 export async function leftBehind(
   look: () => Promise<readonly string[]>,

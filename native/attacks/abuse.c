@@ -33,7 +33,7 @@ struct entry {
   unsigned char mac[8]; /* 6, and padding */
 };
 
-/* Sets entries of 10.64.0.0/10 that the kernel takes for reachable, with another link address in each round: so none of them ages. */
+/* Sets neighbour entries of 10.64.0.0/10 as reachable. Each round uses another link address, so that no entry ages. */
 static void neighbours(unsigned count) {
   static struct entry batch[BATCH];
   int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
@@ -59,7 +59,7 @@ static void neighbours(unsigned count) {
   }
 }
 
-/* Sends to each address of 10.96.0.0/16, over and over: the kernel asks for the link address of each. */
+/* Sends to each address of 10.96.0.0/16 in a loop, so that the kernel sends an ARP request for each. */
 static void scan(void) {
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9)};
   for (int round = 0;; round++) {
@@ -95,7 +95,7 @@ static int aio(void) {
 
 static char bytes[100000];
 
-/* A socket that holds as many acknowledgements as it takes, each with the message that the kernel refuses. */
+/* Fills a netlink socket with error acknowledgements. Each contains the refused message. */
 static int netlink(void) {
   int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
   *(struct nlmsghdr *)bytes = (struct nlmsghdr){.nlmsg_len = 32 << 10, .nlmsg_type = RTM_NEWNEIGH, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK};
@@ -103,7 +103,7 @@ static int netlink(void) {
   return fd;
 }
 
-/* With a buffer as large as it gets. */
+/* The same with the largest buffer that the kernel allows. */
 static int large_netlink(void) {
   int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE), size = 64 << 20;
   if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size) < 0) perror("large-netlink"), exit(1);
@@ -112,7 +112,7 @@ static int large_netlink(void) {
   return fd;
 }
 
-/* A socket that is nearly full, and then gets one message as large as a sender may make it. */
+/* Fills a socket nearly, then sends it one message of the maximum size. */
 static int message(void) {
   static char large[4 << 20];
   static int from = -1;
@@ -127,7 +127,7 @@ static int message(void) {
   return fd;
 }
 
-/* A socket with packets of the loopback interface. Each has a protocol of its own, so that no two share packets. */
+/* Fills a packet socket with packets of the loopback interface. Each socket has its own protocol, so that no two share packets. */
 static int packet(void) {
   static unsigned short protocol = 0x9000;
   int fd = socket(AF_PACKET, SOCK_RAW, htons(++protocol));
@@ -138,7 +138,7 @@ static int packet(void) {
   return fd;
 }
 
-/* A socket with datagrams that it sent to itself. */
+/* Fills a socket with datagrams that it sends to itself. */
 static int to_itself(int type, int protocol) {
   static unsigned host = 127u << 24;
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(++host)};
@@ -153,7 +153,7 @@ static int raw(void) { return to_itself(SOCK_RAW, 200); }
 
 static int udp(void) { return to_itself(SOCK_DGRAM, 0); }
 
-/* Both ends of a connection, full in both directions. */
+/* Fills a connection in both directions. */
 static int fill(int a, int b) {
   while (send(a, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {}
   while (send(b, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {}

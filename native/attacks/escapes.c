@@ -67,7 +67,7 @@ static int get(const char *path) {
   return n > 0 ? 0 : -1;
 }
 
-/* Whether it has entries: a masked directory has none. */
+/* Returns whether the directory has entries. A masked directory has none. */
 static int entries(const char *path) {
   char names[1024];
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -110,7 +110,7 @@ static int join(const char *path) {
   return fd < 0 ? -1 : setns(fd, 0);
 }
 
-/* Out of a chroot one comes, but not above the node's own root. */
+/* Root can leave a chroot, but not the node's own root file system. */
 static int above_root(void) {
   struct stat top, here;
   stat("/", &top);
@@ -149,7 +149,7 @@ static int handle(void) {
   return open_by_handle_at(open("/", O_RDONLY), &h.head, O_RDONLY);
 }
 
-/* A change of the machine's auditing. */
+/* Tries to change the machine's audit settings. */
 static int audit(void) {
   struct { struct nlmsghdr header; uint32_t body[10]; } ask = {
     .header = {.nlmsg_len = sizeof ask, .nlmsg_type = 1001 /* AUDIT_SET */, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK}, .body = {1 /* AUDIT_STATUS_ENABLED */},
@@ -242,7 +242,7 @@ int main(int argc, char **argv) {
   TRY("pidfd_getfd-init", fd_of_init());
   TRY("environment-of-init", get("/proc/1/environ"));
   TRY("program-of-init", open("/proc/1/exe", O_RDONLY));
-  TRY("kill-init", kill(1, SIGKILL) < 0 ? -1 : (usleep(100000), errno = EPERM, -1)); /* the kernel ignores it; that we live shows in the next line */
+  TRY("kill-init", kill(1, SIGKILL) < 0 ? -1 : (usleep(100000), errno = EPERM, -1)); /* ignored by the kernel: the next line shows that this process runs */
 
   TRY("sysctl-core_pattern", put("/proc/sys/kernel/core_pattern", "|/tmp/x"));
   TRY("sysctl-modprobe", put("/proc/sys/kernel/modprobe", "/tmp/x"));

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Writes all of it, however many calls that takes. False, with errno, if a call fails. */
+/* Writes the whole buffer, in several calls if needed. Returns false, with errno, if a call fails. */
 bool write_all(int fd, const void *data, size_t length);
 
 /* The same for a socket: a peer that closed it is an error, not a signal. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for `more` bytes and the NUL. After a failure nothing is added any more, so that a text never lacks only its middle. */
+/* Makes room for `more` bytes and the NUL. After a failure nothing more is added, so that a text is at most cut at its end, never in its middle. */
 static bool reserve(struct text *t, size_t more) {
   if (t->failed) return false;
   if (more < t->room - t->length) return true;

@@ -8,6 +8,6 @@ struct text { char *data; size_t length, room; bool failed; };
 
 void text_add(struct text *t, const void *data, size_t length);
 __attribute__((format(printf, 2, 3))) void text_format(struct text *t, const char *format, ...);
-/* Adds a text and the NUL that ends it, which counts: how a reply of the holder separates its texts. */
+/* Adds a text and its final NUL, and counts the NUL in `length`. Replies of the holder separate their texts so. */
 __attribute__((format(printf, 2, 3))) void text_field(struct text *t, const char *format, ...);
 void text_free(struct text *t);

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A queue of bytes. It grows by mremap and is not copied into children, so that a node does not keep its lab's traffic in memory. */
+/* A queue of bytes. It grows by mremap. Child processes get no copy of it, so that a node does not keep its lab's traffic in memory. */
 struct buffer { char *data; size_t start, end, size; };
 
 void buffer_free(struct buffer *b);

@@ -41,7 +41,7 @@ static void allow_with(unsigned call, unsigned offset, unsigned value) {
   FILTER_LOAD(&filter, nr);
 }
 
-/* Refuses by default. Libraries take ENOSYS for an older kernel, and work without the call. */
+/* Refuses by default, with ENOSYS: libraries then assume an older kernel and work without the call. */
 static void make_filter(void) {
   const unsigned first = offsetof(struct seccomp_data, args[0]), second = offsetof(struct seccomp_data, args[1]);
   const unsigned thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
@@ -77,8 +77,8 @@ void confine(long id) {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_MEMLOCK, 0);
   limit(RLIMIT_MSGQUEUE, 0);
-  (void)!capabilities_bound(0); /* a process that may not change the set has no capabilities to lose */
-  /* An ordinary user has no other id to become. */
+  (void)!capabilities_bound(0); /* fails only for a process without CAP_SETPCAP, which has no capabilities to lose */
+  /* Only root must change its ids: an ordinary user has no others. */
   if (id > 0 && (setgroups(0, NULL) < 0 || setresgid((gid_t)id, (gid_t)id, (gid_t)id) < 0 || setresuid((uid_t)id, (uid_t)id, (uid_t)id) < 0)) fail("ids");
   if (capabilities_set(0) < 0) fail("capabilities");
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) fail("no_new_privs");

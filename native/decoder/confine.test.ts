@@ -92,7 +92,7 @@ test("a decoder that has been taken over can compute and read, and has no other 
     ) as Record<string, string>;
     const { thread, "read-file": read, "get-limit": limit, setuid, ...refused } = errors;
     expect([thread, read, limit]).toEqual(["0", "0", "0"]);
-    // Without capabilities it is its own id's only.
+    // Without capabilities a process can only use its own id.
     expect(setuid).toBe(asRoot ? "1" : "0");
     expect(Object.keys(refused)).toHaveLength(20);
     for (const [name, error] of Object.entries(refused)) expect([name, error]).toEqual([name, "38"]);

@@ -22,7 +22,7 @@ _Noreturn void fail(const char *what) {
 static const char *sharkd(void) {
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
     if (access(places[i], X_OK) == 0) return places[i];
-  fail("sharkd (Debian: wireshark-common)");
+  fail("sharkd is not installed (Debian: apt-get install wireshark-common)");
 }
 
 int main(int argc, char **argv) {

@@ -1,4 +1,4 @@
-/* A root with nothing in it but what sharkd reads. */
+/* Makes a root file system that contains only the files that sharkd reads. */
 #include "decoder.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 /* Directories and files that sharkd reads, if the machine has them. A symbolic link, as /lib often is, stays a link. */
 static const char *const libraries[] = {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/wireshark", "/etc/ld.so.cache"};
 
-/* A remount would have to name every flag that the machine's own mount has; this changes only what is asked for. */
+/* A remount would have to repeat every flag of the machine's mount. mount_setattr changes only the requested flags. */
 static void read_only(const char *path) {
   struct mount_attr wanted = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
   if (mount_setattr(AT_FDCWD, path, 0, &wanted, sizeof wanted) < 0) fail(path);
@@ -54,7 +54,7 @@ void make_root(const char *program, const char *over) {
   char view[PATH_MAX];
   if (snprintf(view, sizeof view, "%s/view", over) >= (int)sizeof view) errno = ENAMETOOLONG, fail(over);
   if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) fail("/");
-  /* The working directory lies below `over` mostly: it is still held when it is hidden. */
+  /* The working directory is usually below `over`. The mount on `over` hides it, but the process still has it open. */
   if (mount("none", over, "tmpfs", MS_NOSUID | MS_NODEV, "size=64k,mode=755") < 0) fail(over);
   if (mkdir(view, 0755) < 0 || mount(".", view, NULL, MS_BIND, NULL) < 0) fail(view);
   read_only(view);

@@ -9,7 +9,7 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     FILE *file = fopen(argv[i], "rb");
     long size = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-    /* Of exactly its size, so that the sanitizer finds a read behind its end. */
+    /* The allocation has exactly the input's size, so that the sanitizer finds a read behind its end. */
     uint8_t *data = size < 0 ? NULL : malloc((size_t)size + (size == 0));
     if (!data || fseek(file, 0, SEEK_SET) < 0 || fread(data, 1, (size_t)size, file) != (size_t)size) {
       perror(argv[i]);

@@ -15,7 +15,7 @@ int64_t clock_ms(clockid_t clock) {
   return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* fork() with namespaces. Raw, so that children are as cheap as the kernel makes them; there are no other threads and no atfork hooks. */
+/* fork() with namespaces. Calls the kernel directly, because that is fastest: there are no other threads and no atfork hooks. */
 pid_t clone_process(unsigned long flags) {
   return (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
 }
@@ -32,7 +32,7 @@ int loopback_up(void) {
   return rc;
 }
 
-/* A line of /proc/net/dev: spaces, the interface's name, a colon; a heading has none, or more before it than a name can be. */
+/* Parses a line of /proc/net/dev: spaces, the interface's name, a colon. A heading has no colon, or too many characters before it for a name. */
 static void sync_carrier(int fd, const char *line, const char *end) {
   struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
   struct ifreq request = {.ifr_data = (void *)&link};

@@ -23,15 +23,15 @@
 
 #define DEFAULT_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* The profile that set-up loads for nodes, and the variable by which the launcher passes on that it is loaded. */
+/* The AppArmor profile that set-up loads for nodes, and the environment variable with which the launcher reports that it is loaded. */
 #define APPARMOR_PROFILE "labwright-node"
 #define APPARMOR_MARK "LABWRIGHT_APPARMOR"
 
 enum {
   PROTOCOL = 1,
-  LISTEN_FD = 3, /* handed from the launcher to the lab's init: the socket */
-  READY_FD = 4,  /* and the pipe on which it reports that it is ready, or why not */
-  RANGE_FD = 20, /* and the lock of its range of ids, which lasts as long as the lab */
+  LISTEN_FD = 3, /* descriptors that the launcher gives to the lab's init: the socket, */
+  READY_FD = 4,  /* the pipe on which the init reports that it is ready, or its error, */
+  RANGE_FD = 20, /* and the lock of the lab's id range, which is held as long as the lab runs */
 };
 
 int64_t clock_ms(clockid_t clock);
@@ -43,5 +43,5 @@ int loopback_up(void);
 /* Makes the kernel handle pending carrier changes of this net namespace now. */
 void sync_carriers(void);
 
-/* proc and sysfs may only be mounted in a user namespace with the access-time flags that the machine's own have. */
+/* In a user namespace the kernel allows mounts of proc and sysfs only with the same access-time flags as the machine's mounts. */
 unsigned long access_time_flags(const char *path);

@@ -1,4 +1,4 @@
-/* Asking the kernel, one request at a time. */
+/* Sends requests to the kernel, one at a time. */
 #include "boot.h"
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* Plain lines: addresses, links and routes, as iproute2 asks the kernel for them. */
+/* Plain lines: addresses, links and routes. They send the kernel the same requests as iproute2. */
 #include "boot.h"
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -16,7 +16,7 @@ static bool parse_address(const char *text, struct prefix *p) {
   return inet_pton(p->family, text, p->bytes) == 1;
 }
 
-/* Accepts digits only; other notations are left to the programs that parse them. */
+/* Accepts digits only. A line with another notation is run by its own program. */
 static bool parse_count(const char *text, unsigned long max, unsigned long *count) {
   if (!*text || strlen(text) > 9 || text[strspn(text, "0123456789")]) return false;
   *count = strtoul(text, NULL, 10);

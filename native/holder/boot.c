@@ -1,4 +1,4 @@
-/* The boot command labwright-boot: does what most nodes need at boot without a shell or any other program. README.md lists it. */
+/* The boot command labwright-boot: sets up a node without a shell or any other program. README.md lists its features. */
 #include "boot.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static bool is_empty(const char *path) {
   return stat(path, &s) < 0 || s.st_size == 0;
 }
 
-/* Does the plain lines of this text, which it writes into, up to the first that is not; answers how many are done, -1: all. */
+/* Carries out the plain lines of the text up to the first line that is not plain. Modifies the text. Returns the number of done lines, -1 for all. */
 static long run_lines(char *text) {
   long done = 0;
   for (char *line = text, *end; *line; line = end, done++) {
@@ -46,10 +46,10 @@ static long run_lines(char *text) {
   return -1;
 }
 
-/* The same of the commands' file. */
+/* The same for the file with the commands. */
 static long run_plain(void) {
   struct stat s;
-  /* Without waiting: it is the node's init that does this. */
+  /* Never waits, because the node's init runs this code. */
   int fd = open(COMMANDS, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return -1;
   long done = 0;

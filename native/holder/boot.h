@@ -5,15 +5,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether the kernel did it. */
+/* Sends the request. Returns whether the kernel has carried it out. */
 bool request_done(struct netlink_request *r);
-/* After the last of them. */
+/* Closes the netlink socket. Called after the last request. */
 void requests_end(void);
 
-/* In the node's init: does what it can of this boot command; answers what is to be run for the rest, NULL where nothing is left. Any other command is left as it is. */
+/*
+ * Called in the node's init. Carries out the plain lines of the boot command. Returns the command for the rest, NULL if nothing is left. Returns any
+ * other command unchanged.
+ */
 char **boot_here(char **argv, char **env);
 
-/* Does one line where it is plain; false: it was not, or the kernel refused it, and nothing was changed. Writes into the line. */
+/* Carries out one plain line. Returns false, with nothing changed, if the line is not plain or the kernel refused it. Modifies the line. */
 bool plain_line(char *line);
-/* Whether one of them set a link's state. */
+/* Whether a line has set the state of a link. */
 extern bool plain_line_set_link;

@@ -45,7 +45,7 @@ const unsigned allowed_calls[] = {
   SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_semget, SYS_semop, SYS_semtimedop, SYS_semctl, SYS_shmget, SYS_shmat, SYS_shmdt, SYS_shmctl,
   SYS_mq_open, SYS_mq_unlink, SYS_mq_timedsend, SYS_mq_timedreceive, SYS_mq_notify, SYS_mq_getsetattr,
 #ifdef __x86_64__
-  /* older forms of the same, which arm64 never had */
+  /* older forms of the same calls, which arm64 never had */
   SYS_open, SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_mkdir, SYS_mknod, SYS_rmdir, SYS_unlink, SYS_link, SYS_symlink, SYS_rename,
   SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat, SYS_getdents, SYS_dup2, SYS_pipe, SYS_poll, SYS_select, SYS_epoll_create,
   SYS_epoll_wait, SYS_eventfd, SYS_signalfd, SYS_inotify_init, SYS_fork, SYS_vfork, SYS_getpgrp, SYS_alarm, SYS_pause, SYS_time, SYS_arch_prctl,

@@ -83,7 +83,7 @@ void client_close(struct client *c) {
     }
   client_count--;
   freeze_forget_client(c);
-  if (c->job) job_kill(c->job), job_drop(c->job); /* nobody is left to hear of it */
+  if (c->job) job_kill(c->job), job_drop(c->job); /* no client is left that could get the failure */
   struct node *n = c->mode == VIEWING ? c->node : NULL;
   c->mode = ENDING;
   buffer_free(&c->in);
@@ -95,7 +95,7 @@ void client_close(struct client *c) {
   if (n) viewers_flush(n);
 }
 
-/* Sends what can be sent, and asks for the events that can bring it on. */
+/* Sends as much as the socket takes, and watches for the events that the connection waits for. */
 void client_update(struct client *c) {
   struct buffer *b = &c->out;
   for (;;) {
@@ -159,12 +159,12 @@ void listener_ready(struct source *s, uint32_t events) {
   int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) {
     if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
-    /* Others may have taken all files or memory of the machine: whether there are some again is not reported. */
+    /* The machine has no free descriptors or memory. The kernel does not report when it has some again: try again after a pause. */
     source_watch(s, 0);
     timer_start(&accept_pause, ACCEPT_PAUSE, listen_again);
     return;
   }
-  /* The socket's mode lets only its owner in. Peers are outside the lab, so they have no pid here: a node's process would. */
+  /* The socket's mode admits only its owner. A peer outside the lab has no pid in this pid namespace; a process of a node would have one. */
   struct ucred peer;
   socklen_t size = sizeof peer;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid != 0 || (only_own_id && peer.uid != 0)) {

@@ -16,14 +16,15 @@ static const int kept_capabilities[] = {
   CAP_AUDIT_WRITE,
 };
 
-/* The families of networks that are emulated here. Any other is kernel code that a node could load and try; AF_VSOCK moreover reaches the
- * hypervisor past every net namespace. */
+/* The socket families that emulated networks need. Any other family is kernel code that a node could load and attack. AF_VSOCK also reaches the
+ * hypervisor, in spite of net namespaces. */
 static const unsigned families[] = {1 /* UNIX */, 2 /* INET */, 10 /* INET6 */, 15 /* KEY */, 16 /* NETLINK */, 17 /* PACKET */, 24 /* PPPOX */};
 
-/* Typing into a terminal for others; selecting and pasting on the machine's console; line disciplines, which are modules that the kernel would load. */
+/* Refused ioctls: typing into another process's terminal, selecting and pasting on the machine's console, and line disciplines, which are kernel modules. */
 static const unsigned denied_ioctls[] = {0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */, 0x5423 /* TIOCSETD */};
 
-/* The values that personality() may set: the usual one, those that change what uname reports (32 bit, 2.6), and the query. Others weaken a program's own defences. */
+/* The allowed arguments of personality(): the default, values that change the result of uname (32 bit, 2.6), and the query. Others weaken a
+ * program's defences. */
 static const unsigned personalities[] = {0, 8 /* LINUX32 */, 0x20000 /* UNAME26 */, 0x20008, 0xffffffff};
 
 enum action { ALLOW, UNKNOWN, DENY, NO_CLONE3, IF_NOT_USER_0, IF_NOT_USER_1, IF_HARMLESS_IOCTL, IF_NETWORK, IF_SOCKET, IF_PERSONALITY, IF_OPTION, ACTIONS };
@@ -43,10 +44,10 @@ static struct filter usual, wide;
 #define UNLESS_EQUAL_SKIP(value, skip) FILTER_UNLESS_EQUAL_SKIP(p, value, skip)
 #define JUMP_TO_ACTION (BPF_JMP | BPF_JA)
 
-/* Numbers from `first` up to the next span's are treated alike. */
+/* All call numbers from `first` up to the next span's have the same action. */
 struct span { unsigned first; enum action action; };
 
-/* Finds the call's span by halves: the kernel tries a new filter with every number there is, which otherwise takes longer than all else of
+/* Finds the call's span by binary search: the kernel runs a new filter for every call number, which would otherwise be the slowest part of
  * confining. A jump to an action has the action's number until the action's place is known. */
 static void filter_search(struct filter *p, const struct span *spans, size_t from, size_t to) {
   if (to - from > 1) {
@@ -73,7 +74,7 @@ static void allow_only(struct filter *p, const unsigned *values, size_t count, u
   RETURN(otherwise);
 }
 
-/* UNIX, TCP and UDP are allowed, as the kernel counts their memory for the node. The holder decides on the others of the families. */
+/* UNIX, TCP and UDP are allowed, because the kernel counts their memory for the node. The holder decides about the other allowed families. */
 static void filter_socket(struct filter *p) {
   LOAD(args[0]);
   UNLESS_EQUAL_SKIP(AF_UNIX, 1);
@@ -100,13 +101,13 @@ static void filter_socket(struct filter *p) {
 static void filter_action(struct filter *p, enum action action) {
   const unsigned deny = SECCOMP_RET_ERRNO | EPERM;
   switch (action) {
-  case NO_CLONE3: /* its flags are in memory, out of a filter's sight; libraries then use clone */
+  case NO_CLONE3: /* its flags are in memory, which a filter cannot read; libraries then use clone */
     RETURN(SECCOMP_RET_ERRNO | ENOSYS);
     return;
   case IF_NOT_USER_0:
   case IF_NOT_USER_1:
     OP(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(offsetof(struct seccomp_data, args) + (action == IF_NOT_USER_1 ? 8 : 0))));
-    /* The neighbours of a net namespace that a node makes for itself are in the machine's table, and nobody could count them. */
+    /* Only the wide profile may make net namespaces: their neighbours are in the machine's table and cannot be counted for the node. */
     OP(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWUSER | (action == IF_NOT_USER_0 && p != &wide ? CLONE_NEWNET : 0), 0, 1));
     RETURN(deny);
     RETURN(SECCOMP_RET_ALLOW);
@@ -161,7 +162,7 @@ static void build(struct filter *p, enum action otherwise) {
   unsigned short search = p->length;
   filter_search(p, spans, 0, count);
   unsigned short end = p->length;
-  /* The left half of a search is jumped over, and no conditional jump is longer than a byte. */
+  /* Keeps the jump over the left half of a search short: the offset of a conditional jump is one byte. */
   if (end - search > 2 * UINT8_MAX) errno = E2BIG, unready("system call filter");
   for (int action = NO_CLONE3; action < ACTIONS; action++) {
     places[action] = p->length;
@@ -175,7 +176,7 @@ static void build(struct filter *p, enum action otherwise) {
 /* Whether the machine had the AppArmor profile when the lab started. */
 static bool has_profile;
 
-/* Enters the AppArmor profile, where it is loaded. */
+/* Enters the AppArmor profile if it is loaded. */
 static int enter_profile(void) {
   static const char wanted[] = "changeprofile " APPARMOR_PROFILE;
   if (!has_profile) return 0;
@@ -185,7 +186,7 @@ static int enter_profile(void) {
   int problem = errno;
   close(fd);
   errno = problem;
-  /* An administrator may have removed it since: then nodes have what they have without AppArmor. */
+  /* An administrator may have removed the profile since. Nodes are then confined as on a machine without AppArmor. */
   return done >= 0 || errno == ENOENT ? 0 : -1;
 }
 
@@ -195,7 +196,7 @@ void confine_init(void) {
   build(&wide, ALLOW);
 }
 
-/* The profile that the node's template asks for. */
+/* The seccomp profile that the node's template selects. */
 static const struct filter *profile(const struct node *n) {
   for (char **e = n->env; e && *e; e++)
     if (!strcmp(*e, "LABWRIGHT_SYSTEM_CALLS=wide")) return &wide;

@@ -42,7 +42,7 @@ bool viewer_behind(const struct client *c) {
   return c->lost > 0 || c->at < (c->until < c->node->total ? c->until : c->node->total);
 }
 
-/* How much more may be read from the node without overwriting what a viewer has yet to get. */
+/* Returns how many bytes may be read from the node without overwriting bytes that a viewer has not received yet. */
 static size_t ring_room(const struct node *n) {
   uint64_t behind = 0;
   for (struct client *c = clients; c; c = c->next)
@@ -62,7 +62,7 @@ void viewers_flush(struct node *n) {
   }
 }
 
-/* A viewer that did not read within STALL_MS loses bytes from here on, until it has caught up; the node goes on. */
+/* A viewer that has not read within STALL_MS no longer holds the node back: it loses bytes until it has caught up. */
 static void node_stalled(struct timer *t) {
   struct node *n = container_of(t, struct node, stall);
   for (struct client *c = clients; c; c = c->next)
@@ -109,7 +109,7 @@ void pty_ready(struct source *s, uint32_t events) {
   struct node *n = container_of(s, struct node, pty);
   if (events & EPOLLOUT) pty_write(n);
   bool open = !(events & (EPOLLIN | EPOLLHUP | EPOLLERR)) || pty_read(n, false);
-  /* The node's init holds the other side: an end can only mean that init is dying, which SIGCHLD reports. */
+  /* The node's init holds the other side open. An end of file therefore means that init is dying, which SIGCHLD reports. */
   if (!open) source_watch(s, 0);
   else node_update(n);
   viewers_flush(n);
@@ -119,7 +119,7 @@ void node_update(struct node *n) {
   if (n->pty.fd >= 0) source_watch(&n->pty, (n->paused ? 0u : (uint32_t)EPOLLIN) | (n->input ? (uint32_t)EPOLLOUT : 0u));
 }
 
-/* Typed bytes; false when the viewer has left. While the terminal takes no more, viewers are not read. */
+/* Passes on typed bytes. Returns false if the viewer has left. Viewers are not read while the terminal is full. */
 bool viewer_input(struct client *c) {
   struct node *n = c->node;
   char text[4096];

@@ -10,7 +10,7 @@
 
 enum { MAX_SIGNALLING_MS = 1000 };
 
-/* A change of nodes by signals, until its processes have ended or its time is up. */
+/* A suspension or resumption by signals. It ends with its processes, or when its time is over. */
 struct freeze {
   bool freeze;
   struct client *client; /* NULL: nobody waits for it */
@@ -163,7 +163,7 @@ int nodes_freeze(struct client *c, struct node **which, size_t count, bool freez
     free(f);
     return errno = problem, -1;
   }
-  /* Nodes frozen by a control group are done. */
+  /* Nodes that a control group has frozen need no more work. */
   for (size_t i = 0; i < count; i++) {
     if (f->parts[i].signaller) which[i]->signalling = true;
     else f->parts[i].node = NULL, set_state(which[i], freeze);

@@ -41,7 +41,7 @@ int group_limit(long id, long hierarchy, const char *file, const char *value) {
 
 struct group_handles groups_open(long id) {
   struct group_handles h;
-  /* A process with one thread enters cgroup v1 groups by `tasks`: then the kernel need not hold back each fork and exit of the machine. */
+  /* A process with one thread enters cgroup v1 groups by `tasks`, because then the kernel need not block every fork and exit on the machine. */
   for (size_t i = 0; i < ARRAY(h.fds); i++)
     h.fds[i] = i >= hierarchies ? -1 : i == unified ? group_open(i, id, "", O_PATH | O_DIRECTORY) : group_open(i, id, "tasks", O_WRONLY);
   return h;
@@ -54,7 +54,7 @@ pid_t groups_clone(struct group_handles *h, unsigned long flags) {
   pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
   if (pid > 0) return pid;
   int directory = *group;
-  /* The child starts inside the group and need not enter it. If the kernel is older, or refused that, the child enters it as it enters the others. */
+  /* The child starts inside the group. If the kernel is older or refuses this, the child enters the group later, with the others. */
   *group = pid == 0 ? -1 : openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
   close(directory);
   return pid == 0 ? 0 : clone_process(flags);

@@ -10,15 +10,15 @@ enum { MAX_GROUPS_DIRS = 8, GROUP_FD = 6 /* the first of the lab's directories, 
 struct group_handles { int fds[MAX_GROUPS_DIRS]; };
 
 void groups_init(void);
-/* Sets a limit; makes the node's group if it is missing. Returns 0, or -1 with errno. */
+/* Sets a limit. Creates the node's group if it is missing. Returns 0, or -1 with errno. */
 int group_limit(long id, long hierarchy, const char *file, const char *value);
 struct group_handles groups_open(long id);
 /* clone_process for a process that then calls groups_enter. */
 pid_t groups_clone(struct group_handles *h, unsigned long flags);
-/* Enters the groups. Called in the new process; its children are in the groups too. */
+/* Enters the node's control groups. Called in the new process, so that its children are in the same groups. */
 int groups_enter(const struct group_handles *h);
 void groups_close(struct group_handles *h);
 /* Removes the groups of a node that has ended. */
 void groups_remove(long id);
-/* Freezes or thaws the node. False if no hierarchy can. */
+/* Freezes or thaws the node. Returns false if no hierarchy supports it. */
 bool groups_freeze(long id, bool freeze);

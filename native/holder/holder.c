@@ -28,7 +28,7 @@
 enum {
   MAX_PROCESSES = 8 << 10, /* default for a lab; a small machine has 32768 pids */
   MAX_FILES = 8,           /* directories of files */
-  PROGRAM_FD = 21,         /* in the lab's init, until it has become the program */
+  PROGRAM_FD = 21,         /* descriptor of the program file in the lab's init, until exec */
 };
 
 static _Noreturn void fail(const char *what) {
@@ -42,7 +42,7 @@ static void put(const char *path, const char *text) {
   close(fd);
 }
 
-/* Clock ticks after boot when the process started: with its pid, who it is. */
+/* Returns the start time of the process, in clock ticks after boot. Together with the pid it identifies the process. */
 static unsigned long long start_time(pid_t pid) {
   char path[64], text[1024];
   snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -60,7 +60,7 @@ static unsigned long long start_time(pid_t pid) {
 static int read_only_program(void) {
   struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
   char program[4096];
-  /* By its path, for /proc/self/exe may be a file of another mount namespace. */
+  /* Opened by its path, because /proc/self/exe may be a file of another mount namespace. */
   ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   program[length < 0 ? 0 : length] = 0;
   int self = open_tree(AT_FDCWD, program, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
@@ -68,7 +68,7 @@ static int read_only_program(void) {
   return self;
 }
 
-/* Whether AppArmor has the nodes' profile. Asked by the launcher, because a lab may not look. */
+/* Returns whether AppArmor has loaded the nodes' profile. The launcher calls this, because a lab may not read it. */
 static bool profile_loaded;
 
 static bool has_profile(void) {
@@ -86,7 +86,7 @@ static bool has_profile(void) {
 static _Noreturn void become_init(int go, const char *lab_arg, bool range, int groups) {
   char first;
   if (read(go, &first, 1) != 1) _exit(0); /* the launcher died */
-  /* Still with the launcher's right to walk there. */
+  /* Opened before the ids change: the lab's root user may not be allowed to enter the program's directory. */
   int self = range ? PROGRAM_FD : read_only_program();
   if (self < 0) unready("read-only program");
   if (range && setgroups(0, NULL) < 0) unready("setgroups");
@@ -117,7 +117,7 @@ static pid_t clone_as(unsigned long owner, unsigned long flags) {
   return pid;
 }
 
-/* The lab's root makes its nodes' groups. */
+/* Gives the lab's control group to the lab's root user, who creates the groups of the nodes in it. */
 static bool give_group(int group, unsigned long owner) {
   static const char *const files[] = {".", "cgroup.procs", "lab", "lab/cgroup.procs"};
   bool done = true;
@@ -149,7 +149,7 @@ static int launch(int argc, char **argv) {
     fprintf(stderr, "usage: labwright-holder lab=<id> dir=<directory> [uid-base=N uid-count=N [ranges=<directory> files=<directory>...]] [processes=N] [cgroup=<directory>]...\n");
     return 2;
   }
-  /* Mapped to the machine's real root, a node's root could write to the machine's kernel settings. */
+  /* Refuses a mapping to the machine's root: a node's root could then write the machine's kernel settings. */
   if (geteuid() == 0 && count == 0) {
     fprintf(stderr, "labwright-holder: as root a range of ids is needed (uid-base, uid-count)\n");
     return 2;
@@ -160,24 +160,24 @@ static int launch(int argc, char **argv) {
   struct rlimit none = {0, 0}, descriptors = {1 << 20, 1 << 20}, processes = {max_processes, max_processes};
   setrlimit(RLIMIT_CORE, &none);
   setrlimit(RLIMIT_NPROC, &processes);
-  setrlimit(RLIMIT_NOFILE, &descriptors); /* refused to all but root: then what we have must do */
+  setrlimit(RLIMIT_NOFILE, &descriptors); /* only root may raise it; others keep the present limit */
   int listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), null = open("/dev/null", O_RDWR);
   int log = open("holder.log", O_WRONLY | O_CREAT | O_APPEND, 0600), go[2], ready[2];
   if (listen_fd < 0 || null < 0 || log < 0 || pipe(go) < 0 || pipe(ready) < 0) fail(dir);
-  /* Held as long as the lab lives, for the log stays its standard error. */
+  /* Locked as long as the lab runs, because the log stays open as its standard error. */
   if (flock(log, LOCK_EX | LOCK_NB) < 0) {
     fprintf(stderr, "labwright-holder: a lab lives in %s already\n", dir);
     return 3;
   }
   struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "holder.sock"};
   unlink(address.sun_path);
-  if (bind(listen_fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(listen_fd, 1024) < 0) fail("holder.sock");
+  if (bind(listen_fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(listen_fd, 1024) < 0) fail("listen on holder.sock");
 
   profile_loaded = has_profile();
   int lock = -1, program = count > 0 ? read_only_program() : -1;
   unsigned long own_range = ranges ? range_lock(ranges, lab_arg + 4, &lock) : 0;
   if (count > 0 && program < 0) fail("read-only program");
-  /* Files keep the ids that they have on disk; the lab's range does not change them. */
+  /* Files keep the ids that they have on disk, also if the lab has an id range. */
   if (ranges && !own_range) shared = "no range is free";
   else if (own_range && range_map_files(files, file_count, base, own_range, &shared)) base = own_range, shared = "";
 
@@ -203,7 +203,7 @@ static int launch(int argc, char **argv) {
     if (lock >= 0) dup2(lock, RANGE_FD);
     else close(RANGE_FD);
     if (program >= 0) dup2(program, PROGRAM_FD);
-    close_range((unsigned)(GROUP_FD + groups), RANGE_FD - 1, 0); /* above all the other end of the gate */
+    close_range((unsigned)(GROUP_FD + groups), RANGE_FD - 1, 0); /* in particular the other end of the gate */
     close_range(PROGRAM_FD + 1, ~0u, 0);
     become_init(gate, lab_arg, count > 0, groups);
   }
@@ -220,7 +220,7 @@ static int launch(int argc, char **argv) {
     snprintf(text, sizeof text, "0 %lu %lu\n", count ? base : own[i], count ? count : 1);
     put(path, text);
   }
-  /* Before it goes on: a lab that lives is always written down. */
+  /* Written before the lab continues, so that holder.json exists for every running lab. */
   snprintf(text, sizeof text, "{\"lab\":\"%s\",\"pid\":%d,\"start\":%llu,\"version\":%d,\"shared\":\"%s\"}\n", lab_arg + 4, pid, start, PROTOCOL, shared);
   int record = open("holder.json.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (record < 0 || !write_all(record, text, strlen(text)) || rename("holder.json.new", "holder.json") < 0) fail("holder.json");

@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
-/* Below 2^31, above all ids that systemd gives away, and no reserved one among them. */
+/* Below 2^31, above all ids that systemd assigns, and without reserved ids. */
 enum { FIRST_RANGE = 0x70000000, RANGES = 4094 };
 
 unsigned long range_lock(const char *directory, const char *lab, int *lock) {

@@ -5,8 +5,8 @@
 enum { RANGE_IDS = 65536 };
 
 /*
- * Takes a range that no other lab has: locks a file of the directory, named by the range's number. The lock lasts as long as the descriptor, which goes to
- * *lock. Answers the range's first id; 0: there is none.
+ * Takes a range that no other lab has: locks a file of the directory, named by the range's number. The lock lasts as long as the descriptor, which is
+ * stored in *lock. Returns the range's first id, or 0 if no range is free.
  */
 unsigned long range_lock(const char *directory, const char *lab, int *lock);
 

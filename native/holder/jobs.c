@@ -26,7 +26,7 @@ void job_update(struct job *j) {
   source_watch(&j->err, want);
 }
 
-/* False at the end of the pipe, or when nothing is there now. */
+/* Moves output of the job to its client. Returns false at the end of the pipe, and if the pipe has no data now. */
 static bool job_output(struct job *j, struct source *s) {
   char *frame = buffer_reserve(&j->client->out, FRAME_HEAD + OUTPUT_PIECE);
   ssize_t got = read(s->fd, frame + FRAME_HEAD, OUTPUT_PIECE);
@@ -61,7 +61,7 @@ static void job_in_ready(struct source *s, uint32_t events) {
   ssize_t sent = write(s->fd, j->input, j->input_left);
   if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (sent > 0) j->input += sent, j->input_left -= (size_t)sent;
-  if (sent <= 0 || j->input_left == 0) source_close(s); /* it does not read the rest; its exit code shows whether that is an error */
+  if (sent <= 0 || j->input_left == 0) source_close(s); /* the program does not read the rest; its exit code shows whether that is an error */
 }
 
 void job_drop(struct job *j) {
@@ -80,7 +80,7 @@ void job_died(struct job *j, int status) {
       break;
     }
   if (c) {
-    /* Its output is still in the pipes. They are not read to their end, because a background process may hold them open for ever. */
+    /* The rest of its output is in the pipes. They are not read to their end, because a background process may keep them open forever. */
     for (int i = 0; i < 64 && j->out.fd >= 0 && job_output(j, &j->out); i++) {}
     for (int i = 0; i < 64 && j->err.fd >= 0 && job_output(j, &j->err); i++) {}
     struct text fields = {0};
@@ -100,7 +100,7 @@ void job_start(struct client *c, struct node *n, struct list argv, const char *i
   pid_t pid = -1;
   if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0) goto failed;
   if (n) {
-    /* Children are made in the node's pid namespace for a moment: the program is then our child and the node's process at once. */
+    /* Creates the child in the node's pid namespace, so that the program is a child of the holder and a process of the node. */
     node_fd = (int)syscall(SYS_pidfd_open, n->pid, 0);
     if (node_fd < 0 || setns(node_fd, CLONE_NEWPID) < 0) goto failed;
   }
@@ -151,7 +151,7 @@ failed:
   job_update(j);
 }
 
-/* Starts a program in the node that has the connection as its input and output after it has sent "R". The holder does not follow it any further. */
+/* Starts a program in the node with the connection as its input and output. The program first sends "R". The holder does not watch it afterwards. */
 void job_join(struct client *c, struct node *n, struct list argv) {
   struct group_handles handles = groups_open(n->id);
   char **program = list_to_vector(argv);

@@ -1,4 +1,4 @@
-/* The lab's init: pid 1 of all that is in the lab. */
+/* The lab's init: pid 1 of the lab's pid namespace. */
 #include "lab.h"
 #include "init.h"
 #include "node.h"
@@ -18,7 +18,7 @@ static struct source signals;
 static char *mark; /* the command line's last argument */
 static size_t mark_room;
 
-/* Shows in ps whose process this is, in place of the command line's last argument. */
+/* Overwrites the last argument of the command line, so that ps shows whose process this is. */
 void mark_process(const char *text) {
   memset(mark, 0, mark_room);
   strncpy(mark, text, mark_room - 1);
@@ -28,7 +28,7 @@ static void signals_ready(struct source *s, uint32_t events) {
   struct signalfd_siginfo info;
   (void)events;
   while (read(s->fd, &info, sizeof info) == sizeof info)
-    if (info.ssi_signo == SIGTERM) _exit(0); /* the machine goes down */
+    if (info.ssi_signo == SIGTERM) _exit(0); /* the machine shuts down */
   int status;
   pid_t pid;
   while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
@@ -57,9 +57,9 @@ _Noreturn void lab_init(char **argv) {
   only_own_id = strncmp(mark, "init-own", 8) == 0;
   mark_process("init");
   prctl(PR_SET_NAME, "labwright-lab", 0, 0, 0);
-  /* Nodes share our user id: without this their root could trace their init, which knows of other nodes. */
+  /* Nodes share our user id. Without this, a node's root could trace its init, whose memory contains data of other nodes. */
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) unready("prctl");
-  /* Unmounts of the machine are repeated here; mounts of the lab are never visible to the machine. */
+  /* Unmounts on the machine propagate to the lab. Mounts of the lab never propagate to the machine. */
   if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0) unready("mount propagation");
   const unsigned long quiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
   proc_times = access_time_flags("/proc"), sys_times = access_time_flags("/sys");

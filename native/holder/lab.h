@@ -6,14 +6,14 @@
 #include "loop.h"
 
 enum {
-  MAX_REQUEST = 256 << 20, /* memory is taken as bytes arrive, not as a length announces them */
-  RING = 64 << 10,         /* scrollback of a node, and all that its viewers may lag behind */
-  OUT_HIGH = 256 << 10,    /* a client that leaves this much unread is not read for any more */
-  STALL_MS = 1000,         /* how long a viewer that does not read may hold a node's console back, once */
+  MAX_REQUEST = 256 << 20, /* maximum size of a request; memory is allocated as the bytes arrive, not by the announced length */
+  RING = 64 << 10,         /* scrollback of a node, and the maximum that a viewer may lag behind */
+  OUT_HIGH = 256 << 10,    /* output of a job is not read while its client has this much unread */
+  STALL_MS = 1000,         /* ms that a viewer that does not read may hold back a node's console */
   MAX_CLIENTS = 2048,
   ACCEPT_PAUSE = 200, /* ms, after a connection that could not be accepted */
   MAX_GROUPS = 32, /* of the user that a node's own program runs as */
-  SPAWN_SLICE = 8, /* nodes cloned before the other clients are served again */
+  SPAWN_SLICE = 8, /* nodes cloned in one turn, before the other clients are served */
 };
 
 /* Clients see SETUP as waiting. */
@@ -21,11 +21,11 @@ enum state { SETUP, WAITING, BOOTING, RUNNING, STOPPING, STOPPED, FAILED, SUSPEN
 
 struct node {
   long id;
-  pid_t pid; /* in the lab's pid namespace; 0: not there */
+  pid_t pid; /* in the lab's pid namespace; 0: no process */
   enum state state, resumed_state; /* resumed_state: the state after a suspension */
   bool signalling; /* being suspended or resumed by signals: requests that this could overtake are deferred */
   long max_file_bytes; /* bytes; 0: no limit */
-  int64_t ring_bytes; /* bytes of all packet rings ever made, used if the kernel does not report the present ones */
+  int64_t ring_bytes; /* bytes of all packet rings ever made, used if the kernel does not report the existing ones */
   int exit_code; /* -1: none */
   int boot_code;
   int64_t started;
@@ -56,7 +56,7 @@ struct client {
   struct reader rest;
   struct wait *waits;
   size_t wait_count;
-  bool spawned; /* waits for the nodes to be made, not for them to be gone */
+  bool spawned; /* waits until the nodes are created; otherwise until they have ended */
   /* VIEWING */
   struct node *node;
   uint64_t at, until, lost;
@@ -104,7 +104,7 @@ struct freeze;
  * the change ends later: its `signalling` is set until then, and the client, if there is one, is in the mode FREEZING and gets its reply.
  */
 int nodes_freeze(struct client *c, struct node **which, size_t count, bool freeze);
-/* Handles the end of a signaller. False: the process is none. */
+/* Handles the end of a signaller. Returns false if the process is not a signaller. */
 bool signaller_died(pid_t pid);
 void freeze_forget_node(struct node *n);
 void freeze_forget_client(struct client *c);
@@ -134,7 +134,7 @@ void handle(struct client *c);
 
 /* clients.c */
 void reply(struct client *c, char type, const void *data, size_t length);
-/* A reply of texts that text_field made; frees them. */
+/* Sends a reply of texts that were added with text_field. Frees them. */
 void reply_texts(struct client *c, char type, struct text *fields);
 /* Reply S: the node's pid, or 0 and its problem. */
 void reply_problem(struct client *c, long id, pid_t pid, const char *problem);

@@ -29,7 +29,7 @@ void require(int rc, const char *step, const char *detail) {
   if (rc < 0) setup_failed(step, detail);
 }
 
-/* Becomes the program, in a node or in the fabric. */
+/* Executes the program, in a node or in the fabric. */
 _Noreturn void become(char **argv, char **env) {
   static char *defaults[] = {DEFAULT_PATH, "HOME=/root", "TERM=xterm", "LANG=C.UTF-8"};
   size_t count = 0, given = 0;
@@ -69,7 +69,7 @@ void become_user(char **main, int terminal) {
   const char *step = chdir(path) < 0 ? path : NULL;
   /* Programs open /dev/stdout, which leads to this terminal. */
   if (!step && uid != 0 && fchown(terminal, uid, (gid_t)-1) < 0) step = "terminal";
-  /* If only one id is mapped, no groups may be set, and the only user is root. */
+  /* If only one id is mapped, the kernel allows no supplementary groups, and root is the only user. */
   if (!step && (uid != 0 || groups[0] != 0 || count > 1) &&
       (setgroups(count, groups) < 0 || setresgid(groups[0], groups[0], groups[0]) < 0 || setresuid(uid, uid, uid) < 0))
     step = "user";
@@ -81,7 +81,7 @@ void become_user(char **main, int terminal) {
 static pid_t start_program(struct node *n, char **argv, int slave, bool on_terminal) {
   pid_t pid = clone_process(0);
   if (pid != 0) return pid;
-  /* Boot leads no session, so it cannot take the console's terminal by opening it. */
+  /* The boot program is not a session leader, so that it does not take over the console's terminal when it opens it. */
   if (on_terminal) setsid();
   else setpgid(0, 0);
   int null = on_terminal ? slave : open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -106,7 +106,7 @@ static sigset_t wanted_signals(void) {
   return set;
 }
 
-/* Returns the signal that stops a program that is the node itself, if its image names one, else 0. Only that program gets it then, as in a container. */
+/* Returns the stop signal of the main program's image, 0 if there is none. As in a container, only the main program gets the signal. */
 static int own_stop_signal(const struct node *n) {
   static const char name[] = "LABWRIGHT_STOP_SIGNAL=";
   for (char **e = n->env; *n->main && e && *e; e++)
@@ -122,9 +122,9 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
     if (errno != EINTR) _exit(0);
   char **rest = *n->boot ? boot_here(n->boot, n->env) : NULL;
   const bool still = !rest && !plain_line_set_link;
-  if (rest) sync_carriers(); /* a boot without a program syncs them at its end */
+  if (rest) sync_carriers(); /* a boot without a program does this at its end */
   pid_t boot = rest ? start_program(n, rest, slave, false) : 0, console = 0;
-  /* A program that is the node itself starts at once; a shell starts when somebody opens the console. */
+  /* The node's main program starts at once. A shell starts when somebody opens the console. */
   bool booted = false, ending = false, console_opened = *n->main != NULL;
   int64_t not_before = 0;
   const int stop_signal = own_stop_signal(n);
@@ -146,7 +146,7 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
     if (ending && pid < 0 && errno == ECHILD) _exit(0);
     if (!boot && !booted && !ending) {
       booted = true;
-      sync_carriers(); /* of the links that boot brought up */
+      sync_carriers(); /* the carriers of the links that boot brought up */
       report(CONTROL_FD, still ? BOOTED_WITHOUT_LINKS : BOOTED, 0, "boot");
     }
     int64_t now = clock_ms(CLOCK_MONOTONIC);
@@ -154,7 +154,7 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
     if (want_console && now >= not_before) {
       tcsetattr(slave, TCSANOW, fresh);
       console = start_program(n, n->console, slave, true);
-      if (console < 0) console = 0; /* no memory or no pids left: again a little later */
+      if (console < 0) console = 0; /* no memory or no pids left: try again a little later */
       want_console = !console;
       not_before = now + RESPAWN_MS;
     }
@@ -190,7 +190,7 @@ _Noreturn void node_main(struct node *n, struct spawn *s, int control, const str
   int master = -1;
   errno = problem;
   require(entered, "enter", "the node's control groups");
-  require(unshare(CLONE_NEWCGROUP), "new", "cgroup namespace"); /* of the groups just entered: others are out of its sight */
+  require(unshare(CLONE_NEWCGROUP), "new", "cgroup namespace"); /* rooted at the groups just entered, so that the node does not see others */
   require(sethostname(s->hostname, strlen(s->hostname)), "hostname", s->hostname);
   require(loopback_up(), "interface", "lo");
   umask(0);
@@ -216,6 +216,6 @@ _Noreturn void node_main(struct node *n, struct spawn *s, int control, const str
   struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1, .msg_control = &extra, .msg_controllen = sizeof extra.room};
   if (sendmsg(CONTROL_FD, &message, 0) < 0) _exit(71);
   close(master);
-  buffer_free(request); /* other nodes' files are in it too */
+  buffer_free(request); /* it also contains other nodes' files */
   node_init(n, slave, &fresh);
 }

@@ -22,7 +22,7 @@ static void require_new_mount(const char *type, const char *target, mode_t mode,
   require_mount(type, target, type, flags, data);
 }
 
-/* Mount options: a comma, and in lower a colon, would end the path. */
+/* Escapes a path for mount options: a comma, and in lowerdir a colon, would end the path. */
 static char *escape(char *at, const char *end, const char *path) {
   for (; *path && at + 2 < end; path++) {
     if (strchr("\\,:", *path)) *at++ = '\\';
@@ -37,7 +37,7 @@ static char *escape(char *at, const char *end, const char *path) {
 }
 
 static void mount_overlay(struct spawn *s) {
-  static char options[4096]; /* a page is what mount(2) takes */
+  static char options[4096]; /* mount(2) takes at most one page */
   char path[4096], *at = stpcpy(options, "userxattr,lowerdir="), *end = options + sizeof options - 64;
   for (uint32_t i = 0; i < s->lower.count; i++) {
     if (i) *at++ = ':';
@@ -54,7 +54,7 @@ static void mount_overlay(struct spawn *s) {
   require(mount("overlay", s->disk, "overlay", 0, options), "overlay on", s->disk);
 }
 
-/* Devices of the machine that a node can get beside the standard ones. */
+/* Devices of the machine that a node can get in addition to the standard devices. */
 static const char *const machine_devices[] = {"kvm"};
 
 static void mount_machine_devices(struct list wanted) {
@@ -71,13 +71,13 @@ static void mount_machine_devices(struct list wanted) {
   }
 }
 
-/* Answers the terminal's node side; its holder side goes to *master. */
+/* Returns the node's side of the terminal. Stores the holder's side in *master. */
 static int mount_dev(int *master, struct list lent) {
   static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty", "net/tun"};
   static const char *const links[][2] = {
     {"/proc/self/fd", "/dev/fd"}, {"fd/0", "/dev/stdin"}, {"fd/1", "/dev/stdout"}, {"fd/2", "/dev/stderr"}, {"pts/ptmx", "/dev/ptmx"},
   };
-  /* One file system with /dev/shm, which alone is written to: every one more makes every control group of the machine dearer. */
+  /* One file system for /dev and /dev/shm, of which only /dev/shm is writable: every file system makes each control group of the machine larger. */
   require_new_mount("tmpfs", "/dev", 0755, MS_NOSUID | MS_NOEXEC, "mode=755,size=64m");
   require_path("/dev/pts", S_IFDIR, 0755);
   require_path("/dev/net", S_IFDIR, 0755);
@@ -130,8 +130,8 @@ static void mask_machine(void) {
 }
 
 /*
- * The old root stays the working directory until all is in place: relative paths are the machine's, absolute ones the node's own.
- * So links that the node left on its disk stay within the node's root.
+ * The old root stays the working directory until everything is mounted: relative paths are the machine's, absolute paths the node's.
+ * So symbolic links on the node's disk cannot lead out of the node's root.
  */
 int make_root(struct spawn *s, int *master) {
   const unsigned long quiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
@@ -158,7 +158,7 @@ static int open_directory(const char *path) {
   return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
 
-/* It and those above it are made where they are missing. */
+/* Creates the directory and its parents if they are missing. */
 static int make_directory(char *path) {
   int at = open_directory(path);
   if (at >= 0 || errno != ENOENT) return at;
@@ -179,7 +179,7 @@ void write_file(const char *path, mode_t mode, const char *text, size_t length) 
   *name++ = 0;
   int at = *dir ? make_directory(dir) : open_directory("/");
   require(at, "file", path);
-  /* A new file, never what stands there: it may be a link. */
+  /* Always creates a new file: an existing one may be a symbolic link. */
   require(unlinkat(at, name, 0) < 0 && errno != ENOENT ? -1 : 0, "file", path);
   int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   require(fd, "file", path);

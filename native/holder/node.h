@@ -1,4 +1,4 @@
-/* A node from the inside: the code after the clone. */
+/* The code that runs inside a node, after the clone. */
 #pragma once
 #include "lab.h"
 
@@ -9,7 +9,7 @@ enum { CONTROL_FD = 3 /* in a node's init: its line to the holder */ };
 /* An empty directory that cannot be written to, in the lab's own root: all nodes share it as a mask. */
 #define EMPTY_DIRECTORY "proc/fs"
 
-/* One node of a spawn request; texts lie in the request. */
+/* One node of a spawn request. The texts point into the request. */
 struct spawn { long id; const char *hostname, *disk; struct list lower, files, env, boot, console, main, devices; };
 
 /* A message of a node's init to the holder. READY carries the holder's side of the terminal. BOOTED_WITHOUT_LINKS: boot changed no link's state. */
@@ -17,7 +17,7 @@ struct report { enum { READY, SETUP_FAILED, BOOTED, BOOTED_WITHOUT_LINKS } kind;
 
 void report(int fd, int kind, int value, const char *step);
 
-/* For set-up steps: reports step and errno to the holder, and ends the node; `require` does so if rc is negative. */
+/* Reports a failed set-up step and errno to the holder, and ends the node. `require` does this if rc is negative. */
 void setup_failed(const char *step, const char *detail);
 void require(int rc, const char *step, const char *detail);
 
@@ -30,10 +30,10 @@ void confine_init(void);
 /* Sets capabilities, seccomp filter and limits of this process and all its children. Returns 0, or -1 with errno. */
 int confine(const struct node *n);
 
-/* Becomes the user of a node's own program (struct node, main) in its work directory, which is made where it is missing. */
+/* Changes to the user and the work directory of the node's main program (struct node, main). Creates the directory if it is missing. */
 void become_user(char **main, int terminal);
 
-/* Becomes the program, in a node or in the fabric. */
+/* Executes the program, in a node or in the fabric. */
 _Noreturn void become(char **argv, char **env);
 int exit_code(int status);
 

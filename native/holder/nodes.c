@@ -1,4 +1,4 @@
-/* Nodes from the outside: the table, their reports, their making and their end. */
+/* Nodes as the holder sees them: the table, their reports, their start and their end. */
 #include "node.h"
 #include <linux/sched.h>
 #include <sys/epoll.h>
@@ -13,8 +13,8 @@ static size_t node_room;
 static struct timer fabric_sync;
 
 enum {
-  FABRIC_SYNC_MS = 50, /* one sync for all that boot within this time */
-  FABRIC_SYNC_SHARE = 20, /* at most one part in FABRIC_SYNC_SHARE of the time is spent on them */
+  FABRIC_SYNC_MS = 50, /* one sync for all nodes that boot within this time */
+  FABRIC_SYNC_SHARE = 20, /* syncs take at most 1/FABRIC_SYNC_SHARE of the time */
 };
 static int64_t fabric_sync_took;
 
@@ -51,7 +51,7 @@ void node_changed(struct node *n, enum state state) {
     if (c->mode == AWAITING || c->mode == SPAWNING) report_waits(c);
     if (c->mode != WATCHING) continue;
     reply_node(c, n);
-    /* A slow watcher must not take memory without end. It connects again and gets all states. */
+    /* Drops a slow watcher, which must not take unlimited memory. It connects again and gets all states. */
     if (c->out.end - c->out.start > OUT_HIGH) client_close(c);
     else client_update(c);
   }
@@ -121,7 +121,7 @@ void node_died(struct node *n, int status) {
   groups_remove(n->id);
   n->exit_code = n->boot_code > 0 ? n->boot_code : exit_code(status);
   if (n->state == SETUP && !*n->problem) snprintf(n->problem, sizeof n->problem, "set-up: ended with code %d", n->exit_code);
-  /* Ended by itself with 0: a poweroff inside. */
+  /* A node that ended by itself with exit code 0 was powered off from inside. */
   node_changed(n, n->state == STOPPING || (n->state >= BOOTING && n->exit_code == 0) ? STOPPED : FAILED);
   for (struct client *c = clients, *next; c; c = next) {
     next = c->next;
@@ -133,7 +133,7 @@ void node_died(struct node *n, int status) {
 
 static void spawn_node(struct client *c, struct node *n, struct spawn *s) {
   int pair[2];
-  /* Viewers of the last run that still have not read its end. */
+  /* Closes viewers of the last run that still have not read its last output. */
   for (struct client *v = clients, *next; v; v = next) {
     next = v->next;
     if (v->mode == VIEWING && v->node == n) client_close(v);
@@ -171,7 +171,7 @@ static void spawn_node(struct client *c, struct node *n, struct spawn *s) {
   source_watch(&n->control, EPOLLIN);
 }
 
-/* A few nodes of one request; the rest after the other clients had their turn. */
+/* Starts a few nodes of the request. The rest follows after the other clients have been served. */
 void spawn_some(struct client *c) {
   madvise(c->in.data, c->in.size, MADV_DOFORK);
   for (int i = 0; i < SPAWN_SLICE && c->rest.at < c->rest.end; i++) {

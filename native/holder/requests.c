@@ -49,8 +49,8 @@ static void do_release(struct client *c, struct reader *r) {
   }
   for (uint32_t i = 0; i < ids.count; i++) {
     struct node *n = node_find(reader_number(&ids.items, INT32_MAX));
-    if (n->state != WAITING) continue; /* released before, or dead; clients see that in its state */
-    if (write(n->control.fd, "R", 1) != 1) continue; /* dead, and its signal on the way */
+    if (n->state != WAITING) continue; /* already released, or dead: clients see that in its state */
+    if (write(n->control.fd, "R", 1) != 1) continue; /* dead, and SIGCHLD is still to come */
     n->started = clock_ms(CLOCK_REALTIME);
     node_changed(n, BOOTING);
   }
@@ -58,7 +58,7 @@ static void do_release(struct client *c, struct reader *r) {
   finish(c);
 }
 
-/* Sets limits: id, then a list of (hierarchy or "rlimit", file, value). They apply at once to nodes that run, else when they are spawned. */
+/* Sets limits: id, then a list of (hierarchy or "rlimit", file, value). They apply at once to running nodes, and to other nodes when they are spawned. */
 static void do_limits(struct client *c, struct reader *r) {
   struct reader check = *r;
   while (!check.bad && check.at < check.end) {
@@ -121,7 +121,7 @@ static void do_freeze(struct client *c, struct reader *r) {
   int rc = nodes_freeze(c, which, count, freeze);
   free(which);
   if (rc < 0) return refuse(c, "system", strerror(errno));
-  if (c->mode == FREEZING) return; /* it gets its reply when all are signalled */
+  if (c->mode == FREEZING) return; /* the client gets its reply when all processes are signalled */
   reply(c, 'R', NULL, 0);
   finish(c);
 }

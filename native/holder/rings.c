@@ -25,7 +25,7 @@
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP 1ul
 #endif
 
-/* A filter's listener; all processes that share the filter are of one node. */
+/* The listener of a seccomp filter. All processes with this filter belong to one node. */
 struct filter_listener { struct source source; long node; };
 
 static void line_ready(struct source *s, uint32_t events);
@@ -58,7 +58,7 @@ static pid_t process_of(pid_t thread) {
   return at ? (pid_t)strtol(at + 6, NULL, 10) : 0;
 }
 
-/* Bytes of all rings of the packet sockets in this socket's net namespace; -1: the kernel does not report them. */
+/* Returns the bytes of all packet rings in this socket's net namespace, or -1 if the kernel does not report them. */
 static int64_t rings_there(int diag) {
   struct packet_diag_req ask = {.sdiag_family = AF_PACKET, .pdiag_show = PACKET_SHOW_RING_CFG};
   _Alignas(struct nlmsghdr) static char room[32 << 10];
@@ -87,7 +87,7 @@ static bool same_file(int a, int b) {
   return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Returns the same for the node's own net namespace; -2 if the socket is in another one that the node made, whose rings nobody counts. */
+/* Returns the same for the node's net namespace, or -2 if the socket is in a net namespace that the node has made: its rings are not counted. */
 static int64_t rings_of(const struct node *n, int packet_socket) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/ns/net", n->pid);
@@ -113,7 +113,7 @@ static int make_ring(struct node *n, int packet_socket, int option, const struct
   int64_t bytes = (int64_t)size->tp_block_size * size->tp_block_nr;
   if (bytes > 0) {
     int64_t there = bytes > RING_BYTES ? -2 : rings_of(n, packet_socket), max = RING_BYTES;
-    /* A kernel without packet_diag does not report them: all rings ever made count. */
+    /* A kernel without packet_diag does not report the existing rings: then all rings ever made count. */
     if (there == -1) there = n->ring_bytes, n->ring_bytes += bytes, max = RING_BYTES_EVER;
     if (there < 0 || there + bytes > max) return errno = ENOMEM, -1;
   }
@@ -146,7 +146,7 @@ static int set_option(struct node *n, int listener, const struct seccomp_notif *
   return rc;
 }
 
-/* One call a turn: making a ring takes milliseconds. */
+/* Answers one call in each turn of the loop: making a ring takes milliseconds. */
 static void filter_listener_ready(struct source *s, uint32_t events) {
   struct filter_listener *k = container_of(s, struct filter_listener, source);
   union { struct seccomp_notif notif; char room[256]; } asked = {0};
@@ -156,7 +156,7 @@ static void filter_listener_ready(struct source *s, uint32_t events) {
     answer.resp.id = asked.notif.id;
     if (!n || !n->pid) answer.resp.error = -ENOMEM;
     else if (asked.notif.data.nr == SYS_socket) {
-      /* The call's arguments are no memory that the caller could exchange: the kernel goes on with what the filter saw. */
+      /* The arguments are in registers, which the caller cannot change meanwhile: the kernel continues with the values that the filter checked. */
       if (socket_grant(n) < 0) answer.resp.error = -errno;
       else answer.resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     } else if (set_option(n, s->fd, &asked.notif) < 0) answer.resp.error = -errno;
@@ -180,7 +180,7 @@ static void line_ready(struct source *s, uint32_t events) {
     struct filter_listener *k = need(calloc(1, sizeof *k));
     *k = (struct filter_listener){.source = {.ready = filter_listener_ready}, .node = node};
     memcpy(&k->source.fd, CMSG_DATA(c), sizeof k->source.fd);
-    /* From Linux 6.6 on: the caller waits, so its processor is free for the answer. */
+    /* From Linux 6.6 on: wakes the holder on the caller's processor, which is free while the caller waits. */
     ioctl(k->source.fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
     source_watch(&k->source, EPOLLIN);
   }

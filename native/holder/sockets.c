@@ -1,7 +1,7 @@
 #include "sockets.h"
 #include <sys/socket.h>
 
-/* Reads a file of the node's net namespace. Answers false if it cannot be read whole. */
+/* Reads a file of the node's net namespace. Returns false if it cannot be read completely. */
 static bool read_there(const struct node *n, const char *name, char *text, size_t room) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/net/%s", n->pid, name);
@@ -15,7 +15,7 @@ static bool read_there(const struct node *n, const char *name, char *text, size_
   return got == 0 && length > 0 && length < room - 1;
 }
 
-/* Sockets of protocols whose memory the kernel counts. */
+/* Counts the sockets of protocols whose memory the kernel counts. */
 static long counted_there(char *text) {
   long sum = 0;
   for (char *rest, *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {

@@ -1,4 +1,4 @@
-/* One node of a spawn request, checked before any of them is made. */
+/* Parses one node of a spawn request. All nodes are checked before the first is started. */
 #include "node.h"
 
 bool reader_spawn(struct reader *r, struct spawn *s) {

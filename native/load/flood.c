@@ -1,4 +1,4 @@
-/* flood ADDRESS PACKETS RATE SIZE: sends UDP packets to port 9 at RATE a second (0: as fast as it can) and prints the rate that it reached. */
+/* flood ADDRESS PACKETS RATE SIZE: sends UDP packets to port 9 at RATE per second (0: as fast as possible) and prints the reached rate. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ int main(int argc, char **argv) {
   if (connect(fd, (struct sockaddr *)&to, sizeof to) < 0) return 1;
   for (double start = now(); ; ) {
     double due = rate ? (now() - start) * rate : count;
-    while (sent < count && sent < due) send(fd, payload, (size_t)size, 0), sent++; /* a refusal counts: the packet was sent */
+    while (sent < count && sent < due) send(fd, payload, (size_t)size, 0), sent++; /* ECONNREFUSED counts as sent: it is the answer to an earlier packet */
     if (sent == count) {
       printf("%.0f\n", count / (now() - start));
       return 0;

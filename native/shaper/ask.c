@@ -1,6 +1,6 @@
 /*
- * The other side of the control socket: a short-lived process. It opens the packet sockets, which takes the kernel some 10 ms each, for the
- * shaper, which must not wait.
+ * The client of the control socket: a short-lived process. It opens the packet sockets for the shaper, because each takes the kernel about 10 ms
+ * and the shaper must not wait.
  */
 #include "../common/io.h"
 #include "request.h"
@@ -11,7 +11,7 @@
 
 enum { MANY = 16 /* links from which on each gets a shorter ring */, THREADS = 16, MAX_LINE = 512 /* bytes of a line that can be a put */ };
 
-/* A link whose sockets are to be opened. */
+/* A link whose sockets must be opened. */
 struct opening { long id; int mtu; struct end ends[2]; const char *problem[2]; int error[2]; };
 
 static struct opening *openings;
@@ -33,7 +33,7 @@ static int connect_to(const char *lab, socklen_t *size, struct sockaddr_un *at) 
   return -1;
 }
 
-/* A connection to the lab's shaper, which is started where none is. */
+/* Connects to the lab's shaper. Starts it if none runs. */
 static int connect_or_start(const char *lab, bool start) {
   struct sockaddr_un at;
   socklen_t size;
@@ -61,7 +61,7 @@ int watch(const char *lab) {
   return 3;
 }
 
-/* Reads until the shaper closes. NULL if it ended before its answer was whole, or there was no memory for it on either side. */
+/* Reads until the shaper closes. Returns NULL if the answer is not complete, or if one side had no memory for it. */
 static char *whole_answer(int fd) {
   size_t length = 0, room = 65536;
   char *text = malloc(room);
@@ -104,14 +104,14 @@ static bool is_there(const char *list, long id, int mtu) {
   return strstr(list, have);
 }
 
-/* Collects the request's put lines whose sockets must be opened. False: no memory. */
+/* Collects the request's put lines whose sockets must be opened. Returns false if there is no memory. */
 static bool collect_openings(const char *request, const char *list) {
   size_t room = 0;
   for (const char *line = request, *end; *line; line = *end ? end + 1 : end) {
     end = strchrnul(line, '\n');
     char text[MAX_LINE];
     struct request r;
-    /* The shaper reports what is wrong with a line. */
+    /* Malformed lines are skipped: the shaper reports them. */
     if ((size_t)(end - line) >= sizeof text) continue;
     *(char *)mempcpy(text, line, (size_t)(end - line)) = 0;
     if (request_read(text, &r) || r.kind != PUT || is_there(list, r.id, r.mtu)) continue;

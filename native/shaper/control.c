@@ -11,7 +11,7 @@ struct client {
   struct text in, out;
   size_t sent;
   bool answering, watching;
-  int *sockets; /* that came along, for the take lines in their order */
+  int *sockets; /* received sockets, for the take lines in their order */
   size_t socket_count, socket_next;
   struct client *next;
 };
@@ -25,7 +25,7 @@ static void drop(struct client *c) {
       *at = c->next;
       break;
     }
-  /* A child may hold it open for a while. */
+  /* Ends the connection with shutdown: a child process may still have the descriptor open. */
   epoll_ctl(epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
   shutdown(c->fd, SHUT_RDWR);
   close(c->fd);
@@ -55,7 +55,7 @@ static const char *run_take(struct client *c, struct request *r) {
   return errno = ENODEV, "Cannot find device";
 }
 
-/* NULL or the problem, with errno set, 0 if it is none of the kernel's. */
+/* Returns NULL or the problem. errno is the kernel's error, 0 if there is none. */
 static const char *run_line(struct client *c, const char *line, long *id) {
   struct request r;
   const char *problem = request_read(line, &r);
@@ -71,7 +71,7 @@ static void answer(struct client *c) {
   char *request = c->in.data;
   c->answering = true;
   if (!strcmp(request, "list\n")) {
-    /* For ask.c: the links whose sockets need not be opened again. A draining link may go at any moment; a put for it then reports that the device does not exist. */
+    /* Lists for ask.c the links whose sockets need not be opened again. A draining link may end: a put for it then reports a missing device. */
     for (const struct shaped_link *one = links; one; one = one->next)
       text_format(&c->out, "%ld %d %d %d\n", one->id, one->mtu, one->ends[0].index, one->ends[1].index);
     text_format(&c->out, ".\n");
@@ -101,7 +101,7 @@ static void answer(struct client *c) {
   text_format(&c->out, "]}\n");
 }
 
-/* Bytes, and the sockets that come with them. */
+/* Receives bytes, and the sockets that come with them. */
 static ssize_t receive(struct client *c, char *data, size_t size) {
   char control[CMSG_SPACE(2 * sizeof(int))];
   struct iovec piece = {data, size};
@@ -129,12 +129,12 @@ static void client_ready(struct client *c) {
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got < 0 || c->in.length + (size_t)got > MAX_REQUEST) return drop(c);
     text_add(&c->in, data, (size_t)got);
-    if (c->in.failed) return drop(c); /* nothing of it is done; ask.c reports that there is no answer */
+    if (c->in.failed) return drop(c); /* the request is not carried out; ask.c reports the missing answer */
     if (got > 0 && !c->watching) c->watching = !strcmp(c->in.data, "watch\n");
     if (got > 0) return;
     if (c->watching || c->in.length == 0) return drop(c);
     answer(c);
-    if (c->out.failed) return drop(c); /* a part of an answer must not pass for the whole */
+    if (c->out.failed) return drop(c); /* an incomplete answer must not look complete */
     struct epoll_event e = {.events = EPOLLOUT, .data.ptr = c};
     epoll_ctl(epoll_fd, EPOLL_CTL_MOD, c->fd, &e);
   }
@@ -182,7 +182,7 @@ int serve(int listener) {
     struct timespec pause = {.tv_sec = wait / 1000000000, .tv_nsec = wait % 1000000000};
     int n = epoll_pwait2(epoll_fd, events, 64, due == INT64_MAX ? NULL : &pause, NULL);
     if (n < 0 && errno != EINTR) return 1;
-    /* Frames first: frames that came before a request must have left the ring when it is carried out. */
+    /* Handles frames first: frames that arrived before a request must have left the ring when the request is carried out. */
     for (int i = 0; i < n; i++) {
       void *source = events[i].data.ptr;
       if (!source || client_of(source) || removal_find(source)) continue;

@@ -3,7 +3,7 @@
 #include <linux/if_packet.h>
 #include <sys/socket.h>
 
-/* All frames that wait, the next to leave first. */
+/* All waiting frames. The frame that leaves next is the first. */
 static struct packet **heap;
 static size_t count, room, held;
 static uint64_t order;
@@ -36,7 +36,7 @@ static uint64_t draw(struct direction *d) {
   return result;
 }
 
-/* Evenly among 0 … most-1. */
+/* Returns a random number, uniform in 0 … max-1. */
 static uint64_t random_below(struct direction *d, uint64_t max) {
   return (uint64_t)(((unsigned __int128)draw(d) * max) >> 64);
 }
@@ -91,7 +91,7 @@ static void flush(void) {
     if (sent < 0 && errno == EINTR) continue;
     for (int i = 0; i < sent; i++) senders[done + (unsigned)i]->count.sent++;
     if (sent > 0) done += (unsigned)sent;
-    else senders[done++]->count.refused++; /* the device is down, or the kernel has no room: that frame is lost, as on a wire */
+    else senders[done++]->count.refused++; /* the device is down, or the kernel has no room: the frame is lost, as on a cable */
   }
   for (unsigned i = 0; i < pending; i++) {
     struct packet *p = owned[i];
@@ -120,7 +120,7 @@ void release_due(void) {
   if (pending) flush();
 }
 
-/* When a frame that arrived at this time leaves; -1: never. */
+/* Returns when a frame that arrived at this time leaves, or -1 if it is lost. */
 static int64_t departure(struct direction *d, int64_t arrived, size_t length) {
   const struct settings *s = &d->set;
   if (s->loss && random_below(d, 1000000000) < s->loss) {
@@ -129,7 +129,7 @@ static int64_t departure(struct direction *d, int64_t arrived, size_t length) {
   }
   int64_t at = arrived;
   if (s->kbit) {
-    /* A token bucket that holds one frame: each begins when the one before it has passed. */
+    /* A token bucket that holds one frame: a frame is sent when the previous frame has passed. */
     uint64_t max = s->kbit * QUEUE_MS / 8;
     if (max < QUEUE_FRAMES * FRAME) max = QUEUE_FRAMES * FRAME;
     int64_t begin = d->free_at > arrived ? d->free_at : arrived;
@@ -162,7 +162,7 @@ static void keep(struct direction *d, int64_t due, const char *data, size_t leng
   d->queued++;
 }
 
-/* The kernel keeps a VLAN tag apart; back where it was, in the slot's free room before the frame. */
+/* Puts a VLAN tag, which the kernel has removed from the frame, back in its place. Uses the slot's free space before the frame. */
 static char *tagged(const struct tpacket2_hdr *h, char *frame, size_t *length) {
   if (!(h->tp_status & TP_STATUS_VLAN_VALID) || *length < 12) return frame;
   uint16_t type = h->tp_status & TP_STATUS_VLAN_TPID_VALID ? h->tp_vlan_tpid : 0x8100;
@@ -197,7 +197,7 @@ void receive_frames(struct direction *d, struct end *in) {
       continue;
     }
     char *frame = tagged(h, (char *)h + h->tp_mac, &length);
-    /* The kernel noted when it came. Its clock may have been set since: then it came now. */
+    /* The kernel records the frame's arrival by the wall clock. If the clock has been set since, the arrival is now. */
     int64_t age = (wall.tv_sec - (int64_t)h->tp_sec) * 1000000000 + wall.tv_nsec - (int64_t)h->tp_nsec;
     int64_t due = departure(d, now - (age > 0 && age < 1000000000 ? age : 0), length);
     if (due < 0) continue;

@@ -12,7 +12,7 @@ struct shaped_link *links;
 struct removal { int done; size_t count; struct removal *next; long ids[]; };
 
 static struct removal *removals;
-static int begin[2] = {-1, -1}; /* the child of this turn starts at its end of file, when the shaper's sockets are closed */
+static int begin[2] = {-1, -1}; /* this turn's child waits for its end of file, which comes when the shaper has closed its sockets */
 
 bool link_is_being_removed(long id) {
   for (const struct removal *l = removals; l; l = l->next)
@@ -27,7 +27,7 @@ bool removal_find(const void *source) {
   return l;
 }
 
-/* Its child has ended: the devices are gone. */
+/* The child has ended: the devices are removed. */
 void removal_ended(const void *source) {
   for (struct removal **at = &removals; *at; at = &(*at)->next) {
     struct removal *l = *at;
@@ -52,7 +52,7 @@ static void remove_in_child(const struct shaped_link *first, size_t count) {
     while (read(begin[0], &none, 1) < 0 && errno == EINTR) {}
   }
   if (pid <= 0) {
-    /* Without a child: in this process. */
+    /* The child removes the devices. If no child could be started, this process does. */
     devices_delete(first, count);
     if (pid == 0) _exit(0);
     close(done[0]), close(done[1]);
@@ -68,7 +68,7 @@ static void remove_in_child(const struct shaped_link *first, size_t count) {
   epoll_ctl(epoll_fd, EPOLL_CTL_ADD, l->done, &e);
 }
 
-/* Our sockets are closed: this turn's children may go on. */
+/* The shaper's sockets are closed: this turn's children may continue. */
 static void removals_begin(void) {
   for (int i = 0; i < 2; i++) {
     if (begin[i] >= 0) close(begin[i]);
@@ -82,7 +82,7 @@ struct shaped_link *link_find(long id) {
   return c;
 }
 
-/* Takes the frames that wait in the rings, then closes them. */
+/* Takes the frames that are in the rings, then closes the rings. */
 static void close_ends(struct shaped_link *c) {
   if (c->ends[0].fd < 0) return;
   for (int i = 0; i < 2; i++) {
@@ -92,7 +92,7 @@ static void close_ends(struct shaped_link *c) {
   }
 }
 
-/* Gives a link the sockets that ask.c opened for it; makes the link if it does not exist. The sockets are the link's from here on, also after a failure. */
+/* Gives a link the sockets that ask.c has opened. Creates the link if it does not exist. The link owns the sockets from now on, also after a failure. */
 const char *link_attach(long id, int mtu, struct end ends[2]) {
   struct shaped_link *c = link_find(id);
   const char *problem = NULL;
@@ -134,7 +134,7 @@ const char *link_configure(long id, int mtu, const struct settings set[2]) {
   return NULL;
 }
 
-/* The link takes no frames any more. Its devices are removed when the frames on their way have left. */
+/* Stops taking frames from the link. Its devices are removed when the delayed frames have left. */
 void link_remove(long id) {
   struct shaped_link *c = link_find(id);
   if (c) {

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 
 int epoll_fd;
-uint64_t seed = 4; /* any number will do, as long as it is the same in every run */
+uint64_t seed = 4; /* an arbitrary number, the same in every run */
 
 int64_t now_ns(void) {
   struct timespec t;
@@ -24,13 +24,13 @@ int64_t now_ns(void) {
   return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-/* Wakes the process in time: no slack on timers, and a short slice, for which the scheduler runs a waking process first. */
+/* Makes the process wake up in time: no timer slack, and a short scheduler slice, because the scheduler prefers waking processes with a short slice. */
 static void lower_wakeup_latency(void) {
   struct { uint32_t size, policy; uint64_t flags; int32_t nice; uint32_t priority; uint64_t runtime, deadline, period; } slice = {
     .size = 48, .runtime = 200000,
   };
   prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
-  /* An older kernel, or one that does not allow it, only has no short slice. */
+  /* If the kernel is older or does not allow it, the process has only no short slice. */
   syscall(SYS_sched_setattr, 0, &slice, 0);
 }
 
@@ -63,7 +63,7 @@ static char *standard_input(void) {
   return text;
 }
 
-/* With a pair p0a, q0a in this net namespace, which the caller made for this. */
+/* Uses the pair p0a, q0a in this net namespace. The caller has made it for this probe. */
 static int probe(void) {
   struct end e;
   struct timespec none = {0};

@@ -26,7 +26,7 @@ static int add_clsact(int fd, int index) {
   return error == EEXIST ? 0 : error;
 }
 
-/* The same filter, by the same handle, that tc is given elsewhere: either replaces the other's in one step. */
+/* Sets the same filter with the same handle as the tc commands elsewhere, so that each can replace the other's filter in one step. */
 static int redirect(int fd, int from, int to) {
   struct { struct tc_u32_sel sel; struct tc_u32_key key; } all = {.sel = {.flags = TC_U32_TERMINAL, .nkeys = 1}};
   struct tc_mirred mirred = {.action = TC_ACT_STOLEN, .eaction = TCA_EGRESS_REDIR, .ifindex = (uint32_t)to};
@@ -59,7 +59,7 @@ struct step {
   const char *line;
 };
 
-/* Splits a line at its blanks. Returns the number of words, or one more than `most` if there are more. */
+/* Splits a line at its blanks. Returns the number of words, or max + 1 if there are more than max. */
 static size_t split(char *line, char **words, size_t max) {
   size_t count = 0;
   for (char *word; (word = strsep(&line, " "));) {
@@ -70,7 +70,7 @@ static size_t split(char *line, char **words, size_t max) {
   return count;
 }
 
-/* Returns 0, or what is wrong with the line. */
+/* Returns 0, or an error for a malformed line. */
 static int read_step(const char *line, struct step *s) {
   char text[64], *words[3] = {0};
   uint64_t group;

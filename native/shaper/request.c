@@ -7,7 +7,7 @@ enum { MAX_LOSS = 1000000000 /* parts per 1e9 */, MAX_KBIT = 1000000000, MIN_MTU
 static const uint64_t max_ns = 3600000000000ull;
 static const char malformed[] = "not a request";
 
-/* A word of the line: a blank and digits. */
+/* Reads a word of the line: a blank and digits. */
 static bool word(const char **at, uint64_t max, uint64_t *number) {
   if (**at != ' ') return false;
   const char *digits = *at + 1;
@@ -47,7 +47,7 @@ static const char *read_take(const char *at, struct request *r) {
   uint64_t v[6];
   if (!read_id(&at, &r->id) || !words(&at, 6, v) || *at) return malformed;
   if (v[0] < MIN_MTU || v[0] > MAX_MTU || v[4] > INT_MAX || v[5] > INT_MAX) return malformed;
-  /* receive_frames divides by the slots, and reads the ring in slots. */
+  /* receive_frames divides by the slot size and reads the ring in slots, so both must be checked here. */
   if (v[1] == 0 || v[2] == 0 || v[2] > v[3] / v[1]) return malformed;
   r->mtu = (int)v[0];
   for (int i = 0; i < 2; i++) r->ends[i] = (struct end){.fd = -1, .index = (int)v[4 + i], .slot = v[1], .slots = v[2], .bytes = v[3]};

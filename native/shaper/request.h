@@ -7,8 +7,8 @@ struct request {
   long id;
   int mtu;
   struct settings set[2]; /* of PUT */
-  struct end ends[2];     /* of TAKE: all but the descriptors */
+  struct end ends[2];     /* the fields of TAKE, except the descriptors */
 };
 
-/* Reads a line without its end. NULL, or the problem; of a malformed PUT, `kind` and `id` are set as far as they were read. */
+/* Parses a line without its line end. Returns NULL or the problem. For a malformed PUT, `kind` and `id` are set if they could be read. */
 const char *request_read(const char *line, struct request *r);

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 enum {
-  BATCH = 64,                 /* frames taken from one device, and sent, in one go */
-  MAX_HELD = 256 << 20,      /* bytes that all delay lines together may hold */
-  QUEUE_MS = 100,             /* maximum wait for bandwidth; */
-  QUEUE_FRAMES = 16,          /* but this many full frames may wait on a slow line too */
+  BATCH = 64,                /* frames that are taken from one device, and sent, at a time */
+  MAX_HELD = 256 << 20,      /* maximum bytes in all delay lines together */
+  QUEUE_MS = 100,            /* maximum wait for bandwidth; */
+  QUEUE_FRAMES = 16,         /* but this many full frames may always wait, also on a slow line */
   FRAME = 1514,
   MAX_REQUEST = 4 << 20,
 };
@@ -24,10 +24,10 @@ enum {
 struct settings { int64_t delay, jitter; /* ns */ uint64_t loss; /* parts per 1e9 */ uint64_t kbit; /* 0: unlimited */ };
 struct counters {
   uint64_t received, sent;
-  uint64_t lost;     /* as asked for */
-  uint64_t overflow; /* no room before the bottleneck, in memory, or in a frame's slot */
-  uint64_t missed;   /* came faster than they were taken */
-  uint64_t refused;  /* the device took no more, or is down */
+  uint64_t lost;     /* dropped: the configured loss */
+  uint64_t overflow; /* dropped: no room before the bottleneck, in memory, or in a frame's slot */
+  uint64_t missed;   /* dropped: arrived faster than they were taken */
+  uint64_t refused;  /* dropped: the device is full or down */
 };
 
 /* A device whose frames the shaper takes and gives: the outer end of a veth pair. */
@@ -43,7 +43,7 @@ struct direction {
   struct settings set;
   struct counters count;
   uint64_t random[4];
-  int64_t free_at, last; /* when the bottleneck is free, when the last frame leaves */
+  int64_t free_at, last; /* times when the bottleneck is free and when the last frame leaves */
   uint64_t queued;
 };
 
@@ -65,7 +65,7 @@ extern uint64_t seed;
 
 int64_t now_ns(void);
 
-/* link.c. Those that can fail answer NULL or what failed, with errno set. */
+/* link.c. Functions that can fail return NULL or a description of the failure, with errno set. */
 struct shaped_link *link_find(long id);
 const char *link_attach(long id, int mtu, struct end ends[2]);
 const char *link_configure(long id, int mtu, const struct settings set[2]);
@@ -98,7 +98,7 @@ int become_daemon(int listener);
 
 /* control.c */
 int serve(int listener);
-/* In a child: closes the descriptors that only the shaper itself may hold. */
+/* Called in a child. Closes the descriptors that only the shaper itself may hold. */
 void control_forget(void);
 
 /* ask.c: the other side of it. */

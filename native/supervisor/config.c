@@ -9,7 +9,7 @@ static char *slurp(const char *path) {
   if (fd < 0 || fstat(fd, &s) < 0) fail("%s: %s", path, strerror(errno));
   char *text = calloc(1, (size_t)s.st_size + 1);
   ssize_t got = text ? read(fd, text, (size_t)s.st_size) : -1;
-  if (got != s.st_size) fail("%s does not read", path);
+  if (got != s.st_size) fail("%s could not be read completely", path);
   close(fd);
   return text;
 }

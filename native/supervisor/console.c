@@ -26,7 +26,7 @@ void console_open(const char *ready, const char *failed) {
   struct termios t;
   if (terminal_fd < 0 || tcgetattr(terminal_fd, &t) < 0) fail("the console: %s", strerror(errno));
   cfmakeraw(&t);
-  t.c_oflag |= OPOST | ONLCR; /* for words of ours, until the guest speaks */
+  t.c_oflag |= OPOST | ONLCR; /* for messages of the supervisor, until the guest prints */
   tcsetattr(terminal_fd, TCSANOW, &t);
   if (!ready) return;
   compile(&ready_pattern, ready, REG_NOSUB, "ready");
@@ -114,7 +114,7 @@ bool serial_ready(void) {
 static char typed[256]; /* typed, and not yet taken by the guest */
 static size_t typed_at, typed_end;
 
-/* A guest that does not listen leaves what is typed in the terminal. */
+/* If the guest does not read, typed bytes stay in the terminal. */
 bool typing_stuck(void) { return typed_at < typed_end; }
 
 void typing_drain(void) {

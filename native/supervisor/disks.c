@@ -1,4 +1,4 @@
-/* Disks: the node writes to its own files, over the files of its image, which are never changed. */
+/* Disks: the node writes to its own overlay files. The files of its image are never changed. */
 #include "vm.h"
 #include <sys/stat.h>
 
@@ -28,13 +28,13 @@ void make_disks(const struct config *c) {
 }
 
 void make_config_drive(const struct config *c) {
-  /* A saved state goes on with the drive that it had. */
+  /* A saved state continues with the config drive that it had. */
   if (!c->label || there(SAVED_STATE)) return;
   char *const argv[] = {
     "/usr/bin/genisoimage", "-quiet", "-output", RUN "/config.new", "-volid", (char *)(uintptr_t)c->label, "-joliet", "-rock", DRIVE_FILES, NULL,
   };
   if (run(argv, "", true) != 0) fail("the config drive could not be made");
-  /* The hypervisor can write to the directory, so the file may be a link. It does not run yet. */
+  /* The hypervisor can write to the directory, so the file may be a symbolic link. The hypervisor does not run yet. */
   unlink(DISKS "/config.iso");
   char *const copy[] = {"/usr/bin/busybox", "cp", RUN "/config.new", DISKS "/config.iso", NULL};
   if (run(copy, "", true) != 0 || chmod(DISKS "/config.iso", 0644) < 0) fail("the config drive could not be kept");

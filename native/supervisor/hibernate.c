@@ -10,7 +10,7 @@
 #define DRAFT SAVED_STATE ".new"
 
 int control_fd = -1;
-static int asker = -1; /* who asked for the hibernation that is on its way */
+static int asker = -1; /* the client of the hibernation that is in progress */
 static int file = -1;
 static bool loading;
 
@@ -63,7 +63,7 @@ void control_ready(void) {
     give_up(qmp_problem);
 }
 
-/* A restored guest does not print again the line that showed that it was ready. */
+/* A restored guest does not print its ready line again. */
 static bool save_ready(void) {
   if (unlink(SAVED_READY) < 0 && errno != ENOENT) return false;
   if (!is_ready()) return true;
@@ -73,7 +73,7 @@ static bool save_ready(void) {
   return true;
 }
 
-/* Looks how far it is, a few times a second. */
+/* Polls the progress a few times a second. */
 void hibernate_step(void) {
   if (!qmp(-1, "{\"execute\":\"query-migrate\"}")) return give_up(qmp_problem);
   const char *status = qmp_returned("status"), *reason = qmp_returned("error-desc");
@@ -89,7 +89,7 @@ void hibernate_step(void) {
   qmp(-1, "{\"execute\":\"quit\"}");
 }
 
-/* The state to go on from; -1: there is none. */
+/* Opens the saved state. Returns -1 if there is none. */
 int saved_state_open(void) {
   unlink(DRAFT);
   int fd = open(SAVED_STATE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -20,10 +20,10 @@ void fail(const char *format, ...) {
   vsnprintf(words, sizeof words, format, args);
   va_end(args);
   dprintf(2, "labwright: %s\r\n", words);
-  exit(1); /* the hypervisor, where there is one, ends with us */
+  exit(1); /* the hypervisor, if it runs, ends with the supervisor */
 }
 
-/* Nothing of the kernel's own may come out of the node's interfaces: they are the guest's. */
+/* The kernel must not send packets of its own from the node's interfaces, which belong to the guest. */
 static void be_quiet(void) {
   static const char *const which[] = {"all", "default"};
   for (size_t i = 0; i < ARRAY(which); i++) {
@@ -58,7 +58,7 @@ static void launch(void) {
   config_arg(&config, "socket,id=monitor,fd=%d", monitor);
   config_arg(&config, "-mon");
   config_arg(&config, "chardev=monitor,mode=control");
-  config_arg(&config, "-S"); /* until its interfaces have the carrier that they should have */
+  config_arg(&config, "-S"); /* paused until its interfaces have the right carrier */
   ports_arguments(&config, keep, &kept);
   int state = saved_state_open();
   if (state >= 0) {
@@ -74,7 +74,7 @@ static void launch(void) {
   fcntl(serial_fd, F_SETFL, O_NONBLOCK);
 }
 
-/* Relays the guest's last output after the hypervisor's end; bounded, because nobody may keep the node from ending. */
+/* Relays the guest's last output after the hypervisor's end. Bounded, so that a slow reader cannot keep the node from ending. */
 static void drain_serial(void) {
   fcntl(terminal_fd, F_SETFL, 0);
   console_drain();
@@ -84,7 +84,7 @@ static void drain_serial(void) {
 /* Ends as the hypervisor did. */
 static _Noreturn void end(void) {
   int status = 0;
-  kill(hypervisor, SIGKILL); /* if it hung up without ending; one that has ended keeps its code */
+  kill(hypervisor, SIGKILL); /* if it closed the connection without ending; a hypervisor that has ended keeps its exit code */
   while (waitpid(hypervisor, &status, 0) < 0 && errno == EINTR) {}
   drain_serial();
   exit(exit_code(status));
@@ -103,7 +103,7 @@ static _Noreturn void end_after_hypervisor(void) {
   end();
 }
 
-/* Ends the node of a guest whose boot failed, as that of a namespace node does; its last words stay on the console. */
+/* Ends the node if the guest's boot failed, as for a namespace node. The guest's last output stays on the console. */
 static _Noreturn void end_failed(void) {
   kill(hypervisor, SIGKILL);
   while (waitpid(hypervisor, NULL, 0) < 0 && errno == EINTR) {}

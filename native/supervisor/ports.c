@@ -35,7 +35,7 @@ static int tap_open(int index) {
   return fd;
 }
 
-/* Every frame that comes in at one goes out at the other. u32 that matches everything: unlike matchall it is in every kernel with tc. */
+/* Sends every frame that arrives at one interface out of the other. Uses a u32 filter that matches everything: unlike matchall, every kernel with tc has u32. */
 static bool join(int index, bool new_tap) {
   static const char filter[] = "filter replace dev %s%d ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev %s%d\n";
   char text[1024];
@@ -87,7 +87,7 @@ static void interface_added(int index, bool carrier, unsigned mtu, const unsigne
     if (!had) p->tap = tap_open(index);
     if (!join(index, !had)) {
       if (!attached) fail("interface %d could not be joined", index);
-      /* It was probably removed meanwhile, which must not end the guest. If it still exists, the failure is reported, and its next change tries again. */
+      /* The interface was probably removed, which must not end the guest. If it still exists, the failure is reported, and its next change tries again. */
       char name[16];
       snprintf(name, sizeof name, "eth%d", index);
       if (if_nametoindex(name) != 0) dprintf(2, "labwright: interface %d could not be joined\r\n", index);
@@ -120,7 +120,7 @@ void port_unplugged(const char *device) {
   ports[index].released = true;
 }
 
-/* In the loop, when no other command is on its way. */
+/* Called in the loop when no other command is in progress. */
 void ports_settle(void) {
   for (int i = 0; i < MAX_PORTS; i++) {
     struct port *p = &ports[i];
@@ -158,7 +158,7 @@ static void link_message(const struct nlmsghdr *m) {
 
 static bool ask_for_all(void) { return netlink_dump(link_fd, RTM_GETLINK, &(struct ifinfomsg){0}, sizeof(struct ifinfomsg)); }
 
-/* False when there is nothing more now. */
+/* Returns false if there are no more messages now. */
 static bool receive(int flags, bool *done) {
   static char bytes[65536];
   ssize_t got = recv(link_fd, bytes, sizeof bytes, flags);

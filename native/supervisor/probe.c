@@ -1,4 +1,4 @@
-/* Does a guest run? Three instructions in real mode that write a byte to a port. */
+/* Tests whether a guest runs: three instructions in real mode that write a byte to a port. */
 #include "vm.h"
 #include <sys/ioctl.h>
 #include <sys/mman.h>

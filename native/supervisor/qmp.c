@@ -1,4 +1,4 @@
-/* The hypervisor's control line: one JSON object a line. */
+/* The hypervisor's control connection (QMP): one JSON object per line. */
 #include "vm.h"
 #include <jansson.h>
 #include <poll.h>
@@ -14,7 +14,7 @@ static char input[65536];
 static size_t filled;
 static bool gone;
 
-/* The next whole line; NULL: none within the time. */
+/* Returns the next complete line, or NULL if none arrives in time. */
 static char *next_line(int timeout) {
   static char line[sizeof input];
   for (;;) {
@@ -26,7 +26,7 @@ static char *next_line(int timeout) {
       memmove(input, end + 1, filled -= length + 1);
       return line;
     }
-    if (filled == sizeof input) filled = 0; /* a line that fills the buffer is none that is needed */
+    if (filled == sizeof input) filled = 0; /* no needed line is as long as the buffer */
     struct pollfd p = {.fd = qmp_fd, .events = POLLIN};
     if (gone || poll(&p, 1, timeout) <= 0) return NULL;
     ssize_t got = read(qmp_fd, input + filled, sizeof input - filled);
@@ -50,7 +50,7 @@ static void event(const json_t *message) {
 
 static bool answered(void) {
   for (char *line; (line = next_line(PATIENCE_MS));) {
-    /* A line that is no JSON reads as NULL, of which every member is NULL. */
+    /* A line that is not JSON parses to NULL, and every member of NULL is NULL. */
     json_t *message = json_loads(line, 0, NULL);
     const json_t *error = json_object_get(message, "error");
     json_t *result = json_object_get(message, "return");

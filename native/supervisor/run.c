@@ -9,7 +9,7 @@ int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128
 
 /* Becomes an ordinary user without any capability; in a node whose only user is root, root without any capability. */
 void drop_privilege(void) {
-  (void)!capabilities_bound(0); /* a process that may not change the set has no capabilities to lose */
+  (void)!capabilities_bound(0); /* fails only for a process without CAP_SETPCAP, which has no capabilities to lose */
   if (setgroups(0, NULL) == 0 && setresgid(VM_UID, VM_UID, VM_UID) == 0) (void)!setresuid(VM_UID, VM_UID, VM_UID);
   if (capabilities_set(0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) _exit(71);
 }
@@ -23,7 +23,7 @@ static void signals_for_child(bool takes_term) {
   signal(SIGHUP, SIG_DFL);
 }
 
-/* Runs it to its end; answers its exit code. Its words go to the node's console. */
+/* Runs the program to its end. Returns its exit code. Its messages go to the node's console. */
 int run(char *const argv[], const char *input, bool privileged) {
   int in[2];
   if (pipe2(in, O_CLOEXEC) < 0) fail("pipe: %s", strerror(errno));
@@ -51,7 +51,7 @@ pid_t start_hypervisor(char **argv, const int *keep, size_t keep_count) {
   pid_t pid = fork();
   if (pid != 0) return pid;
   for (size_t i = 0; i < keep_count; i++) fcntl(keep[i], F_SETFD, 0);
-  /* The hypervisor ends with its supervisor, also if that is killed. */
+  /* The hypervisor ends with its supervisor, also if the supervisor is killed. */
   drop_privilege();
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   /* The node's init sends TERM to all processes of the node. The hypervisor ignores it: the supervisor presses the guest's power button. */

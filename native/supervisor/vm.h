@@ -24,10 +24,10 @@
 enum {
   MAX_PORTS = 24,
   FIRST_SLOT = 8, /* PCI slot of the first interface: the same at every start, so that a saved state fits */
-  VM_UID = 1000,  /* whom the hypervisor runs as, inside the node */
+  VM_UID = 1000,  /* the user id of the hypervisor inside the node */
 };
 
-/* Ends the node, with words on its console. */
+/* Prints a message on the node's console and ends the node. */
 _Noreturn __attribute__((format(printf, 1, 2))) void fail(const char *format, ...);
 
 /* config.c: the settings from the service. Pointers into the text stay valid. */
@@ -48,26 +48,26 @@ int run(char *const argv[], const char *input, bool privileged);
 pid_t start_hypervisor(char **argv, const int *keep, size_t keep_count);
 int exit_code(int status);
 
-/* disks.c: the node's own disks over those of its image, and the config drive. */
+/* disks.c: the node's overlay disks over the disks of its image, and the config drive. */
 void make_disks(const struct config *c);
 void make_config_drive(const struct config *c);
 
-/* qmp.c: the hypervisor's control line. */
+/* qmp.c: the hypervisor's control connection. */
 extern int qmp_fd;
 bool qmp_open(void);
-/* Sends one command, with a file descriptor if fd is not -1. Returns whether it was done; if not, the reason is in qmp_problem. */
+/* Sends one command, with a file descriptor if fd is not -1. Returns whether it succeeded. If not, the reason is in qmp_problem. */
 extern char qmp_problem[4096];
 __attribute__((format(printf, 2, 3))) bool qmp(int fd, const char *format, ...);
-/* A text that the last command returned; empty if it returned none by that name. */
+/* Returns a text member of the last command's result, empty if there is none of this name. */
 const char *qmp_returned(const char *key);
-/* Reads what came unasked; false when the hypervisor has hung up. */
+/* Reads the hypervisor's events. Returns false if the hypervisor has closed the connection. */
 bool qmp_events(void);
 
 /* ports.c: interfaces. */
 extern int link_fd;
 void ports_open(void);
 void ports_arguments(struct config *c, int *keep, size_t *keep_count);
-void ports_attach(const struct config *c); /* the hypervisor is there: changes go to it from now on */
+void ports_attach(const struct config *c); /* the hypervisor is connected: changes are sent to it from now on */
 void ports_events(void);
 void port_unplugged(const char *device);
 void ports_settle(void);
@@ -95,7 +95,7 @@ bool resuming(void);
 void resume_step(void);
 int saved_state_open(void);
 
-/* probe.c: 0 where hardware virtualisation works. */
+/* probe.c: returns 0 if hardware virtualisation works. */
 int probe_kvm(void);
 
 /* tool.c: commands that the service runs in the node. */

@@ -1,4 +1,4 @@
-/* Classic BPF, as pcap filters compile to. In user space: the kernel takes the VLAN tag out of a frame before its own filters see it. */
+/* Interprets classic BPF, the compiled form of pcap filters. In user space, because the kernel removes the VLAN tag from a frame before its own filters. */
 #include "tap.h"
 #include <stdlib.h>
 
@@ -38,7 +38,7 @@ bool read_program(const char *text, struct program *p) {
   return *at == 0 && jumps_inside(p);
 }
 
-/* The value at an offset; false: it is not there. */
+/* Reads the value at an offset. Returns false if the packet is too short. */
 static bool load(const uint8_t *data, uint32_t captured, uint64_t at, unsigned size, uint32_t *value) {
   if (at + size > captured) return false;
   const uint8_t *b = data + at;

@@ -32,7 +32,7 @@
 enum {
   BLOCK = 512 << 10,
   BLOCKS = 16,
-  RETIRE_MS = 20, /* a block that is not full is handed over after this time */
+  RETIRE_MS = 20, /* the kernel delivers a block that is not full after this time */
   WHOLE = 262144,
   MAX_SECONDS = 1 << 30,
 };
@@ -66,7 +66,7 @@ static void fail(const char *step) {
   end("error", words);
 }
 
-/* Reserves room for the file "end": it must be written also when the disk is full. */
+/* Reserves space for the file "end", which must be written even if the disk is full. */
 static void reserve_end(void) {
   static const char room[512];
   end_file = open("end.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -91,7 +91,7 @@ static void open_ring(void) {
   if (port_index == 0) end("gone", "there is no such device");
   int version = TPACKET_V3;
   if (setsockopt(ring_fd, SOL_PACKET, PACKET_VERSION, &version, sizeof version) < 0) fail("packet ring of version 3");
-  /* The kernel copies only the bytes that are kept, or all if a filter reads them. A tag that is put back takes 4 bytes more. */
+  /* The kernel copies only the first `snaplen` bytes, or all if a filter must read them. A VLAN tag that is put back adds 4 bytes. */
   struct sock_filter keep = {BPF_RET | BPF_K, 0, 0, program.code ? WHOLE : snaplen};
   struct sock_fprog kept = {1, &keep};
   if (setsockopt(ring_fd, SOL_SOCKET, SO_ATTACH_FILTER, &kept, sizeof kept) < 0) fail("packet filter");
@@ -117,7 +117,7 @@ static void handle_packet(const struct tpacket3_hdr *h) {
   const struct sockaddr_ll *from = (const void *)((const uint8_t *)h + TPACKET_ALIGN(sizeof *h));
   struct packet p = {
     .at = (uint64_t)h->tp_sec * 1000000000u + h->tp_nsec, .data = (const uint8_t *)h + h->tp_mac, .length = h->tp_len, .captured = h->tp_snaplen,
-    /* Frames that leave the fabric's end of the port arrive at the node. */
+    /* Seen from the node: a frame that goes out of the fabric's end of the port is received by the node. */
     .sent = from->sll_pkttype != PACKET_OUTGOING,
   };
   if (h->tp_status & TP_STATUS_VLAN_VALID && p.captured >= 12 && p.captured <= WHOLE) {
@@ -135,7 +135,7 @@ static void handle_packet(const struct tpacket3_hdr *h) {
   output_packet(&p);
 }
 
-/* Blocks that the kernel has handed over. */
+/* Handles the blocks that the kernel has delivered. Returns whether there were any. */
 static bool drain(void) {
   static unsigned at;
   bool any = false;
@@ -160,7 +160,7 @@ static void count_drops(void) {
   if (getsockopt(ring_fd, SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0) counters.dropped += stats.tp_drops;
 }
 
-/* Writes the counters for the service, in one write, so that they are never half written. */
+/* Writes the counters for the service in one write, so that they are always complete. */
 static void report_counters(bool at_end) {
   static struct counters reported = {UINT64_MAX, 0};
   count_drops();
@@ -171,7 +171,7 @@ static void report_counters(bool at_end) {
     char text[64];
     int length = snprintf(text, sizeof text, "%20llu %20llu\n", (unsigned long long)counters.packets, (unsigned long long)counters.dropped);
     if (file < 0) file = open("counters", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    if (file < 0 || pwrite(file, text, (size_t)length, 0) != length) fail("counters");
+    if (file < 0 || pwrite(file, text, (size_t)length, 0) != length) fail("write the file counters");
   }
   reported = counters;
   if (at_end && capture) output_counters(&counters);
@@ -193,7 +193,7 @@ static _Noreturn void run(void) {
     if (poller[0].revents & POLLERR) {
       int error;
       socklen_t size = sizeof error;
-      getsockopt(ring_fd, SOL_SOCKET, SO_ERROR, &error, &size); /* it went down, and may come up again */
+      getsockopt(ring_fd, SOL_SOCKET, SO_ERROR, &error, &size); /* the device went down; it may come up again */
     }
     bool any = drain();
     if (any) output_flush();
@@ -206,14 +206,14 @@ static _Noreturn void run(void) {
     else if (!stopping) continue;
     break;
   }
-  /* The blocks that the kernel has not handed over yet. */
+  /* Also takes the blocks that the kernel has not delivered yet. */
   for (int64_t last = now_ms() + 4 * RETIRE_MS; now_ms() < last; poll(NULL, 0, RETIRE_MS)) drain();
   drain();
   report_counters(true);
   end(how, words);
 }
 
-/* A session of its own, that needs nobody. The caller gets its pid when packets are taken. */
+/* Starts a session of its own, which does not end with the caller. The caller gets its pid when packets are taken. */
 static void become_daemon(void) {
   int ready[2];
   if (pipe2(ready, O_CLOEXEC) < 0) fail("pipe");

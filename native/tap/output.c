@@ -1,4 +1,4 @@
-/* pcapng: each file has a section with one interface, so that each file is whole by itself. */
+/* Writes pcapng. Each file has a section with one interface, so that it can be read without the others. */
 #include "tap.h"
 #include "../common/io.h"
 #include <errno.h>
@@ -60,7 +60,7 @@ static void header(void) {
   option(4, program, strlen(program));
   put32(0), put32(size);
 
-  /* A text that is too long for its option is cut there, so that the block stays valid. A filter's option has its kind, 0 for text, before it. */
+  /* Cuts a text that is too long for its option, so that the block stays valid. A filter option begins with its kind, 0 for text. */
   char filter[MAX_OPTION + 1] = {0};
   size_t name = option_length(options.name), description = option_length(options.description), filtered = 0;
   if (options.filter && *options.filter) filtered = 1 + strnlen(options.filter, MAX_OPTION - 1);
@@ -107,7 +107,7 @@ void output_packet(const struct packet *p) {
   put32(6), put32(size), put32(0), put32((uint32_t)(p->at >> 32)), put32((uint32_t)p->at), put32(p->captured), put32(p->length);
   put(p->data, p->captured);
   pad(p->captured);
-  /* Seen from the node: 1 it received, 2 it sent. */
+  /* Direction, seen from the node: 1 received, 2 sent. */
   put16(2), put16(4), put32(p->sent ? 2 : 1), put32(0), put32(size);
 }
 

@@ -10,16 +10,16 @@ struct packet {
   uint64_t at; /* ns since 1970 */
   const uint8_t *data;
   uint32_t length, captured;
-  bool sent; /* by the node; else it received it */
+  bool sent; /* sent by the node; otherwise received by it */
 };
 
 struct counters { uint64_t packets, dropped; };
 
 /* filter.c */
 struct program { struct sock_filter *code; size_t length; };
-/* "COUNT,OP JT JF K,…" as tcpdump -ddd prints it, with commas for line breaks; false: malformed. */
+/* Parses "COUNT,OP JT JF K,…", the output of tcpdump -ddd with commas for line breaks. Returns false if it is malformed. */
 bool read_program(const char *text, struct program *p);
-/* Bytes of the packet that the program keeps; 0: none of it. Classic BPF over data alone. */
+/* Runs the program on a packet. Returns how many bytes to keep, 0 to drop the packet. Only loads from the packet data are supported. */
 uint32_t run_program(const struct program *p, const uint8_t *data, uint32_t length, uint32_t captured);
 
 /* output.c: a ring of files in the working directory, or standard output. Each function ends the process with a message if it cannot write. */

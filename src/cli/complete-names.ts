@@ -32,7 +32,7 @@ async function labNames(words: readonly string[]): Promise<readonly string[]> {
   return labs.map(({ lab }) => lab);
 }
 
-/** Returns the lab's file. `undefined` if the line names a lab only by its path. */
+/** Returns the names in the lab's file. `undefined` if the command line has no file, only the path of a lab on the service. */
 async function namesOfFile(kind: string, words: readonly string[]): Promise<readonly string[] | undefined> {
   const { file } = await findProject(argumentsOf(words));
   if (file === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The thread of Expressions: tries one expression on one text after another. */
+/** The worker thread of Expressions. Each message has one expression and one text; the answer is whether they match. */
 import { parentPort } from "node:worker_threads";
 import type { Outcome, Trial } from "./expressions.ts";
 

@@ -14,6 +14,6 @@ export function shortageOf(error: unknown): Failure | undefined {
 
 function shortageCode({ code, message }: Error & { readonly code?: unknown }): "EMFILE" | "ENFILE" | undefined {
   if (code === "EMFILE" || code === "ENFILE") return code;
-  // A worker thread without free descriptors reports it only in its message.
+  // If a worker thread gets no file descriptor, Node reports EMFILE only in the error's message.
   return code === "ERR_WORKER_INIT_FAILED" && message.includes("EMFILE") ? "EMFILE" : undefined;
 }

@@ -73,7 +73,7 @@ export interface PacketTreeNode {
   readonly label: string;
   /** A display filter for packets with the same value. */
   readonly filter?: string;
-  /** Position in `bytes`, or in the bytes of its source. */
+  /** Offset of the field in the packet's `bytes`, or in the bytes of `source`. */
   readonly offset?: number;
   readonly length?: number;
   /** Index in `sources`; absent: the packet's own bytes. */

@@ -60,7 +60,7 @@ export function dial(options: DialOptions): Promise<TLSSocket> {
 function verdict(socket: TLSSocket, options: DialOptions): Failure | undefined {
   const certificate = socket.getPeerX509Certificate();
   const place = `${options.host}:${options.port}`;
-  if (certificate === undefined) return new Failure("tls_untrusted", `${place} showed no certificate`);
+  if (certificate === undefined) return new Failure("tls_untrusted", `${place} presented no TLS certificate: check the address and port`);
   const fingerprint = parseFingerprint(certificate.fingerprint256);
   if (options.pin !== undefined) {
     if (fingerprint === options.pin) return undefined;

@@ -1,4 +1,4 @@
-/* A text that could not grow is known to be cut. */
+/* A text that could not grow is marked as incomplete. */
 #include "../../fuzz/check.h"
 #include <stdbool.h>
 #include <stdlib.h>

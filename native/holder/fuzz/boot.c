@@ -1,7 +1,7 @@
 /* Lines of a node's exec commands. */
 #include <net/if.h>
 #include <stdlib.h>
-/* Devices that exist wherever this runs. */
+/* Devices that exist on every machine. */
 #define if_nametoindex(name) ((unsigned)(*(name) % 3))
 #include "../boot-plain.c"
 #include "../boot.c"

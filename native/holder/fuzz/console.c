@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct client c = {.source.fd = screen[0], .mode = VIEWING, .node = &n, .until = UINT64_MAX};
   clients = &c;
   size_t piece = 4096 + (size_t)data[0] * 64;
-  /* Again and again, until it is around the ring and over its end. */
+  /* Writes the output repeatedly, until it has wrapped around the end of the ring. */
   static uint8_t output[RING + RING / 2];
   for (size_t at = 0; at < sizeof output; at++) output[at] = data[1 + at % (size - 1)];
   for (size_t written = 0; written < sizeof output;) {

@@ -1,4 +1,4 @@
-/* Requests of the holder's socket, all commands, up to where they act on nodes. */
+/* Requests of the holder's socket, all commands. Stubs replace the functions that act on nodes. */
 #include "../base.c"
 #include "../spawn.c"
 #include <signal.h>
@@ -76,7 +76,7 @@ static void spawn(struct client *c) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  /* Of exactly its size, where the holder's own buffer is larger. */
+  /* The allocation has exactly the request's size, unlike the holder's buffer, so that the sanitizer finds a read behind its end. */
   char *request = malloc(4 + size);
   memset(request, 0, 4);
   if (size) memcpy(request + 4, data, size);

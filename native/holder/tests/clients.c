@@ -1,4 +1,4 @@
-/* Texts of replies arrive as they are, each with its end. */
+/* Texts of replies arrive unchanged, each with its final NUL. */
 #include "../clients.c"
 #include "../../fuzz/check.h"
 #include "../base.c"

@@ -1,8 +1,8 @@
-/* While processes signal the processes of a node, the loop goes on, and requests that the change could overtake wait for its end. */
+/* While signallers run, the loop continues, and requests that the change could overtake wait for its end. */
 #include "../lab.h"
 #include <sys/syscall.h>
 
-/* Signallers are children that stay until the test ends them: a node that holds its signaller up. */
+/* Signallers are children that run until the test ends them, like those that a node blocks. */
 static pid_t start_child(unsigned long flags);
 static pid_t signalled[16];
 static int signals[16];

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     release_due();
     if (rounds > 100) abort();
   }
-  if (held || d.queued) abort(); /* every frame that waited has left */
+  if (held || d.queued) abort(); /* all queued frames have left */
   close(out.fd);
   free(in.ring);
   return 0;

@@ -2,7 +2,7 @@
 #include "../../common/netlink.h"
 #include <stdio.h>
 #define netlink_do checked_request
-/* A problem is formatted, and printed nowhere. */
+/* A problem is formatted, but not printed. */
 #define dprintf(fd, ...) ((void)snprintf(problem, sizeof problem, __VA_ARGS__))
 static char problem[256];
 static int checked_request(int fd, struct netlink_request *r);

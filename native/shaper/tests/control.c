@@ -73,7 +73,7 @@ int main(void) {
   CHECK(ask_for(put) == 0);
   CHECK(puts_done == 2);
 
-  /* No line of a request that did not come whole. */
+  /* No line of an incomplete request is carried out. */
   max_memory = 16;
   CHECK(ask_for(put) == 0);
   CHECK(puts_done == 2);

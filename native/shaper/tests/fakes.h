@@ -1,4 +1,4 @@
-/* The parts around request.c and control.c, doing nothing: for tests that carry out requests without the kernel. Link 3 is being removed. */
+/* Stubs of the parts around request.c and control.c, for tests that carry out requests without the kernel. Link 3 is being removed. */
 #pragma once
 #include "../shaper.h"
 

@@ -1,4 +1,4 @@
-/* A line that cannot be meant as it would be read changes nothing. */
+/* A malformed line changes nothing. */
 #include "../../common/netlink.h"
 #include "../../fuzz/check.h"
 #define netlink_do counted_request
@@ -33,7 +33,7 @@ int main(void) {
   CHECK(requests_of("n1i0 -\n") == 1);
   CHECK(requests_of("group 67 up\nn1i0\n") == 2);
   CHECK(requests_of("x1 n2i0\n") == -1 && requests_made == 0);
-  /* A name of 18 characters is not one of 15 and another of 3. */
+  /* A name of 18 characters is refused; it is not read as a name of 15 and another of 3. */
   CHECK(requests_of("n12345678901234n12\n") == -1 && requests_made == 0);
   CHECK(requests_of("n1i0 n2i0 n3i0\n") == -1 && requests_made == 0);
   CHECK(requests_of("n1i0 n2i0 n3i0 n4i0\n") == -1 && requests_made == 0);

@@ -10,7 +10,7 @@ void fail(const char *format, ...) {
 }
 void port_unplugged(const char *device) { snprintf(unplugged, sizeof unplugged, "%s", device); }
 
-/* A hypervisor that has sent this text and hung up. */
+/* A hypervisor that has sent this text and closed the connection. */
 static void hypervisor(const char *lines) {
   int pair[2];
   CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
@@ -38,7 +38,7 @@ int main(void) {
   hypervisor("{\"id\":1,\"return\":[1]}\n");
   CHECK(qmp(-1, "{}") && !*qmp_returned("status"));
 
-  /* A member far behind the length that an answer was once cut to. */
+  /* Reads a member that is far behind the length to which answers were cut in the past. */
   static char text[20000];
   int length = snprintf(text, sizeof text, "{\"return\": {\"pad\": \"%0*d\", \"status\": \"completed\"}}\n", 15000, 0);
   CHECK(length > 15000);

@@ -1,4 +1,4 @@
-/* A frame as the kernel hands it over, with its VLAN tag apart. The first eight bytes give the header. */
+/* A frame as the kernel delivers it, with its VLAN tag removed. The first eight bytes set the header. */
 #define main tap_main
 #include "../main.c"
 #undef main

@@ -1,4 +1,4 @@
-/* The blocks of a capture are valid however long its texts are. */
+/* The blocks of a capture are valid for texts of any length. */
 #include "../output.c"
 #include "../../fuzz/check.h"
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { visible } from "./visible.ts";
 
-/** The standard streams of a command: those of the process, or others without a terminal. */
+/** The standard streams of a command: the streams of the process, or substitutes that are not a terminal. */
 export interface Streams {
   readonly stdin: Readable & { readonly isTTY?: boolean; setRawMode?(isRaw: boolean): unknown };
   readonly stdout: OutputStream;

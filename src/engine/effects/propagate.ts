@@ -54,7 +54,7 @@ export function goesDown(node: NodeWork): boolean {
   return node.up && (node.need !== "none" || !node.wantUp);
 }
 
-/** Whether the link is added or deleted, or gets another MTU. */
+/** Returns whether the link is added, deleted, or gets another MTU. */
 function changesWiring(link: LinkWork): boolean {
   return link.fate === "create" || link.fate === "delete" || link.differences.some(({ field }) => field === "mtu");
 }

@@ -33,7 +33,7 @@ export interface Action {
   readonly key: string;
   readonly native_id?: string;
   readonly name?: string;
-  /** Explains the action. Nothing is decided by it. */
+  /** Explains the action to people. No code may decide by it. */
   readonly reason: Reason;
   readonly disruption: Disruption;
   /** Keys of the other nodes and links that the change disturbs. */

@@ -107,7 +107,7 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
   };
   const changing = (path: string): MemoryLab => {
     const lab = labAt(path);
-    if (lab.locked) throw new Failure("lab_locked", `lab ${path} is locked`);
+    if (lab.locked) throw new Failure("lab_locked", `lab ${path} is locked: unlock it first`);
     return lab;
   };
   const ownerOf = ({ owner = user.name }: Progress): string => {
@@ -160,7 +160,7 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
       mayChange();
       const lab = labs.get(path);
       if (lab !== undefined && mine(lab) === undefined) throw new Failure("lab_not_found", `no lab ${path}`);
-      if (lab?.locked) throw new Failure("lab_locked", `lab ${path} is locked`);
+      if (lab?.locked) throw new Failure("lab_locked", `lab ${path} is locked: unlock it first`);
       return applySteps({ path, operations, progress, labs, world, owner: ownerOf(progress) });
     },
     status: async (path) => statusOf(labAt(path), world.now()),

@@ -11,7 +11,7 @@ export interface KnownAttribute {
   readonly words: readonly string[];
 }
 
-/** Returns the value that is expected, or undefined if the value fits. Ranges of numbers are checked by the host. */
+/** Returns a description of the allowed values if the value is not one of them, otherwise `undefined`. The host checks the ranges of numbers. */
 export function wantedValue(value: Scalar, { type, options, words, default: usual }: KnownAttribute): string | undefined {
   const text = String(value);
   if (text === usual) return undefined;

@@ -84,7 +84,7 @@ export function parseYaml(text: string, problems: Problems, options: { readonly 
     if (documents > 8) break;
     // One level of a block map can take two entries of the stack.
     if (parser.stack.length > 2 * MAX_DEPTH) return refuse("too_deep", parser.offset, `nested deeper than ${MAX_DEPTH} levels`);
-    if (++lexemes > MAX_LEXEMES) return refuse("too_large", parser.offset, "the intent has too many parts to be a lab");
+    if (++lexemes > MAX_LEXEMES) return refuse("too_large", parser.offset, "the intent has too many YAML elements to be a lab");
   }
   for (const token of parser.end()) tokens.push(token);
 

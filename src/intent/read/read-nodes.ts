@@ -17,7 +17,7 @@ import {
   readNodeForm,
 } from "./node-fields.ts";
 
-/** A node of the document with the data that the editor needs: its entry, and its value without its own keys. */
+/** A node of the document, with the inherited values and the source position that the editor needs. */
 export interface ReadNode {
   readonly entry: Entry;
   readonly path: string;

@@ -18,7 +18,7 @@ export async function holdStateDir(stateDir: string): Promise<{ release(): Promi
   const file = join(directory, lockName);
   const lock = new DatabaseSync(file);
   try {
-    // Nothing is written to this database, and a journal on disk would need space for its header.
+    // In memory: a journal file needs disk space for its header, and the lock must work on a full disk.
     lock.exec(`PRAGMA busy_timeout = ${patienceMs}; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE`);
   } catch (error) {
     lock.close();

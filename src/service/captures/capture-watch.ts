@@ -4,7 +4,7 @@ import type { HostCapture } from "../../hosts/host-captures.ts";
 import type { Log } from "../common/log.ts";
 
 export interface CaptureWatchOptions {
-  /** The host's session of a lab's owner. Closed after each look. */
+  /** Opens a host session for the lab's owner. Closed after each poll. */
   readonly session: (user: string) => Promise<HostSession>;
   /** Called once for each watched capture that has ended by itself. */
   readonly ended: (lab: string, capture: HostCapture) => void;

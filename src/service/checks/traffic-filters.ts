@@ -8,7 +8,7 @@ import type { HostCheck } from "./host-check.ts";
 
 /** Filters that compiled, shared by all labs. */
 const good = new RecentMap<true>(10_000);
-/** Filters of one intent that the host is asked for at once; it shares its machine among users by itself. */
+/** Filters of one intent that the host compiles at the same time. The host itself keeps the load fair among users. */
 const atOnce = 4;
 
 /** Traffic filters of an intent that the host's pcap does not compile, each at its place in the text; none if the host has no pcap. */

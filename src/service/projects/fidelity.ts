@@ -66,7 +66,7 @@ export function fidelityReport({ observed, captured, ids, intent, lines }: Fidel
   return report;
 }
 
-/** The line of a part that the host copied beside the definition. */
+/** The report line of a part that the host copied in addition to the definition. */
 export function extraLine({ level, message, node, network }: CopiedExtra): ReportLine {
   const path = node !== undefined ? `/nodes/${pointer(node)}` : network !== undefined ? `/networks/${pointer(network)}` : "/";
   return { path, level, message };

@@ -142,8 +142,8 @@ export class Sessions {
   }
 
   /**
-   * The host session for a lab of `owner`. A host shows a user only the user's own labs: what is shared is done in its owner's name, where
-   * the host lets the service in so; elsewhere the host itself decides. Throws expired_host_session.
+   * Returns the host session for a lab of `owner`. A host shows a user only the user's own labs. A shared lab therefore uses a session of its owner,
+   * if the host gives the service one; otherwise the caller's own session, and the host decides. Throws expired_host_session.
    */
   async hostSessionFor(caller: Caller, owner: string | undefined): Promise<HostSession> {
     const own = await this.hostSession(caller);

@@ -9,7 +9,7 @@ interface SearchProps {
   readonly onChosen: (id: string) => void;
 }
 
-/** Finds nodes and networks by a part of their labels. Enter goes to the next, or opens the only one. */
+/** Finds nodes and networks by a part of their labels. Enter shows the next match, or selects the node if it is the only match. */
 export function Search({ nodes, onFound, onChosen }: SearchProps) {
   const [query, setQuery] = useState("");
   const [at, setAt] = useState(0);

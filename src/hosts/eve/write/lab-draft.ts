@@ -83,7 +83,7 @@ export class LabDraft {
     return find(this.ids.networks, key, this.lab.networks, (network) => network.name === name && !p2p.has(network.id));
   }
 
-  /** For what is taken away: where the key has an id, that and no namesake. */
+  /** Finds the node to remove. If the key has an id, only the node with this id counts, not another node of the same name. */
   goingNode(key: string): UnlNode | undefined {
     const id = this.ids.nodes.get(key);
     return id === undefined ? this.findNode(key, key) : this.lab.nodes.find((node) => String(node.id) === id);
