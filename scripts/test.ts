@@ -32,6 +32,7 @@ interface Stage {
 const checks: readonly Stage[] = [
   { name: "types", run: (env) => program(["tsc", "-b"], env) },
   { name: "lint", run: (env) => program(["biome", "check", "--colors=off", "."], env) },
+  { name: "programs", run: (env) => program(["node", "scripts/bundle.ts"], env) },
   { name: "generated files", run: (env) => program(["node", "scripts/generate.ts", "--check"], env) },
 ];
 
@@ -61,6 +62,7 @@ async function main(): Promise<void> {
     LABWRIGHT_STATE_DIR: join(scratch, "state"),
     LABWRIGHT_RUN_DIR: runDir,
     LABWRIGHT_TEST_RUN: run,
+    LABWRIGHT_TEST_BUNDLE: "1",
     // Tests start the service and the CLI hundreds of times: their compiled code is kept.
     NODE_COMPILE_CACHE: join(scratch, "compiled"),
   };

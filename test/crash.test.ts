@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type LabwrightClient, LabwrightError } from "../src/client/index.ts";
+import { testedProgram } from "../src/files/tested-program.fixture.ts";
 import { runOnMachine } from "../src/hosts/local/machine/machine.ts";
 import { localPaths } from "../src/hosts/local/machine/paths.ts";
 import { testDirectory } from "../src/hosts/local/testing/test-directory.fixture.ts";
@@ -57,7 +58,7 @@ afterAll(async () => {
 
 async function start(token?: string): Promise<Service> {
   const shared = localPaths(process.env, process.getuid?.() ?? 0);
-  const child = spawn(process.execPath, [join(import.meta.dirname, "../src/server/main.ts"), "--port", "0"], {
+  const child = spawn(process.execPath, [testedProgram("server/main"), "--port", "0"], {
     env: {
       ...process.env,
       LABWRIGHT_IMAGE_DIR: shared.images,

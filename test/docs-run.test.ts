@@ -2,9 +2,10 @@ import { execFileSync } from "node:child_process";
 import { chmod, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { testedProgram } from "../src/files/tested-program.fixture.ts";
 import { localPaths } from "../src/hosts/local/machine/paths.ts";
 import { testDirectory } from "../src/hosts/local/testing/test-directory.fixture.ts";
-import { blocks, isFollowed, pages, root } from "./docs-blocks.ts";
+import { blocks, isFollowed, pages } from "./docs-blocks.ts";
 import { commandsOf, followPage, missingLine } from "./docs-session.ts";
 
 /** The tutorial, the how-to pages, troubleshooting and upgrading, done as their readers do them: on the embedded host, by the program, in a folder of their own. */
@@ -18,7 +19,7 @@ beforeAll(async () => {
   base = await testDirectory("docs");
   await mkdir(join(base, "bin"));
   const program = join(base, "bin/labwright");
-  await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' '${join(root, "src/cli/main.ts")}' "$@"\n`);
+  await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' '${testedProgram("cli/main")}' "$@"\n`);
   await chmod(program, 0o755);
 });
 afterAll(() => rm(base, { recursive: true }));

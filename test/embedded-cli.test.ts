@@ -3,12 +3,13 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { testedProgram } from "../src/files/tested-program.fixture.ts";
 import { localPaths } from "../src/hosts/local/machine/paths.ts";
 import { testDirectory } from "../src/hosts/local/testing/test-directory.fixture.ts";
 
 /** The program as a person types it, against a service that `labwright up` starts on the embedded host. */
 
-const program = join(import.meta.dirname, "../src/cli/main.ts");
+const program = testedProgram("cli/main");
 const patience = 120_000;
 let base: string;
 let folder: string;

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { testedProgram } from "../src/files/tested-program.fixture.ts";
 import { type Served, serve } from "./wire/served.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -40,7 +41,7 @@ beforeAll(async () => {
   served = await serve();
   folder = await mkdtemp(join(tmpdir(), "labwright-examples-"));
   await mkdir(join(folder, "bin"));
-  await writeFile(join(folder, "bin/labwright"), `#!/bin/sh\nexec '${process.execPath}' '${join(root, "src/cli/main.ts")}' "$@"\n`, {
+  await writeFile(join(folder, "bin/labwright"), `#!/bin/sh\nexec '${process.execPath}' '${testedProgram("cli/main")}' "$@"\n`, {
     mode: 0o755,
   });
   await mkdir(join(folder, "node_modules/labwright"), { recursive: true });

@@ -51,7 +51,8 @@ test("it has programs, types, sources of the holder and documents, and nothing t
   expect(outside.sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json", "src/hosts/local/setup/apparmor/labwright-node"]);
   expect(names.filter((name) => /test|arbitrary|fixture|conformance|tsbuildinfo|\.map$/.test(name))).toEqual([]);
   expect(names).toContain("native/holder/holder.c");
-  expect(names).toContain("dist/server/main.js");
+  expect(names).toContain("dist/bundle/server/main.js");
+  expect(names).toContain("dist/bundle/licenses.md");
   expect(names).toContain("dist/docs/how-to/capture-packets.html");
 });
 
@@ -65,7 +66,7 @@ describe("its program", () => {
 
   test.each(["18.20.4", "20.19.0", "22.12.0"])("fails on Node %s with the version that it needs, and nothing more", (version) => {
     const older = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version}" } })`;
-    const argv = ["--import", `data:text/javascript,${encodeURIComponent(older)}`, join(installed, "dist/cli/main.js"), "up"];
+    const argv = ["--import", `data:text/javascript,${encodeURIComponent(older)}`, join(installed, "dist/bundle/cli/main.js"), "up"];
     const { status, stdout, stderr } = spawnSync(process.execPath, argv, { encoding: "utf8", timeout: 150_000 });
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr.split("\n")).toEqual([
@@ -76,7 +77,7 @@ describe("its program", () => {
   });
 
   test("shows its help, version and the service's flags, and checks a lab", async () => {
-    const program = join(installed, "dist/cli/main.js");
+    const program = join(installed, "dist/bundle/cli/main.js");
     const labwright = (...args: string[]) => run(process.execPath, [program, ...args]);
     expect(labwright("--help").stdout).toContain("Usage: labwright COMMAND");
     expect(labwright("version").stdout).toMatch(/^labwright \d+\.\d+\.\d+\n$/);

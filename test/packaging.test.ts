@@ -67,9 +67,15 @@ describe("the Debian package", () => {
 
   beforeAll(async () => {
     const content = join(work, "content");
-    for (const name of ["docs", "examples", "dist/cli", ...processorNames.map((processor) => `prebuilt/${processor}`)])
+    for (const name of ["docs", "examples", "dist/bundle/cli", ...processorNames.map((processor) => `prebuilt/${processor}`)])
       await mkdir(join(content, name), { recursive: true });
-    for (const name of ["README.md", "LICENSE", "package.json", "dist/cli/main.js", ...processorNames.map((p) => `prebuilt/${p}/holder`)])
+    for (const name of [
+      "README.md",
+      "LICENSE",
+      "package.json",
+      "dist/bundle/cli/main.js",
+      ...processorNames.map((p) => `prebuilt/${p}/holder`),
+    ])
       await writeFile(join(content, name), "");
     // Small stand-ins for what is downloaded; names, modes and control files do not depend on their content.
     const node = join(work, "node");
@@ -101,7 +107,7 @@ describe("the Debian package", () => {
     for (const name of [
       "-rwxr-xr-x root/root usr/bin/labwright",
       "-rwxr-xr-x root/root usr/lib/labwright/bin/node",
-      "-rw-r--r-- root/root usr/lib/labwright/dist/cli/main.js",
+      "-rw-r--r-- root/root usr/lib/labwright/dist/bundle/cli/main.js",
       "-rw-r--r-- root/root usr/lib/labwright/prebuilt/arm64/holder",
       "-rw-r--r-- root/root usr/lib/labwright/node_modules/fastify/package.json",
       "-rw-r--r-- root/root usr/lib/systemd/system/labwright.service",

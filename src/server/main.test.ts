@@ -9,6 +9,7 @@ import { connect as connectTls } from "node:tls";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { RawClient } from "../../test/wire/raw-client.ts";
 import { connect } from "../client/connect.ts";
+import { testedProgram } from "../files/tested-program.fixture.ts";
 import { selfSigned } from "./tls/self-signed.ts";
 
 interface Started {
@@ -34,16 +35,7 @@ afterEach(async () => {
 
 /** Starts `labwright serve`. @param within a command that runs it */
 function serve(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}, within: readonly string[] = []): Started {
-  const [program = "", ...argv] = [
-    ...within,
-    process.execPath,
-    join(import.meta.dirname, "main.ts"),
-    "--host",
-    "memory",
-    "--port",
-    "0",
-    ...args,
-  ];
+  const [program = "", ...argv] = [...within, process.execPath, testedProgram("server/main"), "--host", "memory", "--port", "0", ...args];
   const child = spawn(program, argv, {
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, LABWRIGHT_STATE_DIR: join(dir, "state"), ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isatty } from "node:tty";
-import { fileURLToPath } from "node:url";
 import { SerialQueue } from "../base/keyed-queue.ts";
 import { Ballast } from "../files/ballast.ts";
+import { packagePath } from "../files/program-path.ts";
 import { eveHost } from "../hosts/eve/host.ts";
 import type { Host } from "../hosts/host.ts";
 import { openUsers } from "../hosts/local/accounts/users.ts";
@@ -67,7 +67,7 @@ async function serve(options: ServeOptions): Promise<void> {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, end);
     process.on("SIGHUP", (signal) => (terminals.some(isClosed) ? end(signal) : reload()));
   });
-  const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+  const { version } = JSON.parse(await readFile(packagePath("package.json"), "utf8")) as { version: string };
   await using cleanup = new AsyncDisposableStack();
   const held = await holdStateDir(stateDir);
   cleanup.defer(() => held.release());
@@ -84,7 +84,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const host = await openHost(options, store, warn);
   cleanup.defer(() => host.close());
   const { sessionIdleMs, sessionAbsoluteMs } = options;
-  const pages = await loadPages(fileURLToPath(new URL("../../dist/web", import.meta.url)));
+  const pages = await loadPages(packagePath("dist/web"));
   let url = "";
   const service = createService({
     host,
@@ -111,7 +111,7 @@ async function serve(options: ServeOptions): Promise<void> {
     certificate,
     version,
     pages,
-    docs: () => loadPages(fileURLToPath(new URL("../../dist/docs", import.meta.url))),
+    docs: () => loadPages(packagePath("dist/docs")),
     listen: { host: options.listen, port: options.port },
     log: { level: logLevel, stream: lines },
   });

@@ -4,9 +4,10 @@ import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { testedProgram } from "../../src/files/tested-program.fixture.ts";
 import { testDirectory } from "../../src/hosts/local/testing/test-directory.fixture.ts";
 
-const program = join(import.meta.dirname, "../../src/server/main.ts");
+const program = testedProgram("server/main");
 
 /** A small heap: in a large one uncollected garbage would look like growth; here a leak ends the process. */
 export const smallHeap = "--max-old-space-size=256 --max-semi-space-size=8";

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { connect, type LabwrightClient } from "../../src/client/index.ts";
+import { testedProgram } from "../../src/files/tested-program.fixture.ts";
 import { localPaths } from "../../src/hosts/local/machine/paths.ts";
 import { removeUnrecordedTables } from "../../src/hosts/local/nat/nat.ts";
 import { testDirectory } from "../../src/hosts/local/testing/test-directory.fixture.ts";
@@ -61,15 +62,7 @@ export class EmbeddedService implements AsyncDisposable {
    */
   async start(within: readonly string[] = [], flags: readonly string[] = []): Promise<void> {
     const shared = localPaths(process.env, process.getuid?.() ?? 0);
-    const argv = [
-      ...within,
-      process.execPath,
-      join(import.meta.dirname, "../../src/server/main.ts"),
-      "--port",
-      "0",
-      ...this.#flags,
-      ...flags,
-    ];
+    const argv = [...within, process.execPath, testedProgram("server/main"), "--port", "0", ...this.#flags, ...flags];
     const child = spawn(argv[0] ?? "", argv.slice(1), {
       env: {
         ...process.env,

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { testedProgram } from "../../src/files/tested-program.fixture.ts";
 import { openUsers } from "../../src/hosts/local/accounts/users.ts";
 import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import type { RawClient } from "./raw-client.ts";
@@ -40,7 +41,7 @@ afterEach(() => {
 
 /** `labwright users`, as an administrator runs it beside the service. */
 async function usersCommand(words: readonly string[], password = ""): Promise<void> {
-  const program = join(import.meta.dirname, "../../src/hosts/local/accounts/main.ts");
+  const program = testedProgram("hosts/local/accounts/main");
   const child = spawn(process.execPath, [program, ...words], {
     env: { ...process.env, LABWRIGHT_STATE_DIR: local.paths.state },
     stdio: ["pipe", "ignore", "inherit"],

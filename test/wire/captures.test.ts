@@ -8,6 +8,7 @@ import type { Duplex } from "node:stream";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { connect, type LabwrightClient } from "../../src/client/index.ts";
+import { testedProgram } from "../../src/files/tested-program.fixture.ts";
 import { openUsers } from "../../src/hosts/local/accounts/users.ts";
 import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import { PacketLimit } from "../../src/packets/pcapng-blocks.ts";
@@ -317,18 +318,14 @@ describe.skipIf(process.getuid?.() !== 0)("captures over the wire", () => {
 
   describe("the command line", () => {
     const cli = (...args: readonly string[]): ChildProcess =>
-      spawn(
-        process.execPath,
-        [join(import.meta.dirname, "../../src/cli/main.ts"), ...args, "--url", served.url, "--pin", served.fingerprint],
-        {
-          env: { ...process.env, LABWRIGHT_TOKEN: admin.token, XDG_CONFIG_HOME: work },
-          stdio: ["ignore", "pipe", "pipe"],
-        },
-      );
+      spawn(process.execPath, [testedProgram("cli/main"), ...args, "--url", served.url, "--pin", served.fingerprint], {
+        env: { ...process.env, LABWRIGHT_TOKEN: admin.token, XDG_CONFIG_HOME: work },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
 
     /** As Wireshark finds it: by a link in its folder, called without a command. */
     const extcap = (...words: readonly string[]): ChildProcess =>
-      spawn(process.execPath, [join(import.meta.dirname, "../../src/cli/main.ts"), ...words], {
+      spawn(process.execPath, [testedProgram("cli/main"), ...words], {
         env: {
           ...process.env,
           LABWRIGHT_URL: served.url,

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
+import { testedProgram } from "../../src/files/tested-program.fixture.ts";
 
-const program = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+const program = testedProgram("cli/main");
 
 /** Environment variables that a command gets besides its own; undefined: without this one. */
 export type Env = Readonly<Record<string, string | undefined>>;

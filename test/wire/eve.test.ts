@@ -4,9 +4,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { connect, type LabwrightClient } from "../../src/client/connect.ts";
+import { testedProgram } from "../../src/files/tested-program.fixture.ts";
 import { eveHost } from "../../src/hosts/eve/host.ts";
 import type { FakeEveOptions } from "../fakes/eve/options.ts";
 import { type FakeEve, startFakeEve } from "../fakes/eve/server.ts";
@@ -47,7 +47,7 @@ async function serve(
   });
   const stateDir = await mkdtemp(join(tmpdir(), "labwright-eve-"));
   ends.push(() => rm(stateDir, { recursive: true, force: true }));
-  const main = fileURLToPath(new URL("../../src/server/main.ts", import.meta.url));
+  const main = testedProgram("server/main");
   const flags = ["--host", "eve", "--url", fake.url, "--host-plain-http", "--port", "0", "--state-dir", stateDir];
   const service: ChildProcess = spawn(process.execPath, [main, ...flags], { stdio: ["ignore", "pipe", "pipe"] });
   const ended = once(service, "exit");
@@ -189,7 +189,7 @@ describe("a host whose certificate is not vouched for", () => {
   });
 
   it("is refused by the command before it starts where the pin is none", async () => {
-    const main = fileURLToPath(new URL("../../src/server/main.ts", import.meta.url));
+    const main = testedProgram("server/main");
     const flags = [
       "--host",
       "eve",

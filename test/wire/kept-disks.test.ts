@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type LabwrightClient } from "../../src/client/connect.ts";
+import { testedProgram } from "../../src/files/tested-program.fixture.ts";
 import { openUsers } from "../../src/hosts/local/accounts/users.ts";
 import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import { sqliteStore } from "../../src/service/store/sqlite.ts";
@@ -52,7 +53,7 @@ async function cli(
   ...args: readonly string[]
 ): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
   await client.getSession();
-  const main = join(import.meta.dirname, "../../src/cli/main.ts");
+  const main = testedProgram("cli/main");
   const env = { ...process.env, LABWRIGHT_TOKEN: client.token, XDG_CONFIG_HOME: work };
   return new Promise((resolve) => {
     execFile(process.execPath, [main, ...args, "--url", served.url, "--pin", served.fingerprint], { env, cwd: work }, (error, out, err) =>

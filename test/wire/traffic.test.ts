@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type LabwrightClient } from "../../src/client/index.ts";
+import { testedProgram } from "../../src/files/tested-program.fixture.ts";
 import { eventually, type TestLocalHost, testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import { openSocket, type Served, serve } from "./served.ts";
 
@@ -212,7 +212,7 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
   });
 
   test("labwright traffic shows a line a packet, or an object, until Ctrl-C, and names an unknown filter", async () => {
-    const main = join(import.meta.dirname, "../../src/cli/main.ts");
+    const main = testedProgram("cli/main");
     const traffic = (...words: readonly string[]) => {
       const argv = [main, "traffic", "--lab", "/talk", "--url", served.url, "--pin", served.fingerprint, ...words];
       const env = { ...process.env, LABWRIGHT_TOKEN: admin.token, XDG_CONFIG_HOME: tmpdir() };

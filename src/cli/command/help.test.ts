@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { testedProgram } from "../../files/tested-program.fixture.ts";
 import { commands } from "../commands.ts";
 import { completionScript } from "../completion.ts";
 import { flagsOf } from "./command.ts";
@@ -38,7 +38,7 @@ test("the bash script completes commands, flags and their values", () => {
 test("bash completes nodes and interfaces from the lab's file, and nothing without a file", () => {
   const folder = mkdtempSync(join(tmpdir(), "labwright-completion-"));
   const file = join(folder, "lab.yaml");
-  const program = fileURLToPath(new URL("../main.ts", import.meta.url));
+  const program = testedProgram("cli/main");
   writeFileSync(
     file,
     'name: x\nnodes:\n  r1: {template: frr}\n  r2: {template: frr}\n  h1: {template: linux}\nlinks:\n  - ["r1:eth1", "r2:eth0"]\n',

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { ResultOf } from "../../client/index.ts";
+import { packagePath } from "../../files/program-path.ts";
 import type { Command, ExitCode } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { commandHelp } from "../command/help.ts";
@@ -75,7 +76,7 @@ function wordsOf(words: readonly string[]) {
 
 /** Prints the interfaces. Without a service it prints none, so that Wireshark still starts; Wireshark shows the error on stderr in its log. */
 async function tellInterfaces(context: Context): Promise<ExitCode> {
-  const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as { version: string };
+  const { version } = JSON.parse(readFileSync(packagePath("package.json"), "utf8")) as { version: string };
   print(context, [`extcap {version=${version}}{display=Labwright}`]);
   if ((await context.service()) === undefined) return 0;
   const { labs } = await (await context.client()).listLabs();

@@ -1,6 +1,6 @@
+import { programPath } from "../../files/program-path.ts";
 import type { Command } from "../command/command.ts";
 import { commandHelp } from "../command/help.ts";
-import { programPath } from "../service/service-process.ts";
 import { systemdUnit } from "../service/systemd-unit.ts";
 
 export const systemdUnitCommand: Command = {

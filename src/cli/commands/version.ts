@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { packagePath } from "../../files/program-path.ts";
 import type { Command } from "../command/command.ts";
 
 export const version: Command = {
@@ -8,8 +9,7 @@ export const version: Command = {
   offline: true,
   example: "labwright version --format json",
   run: async (context) => {
-    // The same path from src/cli/commands and from dist/cli/commands.
-    const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as { version: string };
+    const { version } = JSON.parse(readFileSync(packagePath("package.json"), "utf8")) as { version: string };
     context.result({ version, node: process.versions.node }, (data) => `labwright ${data.version}`);
     return 0;
   },

@@ -1,10 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { packagePath } from "../../files/program-path.ts";
 import { type KnownTemplate, readKnownTemplate } from "../../intent/places/known-templates.ts";
 
 /** Labwright's own template files, which are installed with the program. */
-const directory = fileURLToPath(new URL("../../../templates", import.meta.url));
+const directory = packagePath("templates");
 
 /** Returns the properties of Labwright's own templates. Needs no service. */
 export async function builtinTemplates(): Promise<readonly KnownTemplate[]> {

@@ -1,17 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { extname, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { connect, LabwrightError } from "../../client/index.ts";
+import { programPath } from "../../files/program-path.ts";
 import { markStarted, readServiceFile, type ServiceFile } from "../command/local-service.ts";
 import { UsageError } from "../command/usage-error.ts";
 
 const usualPort = 8443;
 const startLimitMs = 30_000;
 
-/** The path of the service's program: src/server/main.ts, or dist/server/main.js in a build. */
+/** The path of the service's program. */
 export function servicePath(): string {
   return programPath("server/main");
 }
@@ -29,11 +29,6 @@ export function imagesPath(): string {
 /** The path of the program that manages the accounts of this machine's embedded host. */
 export function usersPath(): string {
   return programPath("hosts/local/accounts/main");
-}
-
-/** Returns the path of a program of this package, such as "cli/main", in the sources or in a build. */
-export function programPath(name: string): string {
-  return fileURLToPath(new URL(`../../${name}${extname(import.meta.url)}`, import.meta.url));
 }
 
 /** Returns whether a service answers at this address. */

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
+import { testedProgram } from "../../files/tested-program.fixture.ts";
 import { run as runCommand } from "../run.ts";
 
 /** Runs commands against one service per test file, each test in a folder of its own. */
 
-const program = fileURLToPath(new URL("../main.ts", import.meta.url));
+const program = testedProgram("cli/main");
 export const password = "correct horse";
 
 export interface Ran {

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
-import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { Failure } from "../../contract/errors.ts";
+import { programPath } from "../../files/program-path.ts";
 import { type Order, type Outcome, resultOf } from "./messages.ts";
 import type { TaskName, Tasks } from "./tasks.ts";
 import { workUser } from "./work-user.ts";
@@ -129,7 +129,7 @@ export class WorkPool {
   /** Undefined if there are enough. */
   #start(): Thread | undefined {
     if (this.#threads.size >= this.#options.threads) return undefined;
-    const worker = new Worker(new URL(`./worker${extname(import.meta.url)}`, import.meta.url), {
+    const worker = new Worker(programPath("service/work/worker"), {
       resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMib },
       // Options of this process, such as a test runner's, are not the thread's.
       execArgv: [],

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { testedProgram } from "../../../files/tested-program.fixture.ts";
 import { testDirectory } from "../testing/test-directory.fixture.ts";
 import { openUsers } from "./users.ts";
 
@@ -20,7 +21,7 @@ interface Ran {
 }
 
 function users(args: readonly string[], password = "long enough"): Promise<Ran> {
-  const program = join(import.meta.dirname, "main.ts");
+  const program = testedProgram("hosts/local/accounts/main");
   const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, HOME: state, LABWRIGHT_STATE_DIR: state };
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [program, ...args, "--password-stdin"], { env }, (error, stdout, stderr) =>

@@ -4,10 +4,10 @@ import { existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, readlink
 import { mkdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { testedProgram } from "../../../files/tested-program.fixture.ts";
 import { findImages } from "../images/images.ts";
 import { type AddedImage, type AddOptions, addImage } from "./add-image.ts";
 import { ArchiveError } from "./archive/archive-error.ts";
@@ -458,7 +458,7 @@ describe("images in the directory", () => {
   test("are seen whole or not at all: what a killed program left is gone with the next", async () => {
     const big = join(top, "big.tar");
     writeFileSync(big, tarArchive(Array.from({ length: 3000 }, (_, i) => file(`f${i}`, "x".repeat(4000)))));
-    const program = fileURLToPath(new URL("main.ts", import.meta.url));
+    const program = testedProgram("hosts/local/containers/main");
     const env = { ...process.env, LABWRIGHT_STATE_DIR: top, LABWRIGHT_IMAGE_DIR: images };
     const begun = () =>
       left().some((name) => name.startsWith(".add-") && entriesOf(join(images, name)).some((one) => one.startsWith("layer-")));

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { testedProgram } from "../../../files/tested-program.fixture.ts";
 import { tarArchive } from "../containers/archive/tar-writer.ts";
 import { busyboxLayer, configOf, dockerArchive, file } from "../containers/archive.fixture.ts";
 import { findImages } from "../images/images.ts";
@@ -17,7 +17,7 @@ describe.skipIf(process.getuid?.() !== 0)("container nodes", () => {
   let images: string;
   const image = (...argv: readonly string[]) => {
     const env = { ...process.env, LABWRIGHT_STATE_DIR: local.paths.state, LABWRIGHT_IMAGE_DIR: images };
-    return execFileSync(process.execPath, [fileURLToPath(new URL("../containers/main.ts", import.meta.url)), ...argv], {
+    return execFileSync(process.execPath, [testedProgram("hosts/local/containers/main"), ...argv], {
       env,
       encoding: "utf8",
       stdio: "pipe",

@@ -1,9 +1,9 @@
 import { copyFile, readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
+import { packagePath } from "../../../files/program-path.ts";
 import { command } from "./programs/command.ts";
 
 /** The profile of nodes' processes. Shipped as a source, also beside a compiled package. */
-export const nodeProfile = fileURLToPath(new URL("../../../../src/hosts/local/setup/apparmor/labwright-node", import.meta.url));
+export const nodeProfile = packagePath("src/hosts/local/setup/apparmor/labwright-node");
 
 export interface ApparmorPlaces {
   /** Contains Y where AppArmor is enabled. */

@@ -1,12 +1,12 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { packagePath } from "../../../files/program-path.ts";
 import { fileMark } from "../files/file-mark.ts";
 import { readTemplate, type TemplateProblem } from "./read-template.ts";
 import type { LocalTemplate } from "./template.ts";
 
 /** Labwright's own template files, shipped beside the sources. */
-export const builtinTemplates = fileURLToPath(new URL("../../../../templates", import.meta.url));
+export const builtinTemplates = packagePath("templates");
 
 export interface LoadedTemplates {
   /** Sorted by id. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { chmod, copyFile, lchown, lstat, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { packagePath } from "../../../../files/program-path.ts";
 import { type ImageRecord, imageRecords } from "../../images/images.ts";
 import { buildProgram, programSources } from "../programs/build-program.ts";
 import { command } from "../programs/command.ts";
@@ -13,7 +13,7 @@ import { fetchPackages } from "./packages.ts";
 import { type Recipe, recipesFor } from "./recipes.ts";
 
 /** Files of ours that go into an image as they are, by image name; shipped as sources, also beside a compiled package. */
-const ownFiles = fileURLToPath(new URL("../../../../../src/hosts/local/setup/rootfs", import.meta.url));
+const ownFiles = packagePath("src/hosts/local/setup/rootfs");
 
 export interface BuildOptions {
   /** The image directory; made when absent. */

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { chmod, copyFile, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { packagePath } from "../../../../files/program-path.ts";
 import { buildKind, compileProgram, compilerFlags, type ProgramName, programNames, sourceFiles } from "./compile.ts";
 
 /** Programs that a release brings: `<processor>/<name>` as Node names processors, each with the digest of its sources beside it. */
-const released = fileURLToPath(new URL("../../../../../prebuilt/", import.meta.url));
+const released = packagePath("prebuilt");
 
 interface BuildOptions {
   readonly out: string;

@@ -1,14 +1,14 @@
 import { execFile } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { packagePath } from "../../../../files/program-path.ts";
 
 /** The C programs of the embedded host: folders of native/. Shipped as sources, also beside a compiled package. */
 export const programNames = ["decoder", "holder", "shaper", "supervisor", "tap"] as const;
 export type ProgramName = (typeof programNames)[number];
 
-const native = new URL("../../../../../native/", import.meta.url);
+const native = packagePath("native");
 
 /** Of every build. */
 const common = ["-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"];
@@ -62,7 +62,7 @@ export function compilerFlags(kind: BuildKind): readonly string[] {
 
 /** Returns the paths of the program's sources and headers, sorted: its own folder, then native/common. */
 export async function sourceFiles(name: ProgramName): Promise<readonly string[]> {
-  const folders = [name, "common"].map((folder) => fileURLToPath(new URL(folder, native)));
+  const folders = [name, "common"].map((folder) => join(native, folder));
   const lists = folders.map(async (folder) => {
     const files = (await readdir(folder)).filter((file) => /\.[ch]$/.test(file)).sort();
     return files.map((file) => join(folder, file));
