@@ -17,6 +17,8 @@ export interface RunningNode {
   readonly wires: ReadonlyMap<number, number>;
   /** The startup config that it was prepared with. */
   readonly config: string | undefined;
+  /** Below /opt/unetlab/tmp: user, lab id, node number. */
+  readonly directory: string;
   /** Its lab, its node or its directory is gone: nothing of EVE-NG but DELETE /status ends it. */
   readonly orphan: boolean;
 }
@@ -124,6 +126,7 @@ export class Runtime {
         port: console?.port ?? 0,
         wires,
         config,
+        directory,
         orphan: !this.#directories.has(directory),
       }));
   }

@@ -22,6 +22,7 @@ import { renumberedIds } from "../write/given-ids.ts";
 import { editLab, type LabEdit } from "../write/lab-edit.ts";
 import { writeLab, writeNewLab } from "../write/write-lab.ts";
 import { appliedSteps } from "./applied-steps.ts";
+import { separateCopy } from "./own-id.ts";
 import { leaveTaken } from "./renumber.ts";
 
 interface Run {
@@ -79,6 +80,11 @@ async function warnOfConfigs({ place, at, ids, progress }: Run, operations: read
 async function refuseOthersNodes({ place, at, progress }: Run, operations: readonly Operation[]): Promise<void> {
   const whole = operations.some(({ step }) => step.do === "delete-lab");
   if (!whole && !operations.some(({ step }) => step.do === "delete-node")) return;
+  if (whole && progress.force === true) {
+    const head = await readHeadToDelete(place, at);
+    // A lab that the host cannot read is deleted without its nodes.
+    if (head !== null && head !== unreadable && head.lock === 0) await separateCopy(place, at, head);
+  }
   if (whole) await refuseSharedId(place, at, { what: `lab ${at.path} was not destroyed` });
   await refuseInUse(place, at, {
     whole,

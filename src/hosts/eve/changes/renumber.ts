@@ -4,15 +4,19 @@ import { hostFailure } from "../api/host-failure.ts";
 import type { UnlLab } from "../lab-file/unl.ts";
 import { numberClash, readPower } from "../labs/clashes.ts";
 import { refuseInUse } from "../labs/other-users.ts";
+import { labsWithSameId } from "../labs/shared-id.ts";
 import type { EvePlace } from "../labs/world.ts";
 import { wipeNodes } from "../power/power.ts";
 import type { EveLabPath } from "../read/lab-path.ts";
 import { mustReadHead, readNodes, withHead } from "../read/lab-read.ts";
+import type { Clashes } from "../read/observe.ts";
 import { type GivenIds, renumbered, renumberedIds } from "../write/given-ids.ts";
 import { writeLab } from "../write/write-lab.ts";
+import { giveOwnId, numbersOf } from "./own-id.ts";
 
 /**
- * Gives new numbers to what has a number of another lab. A node's disk lies under its number on the host, which moves none: such nodes are wiped first.
+ * Gives new numbers to nodes and networks that have a number of another lab, and a new id to a lab that has the id of another lab. A node's disk lies under its
+ * number on the host, which moves none: such nodes are wiped first.
  * Throws lab_locked, lab_in_use, number_clash, and host_error where too few numbers are free.
  */
 export async function renumberLab(place: EvePlace, at: EveLabPath, ids: NativeIds): Promise<Renumbered> {
@@ -20,19 +24,13 @@ export async function renumberLab(place: EvePlace, at: EveLabPath, ids: NativeId
   const head = await mustReadHead(account, at);
   if (head.lock !== 0) throw new Failure("lab_locked", `lab ${at.path} is locked on the host`);
   await refuseInUse(place, at, { whole: true, owner: account.user, force: false, warn: () => {} });
-  const { nodes, clashes } = await readPower(place, at);
-  for (const { id, name, status } of nodes) {
-    const clash = clashes.get(id);
-    if (status < 2 || clash?.certain === true) continue;
-    if (clash !== undefined) throw numberClash(`lab ${at.path} was not renumbered, as ${name} may run`, clash);
-    throw new Failure("lab_in_use", `lab ${at.path} was not renumbered, as ${name} runs: stop the lab first`, {
-      data: { users: [account.user] },
-    });
-  }
   return world.writes.run("", () =>
     world.writes.run(at.path, async () => {
-      const before = withHead(await world.reader.file(account, at), head);
-      if (before.isPartial === true) throw hostFailure(`lab ${at.path} was not renumbered: the host does not export it as a file`);
+      const copies = await labsWithSameId(place, at);
+      const clashes = await refuseRunning(place, at, numbersOf(copies));
+      const old = withHead(await world.reader.file(account, at), head);
+      if (old.isPartial === true) throw hostFailure(`lab ${at.path} was not renumbered: the host does not export it as a file`);
+      const before = copies.length > 0 ? await giveOwnId(place, at, old) : old;
       const taken = await world.others.taken(account, at.path);
       const moving = before.nodes.filter(({ id }) => taken.nodes.has(id) || clashes.has(id)).map(({ id }) => id);
       const given = newNumbers(place, before, new Set([...taken.nodes, ...clashes.keys()]), moving, taken.networks);
@@ -44,6 +42,24 @@ export async function renumberLab(place: EvePlace, at: EveLabPath, ids: NativeId
       return { ids: renumberedIds(ids, given), nodes: named("nodes", given.node), networks: named("networks", given.network) };
     }),
   );
+}
+
+/**
+ * Throws lab_in_use if a node of the lab runs, and number_clash if it may run. A node whose number is in `shared` may run for a lab with the same id: the new id
+ * leaves its process with that lab. Returns the nodes whose numbers run for other labs.
+ */
+async function refuseRunning(place: EvePlace, at: EveLabPath, shared: ReadonlySet<number>): Promise<Clashes> {
+  const { nodes, clashes } = await readPower(place, at);
+  for (const { id, name, status } of nodes) {
+    const clash = clashes.get(id);
+    if (status < 2 || clash?.certain === true) continue;
+    if (clash !== undefined && shared.has(id)) continue;
+    if (clash !== undefined) throw numberClash(`lab ${at.path} was not renumbered, as ${name} may run`, clash);
+    throw new Failure("lab_in_use", `lab ${at.path} was not renumbered, as ${name} runs: stop the lab first`, {
+      data: { users: [place.account.user] },
+    });
+  }
+  return clashes;
 }
 
 /**

@@ -158,54 +158,6 @@ describe.each(["hidden", "visible"] as const)("with notices %s, a stopped lab wh
   });
 });
 
-/** A copy of the lab's file with the same lab id, as `cp` makes it. */
-function copyFile({ fake }: EveBench, from: string, to: string): void {
-  fake.putLabFile(`${to}.unl`, fake.labFile(`${from}.unl`) ?? "");
-}
-
-describe.each(["ce5", "ce6", "pro"] as const)("%s: two labs with the same lab id", (edition) => {
-  const clash = { code: "number_clash", message: expect.stringContaining("/one has the same id"), data: { clash: { lab: "/one" } } };
-  const two = async () => {
-    const here = await bench({ edition });
-    await here.make("/one", pair);
-    copyFile(here, "/one", "/two");
-    return here;
-  };
-
-  it("keep each other from being destroyed, wiped, renumbered and made smaller; the nodes run on", async () => {
-    const here = await two();
-    const { operations } = await here.plan("/two", null);
-    await expect(here.run("/two", null, operations)).rejects.toMatchObject(clash);
-    await expect(here.run("/two", null, operations, { force: true })).rejects.toMatchObject(clash);
-    await expect(here.run("/two", pair, [operation({ do: "wipe", node: "pc1" })])).rejects.toMatchObject(clash);
-    await expect(here.run("/two", pair, [operation({ do: "delete-node", node: "pc1" })])).rejects.toMatchObject(clash);
-    const { renumber } = here.session;
-    if (renumber !== undefined) await expect(renumber("/two", { nodes: {}, networks: {}, links: {} })).rejects.toMatchObject(clash);
-    expect(running(here)).toEqual(["/one.unl pc1", "/one.unl pc2"]);
-    expect(here.fake.running().map(({ orphan }) => orphan)).toEqual([false, false]);
-    expect(here.fake.labFile("/two.unl")).toBe(here.fake.labFile("/one.unl"));
-  });
-
-  it("are wiped and destroyed after the copy has an id of its own", async () => {
-    const here = await two();
-    const { operations } = await here.plan("/two", null);
-    await expect(here.run("/two", null, operations)).rejects.toMatchObject(clash);
-    copy(here, "/one", "/two");
-    await here.run("/two", null, (await here.plan("/two", null)).operations);
-    expect(running(here)).toEqual(["/one.unl pc1", "/one.unl pc2"]);
-  });
-});
-
-it("a stop of a lab whose nodes may be those of a lab with the same id stops nothing", async () => {
-  const here = await bench();
-  await here.make("/one", pair);
-  copyFile(here, "/one", "/two");
-  await forgetOwners(here);
-  const stop = [operation({ do: "stop", node: "pc1", mode: 3 })];
-  await expect(here.run("/two", pair, stop)).rejects.toMatchObject({ code: "number_clash" });
-  expect(running(here)).toEqual(["/one.unl pc1", "/one.unl pc2"]);
-});
-
 it("a lab that the host cannot read is not asked for again for the numbers of others while its file stays", async () => {
   const here = await bench();
   here.fake.putLabFile("/broken.unl", "<lab");

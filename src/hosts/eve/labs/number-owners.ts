@@ -56,6 +56,11 @@ export class NumberOwners {
     this.#stopped.add(id);
   }
 
+  /** Returns whether this session started the number for this lab. */
+  hasStarted(id: number, path: string): boolean {
+    return this.#owners.get(id) === path && !this.#assumed.has(id);
+  }
+
   isStarting(id: number, path: string): boolean {
     return this.#starting.get(id) === path;
   }
