@@ -87,6 +87,11 @@ export interface HostSession {
   /** Paths of the labs that the host holds. */
   labs(): Promise<readonly string[]>;
   /**
+   * Returns the path of the lab with this id: somebody may have moved or renamed it on the host. undefined: no lab has the id, or the host did not send all
+   * labs in time. Absent: only Labwright changes the paths of labs.
+   */
+  readonly findLab?: (id: string) => Promise<string | undefined>;
+  /**
    * Runs the steps in order. The driver may batch neighbours, but reports each step once through `progress`, in order, and stops
    * at the first failure (throws host_error with data.host; steps already reported stay done). A batch of power steps goes on after a node that fails:
    * then the steps of the others are reported in any order, and data.failures holds each failed step: `{ id, message }`. Between batches it honours

@@ -9,16 +9,21 @@ export type LiveNode = NonNullable<NonNullable<Status["live"]>["nodes"]>[number]
 
 /** Returns the status of a lab as text. @param suspended ends of links without carrier */
 export function showStatus(paint: Paint, status: Status, suspended: readonly string[] = []): string {
-  const { lab, mode, exists, quarantined, locked, operation, live } = status;
+  const { lab, mode, exists, quarantined, moved_to: moved, locked, operation, live } = status;
   const head = [
     paint("bold", lab),
     `mode ${mode}`,
     ...(locked ? ["locked"] : []),
-    ...(exists ? [] : [quarantined === true ? "in quarantine" : "not on the host"]),
+    ...(exists ? [] : [quarantined === true ? "in quarantine" : moved === undefined ? "not on the host" : `moved to ${moved}`]),
   ].join("  ");
   const lines = [head];
   if (quarantined === true)
     lines.push("its definition on the host was lost; its nodes may still run. An admin restores or deletes it: labwright quarantine");
+  if (moved !== undefined)
+    lines.push(
+      `the lab was moved or renamed on the host. Move it back there; or make it managed at its new path with labwright adopt ${moved}, and remove the old ` +
+        `entry with labwright destroy --lab ${lab}`,
+    );
   if (operation !== undefined) lines.push(`${operation.name} by ${operation.user}: step ${operation.step} of ${operation.steps}`);
   const broken = unfinishedDestroy(status);
   if (broken !== undefined) lines.push(broken);

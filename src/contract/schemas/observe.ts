@@ -86,6 +86,8 @@ export const StatusData = Type.Object({
   exists: flag,
   /** true: the host holds the lab and lost its definition; an admin restores or deletes it. Absent: it is not in quarantine. */
   quarantined: Type.Optional(flag),
+  /** The lab was moved or renamed on the host, and this is its path there now. Absent: it was not, or the host cannot find labs by their id. */
+  moved_to: optionalText,
   locked: flag,
   operation: Type.Optional(RunningOperation),
   /** The newest change of the lab that ended; outcome as in a job. */

@@ -83,6 +83,8 @@ export const PlanData = Type.Object({
   unsupported: Type.Optional(list(text)),
   /** The `origin` that came with the last change of the lab; only for callers that may edit it. Absent: none came with it. */
   origin: optionalText,
+  /** As in StatusData. The plan is not applicable: it would create the lab a second time. */
+  moved_to: optionalText,
 });
 export type PlanData = Static<typeof PlanData>;
 

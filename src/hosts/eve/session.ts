@@ -56,6 +56,13 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       alive();
       return (await listLabs(account)).map(({ path }) => path);
     },
+    // PNETLab takes every call for the lab that the user entered last: reading other labs would switch it.
+    ...(!account.pnetlab && {
+      findLab: async (id: string) => {
+        alive();
+        return world.others.pathOf(account, id, world.timing.othersMs);
+      },
+    }),
     observe: async (path) => {
       const here = await place();
       const at = eveLabPath(path);

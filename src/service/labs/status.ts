@@ -12,6 +12,7 @@ import { labNotFound } from "../common/refusals.ts";
 import { addressProject, makes, originOf, type Target } from "../context/address.ts";
 import { chosenNodes, liveOf, refuseUnknown } from "../context/chosen-nodes.ts";
 import type { Context } from "../context/context.ts";
+import { movedTo } from "../context/moved.ts";
 import { isQuarantined } from "../context/quarantine.ts";
 import { resumeState } from "../power/resume.ts";
 import { rightOn } from "../sessions/rights.ts";
@@ -23,6 +24,11 @@ const structureMs = 2_500;
 function withoutNames(error: unknown): null {
   if (error instanceof Failure) return null;
   throw error;
+}
+
+/** If the labs of the host cannot be read, a missing lab is reported without its new path. */
+function withoutPath(error: unknown): undefined {
+  if (!(error instanceof Failure)) throw error;
 }
 
 /** The light live poll. A failed live read is an answer (live.available false), not an error. */
@@ -38,6 +44,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
   const reading = () => limit.of(context.observations.recentStructure(host, path, structureMs));
   const structure = read === null ? null : await reading().catch(withoutNames);
   const quarantined = read === null && (await isQuarantined(context, path, record));
+  const moved = read === null && !quarantined ? await limit.of(movedTo(context, target)).catch(withoutPath) : undefined;
   const right = record && rightOn(record, caller);
   const operation = context.jobs.running(path);
   const last = record === undefined && caller.role !== "admin" ? undefined : context.store.jobs.lastEnd(path, record);
@@ -53,6 +60,7 @@ export async function projectStatus(context: Context, caller: Caller, payload: P
     ...(right !== undefined && { right }),
     exists,
     ...(quarantined && { quarantined }),
+    ...(moved !== undefined && { moved_to: moved }),
     locked: structure?.locked ?? false,
     ...(operation !== undefined && { operation }),
     ...(last !== undefined && {

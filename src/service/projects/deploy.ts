@@ -16,6 +16,7 @@ import { checkOnHost } from "../checks/host-check.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { addressProject, allowChange, neededIntent, noIds, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
+import { refuseMoved } from "../context/moved.ts";
 import type { ProjectState } from "../context/state.ts";
 import type { Job } from "../jobs/jobs.ts";
 import type { JobRow } from "../store/store.ts";
@@ -82,6 +83,7 @@ async function refuseDeploy(
   if (observed !== null && target.record === undefined && target.caller.role !== "admin") {
     throw new Failure("operation_not_allowed", `${target.path} is on the host but not managed here; only an admin may replace it`);
   }
+  if (observed === null) await refuseMoved(context, target);
   refuseLocked(observed);
   await refuseBlocked(context, plan, intent);
 }

@@ -10,6 +10,7 @@ import type { Call, Caller } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { addressProject, mayReadSecrets, neededIntent, originOf, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
+import { movedText, movedTo } from "../context/moved.ts";
 import { refuseQuarantined } from "../context/quarantine.ts";
 import { unquoted } from "../context/unquoted.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
@@ -92,15 +93,18 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
       text: planText(reversal).replace(/^Labwright will make .*:$/m, `The intent of ${reversal.name} will change to match the host:`),
     };
   }
+  const moved = observed === null ? await movedTo(context, target) : undefined;
+  const text = open ? plan.text : planText({ ...plan, name: intent.lab.name, locked: facts.locked });
   return {
     ...facts,
     summary: plan.summary,
     operations: plan.operations.map(shownOperation),
     actions: plan.actions,
-    applicable: plan.applicable,
+    applicable: plan.applicable && moved === undefined,
     blocked: plan.blocked,
     unsupported: plan.unsupported,
-    text: open ? plan.text : planText({ ...plan, name: intent.lab.name, locked: facts.locked }),
+    text: moved === undefined ? text : `${movedText(target.path, moved)}\n${text}`,
+    ...(moved !== undefined && { moved_to: moved }),
   };
 }
 

@@ -14,6 +14,7 @@ import type { Caller, ChangeCall } from "../common/call.ts";
 import { badRequest } from "../common/refusals.ts";
 import { addressProject, allowChange, neededIntent, noIds, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
+import { refuseMoved } from "../context/moved.ts";
 import { type Intent, readSent } from "../work/intents.ts";
 import { applyIntent } from "./deploy.ts";
 import { reconcileFromHost } from "./from-host.ts";
@@ -79,7 +80,7 @@ async function reconcileToHost({ context, job, target, interrupted }: ChangeRun,
   const planned = await planAgainstHost(context, target, intent, options);
   const { plan, observed, ids } = planned;
   // An interrupted reconcile was allowed when it started, and its own steps have changed the plan since then.
-  if (interrupted === undefined) refuseReconcile(context, target, planned, request);
+  if (interrupted === undefined) await refuseReconcile(context, target, planned, request);
 
   const done = interrupted?.done ?? 0;
   const answer = {
@@ -118,15 +119,16 @@ async function reconcileToHost({ context, job, target, interrupted }: ChangeRun,
 }
 
 /** Throws plan_stale, operation_not_allowed and lab_locked. */
-function refuseReconcile(
+async function refuseReconcile(
   context: Context,
   target: Target,
   { observed, identity }: Pick<Planned, "observed" | "identity">,
   { confirm, planIdentity, labId }: ReconcileRequest,
-): void {
+): Promise<void> {
   const isNewest = planIdentity === newestPlan(context, target, "to_host") && planIdentity === identity;
   if (planIdentity === undefined ? confirm : !isNewest) throw planStale();
   allowAdoption(target, observed, labId);
+  if (observed === null) await refuseMoved(context, target);
   refuseLocked(observed);
 }
 

@@ -25,6 +25,7 @@ test("the state of a lab counts its nodes by state, failed nodes first", () => {
 test("a missing or unreadable lab is not shown as an empty lab", () => {
   expect(stateText({ ...entry, exists: false }, undefined)).toBe("not on the host");
   expect(stateText(entry, { ...status(), exists: false })).toBe("not on the host");
+  expect(stateText(entry, { ...status(), exists: false, moved_to: "/old/a" })).toBe("moved to /old/a on the host");
   expect(stateText(entry, { ...status(), live: { available: false } })).toBe("host does not answer");
   expect(stateText(entry, undefined)).toBe("");
 });

@@ -3,6 +3,7 @@ import type { LabEntry, StatusData } from "../../contract/schemas/observe.ts";
 /** Summarises the state of a lab: "5 running, 1 stopped", "not on the host". Empty while it is unknown. */
 export function stateText({ exists }: LabEntry, status: StatusData | undefined): string {
   const isMissing = status === undefined ? !exists : !status.exists;
+  if (isMissing && status?.moved_to !== undefined) return `moved to ${status.moved_to} on the host`;
   if (isMissing) return status?.quarantined === true ? "in quarantine" : "not on the host";
   if (status?.live === undefined) return "";
   if (!status.live.available) return "host does not answer";

@@ -115,11 +115,16 @@ export class OtherLabs {
     return found.filter((lab) => lab.uuid === uuid);
   }
 
-  /** The path of the lab with this id: a lab that is moved or renamed on the host keeps it. */
+  /** Returns the path of the lab with this id: a lab that is moved or renamed on the host keeps its id. undefined also if time ran out. */
   async pathOf(account: EveAccount, uuid: string, maxAgeMs: number): Promise<string | undefined> {
     const readable = (await this.#list(account, maxAgeMs)).filter((lab) => !this.#isLeftOut(lab));
-    const ids = await parallel(readable, 4, async (lab) => [lab.path, await this.#idOf(account, lab)] as const);
-    return ids.find(([, id]) => id === uuid)?.[0];
+    const found: string[] = [];
+    await within(changeMs, (isOver) =>
+      parallel(readable, 4, async (lab) => {
+        if (!isOver() && (await this.#idOf(account, lab)) === uuid) found.push(lab.path);
+      }),
+    );
+    return found.sort()[0];
   }
 
   forget(path: string): void {
