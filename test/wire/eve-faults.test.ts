@@ -52,6 +52,22 @@ describe.each(["visible", "hidden"] as const)("a service on an EVE-NG host, PHP'
     ]);
   });
 
+  it("suggests the nearest of the host's many templates once, and does not list all of them", async () => {
+    const fake = await startFakeEve({ latency: "none", notices });
+    ends.push(() => fake.close());
+    const served = await serve({ host: eveHost({ url: fake.url, plainHttp: true, warn: () => {} }) });
+    ends.push(async () => served[Symbol.asyncDispose]());
+    const client = await served.signIn("admin", "eve");
+    const errors = async (template: string) =>
+      errorsIn((await client.post("/api/v1/projects/deploy", { yaml: `name: r\nnodes:\n  a: {template: ${template}}\n` })).json);
+    expect(await errors("vpsc")).toMatchObject([
+      { message: "node a: the host has no template vpsc; did you mean vpcs?", hint: "labwright templates lists them" },
+    ]);
+    expect(await errors("qqqqqq")).toMatchObject([
+      { message: expect.stringMatching(/^node a: the host has no template qqqqqq; it has \d+ others, none with a similar name$/) },
+    ]);
+  });
+
   it("validates the path of a lab as a deploy does", async () => {
     const { fake, ask } = await signedIn();
     const dotted = pair.replace("name: pair", "name: a.b");

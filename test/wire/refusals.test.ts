@@ -91,7 +91,9 @@ traffic_filters: [{name: f, match: icmp and}]
       ["error", "invalid_filter", "/traffic_filters/0/match"],
     ]);
     const [template, image] = json.data.diagnostics;
-    expect(template.message).toMatch(/^node a: the host has no template linx; did you mean linux\? It has .* \(the same for 1 more\)$/);
+    expect(template.message).toMatch(
+      /^node a: the host has no template linx; did you mean linux\? It also has .* \(the same for 1 more\)$/,
+    );
     expect(image.message).toContain("did you mean base?");
     expect(image.message).toContain("leave image out to take base");
     const deployed = (await send("deployProject", { yaml })).json.data.diagnostics;

@@ -34,7 +34,7 @@ export function nodeObstacle(node: NodeWork, rules: HostRules, template: Templat
     const known = rules.templates.map(({ id }) => id);
     return {
       code: "unknown_template",
-      text: `the host has no template ${intent.template}; ${itHas(intent.template, known)}`,
+      text: `the host has no template ${intent.template}; ${templatesText(intent.template, known)}`,
       field: "template",
     };
   }
@@ -107,6 +107,19 @@ function itHas(word: string, known: Iterable<string>): string {
   const names = [...known].sort();
   const meant = nearest(word, names);
   return `${meant === undefined ? "it" : `did you mean ${meant}? It`} has ${names.join(", ") || "none"}`;
+}
+
+/** More templates than this are not listed: EVE-NG has 167. */
+const maxTemplates = 30;
+
+/** Returns the nearest template and the other templates, each once. */
+function templatesText(word: string, known: readonly string[]): string {
+  const names = [...known].sort();
+  const meant = nearest(word, names);
+  const others = names.filter((name) => name !== meant);
+  const isShort = names.length <= maxTemplates;
+  if (meant !== undefined) return `did you mean ${meant}?${isShort && others.length > 0 ? ` It also has ${others.join(", ")}` : ""}`;
+  return isShort ? `it has ${names.join(", ") || "none"}` : `it has ${names.length} others, none with a similar name`;
 }
 
 /** Returns the first of cpu, ram, ethernet and attributes that the template does not have or allow, of a node that is made or changed. */
