@@ -49,6 +49,13 @@ describe("the set-up of a host with a self-signed certificate", () => {
     expect(await shell.run("login", "--user", "admin")).toMatchObject({ code: 0 });
     expect(await shell.run("deploy", "-t", "pair.lw.yml")).toMatchObject({ code: 0 });
     expect(fake.running()).toHaveLength(2);
+    // A lab of the host's own: its nodes are not counted, and none is not zero.
+    fake.putLabFile("/drawn.unl", (fake.labFile("/pair.unl") ?? "").replace(/(<lab [^>]*\bid=")[^"]*/, `$1${crypto.randomUUID()}`));
+    const labs = (await shell.run("labs")).stdout;
+    expect(labs).toMatch(/^\/drawn +load +yes +- *$/m);
+    expect(labs).toMatch(/^\/pair +create +admin +yes +2 /m);
+    expect(await shell.run("adopt", "/drawn")).toMatchObject({ code: 0 });
+    expect((await shell.run("labs")).stdout).toMatch(/^\/drawn +create +admin +yes +2 /m);
     const status = await shell.run("status", "-t", "pair.lw.yml");
     expect([status.code, status.stdout]).toEqual([0, expect.stringMatching(/pc1 +running[\s\S]*pc2 +running/)]);
     const exec = await shell.run("exec", "-t", "pair.lw.yml", "--node", "pc1", "echo over TLS");

@@ -20,7 +20,8 @@ export const labs: Command = {
                 lab.mode,
                 lab.owner ?? "",
                 lab.exists ? "yes" : "no",
-                lab.nodes === undefined ? "" : String(lab.nodes),
+                // The service has no definition of a lab that it does not manage, and a list reads no labs.
+                lab.nodes === undefined ? "-" : String(lab.nodes),
                 lab.updated_at ?? "",
               ]),
             ),

@@ -204,6 +204,7 @@ export const LabEntry = Type.Object({
   right: Type.Optional(LabRight),
   exists: flag,
   locked: Type.Optional(flag),
+  /** Nodes of the recorded intent. Absent: unknown, as for a lab that the service does not manage. */
   nodes: optionalInteger,
   /** As in status. */
   resume: Type.Optional(ResumeState),
