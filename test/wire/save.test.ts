@@ -85,6 +85,31 @@ nodes:
     expect(plan.json.data).toMatchObject({ actions: [], unsupported: [] });
     expect(eve.fake.defects).toEqual([]);
   });
+
+  test("a node without a configuration fails with the next step", async () => {
+    const answer = (line: string) => (line === "save" ? "Saving startup configuration to startup.vpc\n.  done" : undefined);
+    await using eve = await eveFixture({ notices, console: answer });
+    await using served = await serve({ host: eve.host });
+    const admin = await served.signIn("admin", "eve");
+    const yaml = "name: bare\nnodes:\n  pc1: {template: vpcs}\n  sw: {template: iol}\n";
+    expect((await admin.post(path("deployProject"), { yaml })).status).toBe(200);
+    const { json } = await admin.post(path("saveConfigs"), { lab: "/bare" });
+    expect(json.data.nodes).toMatchObject([
+      {
+        node: "pc1",
+        outcome: "failed",
+        code: "host_error",
+        error: expect.stringMatching(
+          /^export the configuration of node pc1: .*\(16\); pc1 has no stored configuration: .*ip .*save.*labwright save$/,
+        ),
+      },
+      {
+        node: "sw",
+        outcome: "failed",
+        error: expect.stringMatching(/\(16\); sw has no stored configuration: run write memory .*labwright save$/),
+      },
+    ]);
+  });
 });
 
 test("the lab keeps its id and its name if many nodes of an EVE-NG host save their first configuration", async () => {

@@ -36,11 +36,10 @@ export async function saveConfigs(
       if (node === undefined) saved.set(id, new Failure("node_not_found", `${at.path} has no node ${id}`));
       // The export would log in to the other lab's node.
       else if (clash !== undefined) saved.set(id, numberClash(`the configuration of ${node.name} was not saved`, clash));
-      else
-        saved.set(
-          id,
-          await saveNode(place, at, { id, template: textOf(node.data.template) ?? "", type: textOf(node.data.type) ?? "" }, signal),
-        );
+      else {
+        const [template, type] = [textOf(node.data.template) ?? "", textOf(node.data.type) ?? ""];
+        saved.set(id, await saveNode(place, at, { id, name: node.name, template, type }, signal));
+      }
     }
   } finally {
     world.reader.forget(at.path);
@@ -57,18 +56,33 @@ async function useConfigs(place: EvePlace, at: EveLabPath, head: LabHead, ids: R
   await writeLab(place, at, before, { ...before, nodes });
 }
 
-async function saveNode(
-  { account }: EvePlace,
-  at: EveLabPath,
-  { id, template, type }: { readonly id: string; readonly template: string; readonly type: string },
-  signal: AbortSignal,
-): Promise<string | Failure> {
+interface Saving {
+  readonly id: string;
+  readonly name: string;
+  readonly template: string;
+  readonly type: string;
+}
+
+/** The host found no configuration of the node, or its script failed. */
+const notExported = 16;
+
+/** Returns the next step after the host could not export a configuration. */
+function exportHint({ name, type }: Saving): string {
+  const again = "then repeat labwright save";
+  if (type === "vpcs")
+    return `${name} has no stored configuration: set an address on its console (ip ADDRESS/PREFIX), run save there, ${again}`;
+  if (type === "qemu") return `the host's script could not read it: wait until ${name} has booted, close its console, ${again}`;
+  return `${name} has no stored configuration: run write memory on its console, ${again}`;
+}
+
+async function saveNode({ account }: EvePlace, at: EveLabPath, node: Saving, signal: AbortSignal): Promise<string | Failure> {
+  const { id, name, template, type } = node;
   const cannot = new Failure("unsupported", `EVE-NG has no script that reads the configuration of ${template}`, {
     data: { feature: "saveConfigs" },
   });
   if (!takesStartupConfig(template, type)) return cannot;
   const path = `/api/labs${at.url}`;
-  const doing = `export the configuration of node ${id}`;
+  const doing = `export the configuration of node ${name}`;
   try {
     const exported: EveAnswer = await account.call({
       method: "PUT",
@@ -80,6 +94,10 @@ async function saveNode(
     });
     if (exported.code === 60000) throw labNotFound(at.path);
     if (exported.code === 19) return cannot;
+    if (exported.code === notExported) {
+      const { code, message, data } = hostError(doing, exported);
+      return new Failure(code, `${message.replace(/\.$/, "")}; ${exportHint(node)}`, { ...(data && { data }) });
+    }
     if (exported.code !== 80058) return hostError(doing, exported);
   } catch (error) {
     if (!isDoubtful(error)) throw error;
@@ -88,5 +106,5 @@ async function saveNode(
   }
   const read = await account.call({ path: `${path}/configs/${id}`, read: true, signal });
   const text = textOf(recordOf(read.data).data);
-  return read.code === 60057 && text !== undefined ? text : hostError(`read the configuration of node ${id}`, read);
+  return read.code === 60057 && text !== undefined ? text : hostError(`read the configuration of node ${name}`, read);
 }
