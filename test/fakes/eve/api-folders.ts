@@ -19,16 +19,18 @@ export function listFolder({ host, user }: Call, path: string): Envelope {
   return success(200, 60007, { data: { folders: [...up, ...folders], labs } });
 }
 
+const romanTime = new Intl.DateTimeFormat("en-GB", {
+  timeZone: "Europe/Rome",
+  day: "2-digit",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+});
+
 /** EVE-NG is in Rome, wherever it is. Below the root there are two spaces. */
 function inRome(date: Date, space: string): string {
-  const parts = new Intl.DateTimeFormat("en-GB", {
-    timeZone: "Europe/Rome",
-    day: "2-digit",
-    month: "short",
-    year: "numeric",
-    hour: "2-digit",
-    minute: "2-digit",
-  }).formatToParts(date);
+  const parts = romanTime.formatToParts(date);
   const part = (type: string) => parts.find((each) => each.type === type)?.value ?? "";
   return `${part("day")} ${part("month")} ${part("year")}${space}${part("hour")}:${part("minute")}`;
 }

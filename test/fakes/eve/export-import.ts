@@ -32,11 +32,11 @@ export function exportLabs({ host, body }: Call, name = "unetlab"): Envelope {
   return success(200, 80075, { data: url });
 }
 
+const romanStamp = new Intl.DateTimeFormat("sv-SE", { timeZone: "Europe/Rome", dateStyle: "short", timeStyle: "medium" });
+
 /** date('Ymd-His') in Rome. */
 function stamp(date: Date): string {
-  const [day = "", time = ""] = new Intl.DateTimeFormat("sv-SE", { timeZone: "Europe/Rome", dateStyle: "short", timeStyle: "medium" })
-    .format(date)
-    .split(" ");
+  const [day = "", time = ""] = romanStamp.format(date).split(" ");
   return `${day.replaceAll("-", "")}-${time.replaceAll(":", "")}`;
 }
 

@@ -75,10 +75,25 @@ export const knownOfNode = (
   "qemu_options qemu_version qemu_arch qemu_nic delay icon config left top"
 ).split(" ");
 
+/** The host reads a lab's file again at each request. Parsed files are kept, as most requests find the file of the one before. */
+const parsed = new Map<string, XmlElement>();
+const maxParsed = 64;
+
+function readKept(text: string): XmlElement {
+  const root = parsed.get(text) ?? readXml(text);
+  parsed.delete(text);
+  parsed.set(text, root);
+  for (const oldest of parsed.keys()) {
+    if (parsed.size <= maxParsed) break;
+    parsed.delete(oldest);
+  }
+  return root;
+}
+
 export function parseLab(text: string): XmlElement {
   let root: XmlElement;
   try {
-    root = readXml(text);
+    root = readKept(text);
   } catch {
     throw new LabRefused("20003");
   }
