@@ -55,7 +55,7 @@ ${ring.map((i) => `  - ["${name(i)}:eth1", "${name(i + 1)}:eth0"]`).join("\n")}
     const failure = await power("start").catch((error: Failure) => error);
     expect(failure).toMatchObject({ code: "host_error", message: expect.stringContaining("1 of 150 nodes could not be made") });
     expect(new Set((await status()).map((node) => node.status))).toEqual(new Set(["stopped"]));
-    // Nodes that booted while others were still being made were recorded as running.
+    // Nodes that booted while others were still being spawned were recorded as running.
     const written = JSON.parse(await readFile(join(directory, "lab.json"), "utf8")) as { nodes: { power: string }[] };
     expect(new Set(written.nodes.map((node) => node.power))).toEqual(new Set(["stopped"]));
     await local.reopen();

@@ -27,7 +27,7 @@ function users(args: readonly string[], password = "long enough"): Promise<Ran> 
     const child = execFile(process.execPath, [program, ...args, "--password-stdin"], { env }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code ?? 255), stdout, stderr }),
     );
-    // A command that needs no password may have ended before it is written.
+    // A command that needs no password may end before the password is written.
     child.stdin?.on("error", () => {});
     child.stdin?.end(`${password}\n`);
   });

@@ -138,7 +138,7 @@ async function newPassword(user: string, fromStdin: boolean): Promise<string> {
   return given;
 }
 
-/** Never from the command line, where others see it. */
+/** Read from the terminal or stdin, never from the command line, which other users can see. */
 async function password(user: string, fromStdin: boolean): Promise<string> {
   if (fromStdin) return (await text(process.stdin)).replace(/\r?\n$/, "");
   const given = process.env.LABWRIGHT_PASSWORD;

@@ -9,7 +9,7 @@ import { isUuid } from "../machine/uuid.ts";
 export interface OwnedLabs {
   /** Paths, sorted. */
   readonly labs: readonly string[];
-  /** Labs that were removed without their disks: sorted by path, several may have one path. */
+  /** Labs that were removed without their disks, sorted by path. Several may have the same path. */
   readonly keptDisks: readonly { readonly id: string; readonly lab: string }[];
 }
 
@@ -32,7 +32,7 @@ export async function ownedLabs(state: string, owner: string): Promise<OwnedLabs
   return { labs: labs.sort(byText), keptDisks: keptDisks.sort((a, b) => byText(a.lab + a.id, b.lab + b.id)) };
 }
 
-/** undefined for a file that is missing or does not read as a definition. */
+/** Returns `undefined` for a file that is missing or is not a valid definition. */
 async function readDefinition(file: string, id: string): Promise<LabDefinition | undefined> {
   const text = await readFile(file, "utf8").catch(unlessMissing(undefined));
   if (text === undefined) return undefined;
@@ -43,7 +43,7 @@ async function readDefinition(file: string, id: string): Promise<LabDefinition |
   }
 }
 
-/** The value in place of what a missing file has; other errors are thrown. */
+/** Returns `value` if the file is missing. Throws other errors. */
 function unlessMissing<T>(value: T): (error: NodeJS.ErrnoException) => T {
   return (error) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return value;

@@ -16,13 +16,13 @@ export interface LocalUser {
 
 /** The embedded host's own accounts: `users.json` in the state directory, mode 0600, passwords as scrypt hashes. */
 export interface Users {
-  /** null: wrong name or password; takes the same time for both. */
+  /** Returns `null` for a wrong name or password, after the same time for both. */
   check(name: string, password: string): Promise<LocalUser | null>;
   find(name: string): Promise<LocalUser | null>;
   list(): Promise<readonly LocalUser[]>;
-  /** The user as the file is now; open sessions check it. */
+  /** Returns the user from the current file. Open sessions check it. */
   readonly accounts: HostAccounts;
-  /** Adds the user, or gives an existing one this password and role. Throws bad_request for an invalid name or password. */
+  /** Adds the user, or sets password and role of an existing user. Throws bad_request for an invalid name or password. */
   put(name: string, password: string, role: Role): Promise<void>;
   /** Throws bad_request if no admin would be left. */
   setRole(name: string, role: Role): Promise<void>;
@@ -119,14 +119,14 @@ export function openUsers(file: string): Users {
   };
 }
 
-/** The users after a change; a change that removes the last admin is refused, because nobody could create another one. */
+/** Returns the users after a change. Refuses a change that removes the last admin, because nobody could create another one. */
 function withAdmin(before: readonly StoredUser[], after: readonly StoredUser[]): readonly StoredUser[] {
   const has = (users: readonly StoredUser[]) => users.some(({ role }) => role === "admin");
   if (has(after) || !has(before)) return after;
   throw new Failure("bad_request", "the last admin stays: make another one first");
 }
 
-/** 32 MiB and about 60 ms a guess. */
+/** A guess takes 32 MiB and about 60 ms. */
 const cost = { N: 2 ** 15, r: 8, p: 1 } as const;
 
 async function hashPassword(password: string): Promise<string> {
@@ -155,7 +155,7 @@ function derive(password: string, salt: Buffer, length: number, options: { N: nu
   });
 }
 
-/** Each takes 32 MiB, and one of the few threads that read files as well. */
+/** A check takes 32 MiB and a thread of Node's small pool, which reads files too. */
 const maxChecks = 2;
 let checks = 0;
 const waiting: (() => void)[] = [];
@@ -173,7 +173,7 @@ async function inTurn<T>(check: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A hash that no password has: an unknown user costs a guesser as much as a known one, the first time too. */
+/** A hash that no password matches. A login of an unknown user takes as long as one of a known user, also the first time. */
 const nobody = hashText(randomBytes(16), randomBytes(32));
 
 function readUsers(file: string): readonly StoredUser[] {

@@ -1,13 +1,13 @@
 export interface CaptureLimits {
-  /** Captures that run at once in a lab. */
+  /** Maximum number of running captures of a lab. */
   readonly runningPerLab: number;
-  /** Captures of a lab, ended ones included. */
+  /** Maximum number of captures of a lab, including ended ones. */
   readonly keptPerLab: number;
-  /** Bytes of the ring of files of one capture. */
+  /** Maximum size of the file ring of one capture, bytes. */
   readonly ringBytes: number;
-  /** Bytes of all captures of the host. A running capture counts with the size of its full ring. */
+  /** Maximum size of all captures of the host, bytes. A running capture counts with the size of its full ring. */
   readonly hostBytes: number;
-  /** Duration of a capture, seconds. */
+  /** Maximum duration of a capture, seconds. */
   readonly maxSeconds: number;
   /** How long the packets of an ended capture are kept, ms. */
   readonly keptMs: number;
@@ -22,5 +22,5 @@ export const captureLimits: CaptureLimits = {
   keptMs: 7 * 24 * 3_600_000,
 };
 
-/** The ring's files: small enough that little is lost when the oldest goes. */
+/** Returns the number and size of the ring's files. They are small, so that little is lost when the oldest is removed. */
 export const ringFiles = 8;

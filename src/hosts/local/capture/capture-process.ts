@@ -4,7 +4,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 
 /** The arguments of a capture's process. */
 export interface CaptureProcess {
-  /** Also on its command line: the mark by which a later run of the service knows it. */
+  /** Also on the command line of the process, so that a later run of the service recognizes it. */
   readonly id: string;
   /** The directory it writes to; the lab's root owns it. */
   readonly directory: string;
@@ -31,7 +31,7 @@ export async function startCaptureProcess(sandbox: Pick<Sandbox, "run">, tap: st
 
 const goneCode = 3;
 
-/** Which of these processes run. A pid alone does not prove it: the kernel reuses pids. */
+/** Returns the captures whose processes run. Also compares the mark, because the kernel reuses pids. */
 export async function livingCaptures(
   sandbox: Pick<Sandbox, "run">,
   processes: readonly { readonly id: string; readonly pid: number }[],
@@ -43,7 +43,7 @@ export async function livingCaptures(
   return new Set(processes.map(({ id }) => id).filter((id) => marks.has(markOf(id))));
 }
 
-/** Argument: the id. The pattern is put together here, so that this shell's own command line does not have it. */
+/** Argument: the id. The script builds the pattern itself, so that the shell's own command line does not match it. */
 const endByMark =
   'cd /proc && for pid in [0-9]*; do grep -qzxF -- "capture=$1" "$pid/cmdline" 2> /dev/null && kill -s KILL "$pid" 2> /dev/null; done; true';
 
@@ -54,7 +54,7 @@ export async function endUnknownCapture(sandbox: Pick<Sandbox, "run">, id: strin
 
 /** Sends SIGTERM: the process writes its buffered packets and ends. */
 export async function signalCapture(sandbox: Pick<Sandbox, "run">, pid: number, signal: "TERM" | "KILL"): Promise<void> {
-  // A process that has just ended is no failure.
+  // It is no error if the process has just ended.
   await sandbox.run(["sh", "-c", `kill -s ${signal} "$1" 2> /dev/null; true`, "labwright-kill", String(pid)]);
 }
 

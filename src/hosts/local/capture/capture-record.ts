@@ -13,7 +13,7 @@ import { readPlainFile } from "./plain-file.ts";
 const maxRecordBytes = 64 << 10;
 /** The files `end` and `counters` of the tap, bytes. */
 const maxWordBytes = 4096;
-/** Of one file of a ring: a whole ring of the largest size. */
+/** Maximum size of one file of a ring, bytes: the largest allowed size of a whole ring. */
 export const maxRingFileBytes = captureLimits.ringBytes;
 
 /** The record of a capture beside its packets, in `<lab>/captures/<id>/capture.json`. */
@@ -25,10 +25,10 @@ export interface CaptureRecord extends CaptureRequest {
   /** ms since 1970. */
   readonly startedAt: number;
   readonly ringBytes: number;
-  /** As the lab sees it; absent before it was started. */
+  /** Pid of the process inside the lab. Absent before the start. */
   readonly pid?: number;
   readonly stoppedAt?: number;
-  /** Why the capture ended, if its process wrote no reason. */
+  /** The reason of the capture's end, if its process has not written one. */
   readonly ended?: { readonly failed: boolean; readonly reason: string };
 }
 
@@ -39,7 +39,7 @@ export interface RingFile {
   readonly bytes: number;
 }
 
-/** undefined if there is no record, only an incomplete one, or one that the service did not write. */
+/** Returns `undefined` if the record is missing, incomplete, or not written by the service. */
 export async function readRecord(directory: string): Promise<CaptureRecord | undefined> {
   const found = await readPlainFile(join(directory, "capture.json"), maxRecordBytes);
   if (found === undefined || found.text === "" || found.owner !== process.getuid?.()) return undefined;
@@ -70,7 +70,7 @@ export interface CaptureEnd {
   readonly at: number;
 }
 
-/** undefined while the process runs, and if it was killed. */
+/** Returns `undefined` while the process runs, and if it was killed. */
 export async function readEnd(directory: string): Promise<CaptureEnd | undefined> {
   const found = await readPlainFile(join(directory, "end"), maxWordBytes);
   if (found === undefined) return undefined;
@@ -78,7 +78,7 @@ export async function readEnd(directory: string): Promise<CaptureEnd | undefined
   return { how: how as CaptureEnd["how"], words, at: found.writtenAt };
 }
 
-/** Packets taken, and lost because nothing was fast enough to take them. */
+/** Returns the number of captured packets, and of packets lost because the capture was too slow. */
 export async function readCounters(directory: string): Promise<{ readonly packets: number; readonly dropped: number }> {
   const { text = "" } = (await readPlainFile(join(directory, "counters"), maxWordBytes)) ?? {};
   const [packets = 0, dropped = 0] = text.trim().split(/ +/).map(countOf);
@@ -91,7 +91,7 @@ function countOf(text: string): number {
   return Number.isSafeInteger(count) && count >= 0 ? count : 0;
 }
 
-/** Named packets_000001.pcapng and so on, the newest that a ring has. Empty if the capture was removed. */
+/** Returns the files of the ring (packets_000001.pcapng …) in order. Empty if the capture was removed. */
 export async function ringFilesIn(directory: string): Promise<readonly RingFile[]> {
   const found: RingFile[] = [];
   for (const name of await namesIn(directory)) {
@@ -99,17 +99,17 @@ export async function ringFilesIn(directory: string): Promise<readonly RingFile[
     if (sequence === undefined) continue;
     const path = join(directory, name);
     const stats = await lstat(path).catch((error: NodeJS.ErrnoException) => {
-      // The ring dropped it meanwhile.
+      // The ring has removed the file meanwhile.
       if (error.code === "ENOENT") return undefined;
       throw error;
     });
     if (stats?.isFile()) found.push({ path, sequence: Number(sequence), bytes: Math.min(stats.size, maxRingFileBytes) });
   }
-  // One more than the ring has is there while the oldest goes.
+  // A ring has one file more while its oldest file is being removed.
   return found.sort((a, b) => a.sequence - b.sequence).slice(-(ringFiles + 1));
 }
 
-/** The names in a directory; none if it does not exist. */
+/** Returns the names in a directory, none if it does not exist. */
 export async function namesIn(directory: string): Promise<readonly string[]> {
   return readdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];

@@ -28,7 +28,7 @@ export interface CapturedLab {
   readonly definition: LabDefinition;
   /** `<state>/labs/<id>`. */
   readonly directory: string;
-  /** null: nothing of the lab lives. */
+  /** `null`: no process of the lab runs. */
   readonly sandbox: Sandbox | null;
 }
 
@@ -37,23 +37,23 @@ export interface StartedCapture extends CaptureRequest {
   readonly program?: string;
 }
 
-/** More than a process takes to write what it holds. */
+/** A capture process writes its buffered packets in less time than this, ms. */
 const patienceMs = 15_000;
 
 /**
- * The captures of the embedded host. The state of a capture is in its directory and in the lab's process table, so that they go on, and
- * are known again, whatever happens to the service.
+ * The captures of the embedded host. The state of a capture is in its directory and in the lab's process table. So captures continue when the service
+ * ends, and its next run finds them.
  */
 export class Captures {
   /** The program. */
   readonly tap: string;
   readonly #limits: CaptureLimits;
   readonly #trash: Trash;
-  /** Directories of all labs, for what the captures of the host come to. */
+  /** Returns the directories of all labs, to add up the sizes of the host's captures. */
   readonly #labs: () => readonly string[];
-  /** One start at a time, so that two do not share the last free place. */
+  /** Starts run one after the other, so that two starts do not take the same last free place. */
   readonly #starts = new SerialQueue();
-  /** Ids of captures that are being started. Their records have no process yet, so they would look like lost ones. */
+  /** Ids of captures that are being started. Their records have no process yet: without this set they would count as lost. */
   readonly #starting = new Set<string>();
 
   /** @param trash receives removed captures: their directories belong to the lab, which may change them at any time */
@@ -64,7 +64,7 @@ export class Captures {
     this.#labs = labs;
   }
 
-  /** Removes directories of captures whose start was cut off before they had a record. Only at the start of the service. */
+  /** Removes directories of captures whose start was interrupted before they had a record. Called only at the start of the service. */
   async sweep(): Promise<void> {
     for (const lab of this.#labs()) {
       for (const id of (await namesIn(join(lab, "captures"))).filter(isCaptureId)) {
@@ -173,7 +173,7 @@ export class Captures {
 
   async #one(lab: CapturedLab, record: CaptureRecord, seen: CaptureEnd | undefined, lives: boolean): Promise<HostCapture> {
     const directory = this.directory(lab, record.id);
-    // It may have ended between the look at the file and the look at the process.
+    // It may have ended between the check of the file and the check of the process.
     const end = seen ?? (lives ? undefined : await readEnd(directory));
     const [counters, files] = await Promise.all([readCounters(directory), ringFilesIn(directory)]);
     const { version: _version, pid: _pid, port: _port, ended: _ended, ringBytes, stoppedAt: _stoppedAt, ...request } = record;
@@ -191,11 +191,11 @@ export class Captures {
     if (end.how === "gone")
       return { ...ended, status: "stopped", reason: `${record.label} went away: its node was stopped, or lost the interface` };
     if (end.how === "seconds")
-      return { ...ended, status: "stopped", reason: `it ran for ${this.#limits.maxSeconds} s, the longest that one may` };
+      return { ...ended, status: "stopped", reason: `it ran for ${this.#limits.maxSeconds} s, the maximum duration of a capture` };
     return { ...ended, status: "failed", reason: end.words };
   }
 
-  /** Of one that is gone without a word: decided once, and written down. */
+  /** Decides how a capture ended whose process left no reason. The decision is recorded, so that it does not change. */
   async #lost(lab: CapturedLab, record: CaptureRecord): Promise<Pick<HostCapture, "status" | "reason" | "stoppedAt" | "expiresAt">> {
     let { ended, stoppedAt } = record;
     if (ended === undefined || stoppedAt === undefined) {
@@ -232,7 +232,7 @@ function ignoreFull(error: NodeJS.ErrnoException): void {
   if (error.code !== "ENOSPC" && error.code !== "EDQUOT") throw error;
 }
 
-/** Bytes of the captures in a lab's directory; a running capture counts with the size of its full ring. */
+/** Returns the size of the captures in a lab's directory, bytes. A running capture counts with the size of its full ring. */
 async function usedBy(directory: string): Promise<number> {
   const captures = join(directory, "captures");
   const sizes = (await namesIn(captures)).filter(isCaptureId).map(async (id) => {
@@ -248,7 +248,7 @@ export function isCaptureId(id: string): boolean {
   return /^[0-9a-f]{16}$/.test(id);
 }
 
-/** The arguments of the tap: which packets it captures, and the names in the file. */
+/** Returns the arguments of the tap: which packets to capture, and the names in the file. */
 export function tapArguments(
   port: string,
   { label, filter, program, snaplen }: Pick<StartedCapture, "label" | "filter" | "program" | "snaplen">,
@@ -261,7 +261,7 @@ export function tapArguments(
   ];
 }
 
-/** The directories of captures, so that one is found by its id alone. */
+/** Returns the directories of captures, so that a capture can be found by its id alone. */
 export async function findCapture(labs: readonly string[], id: string): Promise<number> {
   if (!isCaptureId(id)) return -1;
   const found = await Promise.all(

@@ -2,7 +2,7 @@ import { Failure } from "../../../contract/errors.ts";
 import type { LocalImage } from "../images/images.ts";
 import { compilePcapFilter } from "./pcap-filter.ts";
 
-/** A pcap filter as the tap and `packets/bpf.ts` take it. Throws bad_request for one that does not compile. */
+/** Compiles a pcap filter for the tap and `packets/bpf.ts`. Throws bad_request if it does not compile. */
 export async function compileFilter(images: readonly LocalImage[], filter: string, user: string): Promise<string> {
   const found = await compilePcapFilter(images, filter, user);
   if (found === undefined) throw new Failure("host_error", "no image on this host has a tcpdump, which compiles filters");

@@ -8,25 +8,26 @@ import { FairPlaces } from "../sync/fair-places.ts";
 import { controlCharacter } from "./control-character.ts";
 
 const program = "/usr/bin/tcpdump";
-/** Some filters of few characters take endless time to compile. */
+/** Time limit of a compilation, ms: some short filters would compile forever. */
 const compileMs = 5_000;
-/** As startCapture's; an argument of a program may have 128 KiB. */
+/** The same limit as startCapture's; an argument of a program may have 128 KiB. */
 const maxCharacters = 4_096;
-/** Compilations at once, of all users. */
+/** Maximum number of simultaneous compilations, of all users. */
 const places = new FairPlaces(4);
 
-/** A filter as a machine runs it, classic BPF: "COUNT,CODE JT JF K,…", or what is wrong with its text. */
+/** A compiled filter in classic BPF, "COUNT,CODE JT JF K,…", or the problem of its text. */
 export type CompiledFilter = { readonly program: string } | { readonly problem: string };
 
-/** The problem of a pcap filter; undefined if it compiles, or if no image has tcpdump. */
+/** Returns the problem of a pcap filter, `undefined` if it compiles, or if no image has tcpdump. */
 export async function checkPcapFilter(images: readonly LocalImage[], filter: string, user: string): Promise<string | undefined> {
   const compiled = await compilePcapFilter(images, filter, user);
   return compiled !== undefined && "problem" in compiled ? compiled.problem : undefined;
 }
 
 /**
- * Compiles a pcap filter for Ethernet frames by the tcpdump of an image; undefined if no image of set-up has tcpdump. It runs in its image and without any
- * right or network: a filter may name hosts, which must not be looked up. Filters of one user do not delay those of another.
+ * Compiles a pcap filter for Ethernet frames with the tcpdump of an image. Returns `undefined` if no image of set-up has tcpdump. tcpdump runs in its
+ * image, without privileges and without network: a filter may name hosts, which must not be resolved. Filters of one user do not delay those of
+ * another.
  */
 export async function compilePcapFilter(images: readonly LocalImage[], filter: string, user: string): Promise<CompiledFilter | undefined> {
   const rootfs = await firstWith(images);
@@ -39,7 +40,7 @@ function tooLong({ length }: string): string | undefined {
   return length <= maxCharacters ? undefined : `it may have ${maxCharacters} characters; this one has ${length}: shorten it`;
 }
 
-/** Throws host_error where tcpdump does not run. */
+/** Throws host_error if tcpdump does not run. */
 function compiledBy(rootfs: string, filter: string): Promise<CompiledFilter> {
   const root = process.getuid?.() === 0;
   const apart = root ? ["--net", "chroot", "--userspec=65534:65534"] : ["--user", "--map-root-user", "--net", "chroot"];
@@ -60,7 +61,7 @@ function compiledBy(rootfs: string, filter: string): Promise<CompiledFilter> {
   });
 }
 
-/** A program that asks the kernel for what is not in the frame (inbound, ifindex …) cannot be run anywhere else: such loads have offsets from here on. */
+/** Loads with offsets from here on read data of the kernel that is not in the frame (inbound, ifindex …). Such a program can only run in the kernel. */
 const kernelOffsets = 0xffff_f000;
 
 function portable(program: string): CompiledFilter {
@@ -76,7 +77,7 @@ function portable(program: string): CompiledFilter {
 
 async function firstWith(images: readonly LocalImage[]): Promise<string | undefined> {
   for (const { rootfs, container, vm } of images) {
-    // Programs of images run in nodes only.
+    // The programs of container images may run only in nodes.
     if (container !== undefined || vm !== undefined) continue;
     const there = await access(join(rootfs, program)).then(
       () => true,

@@ -2,9 +2,8 @@ import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
 /**
- * Opens a file for reading in a directory where a lab's root may plant anything: no link is followed, nothing but a plain file that has
- * no second name is opened, and nothing is waited for.
- * @returns undefined: not there, or something else
+ * Opens a file for reading in a directory in which a lab's root may create anything. Follows no link, opens only plain files without a second hard
+ * link, and never blocks. @returns `undefined` if the file is missing or is something else
  */
 export async function openPlainFile(path: string): Promise<FileHandle | undefined> {
   let file: FileHandle;
@@ -16,7 +15,7 @@ export async function openPlainFile(path: string): Promise<FileHandle | undefine
   }
   try {
     const stats = await file.stat();
-    // No name: it was removed. Two names: it may be a file from elsewhere.
+    // No link: the file was removed. Two links: it may belong to another directory.
     if (stats.isFile() && stats.nlink <= 1) return file;
   } catch (error) {
     await file.close();
@@ -27,8 +26,8 @@ export async function openPlainFile(path: string): Promise<FileHandle | undefine
 }
 
 /**
- * The beginning of such a file as text, with when it was written, ms since 1970, and whose it is.
- * @param most bytes that are read; what comes after is left
+ * Returns the beginning of such a file as text, its owner, and when it was written, ms since 1970.
+ * @param most maximum bytes to read
  */
 export async function readPlainFile(
   path: string,

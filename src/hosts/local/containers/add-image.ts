@@ -18,17 +18,17 @@ import { unpackLayer } from "./unpack-layer.ts";
 export interface AddOptions {
   /** A tar, packed or not, of `docker save`, of an OCI layout or of a root file system; or the directory of an OCI layout. */
   readonly file: string;
-  /** The image directory; made when absent. */
+  /** The image directory. Created if it is missing. */
   readonly directory: string;
-  /** Default: the name in the archive, else the file's. */
+  /** Name of the image. Default: the name in the archive, or else of the file. */
   readonly name?: string | undefined;
-  /** Of several images in the archive, this. */
+  /** Selects one of several images in the archive by its name. */
   readonly ref?: string | undefined;
-  /** Take the place of another image of this name. */
+  /** Replaces an image of the same name. */
   readonly replace: boolean;
   /** "linux/amd64". */
   readonly platform: string;
-  /** Outside id of the trees' root: see idmap.ts; undefined: not as root. */
+  /** The id on disk of the trees' root user (see idmap.ts). `undefined` if this process is not root. */
   readonly idBase: number | undefined;
   readonly limits: UnpackLimits;
   readonly now: () => Date;
@@ -56,14 +56,14 @@ interface Source {
 interface SourceLayer {
   readonly what: string;
   readonly diffId: string;
-  /** Of the bytes that `read` gives. */
+  /** Digest of the bytes that `read` returns. */
   readonly digest: string | undefined;
   readonly read: () => Bytes;
 }
 
 /** Bytes that an unpacked image must leave free. */
 const reserve = 256 * 1024 ** 2;
-/** Bytes of layer paths: the options of an overlay mount must fit into a page. */
+/** Maximum bytes of all layer paths: the options of an overlay mount must fit into a page. */
 const maxPaths = 3400;
 
 /**
@@ -229,7 +229,7 @@ function imageSource({ name, config, layers }: ArchivedImage, files: ArchiveFile
   };
 }
 
-/** The archive as a plain tar that can be read from anywhere, and its SHA-256. A packed one is unpacked into the work directory first. */
+/** Returns the archive as a plain tar with random access, and its SHA-256. A compressed archive is first decompressed into the work directory. */
 async function plainTar(
   { file, signal }: AddOptions,
   limits: UnpackLimits,

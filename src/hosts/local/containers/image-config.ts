@@ -43,7 +43,7 @@ export function parseConfig(value: unknown): ImageConfig {
   };
 }
 
-/** The hex digits of "sha256:…"; other digests are not known. */
+/** Returns the hex digits of "sha256:…". Other digest algorithms are not supported. */
 export function sha256Of(digest: unknown, place: string): string {
   const hex = typeof digest === "string" ? /^sha256:([0-9a-f]{64})$/.exec(digest)?.[1] : undefined;
   if (hex === undefined) throw wrong(place, "has a digest that is not sha256");
@@ -67,7 +67,7 @@ function optional(value: unknown, place: string): string | undefined {
   return value;
 }
 
-/** As docker reads it: SIGQUIT, QUIT, 3, SIGRTMIN+3; undefined for none. */
+/** Parses a signal as docker does: SIGQUIT, QUIT, 3, SIGRTMIN+3. Returns `undefined` for anything else. */
 function signalOf(text: string | undefined): number | undefined {
   if (text === undefined || text === "") return undefined;
   const name = text.toUpperCase().replace(/^SIG/, "");

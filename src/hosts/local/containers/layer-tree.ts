@@ -35,19 +35,19 @@ export class LayerTree {
     this.#roots = roots;
   }
 
-  /** Forget what was looked up: something other than a new name was put into the tree. */
+  /** Clears the cache. Must be called after changes other than new names. */
   changed(): void {
     this.#directories.clear();
   }
 
-  /** The entry at the path, whose parents are real directories. A link is not followed. */
+  /** Returns the entry at the path, whose parents must be real directories. Does not follow a link. */
   find(path: ImagePath): { readonly stats: Stats; readonly root: string } | undefined {
     return path === "" ? { stats: lstatSync(this.#roots[0]!), root: this.#roots[0]! } : this.#stack(path)[0];
   }
 
   /**
-   * The real path of a directory, links on the way followed. Missing parts stay as they are spelled.
-   * @throws ArchiveError unsafe_archive where links go in circles or something else than a directory is on the way
+   * Returns the real path of a directory. Follows links on the way; missing parts stay unchanged. @throws ArchiveError unsafe_archive for a loop of
+   * links, or if a part of the path is not a directory
    */
   directory(path: ImagePath): ImagePath {
     const left = path.split("/").filter((name) => name !== "");
@@ -84,7 +84,7 @@ export class LayerTree {
     return [...names].filter((name) => this.find(joined(path, name)) !== undefined).sort();
   }
 
-  /** The entries at the path: for a directory one of each layer that has it, else only the topmost. */
+  /** Returns the entries at the path: of a directory one for each layer that has it, otherwise only the topmost. */
   #stack(path: ImagePath): readonly { readonly stats: Stats; readonly root: string }[] {
     const slash = path.lastIndexOf("/");
     const found: { readonly stats: Stats; readonly root: string }[] = [];
@@ -110,7 +110,7 @@ export class LayerTree {
   }
 }
 
-/** How overlay marks in a layer what the ones below no longer show: a character device 0, 0. */
+/** Returns whether the entry is a whiteout: overlay hides an entry of a lower layer with a character device 0, 0. */
 export function isWhiteout(stats: Stats): boolean {
   return stats.isCharacterDevice() && stats.rdev === 0;
 }

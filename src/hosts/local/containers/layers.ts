@@ -7,7 +7,7 @@ import { removeTree } from "./remove-tree.ts";
 
 /** layer.json in a layer's directory. */
 export interface LayerRecord {
-  /** OCI's chain id (hex): the layer and all below it. Whiteouts are made for just these, so only images of the same base share it. */
+  /** OCI's chain id (hex) of the layer and all layers below it. Whiteouts depend on the layers below, so only images with the same base share a layer. */
   readonly chain: string;
   readonly diff_id: string;
   readonly size_bytes: number;
@@ -15,7 +15,7 @@ export interface LayerRecord {
   readonly id_base: number;
 }
 
-/** SHA-256 (hex) of a layer on top of others. */
+/** Returns the SHA-256 (hex) of a layer on top of others. */
 export function chainId(below: string | undefined, diffId: string): string {
   return below === undefined ? diffId : createHash("sha256").update(`sha256:${below} sha256:${diffId}`).digest("hex");
 }
@@ -29,7 +29,7 @@ export async function layerRecord(directory: string, layer: string): Promise<Lay
   return JSON.parse(await readFile(join(directory, layer, "layer.json"), "utf8")) as LayerRecord;
 }
 
-/** Removes the layers that no image has and no running node has mounted; the caller holds the images' lock. Returns their names. */
+/** Removes the layers that no image uses and no running node has mounted. The caller must hold the images' lock. Returns their names. */
 export async function removeUnusedLayers(directory: string): Promise<readonly string[]> {
   const used = new Set([...(await imageRecords(directory)).values()].flatMap((record) => record.layers));
   const unused = (await layerDirectories(directory)).filter((layer) => !used.has(layer));

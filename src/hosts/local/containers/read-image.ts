@@ -17,22 +17,22 @@ export interface ArchivedImage {
   /** As the archive calls it. */
   readonly name: string | undefined;
   readonly config: ImageConfig;
-  /** The lowest first, one for each diff id of the configuration. */
+  /** The layers, lowest first, one for each diff id of the configuration. */
   readonly layers: readonly LayerBlob[];
 }
 
 export interface ImageChoice {
   readonly platform: string;
-  /** Of several images in the archive the one of this name. */
+  /** Selects one of several images in the archive by its name. */
   readonly ref: string | undefined;
 }
 
 /**
- * The image of an OCI layout or of `docker save`; undefined if the files are neither. Throws ArchiveError: malformed, a digest that does
- * not fit, no image for the platform, or several.
+ * Returns the image of an OCI layout or of `docker save`, `undefined` if the files are neither. Throws ArchiveError for a malformed archive, a wrong
+ * digest, or if there is no image or more than one for the platform.
  */
 export async function readImage(files: ArchiveFiles, choice: ImageChoice): Promise<ArchivedImage | undefined> {
-  // docker save writes both; its own manifest has the names that docker shows.
+  // docker save writes both forms. Its own manifest has the names that docker shows.
   const saved = await savedManifest(files);
   if (saved !== undefined) return readSaved(files, saved, choice);
   if ((await files.size("index.json")) === undefined || (await files.size("oci-layout")) === undefined) return undefined;
@@ -42,7 +42,7 @@ export async function readImage(files: ArchiveFiles, choice: ImageChoice): Promi
 async function savedManifest(files: ArchiveFiles): Promise<readonly unknown[] | undefined> {
   if ((await files.size("manifest.json")) === undefined) return undefined;
   const manifest = await readJson(files, "manifest.json").catch((error) => {
-    // The root file system of something that has a file of this name.
+    // The archive is the root file system of a program that has a file of this name.
     if (error instanceof ArchiveError) return undefined;
     throw error;
   });
@@ -111,7 +111,7 @@ async function readLayout(files: ArchiveFiles, choice: ImageChoice): Promise<Arc
 
 const maxManifests = 1000;
 
-/** The manifests of an index and of the indexes within, named as the nearest index above names them. */
+/** Returns the manifests of an index and its nested indexes. A manifest has the name that its nearest index gives it. */
 async function manifestsOf(
   files: ArchiveFiles,
   index: Readonly<Record<string, unknown>>,
@@ -125,11 +125,11 @@ async function manifestsOf(
   for (const [i, one] of list.entries()) {
     const descriptor = descriptorOf(one, `manifests[${i}]`);
     const named = { ...descriptor, name: descriptor.name ?? name };
-    // Attestations of a build lie beside its images as manifests for no platform.
+    // Attestations of a build are manifests without a platform beside its images.
     if (descriptor.platform?.startsWith("unknown/") === true) continue;
     if (!/index|manifest\.list/.test(descriptor.mediaType)) found.push(named);
     else if (!seen.has(descriptor.digest) && (await files.size(`blobs/sha256/${descriptor.digest}`)) !== undefined) {
-      // Each once: indexes that name each other many times would grow without end.
+      // Reads each index once: indexes that refer to each other would otherwise grow without limit.
       seen.add(descriptor.digest);
       if (seen.size > maxManifests) throw wrong("index.json", "leads through too many indexes");
       found.push(...(await manifestsOf(files, record(await readBlob(files, descriptor), "an index"), named.name, seen)));
@@ -193,7 +193,7 @@ function listed(names: readonly string[]): string {
   return [...new Set(names)].sort().join(", ") || "none";
 }
 
-/** "alpine" is docker.io/library/alpine:latest too. */
+/** "alpine" also matches docker.io/library/alpine:latest. */
 export function refFits(name: string, ref: string): boolean {
   const whole = (text: string) => {
     const bare = text.replace(/^docker\.io\//, "").replace(/^library\//, "");
@@ -202,7 +202,7 @@ export function refFits(name: string, ref: string): boolean {
   return name === ref || whole(name) === whole(ref);
 }
 
-/** The digest that a path of a blob or of a docker archive is made of. */
+/** Returns the digest in the path of a blob or of a docker archive. */
 function hexName(path: string): string | undefined {
   return /(?:^|\/)([0-9a-f]{64})$/.exec(path)?.[1];
 }

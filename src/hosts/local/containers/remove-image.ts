@@ -25,7 +25,7 @@ export async function removeImage(directory: string, state: string, name: string
   await removeUnusedLayers(directory);
 }
 
-/** Paths of the labs that have a node with this image, sorted. A definition that does not read may have one: it counts. */
+/** Returns the paths of the labs that have a node with this image, sorted. An unreadable definition may have one, so it counts. */
 async function labsWith(state: string, image: string): Promise<readonly string[]> {
   const labs = join(state, "labs");
   const absent = (error: NodeJS.ErrnoException) => {
@@ -40,7 +40,7 @@ async function labsWith(state: string, image: string): Promise<readonly string[]
       const { path, nodes } = JSON.parse(text) as { readonly path: string; readonly nodes: readonly { readonly image?: string }[] };
       if (nodes.some((node) => node.image === image)) found.push(path);
     } catch {
-      found.push(`${join(labs, id, "lab.json")}, which does not read`);
+      found.push(`${join(labs, id, "lab.json")}, which is unreadable`);
     }
   }
   return found.sort();

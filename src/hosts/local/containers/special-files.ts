@@ -4,7 +4,7 @@ import type { ImagePath } from "./layer-tree.ts";
 
 export interface SpecialFile {
   readonly kind: "whiteout" | "fifo";
-  /** Its parent is a real directory of the layer, and nothing is at the path. */
+  /** Path of the file. Its parent is a real directory of the layer, and the path does not exist yet. */
   readonly path: ImagePath;
   readonly mode: number;
   /** Outside ids. */
@@ -12,7 +12,10 @@ export interface SpecialFile {
   readonly gid: number;
 }
 
-/** Node makes neither devices nor fifos: one GNU tar makes all of a layer. Anybody may make a whiteout, which is a device 0, 0. */
+/**
+ * Creates the special files of a layer with one run of GNU tar, because Node can make neither devices nor FIFOs. Every user may make a whiteout,
+ * which is a device 0, 0.
+ */
 export async function makeSpecialFiles(root: string, files: readonly SpecialFile[], idBase: number | undefined): Promise<void> {
   if (files.length === 0) return;
   const archive = tarArchive(

@@ -7,16 +7,16 @@ import { ArchiveError } from "./archive/archive-error.ts";
 
 const name = ".lock";
 const takenCode = 75;
-/** Arguments: the file, whose pid is written there. Holds the lock, which the program has from flock, until its input ends. */
+/** Arguments: the lock file, and the pid to write into it. The program inherits the lock from flock and holds it until its input ends. */
 const hold = 'echo "$1" > "$0" && echo held && exec cat > /dev/null';
 
-/** The lock of a process that was killed is gone a moment after it. */
+/** The lock of a killed process is released a moment after its end: the interval of retries, ms. */
 const retryMs = 25;
 const maxRetries = 1_200;
 
 /**
- * One change of the image directory at a time, over all processes. The kernel keeps the lock (flock of util-linux, since Node has no call for
- * it) for a process of ours, which ends with us: that of a process that was killed is gone. Throws ArchiveError busy.
+ * Locks the image directory, so that only one process changes it at a time. Node has no call for it: a child process of util-linux' flock holds the
+ * lock and ends with this process, so that a killed process leaves no lock. Throws ArchiveError busy.
  */
 export async function lockImages(directory: string): Promise<AsyncDisposable> {
   for (let left = maxRetries; ; left--) {
@@ -32,10 +32,10 @@ export async function lockImages(directory: string): Promise<AsyncDisposable> {
 /** Returns the process that holds the lock, if it is taken. */
 async function tryLock(directory: string): Promise<AsyncDisposable | string> {
   const path = join(directory, name);
-  // Only the owner may open it, because everybody who can open it can lock it. It is never removed, because a lock on a removed file excludes nobody.
+  // Only the owner may open the file, because every user who can open it can lock it. It is never removed, because a lock on a removed file has no effect.
   await (await open(path, "a", 0o600)).close();
   const argv = ["--nonblock", "--conflict-exit-code", String(takenCode), "--no-fork", path, "sh", "-c", hold, path, String(process.pid)];
-  // In a session of its own: an interrupt from the terminal ends us, and we end it when all is put in order.
+  // In a session of its own: an interrupt from the terminal must not end it before this process has cleaned up.
   const child = spawn("flock", argv, { stdio: ["pipe", "pipe", "pipe"], detached: true });
   let problem = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
@@ -58,7 +58,7 @@ async function tryLock(directory: string): Promise<AsyncDisposable | string> {
 }
 
 function isAlive(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false; // not written down yet
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false; // the pid is not written yet
   try {
     process.kill(pid, 0);
     return true;

@@ -25,11 +25,11 @@ import { removeTree } from "./remove-tree.ts";
 import { makeSpecialFiles, type SpecialFile } from "./special-files.ts";
 
 export interface UnpackOptions {
-  /** An empty directory that nobody else writes to. */
+  /** An empty directory that no other process writes to. */
   readonly root: string;
-  /** Roots of the layers below, top first. */
+  /** Root directories of the layers below, top first. */
   readonly lower: readonly string[];
-  /** Outside id of the tree's root; undefined: not as root, everything belongs to us. */
+  /** The id on disk of the tree's root user. `undefined` if this process is not root: then all files belong to its user. */
   readonly idBase: number | undefined;
   readonly budget: Budget;
   readonly signal?: AbortSignal | undefined;
@@ -39,7 +39,7 @@ export interface UnpackOptions {
 export interface Unpacked {
   readonly bytes: number;
   readonly entries: number;
-  /** Numbers of device nodes, extended attributes and owners beyond the range, which were left out. */
+  /** Counts of left-out device nodes, extended attributes and owners outside the range. */
   readonly devices: number;
   readonly xattrs: number;
   readonly strangers: number;
@@ -68,7 +68,7 @@ class LayerWriter {
   readonly #options: UnpackOptions;
   readonly #tree: LayerTree;
   readonly #below: LayerTree | undefined;
-  /** Paths of the layers below that are gone, and directories of which only what this layer has is there. */
+  /** Removed paths of the layers below, and opaque directories: those show only the entries of this layer. */
   readonly #gone = new Set<ImagePath>();
   readonly #opaque = new Set<ImagePath>();
   readonly #fifos: SpecialFile[] = [];
@@ -109,7 +109,7 @@ class LayerWriter {
         return;
       case "5":
         return this.#directory(path, entry);
-      // The name of a GNU tar archive.
+      // Returns a name as GNU tar writes it.
       case "V":
         return;
       case "6":
@@ -147,7 +147,7 @@ class LayerWriter {
     return joined(parent, last);
   }
 
-  /** Directories of the layers below come up with owner and mode; others are root's. */
+  /** Copies directories of the layers below with their owner and mode. New directories belong to root. */
   #makeParents(path: ImagePath): void {
     const names = path === "" ? [] : path.split("/");
     for (let count = 1; count <= names.length; count++) {
@@ -187,7 +187,7 @@ class LayerWriter {
         this.#bytes += chunk.length;
         for (let at = 0; at < chunk.length; ) at += writeSync(fd, chunk, at);
       }
-      // A change of owner takes set-user-id away: the mode comes after it.
+      // A change of the owner removes the set-user-id bit, so the mode is set afterwards.
       if (this.#options.idBase !== undefined) fchownSync(fd, this.#id(entry.uid), this.#id(entry.gid));
       fchmodSync(fd, entry.mode);
       futimesSync(fd, entry.mtime, entry.mtime);
@@ -209,7 +209,7 @@ class LayerWriter {
     const link = found?.stats.isSymbolicLink() === true;
     if (found === undefined || !(link || found.stats.isFile())) throw refused("which is no file of the image before it");
     if (target === path) return;
-    // A symbolic link has no content to share: the second name is an equal link, and its target is not checked.
+    // A hard link to a symbolic link becomes a second, equal symbolic link. Its target is not checked.
     const leads = link ? readlinkSync(diskPath(found.root, target), "buffer") : undefined;
     this.#clear(path);
     if (leads !== undefined) {
@@ -221,7 +221,7 @@ class LayerWriter {
     const to = diskPath(this.#options.root, path);
     if (found.root === this.#options.root) linkSync(diskPath(found.root, target), to);
     else {
-      // Of a layer below: as overlay does it when a file gets a second name, it comes up.
+      // The target is in a layer below: copies it into this layer, as overlay does for a file that gets a second name.
       this.#options.budget.spendBytes(found.stats.size);
       this.#bytes += found.stats.size;
       copyFileSync(diskPath(found.root, target), to, constants.COPYFILE_EXCL);
@@ -259,7 +259,7 @@ class LayerWriter {
   #whiteout(path: ImagePath, name: string): void {
     const parent = path.slice(0, Math.max(0, path.length - name.length - 1));
     if (name === ".wh..wh..opq") this.#opaque.add(parent);
-    // Other names of this kind are notes of the storage driver that made the archive.
+    // Other names of this form are metadata of the storage driver that made the archive.
     else if (!name.startsWith(".wh..wh.")) {
       const hidden = name.slice(".wh.".length);
       if (["", ".", ".."].includes(hidden)) throw new ArchiveError("unsafe_archive", `the whiteout ${shown(path)} names no file`);
@@ -280,7 +280,7 @@ class LayerWriter {
     }
   }
 
-  /** Whether this layer has the directory, with no link on the way. */
+  /** Returns whether this layer has the directory, without a link in its path. */
   #isOwnDirectory(path: ImagePath): boolean {
     const names = path === "" ? [] : path.split("/");
     return names.every((_, i) => this.#own(names.slice(0, i + 1).join("/"))?.isDirectory() === true);

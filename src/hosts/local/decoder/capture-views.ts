@@ -4,10 +4,10 @@ import { controlCharacter } from "../capture/control-character.ts";
 import type { Decoders } from "./decoders.ts";
 import { maxRequestBytes, type Sharkd, SharkdRefusal } from "./sharkd.ts";
 
-/** Bytes of a display filter as a JSON text; the request around it needs the rest of the line. */
+/** Maximum bytes of a display filter as JSON. The request around it needs the rest of sharkd's line. */
 const maxFilterBytes = maxRequestBytes - 250;
 
-/** Packets of the host's captures, decoded, in the types of the interface. */
+/** Reads decoded packets of the host's captures, in the types of the driver interface. */
 export class CaptureViews {
   readonly #decoders: Decoders;
 
@@ -17,17 +17,17 @@ export class CaptureViews {
 
   /**
    * @param directory of the capture
-   * @param user who looks. Throws bad_request for a wrong display filter.
+   * @param user the user who reads. Throws bad_request for a wrong display filter.
    */
   async packets(directory: string, user: string, { after, limit, filter, skip = 0 }: CapturePacketsQuery): Promise<CapturePackets> {
     const shown = filter.trim() === "" ? undefined : filter;
     if (shown !== undefined) refuseUnsendable(shown);
     return this.#decoders.with(directory, user, async (view) => {
-      // Alone first: a filter that closes the bracket around it is none.
+      // Checked without the brackets first, because a filter could close the bracket around it.
       if (shown !== undefined) await checkFilter(view.sharkd, shown);
       const { frames } = (await view.sharkd.request("status")) as { readonly frames: number };
       const matching = shown === undefined ? frames : await countOf(view.sharkd, shown);
-      // Without a filter numbers are places in the list, so that nothing need be decoded to leave packets out.
+      // Without a filter, packet numbers are positions in the list, so that skipping packets needs no decoding.
       const left = shown === undefined ? skip + after : skip;
       const params = {
         ...(left > 0 && { skip: left }),
@@ -76,7 +76,7 @@ async function checkFilter(sharkd: Sharkd, filter: string): Promise<void> {
   });
 }
 
-/** How many packets of the whole capture a filter takes. */
+/** Returns how many packets of the whole capture match a filter. */
 async function countOf(sharkd: Sharkd, filter: string): Promise<number> {
   const { frames } = (await sharkd.request("intervals", { filter, interval: 2 ** 31 - 1 })) as { readonly frames: number };
   return frames;
@@ -110,10 +110,10 @@ interface SharkdNode {
   readonly l: string;
   readonly f?: string;
   readonly h?: readonly [number, number];
-  /** Which bytes h speaks of: 0 those of the packet, n those of the nth data source. */
+  /** The bytes that `h` refers to: 0 for the packet, n for the nth data source. */
   readonly ds?: number;
   readonly s?: string;
-  /** Of a field that is a packet's number: that number. */
+  /** The packet number, if the field refers to a packet. */
   readonly fnum?: number;
   readonly n?: readonly SharkdNode[];
 }

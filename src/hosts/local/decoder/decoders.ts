@@ -9,7 +9,7 @@ import { FairPlaces } from "../sync/fair-places.ts";
 import { readCapture } from "./read-capture.ts";
 import { copyForDecoder, makeDecoderDirectory, Sharkd } from "./sharkd.ts";
 
-/** A capture in use: a copy of its packets, and the sharkd that has read it. */
+/** A capture in use: a copy of its packets, and the sharkd process that has read it. */
 export interface View {
   readonly sharkd: Sharkd;
   /** The oldest file of the ring that is in the copy. */
@@ -27,16 +27,16 @@ interface OpenView {
   readMs: number;
   usedAt: number;
   copies: number;
-  /** About to be dropped for another. */
+  /** The view is being closed to make room for another. */
   leaving: boolean;
 }
 
 export interface DecodersOptions {
   /** labwright-decoder, built by set-up. */
   readonly program: string;
-  /** The state directory, which contains the captures. A decoder sees only its own packets of it. */
+  /** The state directory, which contains the captures. A decoder sees only the packets of its own capture. */
   readonly state: string;
-  /** Receives the directories of ended decoders. */
+  /** Removes the directories of ended decoders. */
   readonly trash: Trash;
   /** Decoders that run at once. */
   readonly most: number;
@@ -49,18 +49,18 @@ const idleMs = 60_000;
 const freshMs = 1_000;
 
 /**
- * The decoders of the host's captures: one for each user and capture that was used in the last minute, up to a limit. Requests of a user about one
- * capture wait for each other; others wait only if all decoders available to the user are busy. One user may have half of them.
+ * The decoders of the host's captures: one for each user and capture of the last minute, up to a limit. Requests of a user about one capture run one
+ * after the other. Other requests wait only if all decoders available to the user are busy. One user may have half of them.
  *
- * A decoder works in a directory in `<state>/views`, which is the service's own: only there it is certain that what the service makes is what it
- * gives away. The directory of the capture belongs to the lab's root.
+ * A decoder works in a directory in `<state>/views`, which belongs to the service. The directory of the capture would not be safe: it belongs to the
+ * lab's root, who could replace a file before the service changes its owner.
  */
 export class Decoders {
   readonly #options: DecodersOptions;
   readonly #home: string;
   /** User and directory of the capture → the view. */
   readonly #views = new Map<string, OpenView>();
-  /** The same keys, also of views that are yet to be opened → directory of the capture. */
+  /** The same keys, including views that are not open yet → directory of the capture. */
   readonly #captures = new Map<string, string>();
   readonly #queue = new KeyedQueue();
   readonly #places: FairPlaces;
@@ -81,7 +81,7 @@ export class Decoders {
     return decoders;
   }
 
-  /** Works with a decoder of the user's that has read this capture not long ago. */
+  /** Runs the work with a decoder of this user that has read the capture recently. */
   with<T>(capture: string, user: string, work: (view: View) => Promise<T>): Promise<T> {
     const key = keyOf(capture, user);
     this.#captures.set(key, capture);
@@ -90,7 +90,7 @@ export class Decoders {
       try {
         return await work(view);
       } finally {
-        // A capture that is used all the time does not keep its decoder from waiting callers.
+        // Even a capture in constant use gives up its decoder if other requests wait for one.
         if (view.sharkd.ended || this.#places.isWantedOf(user)) await this.#drop(key);
       }
     });
@@ -203,7 +203,7 @@ export class Decoders {
     this.#places.free(view.user);
   }
 
-  /** A release before it had no such program: set-up must run once more. */
+  /** Earlier releases had no such program: set-up must run again. */
   async #needProgram(): Promise<void> {
     await access(this.#options.program, constants.X_OK).catch(() => {
       throw new Failure(
@@ -227,7 +227,7 @@ function keyOf(capture: string, user: string): string {
   return `${user}\0${capture}`;
 }
 
-/** A copy contains the packets of this moment, so it never checks whether the capture continues. */
+/** A copy contains the packets up to now, so it does not matter whether the capture continues. */
 async function stopped(): Promise<never> {
   throw new Error("a copy does not ask");
 }

@@ -30,7 +30,7 @@ export async function* readCapture(feed: CaptureFeed, follow: boolean, signal?: 
     const next = (await ringFilesIn(feed.directory)).find(({ sequence }) => sequence > done);
     if (next === undefined || (!follow && next.sequence > upTo)) return;
     await using file = await openPlainFile(next.path);
-    // The ring dropped it meanwhile: there is a newer one.
+    // The ring has removed the file meanwhile: there is a newer one.
     if (file === undefined) continue;
     const blocks = withoutHeader(done > 0);
     const missing = next.sequence - done - 1;
@@ -50,7 +50,7 @@ export async function* readCapture(feed: CaptureFeed, follow: boolean, signal?: 
         continue;
       }
       if (last || !follow) break;
-      // The writer finished this file before it ended or began another one: read once more.
+      // The writer has finished this file, since it has ended or begun the next file: read the rest.
       last = (await hasEnded()) || (await ringFilesIn(feed.directory)).some(({ sequence }) => sequence > next.sequence);
       if (!last && !(await paused(signal))) return;
     }

@@ -5,7 +5,7 @@ import { Failure } from "../../../contract/errors.ts";
 import { idRange } from "../machine/idmap.ts";
 import { spawnPiped } from "../machine/spawn-piped.ts";
 
-/** An id of the labs' range that no lab uses: the decoder of untrusted packets runs as nobody and without a network. */
+/** An id of the labs' range that no lab uses. The decoder of untrusted packets runs as this user, without a network. */
 const decoderId = idRange.base + idRange.count - 3;
 /**
  * How long a request may take, ms. A full ring of small packets is half a million, which a busy machine reads in 20 s; callers wait 60 s. `short` is for
@@ -13,9 +13,9 @@ const decoderId = idRange.base + idRange.count - 3;
  */
 const usualDeadlines = { long: 50_000, short: 10_000 };
 const shortRequests: ReadonlySet<string> = new Set(["check", "frame", "status"]);
-/** Of one request's line, without its end: sharkd reads a longer one as two. */
+/** Maximum bytes of a request's line without its line end: sharkd reads a longer line as two. */
 export const maxRequestBytes = 2_046;
-/** Of one answer: a thousand rows are a fraction of it. */
+/** Maximum bytes of one answer: a thousand rows take a fraction of it. */
 const maxAnswer = 32 << 20;
 
 /** Columns of the list, in this order. */
@@ -28,7 +28,7 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-/** Makes a directory that the decoder, and nobody else, works in. */
+/** Makes a directory in which only the decoder works. */
 export async function makeDecoderDirectory(directory: string): Promise<void> {
   await mkdir(directory, { mode: 0o700 });
   await writeFile(join(directory, "preferences"), preferences, { mode: 0o644 });
@@ -40,7 +40,7 @@ export async function makeDecoderDirectory(directory: string): Promise<void> {
  * an entry at the path is removed unless it is a directory, and only a newly created file is written and given away.
  */
 export async function copyForDecoder(file: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
-  // Not recursively: a tree that its owner changes at the same time may lead anywhere.
+  // Not recursive: the owner could change the tree during the removal, so that it leads to other directories.
   await rm(file, { force: true });
   await using handle = await open(file, "wx", 0o600);
   if (process.getuid?.() === 0) await handle.chown(decoderId, decoderId);
@@ -59,9 +59,9 @@ export class SharkdRefusal extends Failure {
 }
 
 /**
- * One sharkd (wireshark-common), which knows one file. It is the init of a pid namespace of its own, without a network, and labwright-decoder leaves it
- * nothing but its own directory to read: even if a packet takes it over, all its processes end with it. Requests are made one after the other; one that takes too long, or
- * an answer that belongs to none, ends it.
+ * A sharkd process (wireshark-common) for one file. It is the init of its own pid namespace, without a network, and can read only its own directory
+ * (labwright-decoder). Even if a packet takes it over, all its processes end with it. Requests run one after the other. A request that takes too
+ * long, or an unexpected answer, ends the process.
  */
 export class Sharkd {
   readonly #child: ChildProcessWithoutNullStreams;
@@ -69,7 +69,7 @@ export class Sharkd {
   readonly #gone: Promise<void>;
   readonly #waiting = new Map<number, Waiting>();
   #next = 1;
-  /** The beginning of an answer that is yet to end. */
+  /** The beginning of an incomplete answer. */
   #parts: string[] = [];
   #length = 0;
   #ended: Error | undefined;
@@ -87,7 +87,7 @@ export class Sharkd {
     const argv = [...own, ...spaces, resolve(program), resolve(over), String(asRoot ? decoderId : 0)];
     this.#child = spawnPiped("unshare", argv, { cwd: directory, env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" } });
     this.#child.stdout.setEncoding("utf8").on("data", (text: string) => this.#take(text));
-    // sharkd logs there for people who start it by hand. Only messages of the programs that start it matter.
+    // sharkd's own log on stderr is not used. Only messages of the programs that start it matter.
     let words = "";
     this.#child.stderr.setEncoding("utf8").on("data", (text: string) => {
       words = (words + text).slice(0, 4_096);
@@ -151,7 +151,7 @@ export class Sharkd {
     }
     const waiting = this.#waiting.get(answer.id ?? 0);
     if (waiting === undefined) {
-      // It did not understand a request, and what it answers next may belong to another one.
+      // sharkd did not understand a request: its next answer may belong to another request.
       this.#end(new Error(`sharkd answered no request: ${answer.error?.message ?? "without an error"}`));
       return;
     }

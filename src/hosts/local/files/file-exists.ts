@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 
-/** Whether the path exists. Throws if that cannot be determined. */
+/** Returns whether the path exists. Throws if that cannot be determined. */
 export async function exists(path: string): Promise<boolean> {
   try {
     await stat(path);

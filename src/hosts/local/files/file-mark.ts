@@ -1,12 +1,12 @@
 import { type BigIntStats, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 
-/** A text that changes when the file is written or replaced; undefined if there is no file. */
+/** Returns a text that changes when the file is written or replaced, `undefined` if there is no file. */
 export async function fileMark(file: string): Promise<string | undefined> {
   return stat(file, { bigint: true }).then(markOf, none);
 }
 
-/** As fileMark, for a file that every request asks for: some microseconds. */
+/** The same as fileMark, but synchronous: some microseconds, for a file that every request checks. */
 export function fileMarkNow(file: string): string | undefined {
   try {
     return markOf(statSync(file, { bigint: true }));

@@ -1,7 +1,10 @@
 import { basename } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 
-/** The same object; in host_errors of its methods a file in one of these directories of the machine is its name alone. The log has the cause, with the paths. */
+/**
+ * Wraps an object so that host_errors of its methods contain only the names of files in these directories, not their paths. The log has the cause
+ * with the paths.
+ */
 export function hidingPaths<T extends object>(methods: T, directories: readonly string[]): T {
   const pattern = new RegExp(
     `(?:${directories
@@ -39,7 +42,7 @@ function hidden(error: unknown, pattern: RegExp): unknown {
   return new Failure(error.code, message, { ...(data !== undefined && { data }), cause: error });
 }
 
-/** The text as a part of a pattern. */
+/** Escapes the text for a regular expression. */
 function literal(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 }

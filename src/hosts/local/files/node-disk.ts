@@ -4,15 +4,15 @@ import { join } from "node:path";
 const maxBytes = 1024 * 1024;
 
 /**
- * Files of a node's disk, read and written from outside while the node may plant whatever it likes there: no link is followed, nothing but
- * plain files is opened, and nothing is waited for. Only what differs from the image is on the disk.
+ * Reads and writes files of a node's disk from outside, while the node may create anything there. Follows no link, opens only plain files, and never
+ * blocks. The disk contains only the differences from the image.
  */
 export interface NodeDisk {
-  /** undefined: not there, not a plain file, or over 1 MiB. */
+  /** Returns `undefined` if the file is missing, not a plain file, or over 1 MiB. */
   read(path: string): Buffer | undefined;
-  /** Whether a plain file is there, of whatever size. */
+  /** Returns whether a plain file of any size exists there. */
   has(path: string): boolean;
-  /** Writes a file that is there already. */
+  /** Overwrites an existing file. */
   rewrite(path: string, text: string): void;
   remove(path: string): void;
 }
@@ -24,7 +24,7 @@ export function nodeDisk(directory: string): NodeDisk {
 
 /**
  * Reads text files of several trees laid over each other, top first, as an overlay shows them if no link is on the way.
- * undefined: not there, not a plain file, or over 1 MiB.
+ * Returns `undefined` if the file is missing, not a plain file, or over 1 MiB.
  */
 export function treeReader(trees: readonly string[]): (path: string) => string | undefined {
   const all = trees.map(treeFiles);
@@ -46,7 +46,7 @@ function treeFiles(top: string): NodeDisk {
     try {
       for (const name of names) {
         if (held === undefined) return undefined;
-        // Through the descriptor, so that nothing above can be exchanged on the way.
+        // Uses the descriptor, so that the node cannot replace a parent directory meanwhile.
         const next = openOrUndefined(`/proc/self/fd/${held}/${name}`, constants.O_DIRECTORY);
         closeSync(held);
         held = next;
@@ -99,7 +99,7 @@ function openOrUndefined(path: string, flags: number): number | undefined {
   }
 }
 
-/** Not there, or something else than what was asked for: a link, a directory, a device without a driver. */
+/** Errors for a missing file or for another type: a link, a directory, a device without a driver. */
 function isAbsent(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR", "ELOOP", "EISDIR", "ENXIO", "EPERM", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "");
 }

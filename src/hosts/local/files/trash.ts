@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { makeDirectory } from "../../../files/make-directory.ts";
 import { runOnMachine, succeeded } from "../machine/machine.ts";
 
-/** Directories that disappear at once. Their files are removed in the background a little later, because nobody should wait for thousands of them. */
+/** Removes directories: each is renamed at once, and its files are removed later in the background, so that no caller waits for thousands of files. */
 export interface Trash {
   /** Moves the directory away. A missing directory is no error. */
   discard(path: string): Promise<void>;
@@ -23,9 +23,9 @@ export async function openTrash(directory: string, warn: (text: string) => void)
   let work: Promise<void> | undefined;
   const removeAll = async () => {
     while (waiting.length > 0) {
-      // The caller that discarded it should answer its request first.
+      // Waits, so that the caller can answer its request first.
       await delay(pauseMs);
-      // One process for whole trees; it follows no links that a node planted.
+      // One `rm` process for whole trees. It follows no links that a node has made.
       const argv = ["rm", "-rf", "--", ...waiting.splice(0).map((name) => join(directory, name))];
       try {
         succeeded(argv.slice(0, 3), await runOnMachine(argv));

@@ -8,7 +8,7 @@ export interface Identity {
   /** Clock ticks after boot. */
   readonly start: number;
   readonly version: number;
-  /** Why the lab has no range of ids of its own; absent: it has one, or none was asked for. */
+  /** Why the lab has no id range of its own. Absent if it has one, or if none was requested. */
   readonly shared?: string;
 }
 
@@ -25,14 +25,14 @@ export function parseIdentity(text: string): Identity | null {
   }
 }
 
-/** Whether that very process still runs; a zombie does not. */
+/** Returns whether this process (pid and start time) still runs. A zombie does not. */
 export async function lives(identity: Identity): Promise<boolean> {
   const stat = await readIfThere(`/proc/${identity.pid}/stat`);
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return fields[19] === String(identity.start) && !["Z", "X"].includes(fields[0] ?? "");
 }
 
-/** A file's text, "" if there is none (or, below /proc, if the process has just ended). */
+/** Returns a file's text, "" if there is no file. Below /proc also "" if the process has just ended. */
 export async function readIfThere(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { readIfThere } from "./identity.ts";
 
-/** A process of a holder, as the machine's process table shows it. */
+/** A process of a holder in the machine's process table. */
 export interface HolderProcess {
   readonly pid: number;
   readonly parent: number;
@@ -13,8 +13,8 @@ export interface HolderProcess {
 }
 
 /**
- * All of them, by their command lines, which every release writes alike. A node can give a process of its own such a command line: who
- * ends one by it ends no more than that process.
+ * Finds all processes of holders by their command lines, which are the same in every release. A node can imitate such a command line: a caller that
+ * kills a process found here then kills only a process of that node.
  */
 export async function holderProcesses(): Promise<readonly HolderProcess[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));

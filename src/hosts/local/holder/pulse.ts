@@ -2,12 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../../contract/errors.ts";
 import { type Identity, lives } from "./identity.ts";
 
-/** Time that a holder has to answer a small request. Its one event loop answers within milliseconds; a busy machine needs longer. Ms. */
+/** Time that a holder has to answer a small request, ms. Its event loop answers within milliseconds; a busy machine needs longer. */
 export const patienceMs = 8_000;
 
 /**
- * Whether a lab's holder answers. Once it has not answered in time, every request is refused at once until it answers again: nobody waits for it twice,
- * and nothing that it is asked piles up.
+ * Monitors whether a lab's holder answers. After a timeout, all requests fail at once until the holder answers again, so that callers do not wait
+ * again and requests do not pile up.
  */
 export class Pulse {
   readonly #identity: Identity;
@@ -64,7 +64,7 @@ export class Pulse {
     }
   }
 
-  /** One probe for all requests that wait. */
+  /** All waiting requests share one probe. */
   #look(): Promise<void> {
     if (this.#looking === undefined && performance.now() - this.#lookedAt < patienceMs / 2) return Promise.resolve();
     this.#looking ??= this.inTime(() => this.#probe({ deadlineMs: patienceMs }))
@@ -72,7 +72,7 @@ export class Pulse {
         () => undefined,
         (error: unknown) => {
           if (error instanceof Failure && error.code === "host_timeout") throw error;
-          // A connection that breaks ends the requests that wait as well.
+          // A broken connection also ends the waiting requests.
         },
       )
       .finally(() => {

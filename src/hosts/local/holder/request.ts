@@ -10,14 +10,14 @@ export type Fields = readonly (string | number)[];
 export interface RequestOptions {
   /** Called for each frame before the result. */
   readonly onFrame?: (frame: Frame) => void;
-  /** Ends the connection, and with it what the holder does for it. */
+  /** Ends the connection, and the holder's work for it. */
   readonly signal?: AbortSignal | undefined;
   /** Deadline of a request that a holder answers at once. Without an answer the holder is stuck and the request fails with host_timeout. Milliseconds. */
   readonly deadlineMs?: number;
 }
 
 /**
- * One request on a connection of its own; answers the data of the result frame. Throws Failure: node_not_found, node_not_running,
+ * Sends one request on its own connection. Returns the data of the result frame. Throws Failure: node_not_found, node_not_running,
  * host_error with the holder's message, or host_error naming the request when the connection breaks.
  */
 export async function request(path: string, command: string, fields: Fields, options: RequestOptions = {}): Promise<Frame> {
@@ -27,7 +27,7 @@ export async function request(path: string, command: string, fields: Fields, opt
     deadlineMs === undefined
       ? undefined
       : setTimeout(() => {
-          // An answer that came while this process was busy is read first.
+          // First reads an answer that arrived while this process was busy.
           setImmediate(() => late.abort(new Failure("host_timeout", `the lab's holder did not answer ${command} in ${deadlineMs} ms`)));
         }, deadlineMs);
   try {
@@ -63,11 +63,11 @@ export async function openRequestOn<Stream extends Duplex>(
   const socket = await connectTo(open, path, command);
   const reader = new FrameReader();
   try {
-    // Aborted while connecting: no event follows.
+    // Aborted while connecting: no event will follow.
     signal?.throwIfAborted();
     const result = await new Promise<Frame>((resolve, reject) => {
       const broke = (why: string) => () => reject(new Failure("host_error", `the lab's holder broke off ${command}: ${why}`));
-      // Ended while it was handed over: no event follows.
+      // Ended before this function got it: no event will follow.
       if (socket.destroyed) return broke("the connection closed")();
       const onAbort = () => reject(signal?.reason);
       // Not "data": that would leave the stream flowing or paused, but its next owner expects it unchanged.
@@ -107,7 +107,7 @@ function refusal(command: string, frame: Frame): Failure {
   return new Failure("host_error", `the lab's holder refused ${command}: ${words}`, { data: { host: words } });
 }
 
-/** The longest socket address that the kernel takes, without its ending NUL. */
+/** Maximum bytes of a socket address without its final NUL, a limit of the kernel. */
 const maxAddress = 107;
 
 async function connectTo<Stream extends Duplex>(open: (address: string) => Stream, path: string, command: string): Promise<Stream> {
@@ -120,7 +120,7 @@ async function connectTo<Stream extends Duplex>(open: (address: string) => Strea
     }
     return await new Promise<Stream>((resolve, reject) => {
       const socket = open(address);
-      // An error between this and the request shows there, as a destroyed socket: it must find a listener here.
+      // Needed because an error before the request starts would have no listener. The request sees it as a destroyed socket.
       socket.once("error", reject).once("connect", () => resolve(socket.on("error", () => {}).off("error", reject)));
     });
   } catch (error) {

@@ -3,15 +3,15 @@ import { Duplex } from "node:stream";
 
 /** Maximum bytes of one read. */
 const readBytes = 128 << 10;
-/** One for all sockets: what was read is used before anything else is read. */
+/** One buffer for all sockets: its content is used before the next read. */
 let memory: Buffer | undefined;
 
 /**
- * The connection to a Unix socket, as a stream like any other: it emits "connect", or "error" if there is no socket. After listen() no read
- * allocates memory, which is most of the cost of a console with endless output.
+ * The connection to a Unix socket as a normal stream: it emits "connect", or "error" if there is no socket. After listen() reads allocate no memory,
+ * which would be most of the cost of a console with endless output.
  */
 export class SocketStream extends Duplex {
-  /** Of a console: how many of its first bytes are from before it was opened. */
+  /** For a console: the number of its first bytes that are scrollback. */
   recalled = 0;
   readonly #socket: Socket;
   #each: ((bytes: Buffer) => void) | undefined;
@@ -33,8 +33,8 @@ export class SocketStream extends Duplex {
   }
 
   /**
-   * From here on what is read goes to `each`, not to the stream's readers. Its memory is used again after the call. pause() and resume() hold as for
-   * them; "end" and "close" come as ever.
+   * Passes all further bytes to `each` instead of the stream's readers. The buffer is reused after the call. pause() and resume() work as before, and
+   * "end" and "close" are emitted as before.
    */
   listen(each: (bytes: Buffer) => void): void {
     for (let bytes: Buffer | null = this.read(); bytes !== null; bytes = this.read()) each(bytes);

@@ -14,7 +14,7 @@ export function encodeRequest(command: string, fields: readonly (string | number
   return bytes;
 }
 
-/** A list field: a count, then that many groups. */
+/** Encodes a list field: a count, then this number of groups. */
 export function list(items: readonly (string | number)[], width = 1): (string | number)[] {
   return [items.length / width, ...items];
 }
@@ -28,7 +28,7 @@ export interface Frame {
   readonly data: Buffer;
 }
 
-/** The texts of an R, E, N or S frame. */
+/** Returns the texts of an R, E, N or S frame. */
 export function texts(frame: Frame): string[] {
   return frame.data.toString("utf8").split("\0").slice(0, -1);
 }
@@ -36,7 +36,7 @@ export function texts(frame: Frame): string[] {
 /** Cuts a byte stream into frames. */
 export class FrameReader {
   #bytes: Buffer = Buffer.alloc(0);
-  /** Of #bytes, what was given out. */
+  /** Number of bytes of #bytes that were already returned. */
   #at = 0;
   /** Chunks after #bytes. */
   #more: Buffer[] = [];
@@ -65,7 +65,7 @@ export class FrameReader {
     return this.#bytes.subarray(this.#at);
   }
 
-  /** Whether `count` bytes have arrived; they are then in #bytes. */
+  /** Returns whether `count` bytes have arrived. They are then in #bytes. */
   #joined(size: number): boolean {
     if (this.#size < size) return false;
     if (this.#bytes.length - this.#at >= size) return true;

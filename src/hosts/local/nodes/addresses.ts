@@ -1,11 +1,11 @@
 import { isIP } from "node:net";
 
 /**
- * Lines for `ip -batch` inside the node's net namespace: addresses and default routes of a container, whose image need not have a program that
- * sets them.
+ * Returns lines for `ip -batch` in the node's net namespace: addresses and default routes of a container, whose image may have no program to set
+ * them.
  * @param addresses "eth0=10.0.0.2/24,2001:db8::2/64 eth1=10.0.1.2/24"
  * @param gateway "10.0.0.1", or one of each family
- * @throws Error that names the part which makes no sense
+ * @throws Error that names the invalid part
  */
 export function addressLines(addresses: string, gateway: string): string {
   const lines: string[] = [];
@@ -25,7 +25,7 @@ export function addressLines(addresses: string, gateway: string): string {
   for (const ip of gateway.split(/[\s,]+/).filter((one) => one !== "")) {
     const family = isIP(ip);
     if (family === 0 || ip.includes("%")) throw new Error(`gateway: ${ip} is no address`);
-    // A line of a batch takes no -4 or -6: the destination gives the family.
+    // A batch line allows no -4 or -6: the destination selects the family.
     lines.push(`route add ${family === 4 ? "0.0.0.0/0" : "::/0"} via ${ip}`);
   }
   return lines.map((line) => `${line}\n`).join("");

@@ -11,8 +11,8 @@ export type ContainerSpawn = Pick<NodeSpawn, "files" | "env" | "boot" | "console
 const execScript = "/etc/labwright/exec";
 
 /**
- * The process of a container: the image's entrypoint and command, or those of the attributes; a node's `entrypoint` puts the image's command out
- * of force, as it does everywhere. `exec` runs before it, with the image's own /bin/sh.
+ * Returns the process of a container: entrypoint and command of the image, or of the attributes. As in docker, a node's `entrypoint` also removes the
+ * image's command. `exec` runs before it, with the image's own /bin/sh.
  * @param trees the node's root, top first: its disk and the image's layers
  * @throws Error with a message for users
  */
@@ -43,7 +43,7 @@ export function containerSpawn(node: DefinedNode, config: ContainerConfig, trees
     env: {
       HOME: user.home,
       ...config.env,
-      // Heeded by the node's init (native/holder/node-init.c).
+      // Read by the node's init (native/holder/node-init.c).
       ...(config.stopSignal === undefined ? {} : { LABWRIGHT_STOP_SIGNAL: String(config.stopSignal) }),
       ...node.env,
       LABWRIGHT_NODE: node.name,
@@ -54,7 +54,7 @@ export function containerSpawn(node: DefinedNode, config: ContainerConfig, trees
   };
 }
 
-/** Each command in a shell of its own; the first that fails ends the boot with its exit code and is named. */
+/** Runs each command in its own shell. The first failure ends the boot with its exit code, and is reported by name. */
 function scriptOf(commands: readonly string[]): string {
   const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
   const lines = commands.map((command) => {

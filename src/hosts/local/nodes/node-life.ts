@@ -11,13 +11,13 @@ export interface NodeLife {
   readonly power: Power;
   readonly startedAt?: number;
   readonly exitCode?: number;
-  /** Its last stop gave it time to end, and it did not: it was switched off. */
+  /** The node did not end in time at its last stop, and was switched off. */
   readonly forced?: true;
-  /** It should run, but its lab ended: failed if the lab was killed, stopped if the machine was shut down. */
+  /** The node should run, but its lab ended: failed if the lab was killed, stopped if the machine was shut down. */
   readonly lost?: "host_restart" | "lab_killed";
 }
 
-/** The parts of a lab that the states of its nodes depend on. */
+/** The data of a lab that determine the states of its nodes. */
 export interface LifeOfLab {
   /** `<state>/labs/<id>`. */
   readonly directory: string;
@@ -27,7 +27,7 @@ export interface LifeOfLab {
   readonly stands: boolean;
 }
 
-/** How a node is, by what its definition asks for and what its lab's holder knows of it. */
+/** Returns the state of a node from its definition and its holder's report. */
 export function nodeLife(lab: LifeOfLab, node: DefinedNode, state: NodeState | undefined, backend: Backend): NodeLife {
   if (node.power === "suspended" && !((state?.pid ?? 0) > 0)) return hibernatedLife(lab, node, state, backend);
   const before = node.bootId !== lab.bootId;
@@ -37,7 +37,7 @@ export function nodeLife(lab: LifeOfLab, node: DefinedNode, state: NodeState | u
       power,
       startedAt: state.startedAt,
       ...((power === "failed" || power === "stopped") && state.exitCode !== undefined ? { exitCode: state.exitCode } : {}),
-      // It could not be started since: then it still waits.
+      // A node without a process that should run could not be restarted after the reboot.
       ...(before && state.pid === 0 ? { lost: "host_restart" as const } : {}),
     };
   }
@@ -47,7 +47,7 @@ export function nodeLife(lab: LifeOfLab, node: DefinedNode, state: NodeState | u
   return before ? { power: "stopped", lost: "host_restart" } : { power: "failed", lost: "lab_killed" };
 }
 
-/** A node that was hibernated and is not there: a virtual machine's state is on its disk; of any other node the memory is gone. */
+/** Returns the state of a hibernated node without a process. The state of a VM is saved on its disk; any other node has lost its memory. */
 function hibernatedLife(lab: LifeOfLab, node: DefinedNode, state: NodeState | undefined, backend: Backend): NodeLife {
   if (backend === "bridge") return { power: lab.stands ? "suspended" : "stopped" };
   if (backend === "vm") return { power: hasSavedState(lab.directory, node.id) ? "suspended" : "stopped" };
@@ -66,7 +66,7 @@ export function isSwitch(node: DefinedNode, catalogue: Catalogue): boolean {
   return backendOf(node, catalogue) === "bridge";
 }
 
-/** Nodes that exist: processes by their pid, switches if they should run. */
+/** Returns the live nodes: nodes with a process, and switches that should run. */
 export function liveNodes(nodes: readonly DefinedNode[], states: ReadonlyMap<number, NodeState>, catalogue: Catalogue): LiveNodes {
   const live = new Map<number, number | "bridge">();
   for (const node of nodes) {

@@ -11,7 +11,7 @@ import { containerSpawn } from "./container-node.ts";
 /** The holder's request for this node. Throws host_error if its template or image is not on this host. */
 export function nodeSpawn(lab: string, node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {
   const { env, ...spawn } = spawnOf(lab, node, disk, catalogue);
-  // The template alone decides: neither an intent's env nor an image's nor an attribute of this name may.
+  // Only the template may set this variable: the env of an intent or image, or an attribute of this name, may not.
   const { [systemCalls]: _, ...given } = env;
   const wide = catalogue.template(node.template)?.systemCalls === "wide";
   return { ...spawn, env: wide ? { ...given, [systemCalls]: "wide" } : given };
@@ -48,7 +48,7 @@ function spawnOf(lab: string, node: DefinedNode, disk: string, catalogue: Catalo
 }
 
 /**
- * Lines for `ip -batch` in the net namespace of a container: addresses and routes that its attributes give it. "" for other nodes. Throws
+ * Returns lines for `ip -batch` in the net namespace of a container: the addresses and routes of its attributes. "" for other nodes. Throws
  * host_error if they are invalid.
  */
 export function nodeAddresses(node: DefinedNode, catalogue: Catalogue): string {
@@ -61,7 +61,7 @@ export function nodeAddresses(node: DefinedNode, catalogue: Catalogue): string {
   }
 }
 
-/** A shown name may be any text; a host name has letters, digits, dots and hyphens, at most 64 of them. */
+/** Converts a display name to a host name: letters, digits, dots and hyphens, at most 64 characters. */
 function hostname(name: string): string {
   return (
     name

@@ -1,14 +1,14 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { DefinedNode } from "../definitions/definition.ts";
 
-/** The failure with the native id of the node that caused it, in data.host.node_id: many nodes start in one batch. */
+/** Adds the native id of the node that caused the failure, as data.host.node_id: many nodes start in one batch. */
 export function nodeTrouble({ id }: Pick<DefinedNode, "id">, failure: Failure): Failure {
   const { code, message, data, cause } = failure;
   const host = { message, ...(data?.["host"] as object | undefined), node_id: String(id) };
   return new Failure(code, message, { data: { ...data, host }, cause });
 }
 
-/** Runs the work for one node. A Failure names that node. */
+/** Runs the work for one node. Its Failures contain the node's id. */
 export function naming<T>(node: Pick<DefinedNode, "id">, work: () => T): T {
   try {
     return work();
@@ -17,7 +17,7 @@ export function naming<T>(node: Pick<DefinedNode, "id">, work: () => T): T {
   }
 }
 
-/** The native id of the node that a failure names; undefined: none. */
+/** Returns the native id of the node in a failure, `undefined` if there is none. */
 export function troubledNode(error: unknown): number | undefined {
   const host = error instanceof Failure ? (error.data?.["host"] as { readonly node_id?: unknown } | undefined) : undefined;
   return typeof host?.node_id === "string" ? Number(host.node_id) : undefined;

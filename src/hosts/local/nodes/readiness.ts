@@ -3,14 +3,14 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 /** A running node whose template has a ready check. */
 export interface Candidate {
   readonly node: number;
-  /** Time of the start. Another start is checked again. */
+  /** Time of the start. After another start the node is checked again. */
   readonly startedAt: number;
   readonly argv: readonly string[];
 }
 
 /**
- * Whether the nodes of one lab are ready. Checks run only while somebody asks: at most once a second and node, `parallel` at a time, and
- * no more once a node is ready, until it starts again or the wiring changes.
+ * Checks whether the nodes of one lab are ready. Checks run only when a caller reads the results: at most once per second and node, `parallel` at a
+ * time. A ready node is not checked again until it restarts or the wiring changes.
  */
 export class Readiness {
   readonly #known = new Map<number, { readonly startedAt: number; readonly wiring: number; ready: boolean; checkedAt: number }>();
@@ -24,7 +24,7 @@ export class Readiness {
   }
 
   /**
-   * The results after waiting at most `patienceMs` for checks. Slower checks are in a later answer.
+   * Returns the results after at most `patienceMs`. The results of slower checks are in a later answer.
    * @param wiring a number that changes with the lab's links
    */
   async ask(
@@ -56,8 +56,8 @@ export class Readiness {
       for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
         const entry = this.#known.get(one.node);
         if (entry === undefined || entry.startedAt !== one.startedAt) continue;
-        // A node that ends during the check, or a check that hangs, is not ready; its state shows the rest. Nor is one with endless output: the
-        // node's root may put any program there, and only the exit code counts.
+        // Not ready: a node that ends during the check, a check that hangs, or a check with endless output, because the node's root can replace the
+        // program. Only the exit code counts.
         const code = await sandbox.exec(one.node, one.argv, { timeoutMs: 5000, maxOutputBytes }).then(
           (result) => result.code,
           () => -1,
@@ -70,7 +70,7 @@ export class Readiness {
   }
 }
 
-/** More than a check has to say, of which nothing is read: it is ended there. */
+/** A check with more output than this is killed. Its output is not used. */
 const maxOutputBytes = 4096;
 
 async function within(work: Promise<void>, ms: number): Promise<void> {

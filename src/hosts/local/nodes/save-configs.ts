@@ -5,20 +5,20 @@ import type { Catalogue } from "../templates/catalogue.ts";
 import type { LocalTemplate } from "../templates/template.ts";
 import { savedText } from "./saved-config.ts";
 
-/** How long a program that saves a configuration may take, ms. */
+/** Maximum duration of a program that saves a configuration, ms. */
 const patienceMs = 30_000;
-/** More than such a program has to say. */
+/** Maximum output of such a program, bytes. */
 const maxOutputBytes = 65_536;
 
 interface LabToSave {
   readonly definition: LabDefinition;
   readonly directory: string;
   readonly catalogue: Catalogue;
-  /** null: nothing of the lab runs. */
+  /** `null`: no process of the lab runs. */
   readonly sandbox: Pick<Sandbox, "exec"> | null;
 }
 
-/** Runs each node's program that saves its configuration, and reads what the node wrote. Nodes that save on their console have done it before. */
+/** Runs each node's program that saves its configuration, and reads the saved file. Nodes that save by a console command have saved already. */
 export async function saveConfigs(
   lab: LabToSave,
   ids: readonly string[],
@@ -51,7 +51,7 @@ async function saveConfig({ definition, directory, catalogue, sandbox }: LabToSa
   return text;
 }
 
-/** A router whose daemons are not up yet would save a part of its configuration over the whole. */
+/** A router whose daemons still start would overwrite its saved configuration with an incomplete one. */
 async function runSave(
   sandbox: Pick<Sandbox, "exec">,
   node: number,

@@ -4,12 +4,12 @@ import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import { type NodeDisk, nodeDisk } from "../files/node-disk.ts";
 import type { LocalTemplate } from "../templates/template.ts";
 
-/** Digest of the configuration that the node took over at its last boot; written by the boot script (setup/rootfs, boot-common). */
+/** Digest of the configuration that the node applied at its last boot. Written by the boot script (setup/rootfs, boot-common). */
 const marker = "/var/lib/labwright/config.digest";
 
 /**
- * Configurations that nodes saved by themselves (`write memory`) since they took over the intended one: what they will boot with. By node id.
- * A configuration that was intended since then, and that the next boot takes over, is not among them: it wins.
+ * Returns, by node id, the configurations that nodes saved by themselves (`write memory`) after they applied the intended one: they boot with these.
+ * Omits nodes with a newer intended configuration, which the next boot applies instead.
  */
 export function savedConfigs(
   directory: string,
@@ -31,15 +31,15 @@ export function savedConfigs(
   return saved;
 }
 
-/** The configuration that the node saved last; undefined if there is none that an intent can contain. */
+/** Returns the configuration that the node saved last, `undefined` if there is none, or if an intent cannot contain it. */
 export function savedText(directory: string, node: number, path: string): string | undefined {
   const bytes = diskOf(directory, node).read(path);
   return bytes === undefined ? undefined : plainText(bytes);
 }
 
 /**
- * Makes the next boot of a stopped node take over the intended configuration that was just set, also if it did not change and the node had
- * saved another one. A configuration equal to the saved one is not taken over, so that later saves of the node are kept.
+ * Makes the next boot of a stopped node apply the intended configuration that was just set, even if it is unchanged and the node has saved another
+ * one. A configuration equal to the saved one is not applied, so that later saves of the node are kept.
  */
 export function takeOverConfig(directory: string, node: DefinedNode, path: string): void {
   const disk = diskOf(directory, node.id);
@@ -57,11 +57,11 @@ function digestOf(text: string | Buffer): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** undefined for what no configuration file holds, and no intent could say. */
+/** Returns `undefined` for content that is no configuration file, or that YAML cannot contain. */
 function plainText(bytes: Buffer): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what YAML forbids
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: YAML forbids these characters
     return /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(text) ? undefined : text;
   } catch {
     return undefined;

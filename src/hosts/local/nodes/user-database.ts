@@ -5,7 +5,7 @@ export interface ContainerUser extends Pick<NodeMain, "uid" | "gids"> {
 }
 
 /**
- * The user and groups of a container's process, from its own /etc/passwd and /etc/group.
+ * Returns user and groups of a container's process, from the container's /etc/passwd and /etc/group.
  * @param user "", "name", "uid", each optionally with ":group" or ":gid"; "" is root
  * @throws Error if a name is in neither, or an id is above 65535
  */

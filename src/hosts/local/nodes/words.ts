@@ -1,7 +1,6 @@
 /**
- * A command as a list of words: a JSON list of texts is used unchanged (the exec form of a Dockerfile), anything else is split as a shell splits it:
- * at blanks, with '…', "…" and \ keeping them. Nothing is expanded.
- * @throws Error for an open quote, or a list with something else than texts
+ * Splits a command into words. A JSON list of strings is used unchanged (the exec form of a Dockerfile). Other text is split as by a shell: at
+ * blanks, except in '…' and "…" and after \. Nothing is expanded. @throws Error for an open quote, or for a list that does not contain only strings
  */
 export function words(text: string): readonly string[] {
   if (text.trimStart().startsWith("[")) {

@@ -13,7 +13,7 @@ import { nodeNeed } from "../templates/node-needs.ts";
 export class Admission {
   readonly #definitions: Pick<Definitions, "all">;
   readonly #free: (promised: number) => Promise<number>;
-  /** `<lab>/<node>` → how many starts hold its memory. */
+  /** `<lab>/<node>` → number of starts that reserve its memory. */
   readonly #held = new Map<string, number>();
   readonly #queue = new SerialQueue();
 
@@ -23,7 +23,7 @@ export class Admission {
     this.#free = free;
   }
 
-  /** MiB that nodes which are started may still have: what the machine has, less what nodes of all labs were promised. */
+  /** Returns the MiB that are available for further nodes: the machine's memory minus the memory of all running and starting nodes. */
   async room(catalogue: Catalogue): Promise<number> {
     let promised = 0;
     for (const { id, nodes } of await this.#definitions.all()) {
@@ -35,8 +35,8 @@ export class Admission {
   }
 
   /**
-   * Holds the memory of these nodes, which are in the lab's definition and stopped, until it is disposed of: when they count because the
-   * definition has them as running, or when their start failed. Throws host_error with both figures if they do not fit.
+   * Reserves the memory of these stopped nodes of the lab. The caller disposes of the reservation when the definition has them as running, or when
+   * their start has failed. Throws host_error with the needed and the available memory if they do not fit.
    */
   admit(lab: LabDefinition["id"], starting: readonly DefinedNode[], catalogue: Catalogue): Promise<Disposable> {
     return this.#queue.run(async () => {

@@ -11,7 +11,10 @@ export interface Controller {
 
 /** The usable control groups of the machine, found by trying them. `hierarchies` is empty if there are none. */
 export interface ControlGroups {
-  /** The directories that contain those of the labs, one for each hierarchy; created when the first lab needs them. The order is that of the holder's `cgroup` arguments. */
+  /**
+   * The parent directories of the labs' directories, one for each hierarchy, in the order of the holder's `cgroup` arguments. Created when the first
+   * lab needs them.
+   */
   readonly hierarchies: readonly { readonly mount: string; readonly base: string; readonly version: 1 | 2 }[];
   readonly cpu?: Controller;
   readonly memory?: Controller;
@@ -19,9 +22,9 @@ export interface ControlGroups {
   /** Counts CPU time. */
   readonly usage?: Controller;
   readonly freeze?: Controller;
-  /** Limits the memory of TCP and UDP sockets, which version 1 counts apart from other memory. Version 2 counts it with the rest. */
+  /** Limits the memory of TCP and UDP sockets, which version 1 counts separately. Version 2 counts it with the other memory. */
   readonly socketMemory?: Controller;
-  /** For people: why a controller is not there, by its name. */
+  /** Controller → why it is missing, for people. */
   readonly why: Readonly<Partial<Record<ControllerName, string>>>;
 }
 
@@ -33,20 +36,19 @@ export const noControlGroups = (why: string): ControlGroups => ({
   why: Object.fromEntries(controllerNames.map((name) => [name, why])),
 });
 
-/** Below the service's own group, so that what limits the service limits labs. */
+/** Below the service's own group, so that limits of the service also apply to labs. */
 const baseName = "labwright";
 
 interface Mounted {
   readonly mount: string;
   readonly version: 1 | 2;
-  /** v1: the controllers of the mount. */
+  /** The mount's controllers, for version 1. */
   readonly options: readonly string[];
 }
 
 /**
- * Tries out which controllers this process may use, by making a group and removing it. On machines with both generations
- * each controller is used in the hierarchy that has it.
- * @param where LABWRIGHT_CGROUP: `none`, or the group below which labs get theirs, in each hierarchy
+ * Finds the controllers that this process may use by creating and removing a group. On machines with both cgroup versions, each controller is used in
+ * the hierarchy that has it. @param where LABWRIGHT_CGROUP: `none`, or the parent group of the labs' groups in each hierarchy
  */
 export async function probeControlGroups(where: string | undefined = process.env["LABWRIGHT_CGROUP"]): Promise<ControlGroups> {
   if (where === "none") return noControlGroups("LABWRIGHT_CGROUP is none");
@@ -98,7 +100,10 @@ export async function probeControlGroups(where: string | undefined = process.env
 /** In a group of version 1. */
 export const socketMemoryFile = "memory.kmem.tcp.limit_in_bytes";
 
-/** The directories of a lab, by hierarchy; undefined if its holder is in none of our groups (an older holder, or there were no groups then). */
+/**
+ * Returns the directories of a lab, by hierarchy. `undefined` if its holder is in none of our groups: it is older, or there were no groups at its
+ * start.
+ */
 export function groupsOfHolder(groups: ControlGroups, pid: number, lab: string): readonly string[] | undefined {
   const own = ownGroups(readFileSync(`/proc/${pid}/cgroup`, "utf8"));
   const mounts = cgroupMounts(readFileSync("/proc/self/mounts", "utf8"));
@@ -129,7 +134,7 @@ function ownGroups(text: string): ReadonlyMap<string, string> {
   );
 }
 
-/** In a container the path may be the machine's, and nothing of it be there. */
+/** In a container the path may be the machine's, and not exist here. */
 async function visible(mount: string, path: string): Promise<string> {
   const there = await stat(join(mount, path)).then(
     () => true,
@@ -138,7 +143,7 @@ async function visible(mount: string, path: string): Promise<string> {
   return there && !path.startsWith("/..") ? path : "/";
 }
 
-/** Why no group can be made there; undefined: it can. */
+/** Returns why no group can be created there, `undefined` if it can. */
 async function tryGroup(base: string): Promise<string | undefined> {
   const probe = join(base, `probe-${process.pid}`);
   try {
@@ -153,8 +158,8 @@ async function tryGroup(base: string): Promise<string | undefined> {
 }
 
 /**
- * In the unified hierarchy a group that has processes cannot give controllers to others. So labs live beside the service if it was put into
- * a group `service` of one that is delegated to it (systemd's DelegateSubgroup=service), otherwise, for root, below the root group.
+ * In the unified hierarchy a group with processes cannot have children with controllers. If the service runs in a subgroup `service` of its delegated
+ * group (systemd's DelegateSubgroup=service), labs are created beside that subgroup. Otherwise root creates them below the root group.
  */
 async function takeUnified(
   mount: string,
@@ -185,12 +190,12 @@ async function takeUnified(
   return refused;
 }
 
-/** Gives a group's children what it can give of what we use; answers what they have. */
+/** Enables the needed controllers for a group's children, if the group has them. Returns the children's controllers. */
 export async function enableControllers(group: string): Promise<ReadonlySet<string>> {
   const words = async (file: string) => (await readFile(join(group, file), "utf8").catch(() => "")).trim().split(/\s+/);
   const available = await words("cgroup.controllers");
   for (const name of ["cpu", "memory", "pids"]) {
-    // One by one: if one is refused, the others are still useful. The values are read back.
+    // Enabled separately: if one is refused, the others are still useful. The result is read back.
     if (available.includes(name)) await writeFile(join(group, "cgroup.subtree_control"), `+${name}`).catch(() => undefined);
   }
   return new Set(await words("cgroup.subtree_control"));

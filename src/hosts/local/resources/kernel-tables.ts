@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { totalmem } from "node:os";
 
-/** A setting of the machine's kernel that bounds a table which all labs and the machine share. */
+/** A kernel setting that limits a table shared by all labs and the machine. */
 interface KernelTable {
   /** Path below /proc/sys. */
   readonly setting: string;
@@ -9,15 +9,14 @@ interface KernelTable {
 }
 
 /**
- * The sizes that the shared tables need for many nodes, and so that one node cannot fill them. A neighbour entry takes about half a KiB, so
- * the neighbour tables of IPv4 and IPv6 together take at most a sixteenth of the machine's memory.
- * @param memory bytes
+ * Returns sizes for the shared tables that fit many nodes, and that a single node cannot fill. A neighbour entry takes about 512 bytes; the neighbour
+ * tables of IPv4 and IPv6 together take at most a sixteenth of the machine's memory. @param memory bytes
  */
 export function kernelTables(memory: number): readonly KernelTable[] {
   const most = Math.min(2 ** 20, Math.max(2 ** 14, 2 ** Math.floor(Math.log2(memory / (16 * 1024)))));
   const neighbours = ["ipv4", "ipv6"].flatMap((family) => {
     const at = `net/${family}/neigh/default`;
-    // The largest first: the kernel collects beyond the middle one.
+    // The largest threshold first: the kernel collects entries above the middle threshold.
     return [
       { setting: `${at}/gc_thresh3`, wanted: most },
       { setting: `${at}/gc_thresh2`, wanted: most / 2 },
@@ -28,14 +27,14 @@ export function kernelTables(memory: number): readonly KernelTable[] {
     ...neighbours,
     // Each node has a terminal, and may open 63 more.
     { setting: "kernel/pty/max", wanted: 2 ** 16 },
-    // The memory group of a node counts its open files, and so bounds them long before this does.
+    // Not the effective limit: a node's memory limit includes its open files and is reached much earlier.
     { setting: "fs/file-max", wanted: 2 ** 40 },
   ];
 }
 
 /**
- * Raises the machine's shared kernel tables if they are smaller than labs need; nothing is ever lowered. Only root may. Returns one line
- * for each setting that changed or that could not be changed.
+ * Raises the limits of the machine's shared kernel tables if labs need more. Never lowers a limit. Needs root. Returns one line for each setting that
+ * was changed, or could not be changed.
  * @param sys another directory than /proc/sys
  */
 export function raiseKernelTables(memory: number = totalmem(), sys = "/proc/sys"): readonly string[] {

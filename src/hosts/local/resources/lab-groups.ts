@@ -5,18 +5,18 @@ import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { KeyedQueue } from "../../../base/keyed-queue.ts";
 import { type ControlGroups, type Controller, enableControllers } from "./control-groups.ts";
 
-/** The directories of one lab in each hierarchy; in them one for the holder, `lab`, and one for each node that runs, named by its id. */
+/** The directories of one lab in each hierarchy. Each contains a directory `lab` for the holder, and one for each running node, named by its id. */
 export interface LabGroups {
   readonly groups: ControlGroups;
-  /** In the order of the hierarchies. */
+  /** One for each hierarchy, in the same order. */
   readonly directories: readonly string[];
 }
 
-/** The usage of nodes; a node without a group is not in it. */
+/** The resource usage of a node. Nodes without a group have none. */
 export interface NodeUsage {
   /** Microseconds of CPU time since the node started. */
   readonly cpu?: number;
-  /** Bytes that could not be given back at once: without the page cache that is not in use. */
+  /** Used bytes, without inactive page cache. */
   readonly memory?: number;
 }
 
@@ -28,7 +28,7 @@ export async function makeLabGroups(
   most: GroupCeilings,
 ): Promise<LabGroups> {
   const directories = groups.hierarchies.map(({ base }) => join(base, lab));
-  // Those of the lab's last life.
+  // The groups of an earlier run of the lab.
   await removals.idle(keyOf(directories));
   for (const [i, { base, version }] of groups.hierarchies.entries()) {
     const directory = directories[i]!;
@@ -40,12 +40,12 @@ export async function makeLabGroups(
     await mkdir(join(directory, "lab"), { recursive: true });
     if (owner === undefined) continue;
     await chown(directory, owner, owner);
-    // cgroup.procs of the directory too: the unified hierarchy asks for the right to write the common ancestor's.
+    // Also cgroup.procs of the directory: the unified hierarchy requires write access to the file of the common ancestor.
     for (const file of ["cgroup.procs", "lab", "lab/cgroup.procs"]) await chown(join(directory, file), owner, owner);
   }
   const { cpu, pids, memory } = groups;
   if (cpu !== undefined) {
-    // Ten times a node's: the holder answers, and links are made, also while all nodes are busy.
+    // Ten times a node's share, so that the holder answers and makes links while all nodes are busy.
     const [file, value] = cpu.version === 1 ? ["cpu.shares", 10 * 1024] : ["cpu.weight", 10 * 100];
     await writeFile(join(directories[cpu.hierarchy]!, "lab", file), String(value));
   }
@@ -60,7 +60,7 @@ export async function makeLabGroups(
   return { groups, directories };
 }
 
-/** The limits of all labs together and of one lab, which leave enough for the machine and the service. */
+/** The limits for all labs together and for one lab. They leave enough for the machine and the service. */
 export interface GroupCeilings {
   readonly machineProcesses: number;
   readonly labProcesses: number;
@@ -69,8 +69,8 @@ export interface GroupCeilings {
 }
 
 /**
- * Removes the groups in the background after the end of the lab; `groupsSettled` waits for it. Processes take a moment to be gone; whoever is
- * still in one after that keeps it, until the next sweep.
+ * Removes the groups in the background after the end of the lab; `groupsSettled` waits for it. Processes need a moment to end. A group that still has
+ * a process is kept until the next sweep.
  */
 export function removeLabGroups(lab: LabGroups): void {
   // The next sweep removes the groups that are left after a failure.
@@ -83,20 +83,20 @@ async function removeNow({ groups, directories }: LabGroups): Promise<void> {
       await removeInner(directory);
       if (groups.memory?.hierarchy === hierarchy) await giveBackMemory(directory, groups.memory);
       await removeGroup(directory);
-      // The base goes with the last lab.
+      // The base directory is removed with the last lab.
       if (groups.hierarchies.some(({ base }) => base === dirname(directory))) await rmdir(dirname(directory)).catch(() => undefined);
     }),
   );
 }
 
-/** Removals of groups, by the lab's directories. */
+/** Running removals, by the lab's directories. */
 const removals = new KeyedQueue();
 
 function keyOf(directories: readonly string[]): string {
   return directories.join("\n");
 }
 
-/** When nothing is left of the groups that were to be removed. */
+/** Resolves when all pending removals of groups are done. */
 export async function groupsSettled(): Promise<void> {
   await removals.idle();
 }
@@ -116,8 +116,8 @@ async function removeInner(directory: string): Promise<void> {
 }
 
 /**
- * Removes the groups of labs that ended while no service of theirs ran: nobody is in them. A lab that lives has its holder in `lab`; one that is
- * being made is younger than `patienceMs`.
+ * Removes the groups without processes of labs that ended while no service ran. A running lab has its holder in `lab`; the group of a lab that is
+ * being created is younger than `patienceMs`.
  */
 export async function sweepLabGroups(groups: ControlGroups, patienceMs = 60_000): Promise<void> {
   const labs = new Map<string, string[]>();
@@ -131,26 +131,27 @@ export async function sweepLabGroups(groups: ControlGroups, patienceMs = 60_000)
     return Date.now() - ctimeMs > patienceMs && (await readFile(join(directory, "lab", "cgroup.procs"), "utf8")) === "";
   };
   for (const directories of labs.values()) {
-    // One that another service removes right now is as good.
+    // It is no error if another service removes it now.
     const all = await Promise.all(directories.map((directory) => ended(directory).catch(() => true)));
     if (all.every(Boolean)) removeLabGroups({ groups, directories });
   }
 }
 
 /**
- * A memory group that is removed stays in the kernel, with hundreds of KiB, for as long as a page is cached that one of its processes read or wrote first; and
- * the more there are, the longer it takes to make new ones. Of the groups below this one, also of those that were removed before, all is given back at once.
+ * Makes the kernel reclaim the page cache of the groups below this one, including removed groups. A removed memory group stays in the kernel with
+ * hundreds of KiB as long as a page that its processes cached first exists, and each such group slows down the creation of new groups.
  */
 async function giveBackMemory(directory: string, { version }: Controller): Promise<void> {
   try {
     if (version === 1) await writeFile(join(directory, "memory.force_empty"), "0");
     else await writeFile(join(directory, "memory.reclaim"), await readFile(join(directory, "memory.current"), "utf8"));
   } catch {
-    // Not all of it could be given back, or the kernel (before 5.19) or the group's owner does not let us ask for it: then it is when the machine needs memory.
+    // Not everything could be reclaimed, or reclaiming is not possible (kernel before 5.19) or not allowed. The kernel then reclaims it when the
+    // machine needs memory.
   }
 }
 
-/** Removes a group without processes at once. Synchronous: for 500 nodes promises would cost as much as the removal. */
+/** Removes a group that has no processes. Synchronous, because promises for 500 nodes would cost as much as the removal. */
 function isRemoved(directory: string): boolean {
   try {
     rmdirSync(directory);
@@ -172,7 +173,7 @@ async function removeGroup(directory: string): Promise<void> {
   }
 }
 
-/** By node: how much of what it takes is page cache not in use, and of what that was read. */
+/** Node → bytes of inactive page cache, and the usage at which they were read. */
 export type IdleMemory = Map<number, { readonly used: string; readonly idle: number; readonly at: number }>;
 
 /** ms. */
@@ -180,7 +181,7 @@ const maxSlice = 0.3;
 
 /**
  * Reads the usage of all these nodes. It yields to other work in between.
- * @param idle idle memory from earlier reads, which is the most expensive value. It is read again only now and then if the usage did not change
+ * @param idle inactive page cache from earlier reads, the most expensive value. Read again only at intervals if the usage is unchanged
  */
 export async function readUsage(
   { groups, directories }: LabGroups,
@@ -219,7 +220,7 @@ function memoryInUse({ version }: Controller, group: string, id: number, idle: I
   const now = performance.now();
   if (before !== undefined && before.used === used && now - before.at < idleFreshMs) return Math.max(0, Number(used) - before.idle);
   const bytes = numberAfter(version === 1 ? "\ntotal_inactive_file " : "\ninactive_file ", textOf(`${group}/memory.stat`)) ?? 0;
-  // Spread, or all nodes of a lab would be asked at once again.
+  // Randomized, so that the values of all nodes do not expire at the same time.
   idle.set(id, { used, idle: bytes, at: now - Math.random() * (idleFreshMs / 2) });
   return Math.max(0, Number(used) - bytes);
 }
@@ -231,7 +232,7 @@ function numberAfter(word: string, text: string | undefined): number | undefined
   return at < 0 ? undefined : Number.parseInt(text!.slice(at + word.length), 10);
 }
 
-/** undefined if the node has just ended. Synchronous: for 500 nodes promises would cost ten times as much as the reading. */
+/** Returns `undefined` if the node has just ended. Synchronous, because promises for 500 nodes would cost ten times as much as the reads. */
 function textOf(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
@@ -242,7 +243,7 @@ function textOf(path: string): string | undefined {
   }
 }
 
-/** How often the kernel killed processes of this node because its memory was used up. */
+/** Returns how often the kernel has killed processes of this node for lack of memory. */
 export async function memoryKills({ groups, directories }: LabGroups, id: number): Promise<number> {
   if (groups.memory === undefined) return 0;
   const group = file(directories, groups.memory, id);

@@ -21,11 +21,11 @@ export interface MachineMeans {
   readonly rules: CapacityRules;
 }
 
-/** One lab's share of the machine: its control groups, from its sandbox's start to its end, and what its nodes take. */
+/** The resources of one lab: its control groups, from the start to the end of its sandbox, and the usage of its nodes. */
 export class LabResources {
   readonly #lab: string;
   readonly #means: Promise<MachineMeans>;
-  /** The lab's root outside; undefined: we are it. */
+  /** The machine's user id of the lab's root. `undefined` if it is this process's user. */
   readonly #owner: number | undefined;
   #groups: LabGroups | undefined;
   #sample: Sample | undefined;
@@ -38,7 +38,10 @@ export class LabResources {
     this.#owner = owner;
   }
 
-  /** The groups for a sandbox of this many nodes. Throws host_error if the machine refuses what it allowed at the start of the service. */
+  /**
+   * Creates the groups for a sandbox with this number of nodes. Throws host_error if the machine now refuses it, although the probe at the start of
+   * the service succeeded.
+   */
   async prepare(nodes: number): Promise<{ readonly cgroups: readonly string[]; readonly processes: number }> {
     const { groups, rules } = await this.#means;
     const most = ceilings(nodes, machineMemory(groups), rules);
@@ -55,19 +58,19 @@ export class LabResources {
     this.#groups = directories === undefined ? undefined : { groups, directories };
   }
 
-  /** The limits of a node, as the sandbox expects them. Empty in a lab that was started without groups. */
+  /** Returns the limits of a node as entries for the sandbox. Empty for a lab that was started without groups. */
   limitsOf(node: DefinedNode, catalogue: Catalogue): readonly LimitEntry[] {
     const lab = this.#groups;
     return lab === undefined ? [] : limitEntries(lab.groups, nodeLimits(node, catalogue.template(node.template)));
   }
 
-  /** Puts their limits on nodes that run. */
+  /** Applies the limits to running nodes. */
   async limit(sandbox: Sandbox, nodes: readonly DefinedNode[], catalogue: Catalogue): Promise<void> {
     if (this.#groups === undefined || nodes.length === 0) return;
     await sandbox.limit(nodes.map((node) => ({ id: node.id, entries: this.limitsOf(node, catalogue) })));
   }
 
-  /** The usage of these nodes, from their second second on. The machine is read at most once a second for all callers. */
+  /** Returns the usage of these nodes, except in the first second after their start. The groups are read at most once per second for all callers. */
   load(states: ReadonlyMap<number, NodeState>): Promise<ReadonlyMap<number, NodeLoad>> {
     this.#reading ??= this.#load(states).finally(() => {
       this.#reading = undefined;
@@ -81,7 +84,7 @@ export class LabResources {
     const now = performance.now();
     const before = this.#sample;
     if (before !== undefined && now - before.at < freshMs) return before.load;
-    // The usage of a starting node means nothing, and callers that start many nodes should not wait for it.
+    // The usage of a starting node is not meaningful, and callers that start many nodes should not wait for it.
     const alive = [...states.values()].filter(({ pid, startedAt }) => pid > 0 && !isFresh(Date.now() - startedAt));
     const usage = await readUsage(
       lab,
@@ -102,7 +105,7 @@ export class LabResources {
     return load;
   }
 
-  /** Called after the end of a sandbox, also if nobody saw it end. Removes the groups in the background. */
+  /** Removes the groups in the background. Called after every end of a sandbox, also if it ended while no service ran. */
   async remove(): Promise<void> {
     const { groups } = await this.#means;
     const directories = groups.hierarchies.map(({ base }) => `${base}/${this.#lab}`);
@@ -124,12 +127,12 @@ interface Sample {
 
 const freshMs = 1000;
 
-/** False if the clock was set back. */
+/** Returns false if the clock was set back. */
 function isFresh(age: number): boolean {
   return age >= 0 && age < freshMs;
 }
 
-/** Since the sample before; of a node that was not in it, since its start. */
+/** Returns the usage since the previous sample, for a node that was not in it, since its start. */
 function cpuPercent({ cpu }: NodeUsage, now: number, before: Sample | undefined, id: number, startedAt: number): number | undefined {
   if (cpu === undefined) return undefined;
   const then = before?.usage.get(id)?.cpu;

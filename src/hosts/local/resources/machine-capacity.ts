@@ -5,13 +5,13 @@ import type { GroupCeilings } from "./lab-groups.ts";
 
 /** The administrator's settings for the machine's memory. */
 export interface CapacityRules {
-  /** MiB that labs leave to the rest. LABWRIGHT_MEMORY_RESERVE; default: a sixteenth of the machine, at least 256. */
+  /** MiB that labs leave to the rest of the machine. LABWRIGHT_MEMORY_RESERVE; default: a sixteenth of the machine, at least 256. */
   readonly reserve: number;
-  /** How often the memory that labs may have is given away, at least 1. LABWRIGHT_MEMORY_OVERCOMMIT; default 1. */
+  /** Factor by which the memory of all nodes may exceed the memory for labs, at least 1. LABWRIGHT_MEMORY_OVERCOMMIT; default 1. */
   readonly overcommit: number;
 }
 
-/** Throws Error naming a variable that is not a number in its range. */
+/** Reads the rules from the environment. Throws Error that names a variable whose value is not a number in its range. */
 export function capacityRules(env: Readonly<Record<string, string | undefined>>, total: number): CapacityRules {
   return {
     reserve: numberOf(env, "LABWRIGHT_MEMORY_RESERVE", 0) ?? Math.max(256, Math.round(total / 16)),
@@ -30,9 +30,9 @@ function numberOf(env: Readonly<Record<string, string | undefined>>, name: strin
 
 /** MiB. */
 export interface MachineMemory {
-  /** Memory of the machine, or of the control group of the service if that is less. */
+  /** The memory of the machine, or the limit of the service's control group if that is smaller. */
   readonly total: number;
-  /** Memory that programs could get now without swapping. */
+  /** The memory that programs can get now without swapping. */
   readonly available: number;
 }
 
@@ -47,7 +47,7 @@ export function machineMemory(groups: ControlGroups): MachineMemory {
   return { total: above.limit, available: Math.max(0, Math.min(available, above.limit - above.used)) };
 }
 
-/** The memory limit of the group that contains all labs. */
+/** Returns the memory limit of the group that contains all labs. */
 function limitAbove({ memory, hierarchies }: ControlGroups): { readonly limit: number; readonly used: number } | undefined {
   if (memory === undefined) return undefined;
   const directory = dirname(hierarchies[memory.hierarchy]!.base);
@@ -62,17 +62,16 @@ function limitAbove({ memory, hierarchies }: ControlGroups): { readonly limit: n
 }
 
 /**
- * MiB that may still be promised to nodes. Two bounds: what is promised already must fit, and what others of the machine have taken
- * meanwhile is gone.
- * @param promised MiB, of all nodes that run
+ * Returns the MiB that are available for further nodes. The smaller of two values: the memory for labs minus the declared memory of the running
+ * nodes, and the memory that the machine has free now. @param promised declared memory of all running nodes, MiB
  */
 export function freeMemory({ total, available }: MachineMemory, { reserve, overcommit }: CapacityRules, promised: number): number {
   return Math.max(0, Math.floor(Math.min((total - reserve) * overcommit - promised, (available - reserve) * overcommit)));
 }
 
 /**
- * How much of the machine labs may take: an eighth of all processes (at least 1,024) stays with the rest, and the reserve of its memory. One lab may
- * have a quarter of the processes; one of many nodes more, 48 a node, never more than three quarters.
+ * Returns the limits of all labs and of one lab. An eighth of all processes (at least 1,024) and the memory reserve stay with the rest of the
+ * machine. One lab may have a quarter of the processes, or 48 per node if that is more, but at most three quarters.
  */
 export function ceilings(nodes: number, memory: MachineMemory, rules: CapacityRules): GroupCeilings {
   const most = Number(readFileSync("/proc/sys/kernel/pid_max", "utf8"));

@@ -3,7 +3,7 @@ import type { LimitEntry } from "../sandbox/sandbox.ts";
 import type { NodeLimits } from "../templates/node-needs.ts";
 import { type ControlGroups, type Controller, socketMemoryFile } from "./control-groups.ts";
 
-/** Those that this machine keeps. */
+/** The limits that this machine can enforce. */
 export function keptLimits({ cpu, memory, pids }: ControlGroups, limits: NodeLimits): ObservedLimits {
   return {
     ...(cpu === undefined || limits.cpu === undefined ? {} : { cpu: limits.cpu }),
@@ -16,10 +16,10 @@ export function keptLimits({ cpu, memory, pids }: ControlGroups, limits: NodeLim
 const mebi = 1024 * 1024;
 /** TCP and UDP sockets may use additionally this fraction of the node's memory (the divisor). */
 const socketPart = 4;
-/** Microseconds in which the share of CPU time is meted out. */
+/** The period for which CPU time is allotted, microseconds. */
 const period = 100_000;
 
-/** The writes that set the limits. The first entries create the node's group in every hierarchy. */
+/** Returns the writes that set the limits. The first entries create the node's group in every hierarchy. */
 export function limitEntries(groups: ControlGroups, limits: NodeLimits): readonly LimitEntry[] {
   const entries: LimitEntry[] = groups.hierarchies.map((_, i) => [i, "", ""]);
   const put = (controller: Controller | undefined, v1: readonly (readonly [string, string | number])[], v2: typeof v1) => {
@@ -39,7 +39,7 @@ export function limitEntries(groups: ControlGroups, limits: NodeLimits): readonl
     [["cpu.max", `${quota ?? "max"} ${period}`]],
   );
   entries.push(["rlimit", "fsize", limits.disk * mebi]);
-  // Last: the kernel refuses less than is in use, and what comes after a refused entry is not written.
+  // Last, because the kernel refuses a limit below the current use, and entries after a refused one are not written.
   put(groups.socketMemory, [[socketMemoryFile, bytes / socketPart]], []);
   return entries;
 }

@@ -4,8 +4,8 @@ import { lives, parseIdentity, readIfThere } from "../holder/identity.ts";
 import { type HolderProcess, holderProcesses } from "../holder/processes.ts";
 
 /**
- * Ends the holders of these labs that the run directory does not know: it was removed while they ran, and nobody can reach them again.
- * Returns the processes that it ended, once they are gone.
+ * Ends holders of these labs that are not in the run directory: it was removed while they ran, so that no service can reach them. Returns the
+ * processes after they have ended.
  */
 export async function endStrays(run: string, labs: readonly string[]): Promise<readonly HolderProcess[]> {
   const ours = new Set(labs);

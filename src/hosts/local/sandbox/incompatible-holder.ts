@@ -7,19 +7,19 @@ import { nodeProcesses } from "./node-processes.ts";
 import type { NodeState, SandboxOptions } from "./sandbox.ts";
 
 /**
- * A running holder that another release of Labwright started and that speaks another protocol. Its nodes keep running and are visible. The
- * only possible change is to end the whole lab.
+ * A running holder that another release of Labwright has started, with another protocol. Its nodes keep running and are visible. The only possible
+ * change is to end the whole lab.
  */
 export interface IncompatibleHolder {
-  /** The nodes that run, by the process table; null once the holder has ended. */
+  /** Returns the running nodes from the process table, `null` if the holder has ended. */
   nodes(): Promise<ReadonlyMap<number, NodeState> | null>;
-  /** The failure of each change: host_error with advice. */
+  /** The failure of every change: host_error with the remedy. */
   refusal(): Failure;
   /** Ends the holder and with it the lab. Resolves when it has ended. */
   end(): Promise<void>;
 }
 
-/** The incompatible holder of this directory; null if there is no holder, or a compatible one. */
+/** Returns the incompatible holder of this directory, `null` if there is no holder or a compatible one. */
 export async function incompatibleHolder({ dir, lab }: SandboxOptions): Promise<IncompatibleHolder | null> {
   const identity = parseIdentity(await readIfThere(join(dir, "holder.json")));
   if (identity === null || identity.version === protocolVersion || identity.lab !== lab || !(await isLabs(identity))) return null;
@@ -44,7 +44,7 @@ export async function incompatibleHolder({ dir, lab }: SandboxOptions): Promise<
   };
 }
 
-/** Whether this very process runs and belongs to this lab. A pid alone does not prove it: the kernel reuses pids. */
+/** Returns whether this process runs and belongs to this lab. Compares the start time too, because the kernel reuses pids. */
 async function isLabs(identity: Identity): Promise<boolean> {
   if (!(await lives(identity))) return false;
   return (await readIfThere(`/proc/${identity.pid}/cmdline`)).split("\0").includes(`lab=${identity.lab}`);

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { holderProcesses } from "../holder/processes.ts";
 import type { NodeState } from "./sandbox.ts";
 
-/** The nodes of a lab that run, by the machine's process table: for a holder that cannot be asked. @param holder its pid */
+/** Reads the running nodes of a lab from the machine's process table, for a holder that does not answer. @param holder its pid */
 export async function nodeProcesses(lab: string, holder: number): Promise<ReadonlyMap<number, NodeState>> {
   const boot = Date.now() - 1000 * Number((await readFile("/proc/uptime", "utf8")).split(" ")[0]);
   const states = new Map<number, NodeState>();
@@ -13,5 +13,5 @@ export async function nodeProcesses(lab: string, holder: number): Promise<Readon
   return states;
 }
 
-/** The kernel counts 100 ticks a second for all programs, whatever its own clock does. */
+/** For programs the kernel always counts 100 ticks per second, independent of its internal clock. */
 const msPerTick = 10;

@@ -13,8 +13,8 @@ import { type RunResult, runOnMachine } from "../machine/machine.ts";
 import type { NodeSpawn, NodeState, Sandbox, SandboxOptions, SpawnedNode } from "./sandbox.ts";
 
 /**
- * Starts a lab's sandbox. Throws host_error with the holder's message: when a lab lives in this directory already, when the kernel
- * refuses namespaces, when the binary is missing.
+ * Starts a lab's sandbox. Throws host_error with the holder's message, for example if a lab already runs in this directory, the kernel refuses
+ * namespaces, or the binary is missing.
  */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const range = options.idMap === undefined ? [] : [`uid-base=${options.idMap.base}`, `uid-count=${options.idMap.count}`];
@@ -30,8 +30,8 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
 }
 
 /**
- * The running sandbox in this directory, which an earlier run of the service started; null if there is none (remains of a dead one are
- * removed). A sandbox that does not answer is returned too: it hangs. Throws host_error if it is of another lab or speaks another protocol.
+ * Returns the running sandbox in this directory, which an earlier run of the service has started. Also returns a sandbox that hangs. Returns `null`
+ * if there is none, after removing the remains of a dead one. Throws host_error if it belongs to another lab or has another protocol.
  */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox | null> {
   const identity = parseIdentity(await readIfThere(join(options.dir, "holder.json")));
@@ -54,10 +54,13 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox | nu
   return found;
 }
 
-/** The start of the service waits for holders: one that hangs must not keep it from other labs for long. A slow one is adopted when it answers. */
+/**
+ * The start of the service waits this long for a holder, ms, so that one hanging holder does not delay other labs. A slow holder is adopted when it
+ * answers.
+ */
 const adoptionMs = 2_000;
 
-/** undefined of a holder that hangs. */
+/** Returns the lab of the sandbox, `undefined` if the holder hangs. */
 async function labOf(found: Sandbox): Promise<string | undefined> {
   try {
     return (await found.info([], adoptionMs)).lab;
@@ -146,7 +149,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
         if (limits.length > 0) await limit(limits);
         await ask("spawn", some.flatMap(spawnFields), { onFrame });
       };
-      // Two at a time: while the last nodes of one come to their end the first of the next begin.
+      // Two chunks at a time: the next chunk begins while the last nodes of the previous one are still being spawned.
       const waiting = Array.from({ length: Math.ceil(nodes.length / spawnedAtOnce) }, (_, i) =>
         nodes.slice(i * spawnedAtOnce, (i + 1) * spawnedAtOnce),
       );
@@ -154,7 +157,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
         try {
           for (let some = waiting.shift(); some !== undefined && failed.length === 0; some = waiting.shift()) await spawnSome(some);
         } catch (error) {
-          waiting.length = 0; // for the other one, too
+          waiting.length = 0; // also stops the other worker
           throw error;
         }
       };
@@ -164,7 +167,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
         const byId = new Map(spawned.map((node) => [node.id, node]));
         return nodes.flatMap(({ id }) => byId.get(id) ?? []);
       }
-      // In the order they were asked for: the two chunks at once end as they like.
+      // Sorted into the requested order, because the two workers end in any order.
       const order = new Map(nodes.map(({ id }, at) => [id, at]));
       failed.sort((one, other) => order.get(one.id)! - order.get(other.id)!);
       const listed = failed.slice(0, maxListed).map(({ id, problem }) => `node ${id}: ${problem}`);
@@ -211,7 +214,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       );
       const rest = reader.rest();
       const [recalled] = texts(result);
-      // An older holder does not answer it: its scrollback came with the answer, or right behind it.
+      // An older holder does not return the length of the scrollback. Its scrollback follows the answer directly.
       socket.recalled = recalled === undefined ? rest.length : Number(recalled);
       if (rest.length > 0) socket.unshift(rest);
       return socket;
@@ -234,7 +237,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
       try {
         if (graceMs > 0 && (await lives(identity))) await request(path, "destroy", [], { deadlineMs: patienceMs });
       } catch (error) {
-        // One that another call ends right now is waited for, and one that does not answer is killed.
+        // If another call is ending the holder, waits for its end. A holder that does not answer is killed.
         if (!(error instanceof Failure)) throw error;
         if (error.code === "host_timeout") graceMs = 0;
       }
@@ -248,7 +251,7 @@ function sandbox(options: SandboxOptions, identity: Identity): Sandbox {
   };
 }
 
-/** A batch for thousands of links takes seconds; what runs so much longer hangs, and with it every change of the lab. */
+/** Maximum duration of a program in the fabric, ms. A batch for thousands of links takes seconds; a hanging program would block all changes of the lab. */
 const maxRunMs = 300_000;
 
 /** A process that has already ended is no error. */
@@ -260,15 +263,18 @@ function kill(pid: number): void {
   }
 }
 
-/** Failed nodes that an error lists; the others most likely failed for the same reason. */
+/** Maximum number of failed nodes in an error. The others most likely failed for the same reason. */
 const maxListed = 3;
 
-/** So few that what follows on a node's spawn can begin early, and that a chunk's work on files does not keep others of the service waiting. */
+/**
+ * Number of nodes in one spawn request. Small, so that the work after a node's spawn begins early, and so that the synchronous file work of a chunk
+ * does not block the service.
+ */
 export const spawnedAtOnce = 64;
 
 /**
- * Created for the lab's root if they are missing: the lab itself may not be able to write above them. Synchronous, because a call that waits for a
- * thread costs many times what it does.
+ * Creates missing disks for the lab's root, because the lab may have no write access to their parent directory. Synchronous, because waiting for a
+ * thread takes much longer than the calls.
  */
 function makeDisks(nodes: readonly NodeSpawn[], owner: number | undefined): void {
   for (const parent of new Set(nodes.map(({ disk }) => dirname(disk)))) mkdirSync(parent, { recursive: true });
@@ -297,7 +303,7 @@ function spawnFields(node: NodeSpawn): (string | number)[] {
   ];
 }
 
-/** The states of all nodes, asked for again and again: an unchanged node is the same object, and an unchanged list the same list. */
+/** Polls the states of all nodes. Returns the same object for an unchanged node, and the same list if nothing has changed. */
 class NodeStates {
   #frames: readonly Frame[] = [];
   #nodes: readonly NodeState[] = [];
@@ -324,7 +330,7 @@ function nodeState(frame: Frame): NodeState {
   };
 }
 
-/** Default limit of a program's output, bytes: a node must not fill the service's memory. */
+/** Default limit of a program's output, bytes, so that a node cannot fill the service's memory. */
 const maxOutput = 64 * 1024 * 1024;
 
 async function runProgram(
@@ -340,7 +346,7 @@ async function runProgram(
   let size = 0;
   const onFrame = ({ type, data }: Frame) => {
     size += data.length;
-    // An exception here would end the connection, and with it the program.
+    // An exception here would end the connection and the program.
     if (size > most) throw new Failure("host_error", `${argv[0]} wrote more than ${most} bytes and was killed`);
     (type === "O" ? stdout : stderr).push(data);
   };
@@ -351,8 +357,8 @@ async function runProgram(
 }
 
 /**
- * Follows the states. The holder drops a watcher that does not read; then, as long as the lab lives, this connects again, and the
- * states at the start of each connection contain the changes in between.
+ * Watches the states. The holder disconnects a watcher that does not read. As long as the lab runs, this connects again: the first states of a
+ * connection contain the changes in between.
  */
 async function watch(path: string, identity: Identity, onChange: (change: NodeState | "gone") => void): Promise<{ close(): void }> {
   const known = new Map<number, string>();
@@ -373,7 +379,7 @@ async function watch(path: string, identity: Identity, onChange: (change: NodeSt
     };
     close = () => socket.destroy();
     if (closed) return close();
-    socket.on("error", () => {}); // the close that follows is what counts
+    socket.on("error", () => {}); // the following close is handled
     socket.on("close", () => void again());
     socket.on("data", (chunk: Buffer) => {
       reader.push(chunk);

@@ -5,15 +5,15 @@ import type { OwnRange } from "../machine/idmap.ts";
 import type { RunResult } from "../machine/machine.ts";
 
 /**
- * One lab's sandbox: a user, mount, pid and net namespace whose init is the holder (native/holder/holder.c). Its net namespace is the
- * fabric. Everything of the lab hangs below that one process: killing it leaves nothing. It outlives the service.
+ * One lab's sandbox: a user, mount, pid and net namespace whose init is the holder (native/holder/holder.c). Its net namespace is the fabric. All
+ * processes of the lab are below the holder, so that killing it leaves nothing. It outlives the service.
  */
 export interface Sandbox {
-  /** Pid of the holder as the machine sees it (for `ip link … netns PID`, and as a last resort for kill). */
+  /** Pid of the holder on the machine, for `ip link … netns PID`, and for kill as the last resort. */
   readonly pid: number;
-  /** Whether its very process still runs. Touches nothing of what a dead one left. */
+  /** Returns whether its process still runs. Does not remove the remains of a dead one. */
   readonly alive: () => Promise<boolean>;
-  /** The host_timeout that every request but `destroy` fails with at once, if the holder did not answer in time and has not answered since. */
+  /** Returns the host_timeout with which all requests except `destroy` fail while the holder hangs, `undefined` if it does not hang. */
   readonly hanging: () => Failure | undefined;
   /** Resolves when a holder that hangs answers again or has ended. */
   readonly recovered: () => Promise<void>;
@@ -24,18 +24,21 @@ export interface Sandbox {
    */
   readonly info: (ids?: readonly number[], deadlineMs?: number) => Promise<SandboxInfo>;
   /**
-   * Makes each node's namespaces, root and console, and leaves its init waiting at a barrier. Many are made some at a time; after a failure no more
-   * are. Throws host_error naming nodes that failed.
+   * Makes each node's namespaces, root and console. The node's init then waits for `release`. Many nodes are spawned in chunks; no chunk starts after
+   * a failure. Throws host_error with the failed nodes.
    * @param onSpawned called for each node as soon as it is created, in any order
    */
   readonly spawn: (nodes: readonly NodeSpawn[], onSpawned?: (node: SpawnedNode) => void) => Promise<readonly SpawnedNode[]>;
-  /** In each node carriers are synced, then its boot command runs; its console starts with the first look. The fabric's were asked for where ports were made. */
+  /**
+   * Lets the nodes boot. Each node syncs its carriers and runs its boot command. The console program starts when the console is first opened. The
+   * fabric's carriers were synced when the ports were made.
+   */
   readonly release: (ids: readonly number[]) => Promise<void>;
   /** graceful: SIGTERM to the node's init, which ends its processes; after graceMs, and with kill at once: SIGKILL of the pid namespace. Resolves when the node has ended. */
   readonly stop: (ids: readonly number[], mode: "graceful" | "kill", graceMs: number) => Promise<void>;
-  /** Limits of nodes that run; the entries are the holder's (resources/node-limits.ts). Throws host_error naming nodes that refused. */
+  /** Sets limits of running nodes, as entries for the holder (resources/node-limits.ts). Throws host_error with the nodes for which it failed. */
   readonly limit: (nodes: readonly { readonly id: number; readonly entries: readonly LimitEntry[] }[]) => Promise<void>;
-  /** Suspends running nodes, or continues suspended ones; others are unchanged. */
+  /** Suspends running nodes, or resumes suspended nodes. Other nodes are unchanged. */
   readonly freeze: (ids: readonly number[], how: "freeze" | "thaw") => Promise<void>;
   /**
    * Runs a program of the machine in the fabric (`ip -batch -`, `tc -batch -`, `nft -f -`) as root of the lab only. Killed after timeoutMs (default
@@ -47,8 +50,8 @@ export interface Sandbox {
     options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number; readonly maxOutputBytes?: number },
   ) => Promise<RunResult>;
   /**
-   * Runs a program in the fabric as `run` does and gives its standard output as it comes; while `onOutput` works nothing more is read. Answers when it has
-   * ended; `signal` ends it.
+   * Runs a program in the fabric as `run` does, and passes its standard output on as it arrives. Reads nothing while `onOutput` runs. Resolves when
+   * the program has ended; `signal` ends it.
    */
   readonly pipe: (argv: readonly string[], onOutput: (chunk: Buffer) => void, signal: AbortSignal) => Promise<Omit<RunResult, "stdout">>;
   /**
@@ -60,14 +63,17 @@ export interface Sandbox {
     argv: readonly string[],
     options?: { readonly stdin?: string; readonly timeoutMs?: number; readonly signal?: AbortSignal; readonly maxOutputBytes?: number },
   ) => Promise<RunResult>;
-  /** Runs a program inside a running node whose input and output are the stream's, as long as either lasts. Throws node_not_running. */
+  /** Runs a program inside a running node, with the stream as its input and output, until the program or the stream ends. Throws node_not_running. */
   readonly join: (id: number, argv: readonly string[]) => Promise<Duplex>;
-  /** Scrollback (up to 64 KiB), then live bytes; any number at once. Ends when the node does. Throws node_not_running. */
+  /**
+   * Opens the console: the scrollback (up to 64 KiB), then live bytes. Any number of viewers at the same time. Ends with the node. Throws
+   * node_not_running.
+   */
   readonly console: (id: number) => Promise<SocketStream>;
-  /** The current scrollback; for a stopped or failed node its last output, until it is spawned again. */
+  /** Returns the current scrollback, or the last output of a stopped or failed node until it is spawned again. */
   readonly tail: (id: number) => Promise<string>;
   readonly resize: (id: number, columns: number, rows: number) => Promise<void>;
-  /** Calls back when a node's state changes and once when the sandbox itself is gone. */
+  /** Calls `onChange` when a node's state changes, and once when the sandbox has ended. */
   readonly watch: (onChange: (change: NodeState | "gone") => void) => Promise<{ close(): void }>;
   /** Ends the lab: kills the init, waits until it is gone. */
   readonly destroy: () => Promise<void>;
@@ -75,7 +81,7 @@ export interface Sandbox {
 
 export interface SpawnedNode {
   readonly id: number;
-  /** As seen inside the lab: usable for `netns PID` in `run`. */
+  /** Pid inside the lab, for `netns PID` in `run`. */
   readonly pid: number;
 }
 
@@ -94,17 +100,20 @@ export interface NodeSpawn {
   readonly env: Readonly<Record<string, string>>;
   /** Run once by the node's init after release; a non-zero exit makes the node failed with that code. Output goes to the console. */
   readonly boot: readonly string[];
-  /** Runs on the PTY, started after boot, again whenever it ends. */
+  /** Runs on the terminal after boot, and is restarted when it ends. */
   readonly console: readonly string[];
-  /** The console program is the node: it runs once, as this user in this directory (made where missing), and its end is the node's, with its exit code. */
+  /**
+   * The console program is the node's main program: it runs once, as this user in this directory, which is created if it is missing. The node ends
+   * with it, and with its exit code.
+   */
   readonly main?: NodeMain;
-  /** Devices of the machine that the node needs beside those that every node has. */
+  /** Devices of the machine that the node needs in addition to the standard devices. */
   readonly devices?: readonly "kvm"[];
-  /** Its resource limits from its start on; see `limit`. */
+  /** Its resource limits at the start; see `limit`. */
   readonly limits?: readonly LimitEntry[];
 }
 
-/** Ids are inside ones, 0 to 65535; gids has the primary group first. */
+/** Ids inside the lab, 0 to 65535. The first of `gids` is the primary group. */
 export interface NodeMain {
   readonly workdir: string;
   readonly uid: number;
@@ -118,7 +127,7 @@ export interface NodeState {
   readonly pid: number;
   /** Exit code of a stopped or failed node; 128 + signal if a signal killed it. */
   readonly exitCode?: number;
-  /** Milliseconds of Unix time: of the release, before that of the spawn. */
+  /** Time of the release, or before the release of the spawn, ms since 1970. */
   readonly startedAt: number;
   /** Why the node could not be created (step and the kernel's message). For a stopped node: that it was killed because it did not end in time. */
   readonly problem?: string;
@@ -133,19 +142,19 @@ export interface SandboxInfo {
 export interface SandboxOptions {
   /** The holder binary, static. */
   readonly holder: string;
-  /** The lab's runtime directory: socket, pid file, holder log. Exists, owned by us. */
+  /** The lab's runtime directory: socket, pid file, holder log. It must exist and belong to this process's user. */
   readonly dir: string;
-  /** Ownership mark: also on the process's command line. */
+  /** The id of the lab, also on the holder's command line. */
   readonly lab: string;
   /** The lab's control groups, one directory in each hierarchy (native/holder/README.md). */
   readonly cgroups?: readonly string[];
   /** Maximum number of processes and threads of the lab, also without control groups. */
   readonly processes?: number;
-  /** First outside uid/gid and count of the range that the lab's user namespace maps 0.. to; absent: only the own id as 0. */
+  /** First id and count of the machine's ids to which the lab's user namespace maps 0 and up. Absent: only this process's user is mapped, to 0. */
   readonly idMap?: { readonly base: number; readonly count: number };
-  /** The lab runs as a range of its own, and idMap is the range that its files have on disk. */
+  /** The lab runs with an id range of its own, and `idMap` is the range of its files on disk. */
   readonly ownRange?: OwnRange;
-  /** Called with the reason if the lab could not get a range of its own and runs as idMap. */
+  /** Called with the reason if the lab could not get a range of its own and runs with the ids of `idMap`. */
   readonly onSharedRange?: (why: string) => void;
 }
 

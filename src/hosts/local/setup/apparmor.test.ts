@@ -8,7 +8,7 @@ import { loadProfile, nodeProfile } from "./apparmor.ts";
 const top = mkdtempSync(join(tmpdir(), "labwright-apparmor-"));
 const places = { enabled: join(top, "enabled"), installed: join(top, "installed"), parser: join(top, "parser") };
 
-/** A parser that ends with this code. */
+/** A fake apparmor_parser that ends with this exit code. */
 function parser(code: number): void {
   writeFileSync(places.parser, `#!/bin/sh\necho "$@" > ${top}/called\necho "no permission" >&2\nexit ${code}\n`);
   chmodSync(places.parser, 0o755);

@@ -13,7 +13,7 @@ import { bootEnv, bootFiles, type LocalTemplate, nodeImage } from "../templates/
 import { builtinTemplates, loadTemplates } from "../templates/templates.ts";
 import { testDirectory } from "../testing/test-directory.fixture.ts";
 
-/** The images and boot scripts as nodes meet them: in a real sandbox. Needs what set-up builds. */
+/** Tests the images and boot scripts in a real sandbox. Needs the images and programs of set-up. */
 
 const root = process.getuid?.() === 0;
 const paths = localPaths(process.env, root ? 0 : (process.getuid?.() ?? 0));
@@ -30,7 +30,7 @@ afterAll(() => rm(scratch, { recursive: true, force: true }));
 
 let count = 0;
 
-/** A sandbox that is gone when the test ends. */
+/** A sandbox that ends with the test. */
 async function sandboxed(): Promise<{ readonly box: Lab } & AsyncDisposable> {
   const lab = `boot-test-${++count}`;
   const dir = join(scratch, lab);
@@ -49,9 +49,9 @@ class Lab {
     this.disks = disks;
   }
 
-  /** Makes the nodes (ids from 1 on), links given as [id, interface, id, interface], and boots them to their end. */
+  /** Spawns the nodes (ids from 1), makes the links [id, interface, id, interface], and waits until all have booted. */
   async boot(nodes: readonly LabNode[], links: readonly (readonly [number, string, number, string])[] = []): Promise<void> {
-    // If ids are mapped, the sandbox makes the disks, for the lab's own root; else they are simply ours.
+    // If ids are mapped, the sandbox makes the disks for the lab's root. Otherwise they belong to this process's user.
     if (!root) for (const { key } of nodes) await mkdir(join(this.disks, key), { recursive: true });
     const spawned = await this.sandbox.spawn(
       nodes.map((node, index) => {
@@ -112,7 +112,7 @@ class Lab {
     return (await this.sandbox.exec(id, ["/usr/lib/labwright/ready-frr"], { timeoutMs: 30_000 })).code === 0;
   }
 
-  /** Sends lines to a console, each after the prompt of the one before, and answers all that was shown. */
+  /** Sends lines to a console, each after the prompt of the previous line. Returns the whole output. */
   async dialogue(id: number, prompt: string, lines: readonly string[]): Promise<string> {
     await using console = await this.sandbox.console(id);
     let shown = "";
@@ -205,7 +205,7 @@ describe("a linux node", () => {
     );
     const nodes = [
       node("plain", "linux", { exec: plain }),
-      // A quote is nothing plain: a shell does all of it.
+      // A line with a quote is not plain: a shell runs the whole file.
       node("shell", "linux", { exec: ['echo "one" >> /root/log', ...plain] }),
       node("both", "linux", {
         exec: ["ip addr add 10.0.0.1/24 dev lo", "ip addr show dev lo > /root/first", "ip addr add 10.0.0.2/24 dev lo"],
@@ -219,7 +219,7 @@ describe("a linux node", () => {
       [2, "eth0", 6, "eth0"],
     ]);
     expect(await lab.box.states()).toEqual(["running", "running", "running", "failed", "failed", "running"]);
-    // The kernel takes a moment for a carrier.
+    // The kernel needs a moment to set a carrier.
     for (const id of [1, 2])
       await until("eth0 is up", async () => (await lab.box.must(id, "cat", "/sys/class/net/eth0/operstate")) === "up\n");
     const shown = await lab.box.must(1, "sh", "-c", asked);

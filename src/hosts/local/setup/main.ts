@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   }
   const uid = process.getuid?.() ?? 0;
   const paths = localPaths(process.env, uid);
-  // Node processes have other ids outside than ours: they must pass the directories above their root, if not list them.
+  // Processes of nodes have other ids on the machine than this process. They must be able to traverse the directories above their root, but not list them.
   await makeDirectory(paths.state, 0o711);
   await makeDirectory(paths.images, 0o755);
   const { run } = steps(process.stdout, () => performance.now());

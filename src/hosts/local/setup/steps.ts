@@ -1,6 +1,6 @@
-/** Prints set-up's steps as they go: one line each when done, with the time it took; on a terminal, what a long one is at. */
+/** Prints the progress of set-up: one line for each finished step with its duration; on a terminal also the progress of a long step. */
 export interface Steps {
-  /** Runs one step. `work` reports progress and returns a summary. Nothing is printed for undefined. */
+  /** Runs one step. `work` reports progress and returns a summary. If it returns `undefined`, nothing is printed. */
   run(name: string, work: (say: (text: string) => void) => Promise<string | undefined>): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import type { ValueProblem } from "../../host.ts";
 import { parseArguments } from "./extra-arguments.ts";
 import { cpuModelPattern } from "./vm-template.ts";
 
-/** The problem of a virtual machine's attribute whose text has a grammar; undefined if it is valid, and for any other attribute. */
+/** Returns the problem of a VM attribute whose text has a grammar, `undefined` if it is valid, and for any other attribute. */
 export function vmAttributeProblem(name: string, value: Scalar): ValueProblem | undefined {
   const text = String(value);
   if (name === "cpu-model" && !cpuModelPattern.test(text)) {

@@ -5,11 +5,11 @@ import type { LocalImage } from "../images/images.ts";
 import type { NodeSize } from "./node-needs.ts";
 import type { LocalTemplate } from "./template.ts";
 
-/** The templates and images that this host has at one moment. */
+/** The current templates and images of this host. */
 export interface Catalogue {
   readonly template: (id: string) => LocalTemplate | undefined;
   readonly images: readonly LocalImage[];
-  /** The limits that the machine enforces for a node; undefined for a node without processes. */
+  /** Returns the limits that the machine enforces for a node, `undefined` for a node without processes. */
   readonly limits: (node: NodeSize) => ObservedLimits | undefined;
   readonly templates: readonly HostTemplate[];
   readonly networkTypes: readonly HostNetworkType[];

@@ -9,8 +9,8 @@ const deviceModels = ["usb-tablet", "usb-kbd", "usb-mouse", "ib700", ...pciModel
 const maxPciDevices = 7;
 
 /**
- * Arguments of the hypervisor that a node may bring. A list of what is known to change only the guest's machine: nothing that names a file, a
- * socket, a program or a process, and nothing that would take a place of the hypervisor's own.
+ * The allow-list of a node's own hypervisor arguments: only arguments that are known to change only the guest's hardware. No argument may name a
+ * file, a socket, a program or a process, or use a PCI slot or id that Labwright uses.
  */
 const allowed: Readonly<Record<string, Option>> = {
   "-boot": {
@@ -18,7 +18,7 @@ const allowed: Readonly<Record<string, Option>> = {
       /^(order=[acdn]{1,4}|menu=(on|off)|strict=(on|off)|splash-time=\d{1,5}|reboot-timeout=-?\d{1,5})(,(menu=(on|off)|strict=(on|off)|reboot-timeout=-?\d{1,5}))*$/,
     form: "such as order=dc,menu=on, with order, menu, strict, splash-time and reboot-timeout",
   },
-  // An id of the hypervisor's own (nic0, disk0 …) would take its place.
+  // Labwright uses these ids for its own devices (nic0, disk0 …).
   "-device": {
     value: new RegExp(
       `^(${deviceModels.join("|")})(,id=(?!(nic|net|disk)\\d+$|(sata|scsi|cdrom|config|serial|monitor)$)[A-Za-z][A-Za-z0-9]{0,15})?$`,
@@ -49,7 +49,7 @@ const allowed: Readonly<Record<string, Option>> = {
 /** An option with a description of its values, or an option without a value. */
 type Option = { readonly value: RegExp; readonly form: string } | { readonly value?: never };
 
-/** The arguments of one text, each by itself, or what is wrong with it for people. A blank within a value is written in double quotes. */
+/** Splits a text into arguments. Returns them, or a message for users about the problem. A value with a blank is written in double quotes. */
 export function parseArguments(text: string): { readonly argv: readonly string[] } | ValueProblem {
   const words = [...text.matchAll(/(?:[^\s"]|"[^"\n]*")+/g)].map(([word]) => word.replaceAll('"', ""));
   if (/"/.test(text.replaceAll(/"[^"\n]*"/g, ""))) {

@@ -11,21 +11,22 @@ export interface NodeSize {
 export interface NodeLimits {
   /** Cores. Absent: all cores of the machine, shared evenly with other nodes. */
   readonly cpu?: number;
-  /** MiB, with page cache, tmpfs and what the kernel keeps for it. */
+  /** MiB, including page cache, tmpfs and the kernel's memory for the node. */
   readonly ram: number;
   /** Processes and threads. */
   readonly processes: number;
-  /** MiB; no file of its disk becomes larger, and it is suspended when all of them together take more (disk-watch.ts). 0: no limit. */
+  /** MiB. The maximum size of each file; a node whose files together take more is suspended (disk-watch.ts). 0: no limit. */
   readonly disk: number;
 }
 
-/** Defaults if neither node nor template has a value: ample for a router or a host, small compared with a machine. */
+/** Defaults if neither node nor template has a value: ample for a router or host, small for the machine. */
 export const defaultLimits = { ram: 1024, processes: 1024, disk: 4096 } as const;
 
 export function nodeLimits(node: Omit<NodeSize, "template">, template: LocalTemplate | undefined): NodeLimits {
   const given = template?.limits ?? {};
   if (template?.vm !== undefined) {
-    // The need of its hypervisor: the guest's memory and its own, with the code that a software processor translates. The guest's CPUs are its limit.
+    // The needs of a hypervisor: the guest's memory and its own memory, including the translated code of a software processor. The guest's CPUs are
+    // the CPU limit.
     const guest = node.ram ?? template.vm.ram;
     return { ram: Math.ceil(guest * 1.1) + 1024, processes: given.processes ?? defaultLimits.processes, disk: given.disk ?? 0 };
   }
@@ -37,7 +38,7 @@ export function nodeLimits(node: Omit<NodeSize, "template">, template: LocalTemp
   };
 }
 
-/** MiB that a node is expected to take; what is declared is taken at its word. */
+/** Returns the MiB that a node is expected to use: the declared memory, if there is one. */
 export function nodeNeed(node: { readonly ram?: number }, template: LocalTemplate | undefined): number {
   return node.ram ?? template?.vm?.ram ?? template?.need ?? 0;
 }

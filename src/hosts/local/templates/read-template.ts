@@ -19,7 +19,7 @@ export function problemText(problem: TemplateProblem): string {
   return `${problem.file}:${problem.line}:${problem.column}: ${problem.message}`;
 }
 
-/** Checks one template file strictly: an unknown key or a wrong type is a problem, and with any problem there is no template. */
+/** Checks one template file strictly: an unknown key or a wrong type is a problem. A file with a problem gives no template. */
 export function readTemplate(
   file: string,
   text: string,
@@ -236,7 +236,7 @@ function defaultOf(reader: Reader, attribute: TemplateAttribute): string | numbe
   }
 }
 
-/** A suggestion for a misspelled name, or else the list of valid names. */
+/** Returns a suggestion for a misspelled name, or the list of valid names. */
 function hint(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   return meant === undefined ? ` (known: ${known.join(", ")})` : `; did you mean "${meant}"?`;
@@ -244,7 +244,7 @@ function hint(key: string, known: readonly string[]): string {
 
 type Report = (offset: number, message: string) => void;
 
-/** A value of the file with its place: each reading method answers the value or reports and answers undefined. */
+/** A value of the file with its position. Each reading method returns the value, or reports a problem and returns `undefined`. */
 export class Reader {
   readonly node: Node | null | undefined;
   readonly value: unknown;
@@ -269,7 +269,7 @@ export class Reader {
     return this.fail(this.value === undefined ? `${this.name} is missing` : `${this.name} must be ${expected}`);
   }
 
-  /** The field, or undefined if the file does not have it. */
+  /** Returns the field, `undefined` if the file does not have it. */
   optional(): Reader | undefined {
     return this.value === undefined ? undefined : this;
   }
@@ -289,7 +289,7 @@ export class Reader {
     }
     for (const key of required) if (!pairs.has(key)) this.fail(`key "${key}" is missing in ${this.name}`);
     const values = this.value as Readonly<Record<string, unknown>>;
-    // A required key that is missing was reported just now: its reader keeps silent.
+    // A missing required key was already reported, so its reader reports nothing.
     return {
       get: (key) => {
         const report = pairs.has(key) || !required.includes(key) ? this.report : () => {};

@@ -10,7 +10,7 @@ import {
   vmDefaults,
 } from "./vm-template.ts";
 
-/** `vm` and `ready` of a template file; what a file leaves out is as in vmDefaults. */
+/** Reads `vm` and `ready` of a template file. Omitted fields have the values of vmDefaults. */
 export function readVm(reader: Reader, ready: Reader): VmTemplate {
   const words = [...Object.keys(vmChoices), "cpu-model", "arguments", "cpu", "ram", "config-drive"];
   const map = reader.optional()?.map([], words);

@@ -12,12 +12,12 @@ export interface LocalTemplate {
   /** linux, router, switch, pc. */
   readonly type: string;
   /**
-   * namespace: a node of the lab's sandbox with its own root; container: the same, of an image from a container archive, which defines its process;
-   * vm: a virtual machine; bridge: a bridge in the fabric, no process.
+   * namespace: a node of the lab's sandbox with its own root. container: the same with an image from a container archive, which defines its process.
+   * vm: a virtual machine. bridge: a bridge in the fabric, without a process.
    */
   readonly backend: "namespace" | "container" | "vm" | "bridge";
   readonly icon?: string;
-  /** Names of the images it runs, the default first; empty for a bridge. Empty for a container or a vm: all of this host, and none by default. */
+  /** Names of its images, the default first. Empty for a bridge. Empty for a container or vm: all images of this host, without a default. */
   readonly images: readonly string[];
   /** "eth{0}": {0} is the index, counted from 0. */
   readonly ethFormat: string;
@@ -26,20 +26,20 @@ export interface LocalTemplate {
   readonly boot: readonly string[];
   readonly console: {
     readonly type: "telnet" | "serial" | "none";
-    /** Runs on the node's PTY; only of a namespace. */
+    /** The program on the node's terminal, only for a namespace. */
     readonly argv: readonly string[];
-    /** Regular expression of the prompt's line. */
+    /** Regular expression that matches the prompt's line. */
     readonly prompt?: string;
     /** The account for consoles that ask for a login. */
     readonly login?: { readonly username: string; readonly password?: string };
-    /** The line at which its pager waits, as a regular expression, and the key that continues. */
+    /** Regular expression for the line at which its pager waits, and the key that continues. */
     readonly pager?: { readonly pattern: string; readonly key: string };
   };
-  /** Run inside the node; exit code 0 means ready, 1 not yet. Absent: a node that booted is ready. */
+  /** A program in the node: exit code 0 means ready, 1 not yet. Absent: a node is ready when it has booted. */
   readonly ready?: { readonly argv: readonly string[] };
   /** The hardware of the virtual machine; present for a vm. */
   readonly vm?: VmTemplate;
-  /** Default resources of a node: ram and disk in MiB. Absent: those of resources/node-limits.ts. */
+  /** Default resources of a node: ram and disk in MiB. Absent: the defaults of node-needs.ts. */
   readonly limits?: { readonly ram?: number; readonly processes?: number; readonly disk?: number };
   /** Expected memory of a node in MiB, if its intent has none. */
   readonly need?: number;
@@ -48,11 +48,11 @@ export interface LocalTemplate {
   readonly startupConfig: boolean;
   /** The file inside the node in which it saves its configuration, in the form of a startup configuration. */
   readonly savedConfig?: string;
-  /** How a running node is made to write savedConfig: by a program inside the node, or by a command on its console. */
+  /** The way to make a running node write savedConfig: a program inside the node, or a command on its console. */
   readonly save?: { readonly argv: readonly string[] } | { readonly console: string };
   readonly attributes: readonly LocalAttribute[];
   readonly fields: Readonly<Partial<Record<TemplateField, FieldRule>>>;
-  /** Why a field is "unsupported", for people. */
+  /** The reason why a field is "unsupported", for people. */
   readonly reasons: Readonly<Partial<Record<TemplateField, string>>>;
   readonly links: "live" | "restart" | "recreate";
   /** The file it was read from. */
@@ -81,7 +81,7 @@ export const templateFields = [
 ] as const satisfies readonly (keyof LabNode)[];
 export type TemplateField = (typeof templateFields)[number];
 
-/** The template as the catalogue shows it. `images` are those found on this host. */
+/** Returns the template for the catalogue. `images` are the images of this host. */
 export function hostTemplate(template: LocalTemplate, images: readonly LocalImage[]): HostTemplate {
   const there = imagesOf(template, images);
   return {
@@ -107,7 +107,10 @@ export function hostTemplate(template: LocalTemplate, images: readonly LocalImag
   };
 }
 
-/** The template as the engine uses it for plans. `images` are those found on this host; `cannot` explains why the machine cannot limit a namespace node's cpu or ram. */
+/**
+ * Returns the template for the engine. `images` are the images of this host; `cannot` explains why the machine cannot limit a namespace node's cpu or
+ * ram.
+ */
 export function templateRules(
   template: LocalTemplate,
   images: readonly LocalImage[],
@@ -155,35 +158,35 @@ function valueRules({ vm, attributes }: LocalTemplate): Readonly<Record<string, 
 }
 
 /**
- * The image a node runs: `wanted` by name, or the template's default if it is absent or "default". undefined: the template does
- * not run it or it is not on this host.
+ * Returns a node's image: `wanted` by name, or the template's default if `wanted` is absent or "default". `undefined` if the template does not run
+ * it, or if it is not on this host.
  */
 export function nodeImage(template: LocalTemplate, images: readonly LocalImage[], wanted: string | undefined): LocalImage | undefined {
   const name = wanted === undefined || wanted === "default" ? template.images[0] : wanted;
   return imagesOf(template, images).find((image) => image.name === name);
 }
 
-/** The template's images that are on this host, in its order. */
+/** Returns the template's images that exist on this host, in the template's order. */
 function imagesOf(template: LocalTemplate, images: readonly LocalImage[]): readonly LocalImage[] {
   const suited = images.filter((image) => runner(image) === template.backend);
   if (template.images.length === 0) return suited;
   return template.images.flatMap((name) => suited.filter((image) => image.name === name));
 }
 
-/** The kind of a node with this image. */
+/** Returns the kind of a node with this image. */
 function runner(image: LocalImage): LocalTemplate["backend"] {
   if (image.vm !== undefined) return "vm";
   return image.container === undefined ? "namespace" : "container";
 }
 
-/** Written first: it makes the directory that /etc/labwright of our images leads to, which is not on the node's disk. */
+/** Written first: creates the target directory of the link /etc/labwright in our images, which is not on the node's disk. */
 export function nameFile(name: string): { readonly path: string; readonly mode: number; readonly text: string } {
   return { path: "/run/labwright/node", mode: 0o644, text: `${name}\n` };
 }
 
 /**
- * The files that the boot scripts of our images read, written at every boot, empty if the intent has no value: a stale one
- * from an earlier boot would be run again. The contract is in docs/templates.md.
+ * Returns the files that the boot scripts of our images read. Written at every boot, also empty ones: a stale file from an earlier boot would be run
+ * again. docs/templates.md defines the contract.
  */
 export function bootFiles(node: LabNode): readonly { readonly path: string; readonly mode: number; readonly text: string }[] {
   return [
@@ -193,7 +196,7 @@ export function bootFiles(node: LabNode): readonly { readonly path: string; read
   ];
 }
 
-/** The node's own env, then LABWRIGHT_NODE (its name) and LABWRIGHT_<ATTRIBUTE> for each attribute, defaults filled in; a boolean is "true" or "false". */
+/** Returns the node's env, LABWRIGHT_NODE (its name), and LABWRIGHT_<ATTRIBUTE> for each attribute, including defaults. A boolean is "true" or "false". */
 export function bootEnv(template: LocalTemplate, node: LabNode): Readonly<Record<string, string>> {
   const env: Record<string, string> = { ...node.env, LABWRIGHT_NODE: node.name };
   for (const attribute of template.attributes) {
@@ -203,7 +206,7 @@ export function bootEnv(template: LocalTemplate, node: LabNode): Readonly<Record
   return env;
 }
 
-/** One command on one line: a backslash doubled, a line break as \n; the boot script turns it back with printf %b. */
+/** Encodes a command as one line: a backslash is doubled, a line break becomes \n. The boot script decodes it with printf %b. */
 function execLine(command: string): string {
   return command.trim().replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually, labOf, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 
-/** A host of the user's own: the base image, an attribute that its boot command takes, its own ready check. */
+/** A user's own host template: the base image, an attribute for its boot command, and a ready check. */
 const mine = `id: beacon
 description: A host that says its greeting
 type: linux

@@ -22,7 +22,7 @@ export interface VmTemplate extends VmSettings {
   readonly configDrive?: ConfigDrive;
   /** POSIX extended regular expression: a guest is ready when its console shows it. */
   readonly ready?: string;
-  /** The same of a guest whose boot failed before it was ready; its first group is the exit code. The node ends with it. */
+  /** The same for a failed boot: its first group is the exit code, with which the node ends. */
   readonly failed?: string;
 }
 
@@ -38,7 +38,7 @@ export interface ConfigDrive {
 export const configDriveSources = ["startup-config", "exec", "identity"] as const;
 export type ConfigDriveSource = (typeof configDriveSources)[number];
 
-/** The values that each setting of a closed set may have. */
+/** The allowed values of each setting that has a closed set of values. */
 export const vmChoices = {
   machine: ["pc", "q35"],
   nic: ["virtio-net-pci", "e1000", "e1000e", "rtl8139", "vmxnet3", "ne2k_pci", "pcnet"],
@@ -60,16 +60,16 @@ export const vmDefaults: VmTemplate = {
   ram: 512,
 };
 
-/** auto, or a word of the hypervisor's with features: "Nehalem,+x2apic". */
+/** auto, or a CPU model of the hypervisor with features: "Nehalem,+x2apic". */
 export const cpuModelPattern = /^[A-Za-z0-9._-]+(,[+-][A-Za-z0-9._-]+)*$/;
 
-/** The virtual CPUs and MiB that a host of this kind gives a node at most. */
+/** Maximum virtual CPUs and memory (MiB) of a node. */
 export const maxShareOfMachine = { cpu: 64, ram: 1_048_576 };
 
-/** Interfaces up to the last PCI slot that both machines have free; the supervisor knows no more. */
+/** Maximum number of interfaces: up to the last PCI slot that is free in both machine types. The supervisor has the same limit. */
 export const maxVmInterfaces = 23;
 
-/** The supervisor, inside the image that every virtual machine runs in. */
+/** Path of the supervisor in the hypervisor's image. */
 export const supervisor = "/usr/lib/labwright/vm";
 
 export interface VmNode {
@@ -79,7 +79,7 @@ export interface VmNode {
   readonly attributes: Readonly<Record<string, Scalar>>;
 }
 
-/** The machine that this node is to be. Throws host_error naming what no machine can be. */
+/** Returns the VM properties of this node. Throws host_error that names an invalid property. */
 export function vmOf(template: LocalTemplate, node: VmNode): VmTemplate {
   const vm = template.vm ?? vmDefaults;
   const refused = (message: string) =>

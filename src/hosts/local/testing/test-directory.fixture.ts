@@ -8,12 +8,15 @@ import { runOnMachine, succeeded } from "../machine/machine.ts";
 import { removeUnrecordedTables, removeUplinks } from "../nat/nat.ts";
 import { processStart, runs } from "./process-mark.fixture.ts";
 
-/** The maker's pid and when it started, the run of all tests if there is one, then the test's own word: who finds it knows whether anybody still uses it. */
+/**
+ * The directory's name has the pid and start time of its process, the test run if there is one, and the test's own word. They show whether the
+ * directory is still in use.
+ */
 const pattern = /^(.*\/labwright-test-(\d+)-(\d+)-[^/]+)\//;
 
 /**
- * A directory for a test that starts labs or services, with what they keep in `state` and `run` below it. Others may pass through it: nodes have
- * ids of their own. When the test is killed, the next run of the tests ends what it started.
+ * A directory for a test that starts labs or services, with their `state` and `run` directories in it. All users may traverse it, because nodes have
+ * other ids. If the test is killed, the next test run ends the processes that it started.
  */
 export async function testDirectory(word: string): Promise<string> {
   const run = process.env["LABWRIGHT_TEST_RUN"];
@@ -37,7 +40,7 @@ export async function endAbandonedTests(): Promise<readonly string[]> {
   return [...abandoned].sort();
 }
 
-/** Whether it is a test's directory, and who made it is dead. */
+/** Returns whether it is the directory of a test that has ended. */
 async function isAbandoned(directory: string): Promise<boolean> {
   const [, , pid = "", start = ""] = pattern.exec(`${directory}/`) ?? [];
   return pid !== "" && !(await runs(Number(pid), start));
@@ -61,13 +64,13 @@ async function end(directory: string): Promise<void> {
   succeeded(["rm", "-rf", directory], await runOnMachine(["rm", "-rf", "--", directory]));
 }
 
-/** A process that has its files in a test's directory, whether that is still there or not. */
+/** A process with files in a test's directory, which may already be removed. */
 interface TestProcess {
   readonly pid: number;
   readonly directory: string;
 }
 
-/** The services of tests, by where their state is. */
+/** Returns the services of tests, found by their state directory. */
 async function services(): Promise<readonly TestProcess[]> {
   const found: TestProcess[] = [];
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
@@ -79,20 +82,20 @@ async function services(): Promise<readonly TestProcess[]> {
   return found;
 }
 
-/** The holders of tests' labs, found by the path of their log, which is known even if the file is gone. */
+/** Returns the holders of tests' labs, found by the path of their log, which the kernel shows even for a removed file. */
 async function holders(): Promise<readonly (TestProcess & { readonly lab: string })[]> {
   const found: (TestProcess & { readonly lab: string })[] = [];
   for (const { pid, lab, role } of await holderProcesses()) {
     if (role !== "init") continue;
     const log = await readlink(`/proc/${pid}/fd/2`).catch(ignoreForbidden);
     const directory = pattern.exec(log)?.[1];
-    // It is the first of a pid namespace of its own.
+    // The process is the init of its own pid namespace.
     if (directory !== undefined && (await isOfThisNamespace(pid, 2))) found.push({ pid, lab, directory });
   }
   return found;
 }
 
-/** Whether the process that started this one has our pid namespace. For others it is unknown here whether they run. @param pids that the process has */
+/** Returns whether the process that started this one is in this pid namespace. It is unknown here whether others run. @param pids that the process has */
 async function isOfThisNamespace(pid: number | string, pids: number): Promise<boolean> {
   const status = await readIfThere(`/proc/${pid}/status`);
   return /^NSpid:\t(.*)$/m.exec(status)?.[1]?.split("\t").length === pids;

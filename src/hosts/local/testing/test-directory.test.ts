@@ -9,7 +9,7 @@ import { runOnMachine } from "../machine/machine.ts";
 import { removeUnrecordedTables } from "../nat/nat.ts";
 import { endAbandonedTests, testDirectory } from "./test-directory.fixture.ts";
 
-/** A test that deploys a lab and is still at it. It ends with its standard input. */
+/** A test that has deployed a lab and still runs. It ends when its standard input ends. */
 const script = `
 const { labOf, testLocalHost } = await import(${JSON.stringify(new URL("test-local-host.fixture.ts", import.meta.url).href)});
 const local = await testLocalHost();
@@ -28,7 +28,7 @@ interface Deployed extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
-/** Such a test in a process of its own. @param within a command that runs it */
+/** Starts such a test in its own process. @param within a command that runs it */
 async function deployed(within: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<Deployed> {
   const [program = "", ...argv] = [...within, process.execPath, "--input-type=module", "-e", script];
   const child = spawn(program, argv, { stdio: ["pipe", "pipe", "inherit"], env: { ...process.env, ...env } });
@@ -98,7 +98,7 @@ describe.skipIf(process.getuid?.() !== 0)("of tests that were killed", () => {
     try {
       const temporary = join(mine, "tmp");
       await mkdir(temporary, { mode: 0o711 });
-      // Killed with the one that it is a child of, the first of its namespace takes all that is in it along.
+      // It is killed with its parent process. As the init of its pid namespace it ends all processes in it.
       await using lives = await deployed(["unshare", "--pid", "--mount-proc", "--fork", "--kill-child"], { TMPDIR: temporary });
       expect(lives.base).toContain(temporary);
       await endAbandonedTests();

@@ -23,17 +23,17 @@ export interface TestLocalHost extends AsyncDisposable {
   readonly session: HostSession;
   /** The warnings so far. */
   readonly warnings: readonly string[];
-  /** Plans from what the host holds to this lab. */
+  /** Plans the changes from the host's current state to this lab. */
   plan(path: string, lab: Lab | null): Promise<{ readonly plan: Plan }>;
-  /** Plans from what the host holds to this lab and applies all of it; keeps the ids for the next time. */
+  /** Plans the changes from the host's current state to this lab and applies them. Keeps the ids for the next call. */
   deploy(path: string, lab: Lab | null): Promise<{ readonly plan: Plan; readonly applied: Applied }>;
   /** Of the last deploy. */
   ids(path: string): NativeIds;
-  /** A program inside a node, named by key. */
+  /** Runs a program in the node with this key. */
   exec(path: string, node: string, ...argv: readonly string[]): Promise<RunResult>;
-  /** The lab's sandbox, apart from the host's own handle. */
+  /** Opens the lab's sandbox, independent of the host's own handle. */
   sandbox(path: string): Promise<Sandbox>;
-  /** Lets this host go, without ending labs, and opens another on the same directories. */
+  /** Closes this host without ending labs, and opens another one on the same directories. */
   reopen(): Promise<void>;
 }
 
@@ -123,14 +123,14 @@ export async function testLocalHost({
   };
 }
 
-/** A lab from YAML; throws with the first problem. */
+/** Parses a lab from YAML. Throws the first problem. */
 export function labOf(yaml: string, files: Readonly<Record<string, string>> = {}): Lab {
   const { lab, diagnostics } = readIntent(yaml, files);
   if (lab === undefined) throw new Error(diagnostics.map(({ line, message }) => `${line}: ${message}`).join("; "));
   return lab;
 }
 
-/** One of labwright's example labs, with the files that it refers to. @param edit changes its text */
+/** Reads one of Labwright's example labs with its files. @param edit changes its text */
 export async function exampleLab(name: string, edit: (yaml: string) => string = (yaml) => yaml): Promise<Lab> {
   const file = fileURLToPath(new URL(`../../../../labs/${name}.yaml`, import.meta.url));
   const yaml = edit(await readFile(file, "utf8"));
@@ -141,7 +141,7 @@ export async function exampleLab(name: string, edit: (yaml: string) => string = 
   return labOf(yaml, files);
 }
 
-/** A step as a plan would have it, for `apply`. @param index one of its own in the apply */
+/** Returns a plan step for `apply`. @param index a number that no other step of the apply has */
 export function operation(step: object, index: number): Operation {
   const base = {
     op: "update",
@@ -156,7 +156,7 @@ export function operation(step: object, index: number): Operation {
   return { ...base, id: String(index), of: String(index), step } as unknown as Operation;
 }
 
-/** Asks until it holds; throws with the last answer after `ms`. */
+/** Repeats the call until its result matches. Throws with the last result after `ms`. */
 export async function eventually<T>(what: string, ms: number, ask: () => Promise<T>, holds: (answer: T) => boolean): Promise<T> {
   const end = performance.now() + ms;
   for (;;) {

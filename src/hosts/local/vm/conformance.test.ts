@@ -2,7 +2,7 @@ import { describe } from "vitest";
 import { hostConformance } from "../../conformance/conformance.ts";
 import { testLocalHost } from "../testing/test-local-host.fixture.ts";
 
-/** The suite again, with virtual machines in place of linux nodes. Nothing waits for guests: most are stopped while they boot. */
+/** Runs the suite with virtual machines instead of linux nodes. No case waits for guests: most are stopped while they boot. */
 const dialect = { linux: { template: "vm" }, pc: { template: "pc" }, frr: { template: "frr" }, switch: { template: "switch" } } as const;
 
 const others = [
@@ -20,7 +20,7 @@ describe.skipIf(process.getuid?.() !== 0)("on this kernel", () => {
   hostConformance(
     "the embedded host, with virtual machines,",
     async () => {
-      // A guest that boots does not heed the power button yet.
+      // A booting guest does not react to the power button yet.
       const local = await testLocalHost({ stopGrace: { graceful: 100, machine: 100 } });
       return { host: local.host, user: "admin", password: "test", close: async () => local[Symbol.asyncDispose]() };
     },

@@ -4,13 +4,12 @@ import { join } from "node:path";
 import { idRange } from "../machine/idmap.ts";
 import { supervisor } from "../templates/vm-template.ts";
 
-/** Whom the hypervisor runs as inside a lab (native/supervisor/vm.h). */
+/** The user id of the hypervisor inside a lab (native/supervisor/vm.h). */
 const hypervisorUser = 1000;
 
 /**
- * Whether hardware virtualisation works for labs: the processor reports it, and a guest of a few instructions runs, as the user
- * that hypervisors have out here. A /dev/kvm that opens proves nothing: on some machines no guest ever runs.
- * @param hypervisor the tree of the hypervisor's image
+ * Returns whether hardware virtualisation works for labs: the processor supports it, and a guest of a few instructions runs, as the machine's user id
+ * of hypervisors. Opening /dev/kvm is not enough: on some machines no guest runs. @param hypervisor the tree of the hypervisor's image
  */
 export async function kvmWorks(hypervisor: string): Promise<boolean> {
   const flags = /^flags\s*:.*\b(vmx|svm)\b/m;

@@ -158,7 +158,7 @@ describe.runIf(process.getuid?.() === 0)("a machine of one's own image", () => {
         `  ${name}: {template: qemu, image: blank, ram: 32, startup-config: "#cloud-config\\nhostname: mine\\n", attributes: {machine: ${words}, video: std, arguments: ${arguments_}}}`,
     );
     const yaml = `name: own\nnodes:\n${nodes.join("\n")}\nlinks: [["m1:eth0", "m2:eth0"], ["m2:eth1", "m3:eth0"], ["m3:eth22", "m4:eth22"], ["m1:eth21", "m4:eth0"]]\n`;
-    // The catalogue looks at the directory again after a while.
+    // The catalogue reads the directory again after a while.
     await eventually(
       "the image is there",
       30_000,
@@ -176,7 +176,7 @@ describe.runIf(process.getuid?.() === 0)("a machine of one's own image", () => {
     for (const { id } of live) {
       const address = (await local.session.screens!("/own")).get(id) ?? "";
       expect(address).toMatch(/^unix:\//);
-      // The greeting of a VNC server. It is there when the supervisor has created the disks.
+      // The greeting of a VNC server, which comes after the supervisor has created the disks.
       await eventually(
         `the screen of ${id}`,
         60_000,
@@ -196,7 +196,7 @@ describe.runIf(process.getuid?.() === 0)("a machine of one's own image", () => {
       "#cloud-config\nhostname: mine\n",
     ])
       expect(inside).toContain(text);
-    // The hypervisor had nothing to complain of.
+    // The hypervisor printed no warning.
     const sandbox = await local.sandbox("/own");
     for (const { id } of live) expect(await sandbox.tail(Number(id))).toBe("");
     expect((await local.session.status("/own")).nodes.map(({ status }) => status)).toEqual(["running", "running", "running", "running"]);

@@ -12,7 +12,7 @@ import { maxVmInterfaces, type VmTemplate, vmChoices, vmDefaults } from "../temp
 import { vmConfig } from "./vm-config.ts";
 import { hypervisorImage } from "./vm-spawn.ts";
 
-/** The hypervisor's own view of its PCI bus, for every machine and disk bus with everything in it that can be. No guest runs. */
+/** Checks the hypervisor's own list of its PCI bus, for every machine type and disk bus with all possible devices. No guest runs. */
 
 const image: VmImage = {
   disks: [0, 1, 2].map((index) => ({ file: `disk${index}.raw`, format: "raw" })),
@@ -31,7 +31,7 @@ const full: VmTemplate = {
 
 let directory: string;
 
-/** As a node's root is made: the image below, the node's own files above. */
+/** Like a node's root: the node's own files above the image. */
 const script = 'mount -t overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" overlay "$0" && shift 2 && exec chroot "$0" "$@"';
 
 interface PciDevice {
@@ -75,7 +75,7 @@ describe.runIf(process.getuid?.() === 0)("on the PCI bus of a virtual machine", 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "labwright-pci-"));
     for (const name of ["upper/vm", "work", "root"]) await mkdir(join(directory, name), { recursive: true });
-    // An empty qcow2 is more than 64 KiB of nothing: raw, with its format given, is as good for a place on the bus.
+    // An empty qcow2 takes more than 64 KiB. For a place on the bus, a raw disk is equivalent.
     for (const name of ["vm/disk0.qcow2", "vm/disk1.qcow2", "vm/disk2.qcow2", "vm/config.iso", "setup.iso"])
       await writeFile(join(directory, "upper", name), Buffer.alloc(1 << 16));
   });
@@ -89,7 +89,7 @@ describe.runIf(process.getuid?.() === 0)("on the PCI bus of a virtual machine", 
     expect(nics.map(({ slot, function: part, qdev_id }) => [slot, part, qdev_id])).toEqual(
       Array.from({ length: maxVmInterfaces }, (_, i) => [8 + i, 0, `nic${i}`]),
     );
-    // A guest looks for further functions of a slot only if there is the first.
+    // A guest checks further functions of a slot only if the first exists.
     for (const { slot } of devices) expect(devices.some((one) => one.slot === slot && one.function === 0)).toBe(true);
     const own = devices.filter(({ slot, class_info }) => class_info.class !== ethernet && slot > 1 && slot < 31);
     expect(Math.max(...own.map(({ slot }) => slot))).toBeLessThan(8);

@@ -6,8 +6,8 @@ import { supervisor } from "../templates/vm-template.ts";
 import { screenSocket } from "./vm-config.ts";
 
 /**
- * Sockets of the machine at which VNC clients find the screens of a lab's virtual machines. They are in the lab's runtime directory, where
- * only the service's user comes; each connection is carried into the node, so that nothing of the node's is opened by anybody out here.
+ * Sockets on the machine for VNC clients of a lab's virtual machines. They are in the lab's runtime directory, which only the service's user can
+ * enter. Each connection is forwarded into the node, so that no process outside the node opens the node's own socket.
  */
 export class Screens {
   readonly #directory: string;
@@ -18,7 +18,7 @@ export class Screens {
     this.#directory = directory;
   }
 
-  /** Path of the node's socket; it listens from here on. */
+  /** Returns the path of the node's socket, which listens from now on. */
   async path(sandbox: Pick<Sandbox, "join">, node: number): Promise<string> {
     const path = join(this.#directory, `vnc-${node}.sock`);
     let screen = this.#open.get(node);
@@ -59,7 +59,7 @@ function openScreen(sandbox: Pick<Sandbox, "join">, node: number, path: string):
     sandbox.join(node, [supervisor, "relay", screenSocket]).then(
       (far) => {
         far.on("error", () => client.destroy()).once("close", () => client.destroy());
-        // It may have left meanwhile, without another event.
+        // The client may have left meanwhile, without another event.
         if (client.destroyed) far.destroy();
         client.once("close", () => far.destroy());
         client.pipe(far).pipe(client);

@@ -12,14 +12,14 @@ export function hasSavedState(directory: string, node: number): boolean {
   return nodeDisk(join(directory, "nodes", String(node))).has(savedState);
 }
 
-/** The node's next start is a boot. */
+/** Removes the saved state, so that the node's next start is a boot. */
 export function dropSavedState(directory: string, node: number): void {
   nodeDisk(join(directory, "nodes", String(node))).remove(savedState);
 }
 
 /** Saves the guest's state on its disk and ends the machine. Throws host_error with the hypervisor's message; the guest then continues. */
 export async function hibernateVm(sandbox: Sandbox, directory: string, node: number): Promise<void> {
-  // When it is done, the node ends, and with it what asked.
+  // After a successful hibernation the node ends, and this program with it.
   const said = await sandbox.exec(node, [supervisor, "hibernate"], { timeoutMs: maxMs }).catch((error: unknown) => {
     if (error instanceof Failure) return { stderr: error.message };
     throw error;
@@ -43,5 +43,5 @@ export async function hibernateVm(sandbox: Sandbox, directory: string, node: num
   }
 }
 
-/** A guest of tens of gigabytes on a slow disk. */
+/** Enough for a guest with tens of gigabytes on a slow disk, ms. */
 const maxMs = 600_000;

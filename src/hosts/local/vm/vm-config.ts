@@ -4,11 +4,11 @@ import { parseArguments, pciModels } from "../templates/extra-arguments.ts";
 import type { VmTemplate } from "../templates/vm-template.ts";
 
 /**
- * PCI slots: 0 and 1 are the machine's own, and 31 of q35; interfaces begin at 8 (native/supervisor/vm.h). The same at every start, or a saved state would not
- * fit; so no device is left to the hypervisor, which would take the next that is free.
+ * PCI slots: 0 and 1, and 31 of q35, belong to the machine; interfaces begin at 8 (native/supervisor/vm.h). The slots must be the same at every
+ * start, or a saved state would not fit. So each device has an explicit slot: the hypervisor would use the next free one.
  */
 const videoSlot = 2;
-/** Of the disks' controller, function 0, and of the devices that the node's arguments bring. */
+/** The slot of the disks' controller (function 0) and of devices in the node's own arguments. */
 const controllerSlot = 3;
 const firstDiskSlot = 4;
 const configSlot = 7;
@@ -62,12 +62,12 @@ export function vmConfig(vm: VmTemplate, image: VmImage, kvm: boolean): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** q35 has SATA of its own, and no other IDE. */
+/** Returns whether the disks need an extra controller. q35 has SATA built in. */
 function hasController(vm: VmTemplate): boolean {
   return vm["disk-bus"] === "scsi" || (vm["disk-bus"] === "sata" && vm.machine === "pc");
 }
 
-/** The node's own arguments, each PCI device at a function of the controller's slot. */
+/** Returns the node's own arguments, with each PCI device at a function of the controller's slot. */
 function placed(argv: readonly string[], vm: VmTemplate, bus: string): readonly string[] {
   let next = hasController(vm) ? 1 : 0;
   const place = () => {
@@ -75,7 +75,7 @@ function placed(argv: readonly string[], vm: VmTemplate, bus: string): readonly 
     return `bus=${bus},addr=${controllerSlot}.${next++}${first}`;
   };
   return argv.flatMap((word) => {
-    // q35 would put four controllers where an interface goes.
+    // On q35 the default would be four controllers in the slot of an interface.
     if (word === "-usb" && vm.machine === "q35") return ["-device", `piix3-usb-uhci,${place()}`];
     return pciModels.includes(word.split(",")[0]!) ? `${word},${place()}` : word;
   });
@@ -104,7 +104,7 @@ function disks(vm: VmTemplate, image: VmImage, bus: string, shared: boolean): re
     argv.push("-drive", `file=/vm/disk${index}.qcow2,if=none,id=disk${index},format=qcow2,discard=unmap`);
     argv.push("-device", `${place(index)},drive=disk${index},bootindex=${index + 1}`);
   }
-  // The second IDE channel's second place, q35's last two ports: whatever the disks' bus is, these are free.
+  // The second unit of the second IDE channel, or the last two ports of q35: they are free for every disk bus.
   const cd = (id: string, unit: number) => `ide-cd,bus=${vm.machine === "pc" ? `ide.1,unit=${unit}` : `ide.${4 + unit}`},drive=${id}`;
   for (const file of image.cdroms) {
     argv.push("-drive", `file=/${file},if=none,id=cdrom,format=raw,media=cdrom,readonly=on`);

@@ -6,7 +6,7 @@ import type { ConfigDriveSource, VmNode } from "../templates/vm-template.ts";
 import { supervisor, vmOf } from "../templates/vm-template.ts";
 import { usesKvm, vmConfig } from "./vm-config.ts";
 
-/** The image that every virtual machine runs in; set-up builds it. */
+/** The image that contains the hypervisor of every virtual machine. Built by set-up. */
 export const hypervisorImage = "qemu";
 
 export interface SpawnedVm extends VmNode {
@@ -16,11 +16,8 @@ export interface SpawnedVm extends VmNode {
 }
 
 /**
- * The holder's request for this node: the hypervisor in a root of its own, over it nothing but the files of the machine's image.
- * @param lab id of the lab
- * @param image of the machine
- * @param hypervisor undefined: set-up did not build it
- * @param kvm whether hardware virtualisation works here
+ * Returns the holder's request for this node: the hypervisor in its own root, which also contains the files of the VM's image. @param lab id of the
+ * lab @param image the VM's image @param hypervisor `undefined` if set-up did not build it @param kvm whether hardware virtualisation works here
  */
 export function vmSpawn(
   lab: string,
@@ -38,7 +35,7 @@ export function vmSpawn(
   const vm = vmOf(template, node);
   const text: Readonly<Record<ConfigDriveSource, () => string>> = {
     "startup-config": () => node.startupConfig ?? "",
-    // As in a namespace node's /etc/labwright/exec.
+    // The same format as /etc/labwright/exec of a namespace node.
     exec: () => node.exec.map((command) => `${command.trim().replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}\n`).join(""),
     identity: () => `instance-id: ${lab}-${node.id}\nlocal-hostname: ${place.hostname}\n`,
   };

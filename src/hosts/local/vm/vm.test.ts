@@ -7,7 +7,10 @@ import type { ChangeWarning, LiveNode } from "../../host.ts";
 import { idRange } from "../machine/idmap.ts";
 import { eventually, labOf, noIds, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 
-/** Virtual machines on a processor made of software: one lab, booted once, for all tests of this file. They build on each other's end. */
+/**
+ * Virtual machines on an emulated processor: one lab, booted once, for all tests of this file. Each test continues from the state that the previous
+ * test left.
+ */
 const at = "/vms";
 const hang = 300_000;
 
@@ -33,7 +36,7 @@ links: [${(change.links ?? links).join(", ")}]
 `;
 
 let local: TestLocalHost;
-/** Of guests that heed the power button, however busy the machine is; taken over by a host that is opened again. */
+/** Long enough for guests that react to the power button on a busy machine. A reopened host keeps it. */
 const stopGrace = { graceful: hang, machine: hang };
 
 beforeAll(async () => {
@@ -69,7 +72,7 @@ async function ready(...names: readonly string[]): Promise<void> {
     );
 }
 
-/** A command in the guest, at its serial console. */
+/** Runs a command in the guest, at its serial console. */
 async function guest(name: string, command: string): Promise<string> {
   const { stream } = await local.session.console(at, (await live(name)).id);
   try {
@@ -147,7 +150,7 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
     await guestSays("v1", "ping -c1 -W2 10.0.1.2 > /dev/null; echo $?", "0");
     const mac = (await local.session.observe(at))?.nodes.find(({ name }) => name === "v1")?.interfaces[1]?.mac;
     expect(await guest("v1", "cat /sys/class/net/eth1/address")).toBe(mac);
-    // Labels of the kernel's own would come out of a port that were not silent: neighbour discovery of somebody who is no node.
+    // A port that is not silent would send packets of the machine's kernel, such as neighbour discovery.
     expect(await guest("v2", "ip -6 neigh show dev eth0 | grep -v $(cat /sys/class/net/eth0/address) | wc -l")).toMatch(/^[01]$/);
   });
 
@@ -225,7 +228,7 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
       () => captures.get(at, id),
       ({ packets = 0 }) => packets >= 2,
     );
-    // A guest on a busy machine may answer so late that it is asked again before.
+    // On a busy machine a guest may answer a ping only after the next request.
     for (const [type, from, to] of [
       [8, "10.0.0.2", "10.0.0.1"],
       [0, "10.0.0.1", "10.0.0.2"],
@@ -263,7 +266,7 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
     await local.reopen();
     expect((await live("v1")).status).toBe("suspended");
     await power("v1", { do: "start" });
-    // It does not say again what showed that it was ready.
+    // A restored guest does not print its ready line again.
     await ready("v1");
     await guestSays("v1", "cat /tmp/word /root/boots", "remembered\nbooted");
     await reaches("h1", "10.0.0.1");
@@ -275,7 +278,7 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
   });
 
   test("that cannot be hibernated go on, and the nodes beside them that can be are hibernated", async () => {
-    // Something in the way of the state's file.
+    // A directory with the name of the state's file, so that hibernation fails.
     expect((await local.exec(at, "v1", "mkdir", "/vm/state.new")).code).toBe(0);
     const refused = { code: "host_error", message: expect.stringContaining("directory") };
     await expect(power("v1 v2", { do: "stop", mode: 2 })).rejects.toMatchObject(refused);
@@ -363,7 +366,7 @@ links: []
     const before = JSON.stringify(await local.session.observe(at));
     const wrong = 'x1: {template: qemu, image: tiny, attributes: {arguments: "-drive file=/etc/passwd"}}';
     await expect(local.deploy(at, labOf(yaml({ more: wrong })))).rejects.toThrow("is not among those that a node may bring");
-    // Nor is half a lab made of what has another such node.
+    // A lab with one more such node is not created partly either.
     const half = `name: half\nnodes:\n  a: {template: pc}\n  ${wrong}\nlinks: []\n`;
     await expect(local.deploy("/half", labOf(half))).rejects.toMatchObject({ code: "host_error", data: { applied: [] } });
     expect(await local.session.labs()).toEqual([at]);

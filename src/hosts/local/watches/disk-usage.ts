@@ -6,10 +6,9 @@ const maxPaths = 256;
 const du = ["-n", "19", "du", "--summarize", "--one-file-system", "--block-size=1", "--"];
 
 /**
- * The disk usage of trees of files: blocks as the kernel counts them. Holes do not count, and files with several names count once. No
- * link is followed.
- * @param signal ends it; unfinished directories are left out
- * @returns directory → bytes, in the order of the directories. One that is not there is not in it.
+ * Measures the disk usage of trees of files, in the kernel's blocks. Holes do not count, and files with several names count once. Follows no link.
+ * @param signal ends the measurement; unfinished directories are left out @returns directory → bytes, in the order of the directories, without
+ * missing directories
  */
 export async function diskUsage(directories: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
   const found = new Map<string, number>();

@@ -43,7 +43,7 @@ describe.skipIf(process.getuid?.() !== 0)("a node whose files together take more
 
   beforeAll(async () => {
     local = await testLocalHost({ diskPace: { askMs: 20, maxMs: 200 } });
-    // Of the user's own: the linux node with a small disk.
+    // A user's own template: the linux node with a small disk.
     const text = await readFile(join(builtinTemplates, "linux.yaml"), "utf8");
     const small = `${text.replace(/^id: linux$/m, "id: small")}\nlimits: {ram: 256, processes: 64, disk: 16}\n`;
     await mkdir(join(local.paths.state, "templates"));
@@ -63,7 +63,7 @@ describe.skipIf(process.getuid?.() !== 0)("a node whose files together take more
 
   const status = async (name: string) => (await local.session.status(path)).nodes.find((node) => node.name === name)!;
   const settles = (what: string, holds: (node: LiveNode) => boolean) => eventually(what, 30_000, () => status("a"), holds);
-  /** In the background, and not before who asked for it is gone: all of the node is suspended meanwhile. */
+  /** Runs in the background, after its caller has ended: all processes of the node are suspended meanwhile. */
   const write = async (file: string, kibibytes: number) => {
     const script = `(sleep 0.5; dd if=/dev/zero of=/root/${file} bs=${kibibytes}k count=1) > /dev/null 2>&1 < /dev/null &`;
     expect((await local.exec(path, "a", "sh", "-c", script)).code).toBe(0);
@@ -98,7 +98,7 @@ describe.skipIf(process.getuid?.() !== 0)("a node whose files together take more
     await local.deploy(path, lab);
     expect((await local.exec(path, "a", "sh", "-c", "rm /root/*")).code).toBe(0);
     await settles("room", ({ status: now, disk_bytes = 0, disk_full }) => now === "running" && disk_bytes < mebi && disk_full !== true);
-    // No file alone may be larger than all of them together.
+    // The limit of a single file is the limit of all files together.
     for (const [file, mebibytes] of [
       ["fourth", 12],
       ["fifth", 5],

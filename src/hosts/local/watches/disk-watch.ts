@@ -10,7 +10,7 @@ import { diskUsage } from "./disk-usage.ts";
 
 /** Both in ms. */
 export interface DiskPace {
-  /** How often it is asked whether there is something to look at. */
+  /** Interval at which it is checked whether a measurement is due, ms. */
   readonly askMs: number;
   /** Maximum time between two checks of all disks, independent of the file system. */
   readonly maxMs: number;
@@ -23,7 +23,7 @@ export interface DiskWatchOptions {
   /** The living part of a lab. */
   readonly lab: (id: string) => LocalLab;
   readonly catalogue: () => Promise<Catalogue>;
-  /** On the file system of the nodes' disks. */
+  /** A directory on the file system of the nodes' disks. */
   readonly directory: string;
   readonly pace: DiskPace;
   readonly warn: (text: string) => void;
@@ -49,7 +49,7 @@ interface Known extends DiskState {
   readonly suspendedAt?: number;
 }
 
-/** They are checked at once when the usage of the file system has grown by this much. */
+/** All disks are checked at once when the usage of the file system has grown by this number of bytes. */
 const grownBytes = 64 * 2 ** 20;
 /** Maximum duration of a check. The next check waits for ten times the duration of the last one. */
 const budgetMs = 20_000;
@@ -58,14 +58,14 @@ const restFactor = 10;
 const slackBytes = 2 ** 20;
 
 /**
- * Checks the disk usage of running nodes from time to time, and suspends nodes that exceed their limit: file systems that
- * count by directory are rare. A node may be over its limit for as long as nobody looks.
+ * Checks the disk usage of running nodes at intervals, and suspends nodes that exceed their limit: few file systems have quotas for directories.
+ * Between two checks a node may exceed its limit.
  */
 export class DiskWatch {
   readonly #options: DiskWatchOptions;
-  /** Directory of the disk → what is known of it. */
+  /** Directory of the disk → its last measurement. */
   #known = new Map<string, Known>();
-  /** Directory of the disk → when it had its turn, of performance.now(). */
+  /** Directory of the disk → time of its last check, by performance.now(). */
   #turns = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
@@ -80,7 +80,7 @@ export class DiskWatch {
     this.#wait();
   }
 
-  /** Of the last look at the disks of a lab's nodes that live; undefined: there was none yet. Then the next one is soon, because somebody asks. */
+  /** Returns the last measurements of a lab's running nodes. For a node without a measurement it returns `undefined` and brings the next check forward. */
   states(lab: string): (node: number) => DiskState | undefined {
     const nodes = this.#nodesDirectory(lab);
     return (node) => {
@@ -103,7 +103,7 @@ export class DiskWatch {
           this.#warned = "";
         })
         .catch((error: Error) => {
-          // Once, not at each look, for as long as it is the same.
+          // Warns once, not at each check, while the error is the same.
           if (error.message !== this.#warned) this.#options.warn(`the disk usage of nodes is unknown: ${error.message}`);
           this.#warned = error.message;
         })
@@ -117,7 +117,7 @@ export class DiskWatch {
     const start = performance.now();
     const { blocks, bfree, bsize } = await statfs(this.#options.directory);
     const used = (blocks - bfree) * bsize;
-    // Space that others free hides what a node writes. Then the maximum interval is the bound.
+    // Space that others free hides the writes of a node. Then the check is late by at most the maximum interval.
     if (start < this.#notBefore || (start < this.#notAfter && used - this.#usedThen < grownBytes)) return;
     this.#usedThen = used;
     await this.#look(start);
@@ -150,7 +150,7 @@ export class DiskWatch {
       disks.map(({ directory }) => directory),
       AbortSignal.any([AbortSignal.timeout(budgetMs), this.#closing.signal]),
     );
-    // One that takes all the time there is comes last the next time, so that the others have their turn.
+    // A disk that used up the time comes last in the next check, so that the others are measured.
     const stuck = disks.find(({ directory }) => !usage.has(directory))?.directory;
     this.#turns = new Map(disks.map((disk) => [disk.directory, usage.has(disk.directory) || disk.directory === stuck ? now : turn(disk)]));
     for (const disk of disks) {
@@ -164,7 +164,7 @@ export class DiskWatch {
     const limit = nodeLimits(node, catalogue.template(node.template)).disk * 2 ** 20;
     if (limit === 0 || bytes <= limit) return { bytes, over: false };
     const before = this.#known.get(directory)?.suspendedAt;
-    // By a service before this one, or by hand.
+    // The node is already suspended, by an earlier run of the service or by a user.
     if (!writes) return { bytes, over: true, suspendedAt: before ?? bytes };
     if (this.#closing.signal.aborted) return { bytes, over: true };
     if (before !== undefined && bytes <= before + slackBytes) return { bytes, over: true, suspendedAt: before };

@@ -8,7 +8,7 @@ export interface NeighbourWatchOptions {
   readonly definitions: Definitions;
   /** The living part of a lab. */
   readonly lab: (id: string) => LocalLab;
-  /** Entries that a neighbour table of the kernel may have; undefined: read from the kernel. */
+  /** Maximum entries of a neighbour table of the kernel. `undefined`: read from the kernel. */
   readonly most?: number;
   readonly warn: (text: string) => void;
 }
@@ -19,17 +19,17 @@ const minRestMs = 5_000;
 const restFactor = 10;
 /** Nodes are checked when a table is filled to this fraction. */
 const alarmPart = 1 / 4;
-/** A node then may have this part of a table. */
+/** A node may then have at most this part of a table. */
 const nodePart = 1 / 16;
 
 /**
- * Watches the kernel's neighbour tables, which all net namespaces share and whose entries no limit of the kernel counts by namespace. If a table fills, the
- * nodes that hold most of it are suspended: entries of a suspended node age and are collected. A node that still holds as many at the next
- * look is stopped, because its kernel continues to forward while its processes are suspended.
+ * Watches the kernel's neighbour tables, which all net namespaces share and which have no limit for a namespace. If a table fills up, the nodes with
+ * the most entries are suspended: entries of a suspended node age and are collected. A node that still has too many entries at the next check is
+ * stopped, because its kernel continues to forward packets while its processes are suspended.
  */
 export class NeighbourWatch {
   readonly #options: NeighbourWatchOptions;
-  /** Suspended by the last look: the lab's id and the node's. */
+  /** The nodes that the last check suspended: lab id and node id. */
   #suspended = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
@@ -100,7 +100,7 @@ for pid; do
   [ "$(nsenter -t "$pid" -n ip -o neigh show nud all 2>/dev/null | head -n "$limit" | wc -l)" -lt "$limit" ] || echo "$pid"
 done`;
 
-/** Ids of the lab's nodes that have more neighbours. */
+/** Returns the ids of the lab's nodes with more than `limit` neighbours. */
 async function nodesOver(sandbox: Sandbox, limit: number): Promise<readonly number[]> {
   const { nodes } = await sandbox.info();
   const alive = nodes.filter(({ pid }) => pid > 0);
@@ -110,7 +110,7 @@ async function nodesOver(sandbox: Sandbox, limit: number): Promise<readonly numb
   return alive.filter(({ pid }) => found.has(pid)).map(({ id }) => id);
 }
 
-/** Entries of the fuller one of the machine's two tables. */
+/** Returns the number of entries of the fuller of the machine's two tables. */
 function entries(): number {
   const counts = ["arp_cache", "ndisc_cache"].map((name) => {
     const [, first = "0"] = textOf(`/proc/net/stat/${name}`).split("\n");
@@ -119,7 +119,7 @@ function entries(): number {
   return Math.max(...counts);
 }
 
-/** The kernel's limit, in the smaller of the tables. */
+/** Returns the kernel's limit of the smaller table. */
 function maxEntries(): number {
   const sizes = ["ipv4", "ipv6"].flatMap((family) => {
     const text = textOf(`/proc/sys/net/${family}/neigh/default/gc_thresh3`);
@@ -128,7 +128,7 @@ function maxEntries(): number {
   return Math.min(...sizes);
 }
 
-/** "" if the kernel has no IPv6, or does not show this here. */
+/** Returns "" if the kernel has no IPv6, or does not show the value here. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, "utf8");

@@ -12,7 +12,7 @@ export type ArchiveErrorCode =
   | "busy"
   | "interrupted";
 
-/** Why a container archive is refused, or an image not removed. The text names the place, the hint what to do. */
+/** A container archive is refused, or an image cannot be removed. The message names the place, the hint the remedy. */
 export class ArchiveError extends Error {
   readonly code: ArchiveErrorCode;
   readonly hint: string | undefined;

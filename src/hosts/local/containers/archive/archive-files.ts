@@ -5,14 +5,14 @@ import { ArchiveError } from "./archive-error.ts";
 import type { Bytes } from "./decompress.ts";
 import { readTar } from "./tar-reader.ts";
 
-/** The files of an image archive, by path: those of an OCI layout directory or within an uncompressed tar. */
+/** The files of an image archive by path, in an OCI layout directory or an uncompressed tar. */
 export interface ArchiveFiles {
-  /** undefined: there is no such file. */
+  /** Returns `undefined` if there is no such file. */
   size(path: string): Promise<number | undefined>;
   read(path: string): Bytes;
 }
 
-/** Links in the directory lead nowhere, nor does `..`: only plain files below it count. */
+/** Opens only plain files below the directory: links and `..` are not followed. */
 export function directoryFiles(directory: string): ArchiveFiles {
   const within = (path: string) => join(directory, posix.normalize(`/${path}`));
   return {

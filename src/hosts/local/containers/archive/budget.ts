@@ -2,13 +2,13 @@ import { ArchiveError } from "./archive-error.ts";
 
 /** The limits of one image. */
 export interface UnpackLimits {
-  /** Bytes of all files of all layers. */
+  /** Maximum bytes of all files of all layers. */
   readonly bytes: number;
   /** Entries of all layers. */
   readonly entries: number;
-  /** Bytes of a path below the root. */
+  /** Maximum bytes of a path below the root. */
   readonly path: number;
-  /** Times that a layer may be larger than its compressed form, once it is larger than `ratioFrom` bytes. */
+  /** Maximum ratio of a layer to its compressed form, checked from `ratioFrom` bytes on. */
   readonly ratio: number;
   readonly ratioFrom: number;
 }

@@ -8,8 +8,8 @@ import type { UnpackLimits } from "./budget.ts";
 export type Bytes = AsyncIterable<Buffer>;
 
 /**
- * Decompresses gzip, zstd or xz, which it detects by the first bytes and not by a name. Other bytes pass unchanged. Reads only as far as the
- * caller does. Throws ArchiveError bad_archive for damaged data, too_large if the ratio exceeds the limit.
+ * Decompresses gzip, zstd or xz, detected by the first bytes. Other bytes pass unchanged. Reads the source only as fast as the caller reads the
+ * result. Throws ArchiveError bad_archive for damaged data, too_large if the ratio exceeds the limit.
  */
 export async function* decompressed(source: Bytes, what: string, limits: UnpackLimits): Bytes {
   let taken = 0;
@@ -66,7 +66,7 @@ function kindOf(first: Buffer): "plain" | "gzip" | "zstd" | "xz" | "bzip2" {
 async function* unpacked(source: Bytes, kind: "gzip" | "zstd"): Bytes {
   const unpack = kind === "gzip" ? createGunzip() : createZstdDecompress();
   const input = Readable.from(source, { objectMode: false });
-  // Its failure shows on the stream that is read; so does that of the source.
+  // Errors of the decompressor and of the source are reported on the stream that is read.
   const flow = pipeline(input, unpack).catch(() => undefined);
   try {
     yield* unpack;
@@ -77,7 +77,7 @@ async function* unpacked(source: Bytes, kind: "gzip" | "zstd"): Bytes {
   }
 }
 
-/** Node has no xz: Debian's xz-utils. */
+/** Node has no xz, so this runs the program of Debian's xz-utils. */
 async function* unxz(source: Bytes): Bytes {
   const xz = spawn("xz", ["-dc", "-M", "256MiB"], { stdio: ["pipe", "pipe", "pipe"] });
   let words = "";
@@ -102,7 +102,7 @@ async function* unxz(source: Bytes): Bytes {
     yield* xz.stdout;
     whole = true;
   } finally {
-    // After all output xz ends by itself, and its exit code counts.
+    // After its last output xz ends by itself. Its exit code decides.
     if (!whole) {
       input.destroy();
       xz.kill("SIGKILL");

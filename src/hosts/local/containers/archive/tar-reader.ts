@@ -4,7 +4,7 @@ import { broken, readHeader, type TarHeader } from "./tar-header.ts";
 export interface TarEntry extends TarHeader {
   /** Position of its data in the archive, bytes. */
   readonly offset: number;
-  /** Its data, to be read at most once. Data that is not read is skipped. */
+  /** The entry's data, which can be read once. Unread data is skipped. */
   readonly data: () => Bytes;
 }
 
@@ -53,7 +53,7 @@ class BlockReader {
     this.#iterator = source[Symbol.asyncIterator]();
   }
 
-  /** The bytes that are there, at most `max`; an empty buffer at the end. */
+  /** Returns the available bytes, at most `max`. Empty at the end. */
   async some(max: number): Promise<Buffer> {
     while (this.#rest.length === 0) {
       const { value, done } = await this.#iterator.next();
@@ -66,7 +66,7 @@ class BlockReader {
     return chunk;
   }
 
-  /** `count` bytes, fewer at the end. */
+  /** Returns `count` bytes, fewer at the end. */
   async take(count: number): Promise<Buffer> {
     const parts: Buffer[] = [];
     for (let left = count; left > 0; ) {

@@ -13,7 +13,7 @@ export interface TarWrite {
   readonly data?: Buffer;
 }
 
-/** A tar archive of these entries, in GNU's form: a name over 100 bytes goes before its entry. */
+/** Returns a tar archive of these entries in GNU format: a name over 100 bytes precedes its entry. */
 export function tarArchive(entries: Iterable<TarWrite>): Buffer {
   const blocks: Buffer[] = [];
   for (const entry of entries) {

@@ -5,8 +5,8 @@ import { type IndexedFile, mergedUsr } from "./file-index.ts";
 import type { Recipe } from "./recipes.ts";
 
 /**
- * The files that a recipe takes, closed under symbolic links, dynamic loaders and shared libraries; without those that `below`
- * already has. `triplet` is the machine's library directory name. Throws naming what no package has.
+ * Returns the files of a recipe with the targets of their symbolic links, their dynamic loaders and shared libraries, without files that `below`
+ * already has. `triplet` is the machine's library directory name. Throws an Error that names a file which no package has.
  */
 export async function contentsOf(
   recipe: Recipe,

@@ -10,7 +10,7 @@ export interface CpioEntry {
   readonly gid?: number;
 }
 
-/** The archive in the form that Linux takes as an initial RAM disk ("newc"). Times are zero, so that the same files give the same bytes. */
+/** Returns the archive in the format of a Linux initial RAM disk ("newc"). Times are zero, so that the same files give the same bytes. */
 export function cpioArchive(entries: readonly CpioEntry[]): Buffer {
   const parts: Buffer[] = [];
   for (const [i, entry] of [...entries, { path: "TRAILER!!!", mode: 0, data: Buffer.alloc(0) }].entries()) {

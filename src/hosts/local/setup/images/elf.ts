@@ -1,4 +1,4 @@
-/** The loader and the libraries that an ELF file needs. */
+/** The dynamic loader and the libraries of an ELF file. */
 export interface ElfNeeds {
   /** DT_NEEDED: names of shared libraries. */
   readonly needed: readonly string[];
@@ -16,7 +16,7 @@ const DT_STRTAB = 5n;
 const DT_RPATH = 15n;
 const DT_RUNPATH = 29n;
 
-/** undefined: not a 64-bit little-endian ELF file. A static program needs nothing. */
+/** Returns `undefined` if it is no 64-bit little-endian ELF file. A static program has no loader and no libraries. */
 export function elfNeeds(bytes: Buffer): ElfNeeds | undefined {
   if (bytes.length < 64 || bytes.readUInt32BE(0) !== 0x7f454c46 || bytes[4] !== 2 || bytes[5] !== 1) return undefined;
   const segments = programHeaders(bytes);

@@ -2,7 +2,7 @@ import { lstat, readdir, readlink } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import type { UnpackedPackage } from "./packages.ts";
 
-/** A file or symbolic link of an unpacked package, under its path on a merged-/usr system. */
+/** A file or symbolic link of an unpacked package, with its path on a merged-/usr system. */
 export interface IndexedFile {
   readonly path: string;
   readonly package: UnpackedPackage;
@@ -12,19 +12,19 @@ export interface IndexedFile {
   readonly target?: string;
 }
 
-/** Every file of the packages by its path. */
+/** Returns all files of the packages by their paths. */
 export async function indexFiles(packages: readonly UnpackedPackage[]): Promise<ReadonlyMap<string, IndexedFile>> {
   const index = new Map<string, IndexedFile>();
   for (const pkg of packages) await walk(pkg, "/", index);
   return index;
 }
 
-/** /bin/x is /usr/bin/x, as every Debian since 12 has it. */
+/** Maps /bin/x to /usr/bin/x, as in every Debian since 12. */
 export function mergedUsr(path: string): string {
   return /^\/(bin|sbin|lib|lib32|lib64|libx32)\//.test(path) ? `/usr${path}` : path;
 }
 
-/** Documentation, translations and the package manager's own files are of no use in a node. */
+/** Omits documentation, translations and the package manager's own files, which nodes do not need. */
 const left = new Set(["/usr/share/doc", "/usr/share/man", "/usr/share/locale", "/usr/share/lintian", "/usr/share/bug"]);
 
 async function walk(pkg: UnpackedPackage, directory: string, index: Map<string, IndexedFile>): Promise<void> {

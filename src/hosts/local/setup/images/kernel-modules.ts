@@ -3,8 +3,8 @@ import { basename } from "node:path";
 import type { IndexedFile } from "./file-index.ts";
 
 /**
- * The modules and all that they need, in the order in which they must be loaded. A name that no package has as a file is taken to be built into the
- * kernel where `builtin` has it; else throws.
+ * Returns the modules and their dependencies in loading order. A module without a file must be built into the kernel, according to `builtin`;
+ * otherwise throws.
  */
 export async function moduleClosure(
   names: readonly string[],
@@ -37,7 +37,7 @@ function moduleName(path: string): string {
   return basename(path, ".ko").replaceAll("-", "_");
 }
 
-/** From the module's own .modinfo: "depends=a,b". */
+/** Read from the module's .modinfo section: "depends=a,b". */
 function dependencies(module: Buffer): readonly string[] {
   const word = Buffer.from("\0depends=");
   const at = module.indexOf(word);

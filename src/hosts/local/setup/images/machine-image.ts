@@ -8,15 +8,15 @@ import type { IndexedFile } from "./file-index.ts";
 import { moduleClosure } from "./kernel-modules.ts";
 import type { Recipe } from "./recipes.ts";
 
-/** The kernel of the packages, with its package. */
+/** The kernel, and the package that contains it. */
 export function kernelOf(index: ReadonlyMap<string, IndexedFile>): IndexedFile {
   for (const [path, file] of index) if (/^\/boot\/vmlinuz-/.test(path)) return file;
   throw new Error("no package has a kernel");
 }
 
 /**
- * Turns the tree at `root` into what a virtual machine boots: vmlinuz, initrd.gz with the tree and the modules, disk.raw with an empty ext4 file
- * system, and image.yaml that names them. docs/vm.md explains each.
+ * Converts the tree at `root` into a bootable image of a virtual machine: vmlinuz, initrd.gz with the tree and the modules, disk.raw with an empty
+ * ext4 file system, and image.yaml with their names. docs/vm.md explains each file.
  */
 export async function makeMachine(
   root: string,
@@ -38,7 +38,7 @@ export async function makeMachine(
   }
   await writeFile(join(root, "initrd.gz"), await promisify(gzip)(cpioArchive(entries), { level: 9 }));
   await writeFile(join(root, "vmlinuz"), await readFile(kernelOf(index).source));
-  // -E: nothing is left to be done by the first mount.
+  // -E initializes everything now, so that the first mount has nothing to do.
   const made = ["mke2fs", "-q", "-t", "ext4", "-L", "labwright", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-N", "4096"];
   await command([...made, join(root, "disk.raw"), `${machine.diskMb}M`]);
   const words = { description, kernel: "vmlinuz", initrd: "initrd.gz", "command-line": machine.commandLine };

@@ -6,13 +6,13 @@ import { command } from "../programs/command.ts";
 export interface UnpackedPackage {
   readonly name: string;
   readonly version: string;
-  /** Directory that its files lie below. */
+  /** Directory that contains the unpacked files. */
   readonly tree: string;
 }
 
 /**
- * Fetches the named Debian packages and the libraries they depend on, with the machine's own apt configuration, and unpacks each of
- * them below `work`. Nothing is installed and nothing of the machine's own files is used; neither root nor apt's locks are needed.
+ * Downloads the named Debian packages and the libraries on which they depend, with the machine's apt configuration, and unpacks each below `work`.
+ * Installs nothing and uses no installed files. Needs neither root nor apt's locks.
  */
 export async function fetchPackages(
   names: readonly string[],
@@ -38,12 +38,12 @@ export async function fetchPackages(
   return unpack(wanted, apt.debs, join(work, "trees"));
 }
 
-/** Libraries are kept by their name: the programs, scripts and documentation that packages also depend on have no use in an image. */
+/** Keeps libraries, found by the package's name: an image does not need the programs, scripts and documentation on which packages also depend. */
 function isLibrary(name: string): boolean {
   return /^lib.*\d/.test(name) || ["zlib1g", "libpam-modules"].includes(name);
 }
 
-/** The dependencies of the package name without a version. */
+/** Dependencies contain the package name without its version. */
 function isKernel(name: string): boolean {
   return /^linux-image-\d.*-cloud-amd64$/.test(name);
 }
@@ -68,7 +68,7 @@ class Apt {
     await mkdir(join(debs, "partial"), { recursive: true });
     await mkdir(join(state, "lists", "partial"), { recursive: true });
     await writeFile(join(state, "status"), "");
-    // apt gives up its privilege to this user while it downloads.
+    // apt downloads as this unprivileged user.
     if (process.getuid?.() === 0) for (const dir of [work, debs, join(state, "lists", "partial")]) await chmod(dir, 0o777);
     const own = ["-o", `Dir::State::status=${join(state, "status")}`, "-o", "Debug::NoLocking=1", "-o", "APT::Install-Recommends=0"];
     const lists = (await hasLists("/var/lib/apt/lists")) ? [] : ["-o", `Dir::State::lists=${join(state, "lists")}`];
@@ -77,7 +77,7 @@ class Apt {
     return apt;
   }
 
-  /** The packages that an empty machine would have to install. */
+  /** Returns the packages that apt would install on an empty machine. */
   async closure(names: readonly string[]): Promise<readonly Version[]> {
     const output = await command(["apt-get", ...this.options, "-s", "-q", "install", ...names]);
     return [...output.matchAll(/^Inst (\S+) \((\S+) /gm)].map(([, name, version]) => ({ name: name!.split(":")[0]!, version: version! }));

@@ -4,9 +4,9 @@ import type { ProgramName } from "../programs/compile.ts";
 export interface Recipe {
   readonly name: string;
   readonly description: string;
-  /** The image below it, whose files it does not repeat. */
+  /** The image below. Its files are not repeated. */
   readonly over?: string;
-  /** Debian packages it takes files from; libraries come along by themselves. */
+  /** Debian packages from which files are taken. Libraries are added automatically. */
   readonly packages: readonly string[];
   /**
    * Files to take: a path, or one that ends with `/` for a whole directory. `@` is the machine's library directory name such as
@@ -17,19 +17,19 @@ export interface Recipe {
   readonly links: Readonly<Record<string, string>>;
   /** Directories and files that need another owner or mode than root's 0755 or the file's own. Directories are made. */
   readonly modes: readonly { readonly path: string; readonly mode: number; readonly uid?: number; readonly gid?: number }[];
-  /** Links every applet of the busybox it took that has no program of its own. */
+  /** Links every busybox applet that is not in the image as a separate program. */
   readonly busybox: boolean;
-  /** Programs of ours that are compiled into it, by their path there. */
+  /** Labwright's own programs that are compiled for the image, by their path in it. */
   readonly programs?: Readonly<Record<string, ProgramName>>;
-  /** The image is a virtual machine's: a Linux kernel, the tree in its initial RAM disk with these modules (and those they need), and an empty disk. */
+  /** The image is for a virtual machine: a Linux kernel, an initial RAM disk with the tree, these modules and their dependencies, and an empty disk. */
   readonly machine?: {
     readonly modules: readonly string[];
-    /** Modules that are there, with those they need, and that nothing loads at the boot. */
+    /** Modules that are included with their dependencies, but not loaded at boot. */
     readonly loadable: readonly string[];
     readonly commandLine: string;
     readonly diskMb: number;
   };
-  /** Only for machines of this library directory name; absent: for all. */
+  /** Only for machines with this library directory name. Absent: for all. */
   readonly only?: string;
 }
 
@@ -107,7 +107,7 @@ const base: Recipe = {
   busybox: true,
 };
 
-/** Ids as in rootfs/frr/etc/passwd and group. */
+/** The ids of rootfs/frr/etc/passwd and group. */
 const frrUser = 100;
 const frrvtyGroup = 101;
 
@@ -193,10 +193,10 @@ const tiny: Recipe = {
   only: "x86_64-linux-gnu",
 };
 
-/** In the order they are built: what an image is laid over comes before it. */
+/** In build order: an image comes after the image below it. */
 const recipes: readonly Recipe[] = [base, frr, qemu, tiny];
 
-/** Those of a machine with this library directory name. */
+/** Returns the recipes for machines with this library directory name. */
 export function recipesFor(triplet: string): readonly Recipe[] {
   return recipes.filter(({ only }) => only === undefined || only === triplet);
 }

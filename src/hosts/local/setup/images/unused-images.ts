@@ -2,7 +2,10 @@ import { join } from "node:path";
 import { mountedPaths } from "../../files/mounted-paths.ts";
 import { findImages, imageRecords } from "../../images/images.ts";
 
-/** Directory names of set-up's builds that a newer one has replaced and that no process has mounted: a running node keeps the one it started on. */
+/**
+ * Returns the directory names of set-up's builds that are replaced by newer builds and not mounted by any process. A running node keeps the build
+ * with which it started.
+ */
 export async function unusedImages(directory: string): Promise<readonly string[]> {
   const current = (await findImages(directory)).flatMap((image) => image.layers);
   const mounted = await mountedPaths();

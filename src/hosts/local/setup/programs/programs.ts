@@ -22,13 +22,16 @@ interface Machine {
   readonly headers?: string;
 }
 
-/** Debian packages of the programs that are not on the path, the compiler only if it is needed; sbin counts, whether or not a user's path names it. */
+/**
+ * Returns the Debian packages of missing programs, and of the compiler only if it is needed. Also searches the sbin directories, which may not be in
+ * a user's PATH.
+ */
 export function missingPackages(path: string, { compiler, headers = "/usr/include" }: Machine): readonly string[] {
   const folders = [...path.split(delimiter), "/usr/sbin", "/sbin"].filter((folder) => folder !== "");
   const missing = Object.entries(programs)
     .filter(([program]) => compiler || program !== "cc")
     .flatMap(([program, names]) => (folders.some((folder) => isProgram(join(folder, program))) ? [] : names.split(" ")));
-  // A compiler that is there may still lack the library.
+  // The compiler may be installed without the library.
   if (compiler && !existsSync(join(headers, "jansson.h"))) missing.push("libjansson-dev");
   return [...new Set(missing)];
 }
