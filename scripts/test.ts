@@ -28,18 +28,19 @@ interface Stage {
   readonly run: (env: NodeJS.ProcessEnv, scratch: string) => Promise<Result>;
 }
 
-/** Checks of files, which run at once. */
-const checks: readonly Stage[] = [
-  { name: "types", run: (env) => program(["tsc", "-b"], env) },
-  { name: "lint", run: (env) => program(["biome", "check", "--colors=off", "."], env) },
-  { name: "programs", run: (env) => program(["node", "scripts/bundle.ts"], env) },
-  { name: "generated files", run: (env) => program(["node", "scripts/generate.ts", "--check"], env) },
-];
-
-/** Stages that need the machine, one after the other. */
-const stages: readonly Stage[] = [
-  { name: "tests", run: tests },
-  { name: "tests of the C programs, with sanitizers", run: testsWithSanitizers },
+/** Stages that run at once, one group after the other. Tests start and pack what the first group builds. */
+const groups: readonly (readonly Stage[])[] = [
+  [
+    { name: "types", run: (env) => program(["tsc", "-b"], env) },
+    { name: "lint", run: (env) => program(["biome", "check", "--colors=off", "."], env) },
+    { name: "programs", run: (env) => program(["node", "scripts/bundle.ts"], env) },
+    { name: "generated files", run: (env) => program(["node", "scripts/generate.ts", "--check"], env) },
+  ],
+  // Tests wait much: the processor has time for both.
+  [
+    { name: "tests", run: tests },
+    { name: "tests of the C programs, with sanitizers", run: testsWithSanitizers },
+  ],
 ];
 
 /** A stage that takes longer hangs, also on a busy machine. */
@@ -68,8 +69,9 @@ async function main(): Promise<void> {
   };
   const before = new Set(await leftovers(owner));
   const results: Result[] = [];
-  results.push(...(await Promise.all(checks.map((check) => report(check.name, () => check.run(env, scratch))))));
-  for (const stage of stages) results.push(await report(stage.name, () => stage.run(env, scratch)));
+  for (const group of groups) {
+    results.push(...(await Promise.all(group.map((stage) => report(stage.name, () => stage.run(env, scratch))))));
+  }
   results.push(await report("nothing left behind", () => nothingLeft(before, owner)));
   const skipped = await readFile(skippedTests(scratch), "utf8").catch((error: NodeJS.ErrnoException) => {
     // Vitest did not end, and its stage has reported that.
