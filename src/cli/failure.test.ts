@@ -34,6 +34,14 @@ test("the service's diagnostics are shown with their lines, and the message only
   expect(shown(error)).toContain("error: node r1: template frr has no image a (invalid_intent)\n");
 });
 
+test("a request without an intent of the lab is answered with the ways to get one", () => {
+  const message = "the service has no intent of this lab; send yaml";
+  const data = { problems: [{ path: "/yaml", message }] };
+  expect(shown(new LabwrightError(`/yaml: ${message}`, { status: 400, code: "bad_request", data }))).toMatch(
+    /hint: -t FILE .*labwright adopt .*labwright pull/,
+  );
+});
+
 test("problems that the message already contains are not repeated", () => {
   const problems = [{ path: "/filter", message: "syntax error" }];
   expect(shown(new LabwrightError("filter: syntax error", { status: 400, code: "bad_request", data: { problems } }))).toBe(

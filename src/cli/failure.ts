@@ -69,10 +69,7 @@ function messageOf(error: LabwrightError, diagnostics: readonly Diagnostic[], fi
 
 function details(error: LabwrightError): readonly string[] {
   const lines: string[] = [];
-  const problems = error.data?.problems;
-  if (Array.isArray(problems))
-    for (const { path, message } of problems as { path: string; message: string }[])
-      if (!error.message.includes(message)) lines.push(`${path}: ${message}`);
+  for (const { path, message } of problemsOf(error)) if (!error.message.includes(message)) lines.push(`${path}: ${message}`);
   for (const [word, label] of [
     ["applied", "done"],
     ["failed", "failed"],
@@ -90,6 +87,11 @@ function details(error: LabwrightError): readonly string[] {
   const output = error.data?.output;
   if (typeof output === "string" && output.trim() !== "") lines.push(...output.trimEnd().split(/\r?\n/));
   return lines;
+}
+
+/** Returns the fields of a request that the service refused. */
+function problemsOf({ data }: LabwrightError): readonly { readonly path: string; readonly message: string }[] {
+  return Array.isArray(data?.problems) ? (data.problems as { path: string; message: string }[]) : [];
 }
 
 /** The maximum of failed steps with a reason. */
@@ -144,6 +146,8 @@ function hintFor(error: LabwrightError): string | undefined {
       ? `labwright logs ${node} shows why it failed; ${start} again`
       : `${start}; labwright logs ${node} shows its last output`;
   }
+  if (error.code === "bad_request" && problemsOf(error).some(({ path }) => path === "/yaml"))
+    return "-t FILE names the lab's file; for a lab without one, labwright adopt makes it managed and labwright pull writes its file";
   const feature = error.data?.feature;
   if (error.code === "unsupported" && feature === "webUi")
     return "this service was started without its web pages: in a checkout, npm run web builds them; then restart the service";

@@ -40,7 +40,7 @@ beforeEach(() => {
 });
 
 test("a pinned certificate is accepted in every notation of its fingerprint", async () => {
-  for (const pin of [fingerprint, hex, `sha256:${hex}`, `SHA256:${fingerprint}`]) {
+  for (const pin of [fingerprint, hex, `sha256:${hex}`, `SHA256:${fingerprint}`, `sha256 Fingerprint=${fingerprint}`]) {
     using transport = new Transport({ url, pin });
     const { status, body } = await transport.request(get);
     expect([status, body.toString()]).toEqual([200, "hello"]);

@@ -103,6 +103,10 @@ it("snapshots are taken, listed, restored and removed by command, and pictures a
   ]);
   expect(await shell.run("snapshot", "remove", "early", "-t", "pair.lw.yml", "--yes")).toMatchObject({ code: 0 });
   expect((await shell.run("snapshot", "restore", "early", "-t", "pair.lw.yml", "--yes")).stderr).toMatch(/snapshot_not_found/);
+  expect((await shell.run("snapshot", "restore", "early", "-t", "pair.lw.yml")).stderr).toMatch(/the lab has no snapshot early/);
+  expect((await shell.run("stop", "--mode", "hibernate", "-t", "pair.lw.yml")).stderr).toMatch(
+    /the host has no stop mode 2 \(hibernate\); it has 1 \(poweroff\), 3 \(auto\)/,
+  );
   expect((await shell.run("snapshot", "burn", "-t", "pair.lw.yml")).stderr).toMatch(/has no action "burn"/);
 
   const png = Buffer.from("\x89PNG\r\n\x1a\nabc", "latin1");

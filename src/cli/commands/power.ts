@@ -73,7 +73,7 @@ export const wipe: Command = {
   run: async (context, args) => {
     const nodes = args.list("node");
     const question = async () =>
-      `Stop ${nodes.length === 0 ? "all nodes" : nodes.join(", ")} of ${await labAtStake(context)} and delete the disks?`;
+      `Delete the disks of ${nodes.length === 0 ? "all nodes" : nodes.join(", ")} of ${await labAtStake(context)}? Running nodes are stopped.`;
     if (!(await approve(context.terminal, question, args.has("yes")))) return 1;
     return exitCode(await power(context, args, "wipe", nodes));
   },

@@ -66,8 +66,10 @@ async function take(context: Context, args: Arguments, name: string | undefined)
 
 async function restore(context: Context, args: Arguments, name: string): Promise<ExitCode> {
   const { selector, title } = await context.project();
-  const question = async () =>
-    `Restore ${await labAtStake(context)} from snapshot ${name}? Nodes that are not in the snapshot are deleted with their disks.`;
+  const question = async () => {
+    await refuseUnknown(context, name);
+    return `Restore ${await labAtStake(context)} from snapshot ${name}? Nodes that are not in the snapshot are deleted with their disks.`;
+  };
   if (!(await approve(context.terminal, question, args.has("yes")))) return 1;
   const data = await runChange(
     context,
@@ -81,12 +83,23 @@ async function restore(context: Context, args: Arguments, name: string): Promise
 
 async function remove(context: Context, args: Arguments, name: string): Promise<ExitCode> {
   const { selector, title } = await context.project();
-  if (!(await approve(context.terminal, async () => `Remove snapshot ${name} of ${title} permanently?`, args.has("yes")))) return 1;
+  const question = async () => {
+    await refuseUnknown(context, name);
+    return `Remove snapshot ${name} of ${title} permanently?`;
+  };
+  if (!(await approve(context.terminal, question, args.has("yes")))) return 1;
   const what = `remove snapshot ${name}`;
   const input = { ...selector, snapshot: name };
   const data = await runChange(context, "removeSnapshot", input, { what, timeoutMs: args.milliseconds("timeout") });
   context.result(data, ({ lab, snapshot: gone }) => `${lab}: removed snapshot ${gone}`);
   return 0;
+}
+
+/** Nobody is asked about a snapshot that does not exist. */
+async function refuseUnknown(context: Context, name: string): Promise<void> {
+  const { snapshots } = await (await context.client()).listSnapshots((await context.project()).selector);
+  if (snapshots.some((one) => one.snapshot === name)) return;
+  throw new UsageError(`the lab has no snapshot ${name}`, "labwright snapshot lists them");
 }
 
 function shown({ lab, snapshot: name, not_restored }: ResultOf<"restoreSnapshot">): string {

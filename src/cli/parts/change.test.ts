@@ -24,6 +24,17 @@ test("if the service ends during a change, the error names the job and how to lo
   });
 });
 
+test.each([
+  ["deployProject", "labwright apply does the rest"],
+  ["reconcileProject", "labwright apply does the rest"],
+  ["destroyProject", "labwright destroy deletes the rest"],
+  ["importProject", "labwright plan shows what is left"],
+] as const)("the error names the command that finishes %s", async (id, next) => {
+  const gone = new LabwrightError("no connection", { status: 0, code: "host_unreachable" });
+  const change = runChange(contextThatFails(gone), id, { lab: "/a" }, { what: "changing" });
+  await expect(change).rejects.toMatchObject({ data: { hint: expect.stringContaining(next) } });
+});
+
 test("if the host becomes unavailable during a change, the error is the service's own", async () => {
   const gone = new LabwrightError("the host is away", { status: 503, code: "host_unreachable" });
   await expect(deploy(gone)).rejects.toBe(gone);

@@ -78,7 +78,7 @@ async function followedChange<Id extends ChangeId>(
       return withHint(
         "host_unreachable",
         `job ${job} has begun; labwright jobs shows its end. A restarted service continues the job if its host needs no password; ` +
-          "otherwise sign in and run the command again",
+          `otherwise sign in, then ${nextAfter(id)}`,
       )(error);
     });
   } finally {
@@ -91,6 +91,13 @@ export function warningsOf(data: object | undefined): readonly string[] {
   const { warnings } = (data ?? {}) as { readonly warnings?: unknown };
   if (!Array.isArray(warnings)) return [];
   return (warnings as readonly { readonly message?: unknown }[]).map(({ message }) => String(message));
+}
+
+/** Returns what finishes a change that broke off. A lab that a deploy or import has made in part is not deployed a second time. */
+function nextAfter(id: string): string {
+  if (id === "deployProject" || id === "reconcileProject") return "labwright apply does the rest";
+  if (id === "destroyProject") return "labwright destroy deletes the rest";
+  return "run the command again; if the lab exists, labwright plan shows what is left to do";
 }
 
 function stepText(job: Job): string {

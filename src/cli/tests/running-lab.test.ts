@@ -103,7 +103,7 @@ test("a question names the lab that would be lost, and is not asked for a missin
   const lost = "/stake (2 nodes, 2 running)";
   expect((await run(["destroy"])).stderr).toContain(`there is no terminal to ask: Remove the lab ${lost} with its disks?`);
   expect((await run(["deploy", "-c"])).stderr).toContain(`Delete the lab ${lost} with its disks`);
-  expect((await run(["wipe", "--node", "h1"])).stderr).toContain(`Stop h1 of ${lost} and delete the disks?`);
+  expect((await run(["wipe", "--node", "h1"])).stderr).toContain(`Delete the disks of h1 of ${lost}? Running nodes are stopped.`);
   const byPath = await run(["jobs", "--lab", "stake"]);
   expect(byPath.stdout).toContain("deployProject");
   // The same lab, named by its file.

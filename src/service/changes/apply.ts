@@ -101,7 +101,7 @@ function withProgress(
   if (!(error instanceof Failure)) return error;
   if (error.code === "lab_locked" || error.code === "lab_locked_mid_apply") {
     if (done.size === 0) return labLocked(path, error);
-    const text = `${path} was locked on the host while the change ran: part of it is done. Clear the lock (setLabLock, labwright unlock) and apply again`;
+    const text = `${path} was locked on the host while the change ran: part of it is done. Clear the lock (labwright unlock) and apply again`;
     return new Failure("lab_locked_mid_apply", text, { data: { lab: path, ...progress }, cause: error });
   }
   const { failures, failed: named, ...rest } = error.data ?? {};

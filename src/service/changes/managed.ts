@@ -74,7 +74,7 @@ export function refuseLocked(observed: ObservedLab | null): void {
 }
 
 export function labLocked(path: string, cause?: unknown): Failure {
-  const text = `${path} is locked on the host: nothing was changed. Clear the lock (setLabLock, labwright unlock) and try again`;
+  const text = `${path} is locked on the host: nothing was changed. Clear the lock (labwright unlock) and try again`;
   return new Failure("lab_locked", text, { data: { lab: path }, ...(cause !== undefined && { cause }) });
 }
 

@@ -55,14 +55,15 @@ export async function execProject(
   }
   const mode = payload.stopmode ?? 3;
   if (mode !== 0 && mode !== 1 && mode !== 2 && mode !== 3) {
-    throw new Failure("invalid_action", "stopmode must be 0 (graceful), 1 (poweroff), 2 (hibernate) or 3 (auto)");
+    throw new Failure("invalid_action", `stopmode must be ${([0, 1, 2] as const).map(modeText).join(", ")} or ${modeText(3)}`);
   }
   const target = await addressChange(context, caller, payload, "operate");
   const { features, stopModes } = await target.host.capabilities();
   if (action === "wipe" && !features.wipe) throw new Failure("unsupported", "the host cannot wipe nodes", { data: { feature: "wipe" } });
   if (action === "stop" && !stopModes.includes(mode)) {
     const feature = mode === 2 ? "hibernate" : "gracefulStop";
-    throw new Failure("unsupported", `the host has no stop mode ${mode}`, { data: { feature } });
+    const modes = stopModes.map(modeText).join(", ");
+    throw new Failure("unsupported", `the host has no stop mode ${modeText(mode)}; it has ${modes}`, { data: { feature } });
   }
   const must = payload.node === "" ? undefined : payload.node;
   const request: PowerRequest = {
@@ -73,6 +74,11 @@ export async function execProject(
     ...(must !== undefined && { must }),
   };
   return runChange(context, target, call, powerKind, request);
+}
+
+/** As in a request, with the word that people know: "3 (auto)". */
+function modeText(mode: StopMode): string {
+  return `${mode} (${["graceful", "poweroff", "hibernate", "auto"][mode]})`;
 }
 
 /** Safe to repeat: nodes in the requested state are not touched. */

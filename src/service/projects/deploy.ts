@@ -78,7 +78,7 @@ async function refuseDeploy(
   replace: boolean,
 ): Promise<void> {
   if (observed !== null && !replace) {
-    throw new Failure("lab_exists", `${target.path} exists on the host; replace true stops, wipes, deletes and recreates it`);
+    throw new Failure("lab_exists", `${target.path} exists on the host; a deploy that replaces it stops, wipes, deletes and recreates it`);
   }
   if (observed !== null && target.record === undefined && target.caller.role !== "admin") {
     throw new Failure("operation_not_allowed", `${target.path} is on the host but not managed here; only an admin may replace it`);

@@ -87,3 +87,10 @@ test("remove lists the labs and kept disks that stay, and add warns of those tha
     kept_disks: [{ id: kept, lab: "/c" }],
   });
 });
+
+test("list without accounts names the state directory, and the command for a host that has its own users", async () => {
+  const none = await users(["list"]);
+  expect(none).toMatchObject({ code: 0, stdout: "" });
+  expect(none.stderr).toContain(`no accounts in ${state}`);
+  expect(none.stderr).toContain("labwright host --users");
+});

@@ -44,7 +44,12 @@ async function main(): Promise<void> {
   switch (action) {
     case "list": {
       const all = await users.list();
-      console.log(json ? JSON.stringify(all, null, 2) : all.map((user) => `${user.name.padEnd(24)} ${user.role}`).join("\n"));
+      if (json) console.log(JSON.stringify(all, null, 2));
+      else for (const { name, role } of all) console.log(`${name.padEnd(24)} ${role}`);
+      if (all.length === 0)
+        console.error(
+          `no accounts in ${state}. A service for another host, such as EVE-NG, has the users of that host: labwright host --users`,
+        );
       return;
     }
     case "add": {
