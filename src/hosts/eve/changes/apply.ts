@@ -137,7 +137,12 @@ async function runBatch(
     if (id === undefined && step.do === "start") throw new Failure("node_not_found", `the lab has no node ${key}`);
     return id ?? [];
   });
-  const power = { place, at, lab, signal: progress.signal, force: progress.force };
+  // A wipe stops nodes, too: a stopped node is not a wiped one.
+  const reached =
+    first.do === "wipe"
+      ? undefined
+      : (some: ReadonlySet<number>) => done(batch.filter((operation) => some.has(nodeIdOf(operation, edit) ?? -1)));
+  const power = { place, at, lab, signal: progress.signal, force: progress.force, reached };
   try {
     if (first.do === "start") await startNodes(power, ids);
     else if (first.do === "stop") await stopNodes(power, ids, first.mode);

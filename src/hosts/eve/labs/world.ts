@@ -34,6 +34,11 @@ export interface EveTiming {
   readonly pollMs: number;
   /** How long a node may take to be up or down after the host took the call, ms. */
   readonly patienceMs: number;
+  /**
+   * How long a node of Community may run on after the host answered its stop, ms. The host kills the process, and recorded hosts showed the node down within
+   * 1 s: one that runs on for longer hangs.
+   */
+  readonly goneMs: number;
   /** How long a node may have no process after the host answered that it has started, ms, on top of the node's own delay. */
   readonly comeUpMs: number;
   /** For calls that start, stop or wipe, ms. */
@@ -47,6 +52,7 @@ export interface EveTiming {
 export const defaultTiming: EveTiming = {
   pollMs: 500,
   patienceMs: 120_000,
+  goneMs: 30_000,
   comeUpMs: 10_000,
   powerMs: 300_000,
   settleMs: 10_000,

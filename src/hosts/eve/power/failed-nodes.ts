@@ -1,11 +1,11 @@
 import { Failure } from "../../../contract/errors.ts";
 
 /** Names of nodes in a message; of more than this only the number. */
-const mostNames = 5;
+const maxNames = 5;
 
 /** "a, b and 3 more". */
 export function someNames(names: readonly string[]): string {
-  const shown = names.slice(0, mostNames);
+  const shown = names.slice(0, maxNames);
   const more = names.length - shown.length;
   return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

@@ -20,6 +20,8 @@ export interface PowerRun {
   readonly signal?: AbortSignal | undefined;
   /** Go on where a node does not stop. */
   readonly force?: boolean | undefined;
+  /** Receives the nodes that are as wanted, while others are waited for. */
+  readonly reached?: ((ids: ReadonlySet<number>) => void) | undefined;
 }
 
 /**
@@ -137,7 +139,7 @@ export async function bringDown(run: PowerRun, ids: readonly number[], mode: Sto
     for (const id of some) if (up.has(id) && !but.includes(id)) owners.stopped(id, at.path);
   };
   try {
-    if (!run.force) await until(run, sure, down, "stop", doubts);
+    if (!run.force) await until(run, sure, down, doubts);
     stopped(sure, late);
   } catch (error) {
     const failed = [...failedNodes(error).keys()];
@@ -195,7 +197,7 @@ export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: Sto
   doubts.clear();
   await inTurns(run, again, wipe);
   const mine = ids.filter((id) => !foreign.has(id) && !late.includes(id));
-  await until(run, mine, (status) => status === 0, "stop", doubts);
+  await until(run, mine, (status) => status === 0, doubts);
   const unsure = [...doubts].map(
     ([id, { text }]) => [id, hostFailure(`node ${nameOf(nodes, id)} may not be wiped: ${text}; labwright wipe tries again`)] as const,
   );
@@ -220,37 +222,43 @@ async function lateAfter(
   return late;
 }
 
-/** Waits until the nodes are as wanted. Throws nodesFailed() for those that are not after the patience. */
+/**
+ * Waits until the nodes are down. Throws nodesFailed() for those that are not in time: on Community a stop ends the process at once, elsewhere the guest may
+ * shut down first.
+ */
 async function until(
   run: PowerRun,
   ids: readonly number[],
   good: (status: number) => boolean,
-  verb: "stop",
   doubts: ReadonlyMap<number, Doubt>,
 ): Promise<void> {
   if (ids.length === 0) return;
   const { place, at, signal } = run;
-  const { world } = place;
-  const end = performance.now() + world.timing.patienceMs;
+  const { timing, edition } = place.world;
+  const limitMs = edition.sharedNames ? Math.min(timing.goneMs, timing.patienceMs) : timing.patienceMs;
+  const end = performance.now() + limitMs;
   for (;;) {
     const nodes = await readNodes(place.account, at, signal);
     const status = new Map(nodes.map((node) => [node.id, node.status]));
     // A node that is gone is as stopped as can be.
     const late = ids.filter((id) => !good(status.get(id) ?? 0));
+    run.reached?.(new Set(ids.filter((id) => !late.includes(id))));
     if (late.length === 0) return;
     if (performance.now() > end) {
-      const hint = world.edition.sharedNames
-        ? ". On Community Edition that is also so if a process that a deleted lab left behind has the number: labwright renumber gives the node " +
-          "another one, labwright destroy --force deletes the lab"
-        : "";
+      const hint = edition.sharedNames
+        ? "labwright stop tries again. If the node still runs, its process hangs, or a process that a deleted lab left behind has its number: labwright " +
+          "renumber gives the node another number, labwright destroy --force deletes the lab, and an administrator of the host ends the process"
+        : "labwright stop tries again";
       const text = (id: number) => {
         const doubt = doubts.get(id);
-        const state = `${nameOf(nodes, id)} does not ${verb} (status ${status.get(id)})`;
-        return doubt === undefined ? `the host took the call, and ${state}${hint}` : `${doubt.text}, and ${state}: try again`;
+        const state = `${nameOf(nodes, id)} still runs after ${limitMs / 1000} s (status ${status.get(id)})`;
+        return doubt === undefined
+          ? `the host accepted the stop, and ${state}: ${hint}`
+          : `${doubt.text}, and ${state}: labwright stop tries again`;
       };
       throw nodesFailed(new Map(late.map((id) => [id, hostFailure(text(id))])), (id) => nameOf(nodes, id));
     }
-    await pause(world, signal);
+    await pause(place.world, signal);
   }
 }
 

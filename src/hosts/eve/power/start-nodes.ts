@@ -96,6 +96,7 @@ async function waitUntilUp(start: Start, ids: readonly number[]): Promise<void> 
   for (let waiting = ids; waiting.length > 0; ) {
     const nodes = new Map((await readNodes(place.account, at, signal)).map((node) => [node.id, node]));
     waiting = [];
+    run.reached?.(new Set(ids.filter((id) => !failures.has(id) && isUp(nodes.get(id)))));
     for (const id of ids.filter((one) => !failures.has(one))) {
       const [name, node] = [nameOf(lab.nodes, id), nodes.get(id)];
       const delayMs = 1000 * (lab.nodes.find((one) => one.id === id)?.delay ?? 0);
@@ -104,7 +105,7 @@ async function waitUntilUp(start: Start, ids: readonly number[]): Promise<void> 
       // On Community the process exists when the host answers. When it does on other editions is not known.
       const isOver = edition.sharedNames && doubt?.ended !== false && (node?.status ?? 0) < 2;
       const limit = isOver ? Math.min(timing.patienceMs, timing.comeUpMs + delayMs) : timing.patienceMs;
-      if (node !== undefined && isUp(node)) ran.add(id);
+      if (isUp(node)) ran.add(id);
       else if (ran.has(id)) failures.set(id, hostFailure(`node ${name} ran and ended at once; ${ownWords}`));
       else if (waited > limit && isOver && doubt !== undefined && node?.status === 0 && !repeated.has(id)) {
         // No lock and no process: the host does nothing for it any more.
@@ -123,8 +124,8 @@ async function waitUntilUp(start: Start, ids: readonly number[]): Promise<void> 
 const ownWords =
   "the reason is on the host, in the node's running directory below /opt/unetlab/tmp and in /opt/unetlab/data/Logs/unl_wrapper.txt";
 
-function isUp({ status }: NodeStatus): boolean {
-  return status === 2 || status === 3;
+function isUp(node: NodeStatus | undefined): boolean {
+  return node?.status === 2 || node?.status === 3;
 }
 
 function notUp(name: string, node: NodeStatus | undefined, doubt: string | undefined, limitMs: number): Failure {
