@@ -94,7 +94,7 @@ export function stuckObstacle({ key, observed }: NodeWork, starts: boolean): Obs
 /** Returns which node has the number, and the next step for the user. */
 export function clashText({ number, lab, node, certain }: NumberClash): string {
   if (lab === undefined) {
-    return `number ${number} of the host is in use, and not by a lab of the host: labwright renumber gives the node another number, labwright destroy --force removes the lab`;
+    return `number ${number} of the host is in use, and not by a lab of the host: a deleted lab left a process, or another program has the node's console port. labwright renumber gives the node of a stopped lab another number, labwright destroy --force removes the lab`;
   }
   const theirs = `${node === undefined || node === "" ? "a node" : node} of ${lab}`;
   return certain

@@ -81,6 +81,41 @@ describe.each(["hidden", "visible"] as const)("on a host with notices %s, a numb
     expect(await nodes(here, "/pair")).toEqual(["1 pc1 stopped", "3 pc2 stopped"]);
   });
 
+  it("refuses the start of a stopped node with the console port and the next step, also if the session never ran the node", async () => {
+    const here = await bench(notices);
+    const down = lab({ ...pair, nodes: pair.nodes.map((one) => ({ ...one, start: false })) });
+    await here.make("/pair", down);
+    expect(await nodes(here, "/pair")).toEqual(["1 pc1 stopped", "2 pc2 stopped"]);
+    here.fake.occupyPort(port(2));
+    expect(await nodes(here, "/pair")).toEqual(["1 pc1 stopped", "2 pc2 unknown"]);
+    const starts = ["pc1", "pc2"].map((key) => operation({ do: "start", node: key }));
+    await expect(here.run("/pair", pair, starts)).rejects.toMatchObject({
+      code: "number_clash",
+      message: expect.stringMatching(
+        /^node pc2 cannot start: another program listens on its console port 32770: number 2 of the host is in use.*labwright renumber.*labwright destroy --force/,
+      ),
+      data: { failures: [{ id: "start:pc2" }] },
+    });
+    expect(await nodes(here, "/pair")).toEqual(["1 pc1 running", "2 pc2 unknown"]);
+    const up = lab({ ...pair, nodes: pair.nodes.map((one) => ({ ...one, start: true })) });
+    expect((await here.plan("/pair", up)).blocked).toMatchObject([{ key: "pc2", reason: { code: "number_clash" } }]);
+    here.fake.freePort(port(2));
+    await here.make("/pair", up);
+  });
+
+  it("does not make a node unknown whose start timed out and ended later", async () => {
+    const here = await bench(notices);
+    const down = lab({ ...pair, nodes: pair.nodes.map((one) => ({ ...one, start: false })) });
+    await here.make("/pair", down);
+    for (let times = 0; times < 2; times++) here.fake.failNextStart({ code: 0, node: 2 });
+    const started = here.run("/pair", pair, [operation({ do: "start", node: "pc2" })]);
+    await expect(started).rejects.toMatchObject({ code: "host_error" });
+    expect(await nodes(here, "/pair")).toEqual(["1 pc1 stopped", "2 pc2 stopped"]);
+    // The process comes up after all.
+    here.fake.occupyPort(port(2));
+    expect(await nodes(here, "/pair")).toEqual(["1 pc1 stopped", "2 pc2 running"]);
+  });
+
   it("is free for its lab again once the process is gone", async () => {
     const here = await bench(notices);
     await here.make("/pair", pair);

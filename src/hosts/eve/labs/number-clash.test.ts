@@ -212,6 +212,7 @@ describe("numbers", () => {
     const here = await bench();
     await here.make("/pair", stopped);
     const id = Number(await idOf(here, "/pair", "pc1"));
+    await forgetOwners(here);
     here.fake.occupyPort(32_768 + id);
     expect(await powers(here, "/pair")).toEqual(["running", "stopped"]);
     const stop = here.run("/pair", pair, [operation({ do: "stop", node: "pc1", mode: 3 })]);
@@ -226,6 +227,7 @@ describe("numbers", () => {
     const here = await bench();
     await here.make("/pair", stopped);
     const id = Number(await idOf(here, "/pair", "pc1"));
+    await forgetOwners(here);
     here.fake.occupyPort(32_768 + id);
     const plan = await here.plan("/pair", null);
     await expect(here.run("/pair", null, plan.operations)).rejects.toMatchObject({

@@ -1,6 +1,14 @@
 import type { EveAccount } from "../account/account.ts";
 import type { NodeStatus } from "../read/lab-read.ts";
 
+let epochs = 0;
+
+/** Unique among all sessions: a read of an earlier session proves nothing to a later one. */
+function newEpoch(): number {
+  epochs += 1;
+  return epochs;
+}
+
 /**
  * Which lab's node runs under each number of a user, as far as one session with the host can know it. The host has one session per user, so while it
  * lasts nobody else starts or stops nodes for that user: what this session started runs for the lab that it was started for, until it is seen down.
@@ -14,19 +22,25 @@ export class NumberOwners {
   readonly #starting = new Map<number, string>();
   /** Numbers that no other lab had when they were seen up: this session did not start them. */
   readonly #assumed = new Set<number>();
-  /** Numbers that this session stopped and has not started since: a process there is no lab's node. */
-  readonly #stopped = new Set<number>();
-  #epoch = 0;
+  /** Numbers that this session stopped, or saw down, and has not started since: a process there is no lab's node. */
+  readonly #idle = new Set<number>();
+  /** Numbers that this session started: a start whose outcome is unknown may still bring the node up. */
+  readonly #tried = new Set<number>();
+  #epoch = newEpoch();
 
   /** Taken before a read of nodes, and given with what it returned: a read that a start or stop overtook proves nothing. */
   mark(): number {
     return this.#epoch;
   }
 
-  /** Learns from a read: a number that is down belongs to nobody. */
+  /** Learns from a read: a number that is down belongs to nobody, and only this session can start its node. */
   see(nodes: readonly Pick<NodeStatus, "id" | "status">[], mark: number): void {
     if (mark !== this.#epoch) return;
-    for (const { id, status } of nodes) if (status < 2 && !this.#starting.has(id)) this.#clear(id);
+    for (const { id, status } of nodes) {
+      if (status >= 2 || this.#starting.has(id)) continue;
+      this.#clear(id);
+      if (!this.#tried.has(id)) this.#idle.add(id);
+    }
   }
 
   /** The path of the lab that runs the number; undefined: not known. */
@@ -35,25 +49,26 @@ export class NumberOwners {
   }
 
   starting(id: number, path: string): void {
-    this.#epoch++;
+    this.#epoch = newEpoch();
     this.#clear(id);
-    this.#stopped.delete(id);
+    this.#idle.delete(id);
+    this.#tried.add(id);
     this.#owners.set(id, path);
     this.#starting.set(id, path);
   }
 
   /** The start has ended, well or not. */
   started(id: number): void {
-    this.#epoch++;
+    this.#epoch = newEpoch();
     this.#starting.delete(id);
   }
 
   /** This session stopped the lab's node and saw its number down. */
   stopped(id: number, path: string): void {
     if (this.#starting.has(id) || (this.#owners.get(id) ?? path) !== path) return;
-    this.#epoch++;
+    this.#epoch = newEpoch();
     this.#clear(id);
-    this.#stopped.add(id);
+    this.#idle.add(id);
   }
 
   /** Returns whether this session started the number for this lab. */
@@ -83,7 +98,7 @@ export class NumberOwners {
   }
 
   isStranger(id: number, path: string): boolean {
-    return this.#stopped.has(id) || this.#strangers.has(`${id} ${path}`);
+    return this.#idle.has(id) || this.#strangers.has(`${id} ${path}`);
   }
 
   /**
@@ -91,7 +106,7 @@ export class NumberOwners {
    * @param ids the numbers that it has no more; absent: all
    */
   forget(path: string, ids?: Iterable<number>): void {
-    this.#epoch++;
+    this.#epoch = newEpoch();
     const all = [...this.#owners.keys(), ...[...this.#strangers].map((one) => Number.parseInt(one, 10))];
     for (const id of ids ?? all) {
       if (this.#owners.get(id) === path) this.#owners.delete(id);

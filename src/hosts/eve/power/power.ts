@@ -1,4 +1,5 @@
 import { Failure } from "../../../contract/errors.ts";
+import type { NumberClash } from "../../../engine/model/observed.ts";
 import type { StopMode } from "../../../engine/model/plan.ts";
 import { hostError } from "../api/answer.ts";
 import { hostFailure } from "../api/host-failure.ts";
@@ -9,6 +10,7 @@ import { type EvePlace, pause } from "../labs/world.ts";
 import type { EveLabPath } from "../read/lab-path.ts";
 import { type NodeStatus, readNodes } from "../read/lab-read.ts";
 import type { Clashes } from "../read/observe.ts";
+import { communityPort } from "./console.ts";
 import { failedNodes, nodesFailed } from "./failed-nodes.ts";
 import { type Doubt, inTurns, nameOf, powerCall } from "./power-calls.ts";
 import { bringUp } from "./start-nodes.ts";
@@ -36,7 +38,7 @@ export async function startNodes(run: PowerRun, ids: readonly number[]): Promise
   if (place.world.edition.sharedNames) {
     for (const id of ids) {
       const clash = clashes.get(id);
-      if (clash !== undefined) refused.set(id, numberClash(`node ${nameOf(nodes, id)} cannot start`, clash));
+      if (clash !== undefined) refused.set(id, numberClash(startRefused(run, nameOf(nodes, id), clash), clash));
     }
     for (const { id, name } of await stuckNodes(run, ids, nodes)) refused.set(id, nodeStuck(name));
   }
@@ -55,6 +57,11 @@ export async function startNodes(run: PowerRun, ids: readonly number[]): Promise
     for (const id of down) owners.started(id);
   }
   if (refused.size > 0) throw nodesFailed(refused, (id) => nameOf(nodes, id));
+}
+
+function startRefused({ place }: PowerRun, name: string, { number, lab }: NumberClash): string {
+  if (lab !== undefined) return `node ${name} cannot start`;
+  return `node ${name} cannot start: another program listens on its console port ${communityPort(place.pod, number)}`;
 }
 
 /** Nodes whose lock stays: one that the host prepares is waited for a while. */
