@@ -1,6 +1,6 @@
 import { Failure } from "../../../contract/errors.ts";
 import { type EveAnswer, hostError, recordOf, textOf } from "../api/answer.ts";
-import { isDoubtful } from "../api/doubt.ts";
+import { isOutcomePending } from "../api/pending-outcome.ts";
 import { numberClash, readPower } from "../labs/clashes.ts";
 import type { EvePlace } from "../labs/world.ts";
 import type { EveLabPath } from "../read/lab-path.ts";
@@ -100,7 +100,7 @@ async function saveNode({ account }: EvePlace, at: EveLabPath, node: Saving, sig
     }
     if (exported.code !== 80058) return hostError(doing, exported);
   } catch (error) {
-    if (!isDoubtful(error)) throw error;
+    if (!isOutcomePending(error)) throw error;
     // Whether the host took it over is not known, and the old config must not pass for the new one.
     return error;
   }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Progress } from "../../host.ts";
 import type { EveAccount } from "../account/account.ts";
 import { entriesOf, hostError, recordOf, textOf } from "../api/answer.ts";
-import { settled } from "../api/doubt.ts";
+import { settled } from "../api/pending-outcome.ts";
 import { encodePath } from "../read/lab-path.ts";
 
 type Account = Pick<EveAccount, "call">;

@@ -90,7 +90,7 @@ export class OtherLabs {
     return new Map(up.map(({ id, data }) => [id, textOf(data.type) ?? ""]));
   }
 
-  /** Labs that share a node id or a network id with these, each with the ids of its nodes that run and are not in doubt. */
+  /** Labs that share a node id or a network id with these, each with the ids of its nodes that run. */
   async runningBeside(account: EveAccount, path: string, ids: TakenIds): Promise<readonly RunningLab[]> {
     const { labs } = await this.#read(account, path);
     const shared = labs.filter(

@@ -3,31 +3,31 @@ import type { EveAnswer } from "../api/answer.ts";
 import { nodesFailed } from "./failed-nodes.ts";
 import type { PowerRun } from "./power.ts";
 
-/** Nodes that start or stop at once; those that share a network take turns, or the host makes their bridge twice. */
+/** Nodes that start or stop at once. Nodes that share a network take turns: otherwise the host makes their bridge twice. */
 const width = 8;
 
 /** A call whose outcome is unknown. */
-export interface Doubt {
+export interface PendingOutcome {
   readonly text: string;
   /** The host, or the connection, ended the call. A call that only took too long may still be under way. */
   readonly ended: boolean;
 }
 
-/** Returns undefined if the outcome is unknown, and adds the call to the doubts. The caller looks at the node before it sends the call again. */
+/** Returns undefined if the outcome is unknown, and adds the call to `pending`. The caller reads the node before it sends the call again. */
 export async function powerCall(
   { place, at }: PowerRun,
   id: number,
   word: string,
-  doubts: Map<number, Doubt>,
+  pending: Map<number, PendingOutcome>,
 ): Promise<EveAnswer | undefined> {
   const path = `/api/labs${at.url}/nodes/${id}/${word}`;
   try {
     const answer = await place.account.call({ path, read: false, timeoutMs: place.world.timing.powerMs });
     if (!answer.broken) return answer;
-    doubts.set(id, { text: `the host broke over ${word} (${answer.message})`, ended: true });
+    pending.set(id, { text: `the host broke over ${word} (${answer.message})`, ended: true });
   } catch (error) {
     if (!(error instanceof Failure) || (error.code !== "host_timeout" && error.code !== "host_unreachable")) throw error;
-    doubts.set(id, { text: error.message, ended: error.code === "host_unreachable" });
+    pending.set(id, { text: error.message, ended: error.code === "host_unreachable" });
   }
   return undefined;
 }

@@ -12,7 +12,7 @@ import { type NodeStatus, readNodes } from "../read/lab-read.ts";
 import type { Clashes } from "../read/observe.ts";
 import { communityPort } from "./console.ts";
 import { failedNodes, nodesFailed } from "./failed-nodes.ts";
-import { type Doubt, inTurns, nameOf, powerCall } from "./power-calls.ts";
+import { inTurns, nameOf, type PendingOutcome, powerCall } from "./power-calls.ts";
 import { bringUp } from "./start-nodes.ts";
 
 export interface PowerRun {
@@ -121,12 +121,12 @@ export async function bringDown(run: PowerRun, ids: readonly number[], mode: Sto
   }
   const { nodes: before, clashes } = await readPower(place, at, run.signal);
   const own = ids.filter((id) => clashes.get(id)?.certain !== true);
-  const inDoubt = own.filter((id) => clashes.has(id));
-  if (inDoubt.length > 0) await refuseSharedId(place, at, { what: `nothing of lab ${at.path} was stopped`, ids: inDoubt });
+  const uncertain = own.filter((id) => clashes.has(id));
+  if (uncertain.length > 0) await refuseSharedId(place, at, { what: `nothing of lab ${at.path} was stopped`, ids: uncertain });
   const up = new Set(before.filter(({ status }) => !isDown(run, status)).map(({ id }) => id));
-  const doubts = new Map<number, Doubt>();
+  const pending = new Map<number, PendingOutcome>();
   const stop = async (id: number) => {
-    const answer = await powerCall(run, id, word, doubts);
+    const answer = await powerCall(run, id, word, pending);
     if (answer !== undefined && answer.code !== 80051) throw hostError(`stop node ${nameOf(before, id)}`, answer);
   };
   await inTurns(
@@ -137,8 +137,8 @@ export async function bringDown(run: PowerRun, ids: readonly number[], mode: Sto
   const sure = own.filter((id) => !clashes.has(id));
   const down = (status: number) => isDown(run, status);
   // A stop ends what is there, however often it comes. How other editions take a second one is not known.
-  const again = edition.sharedNames ? await lateAfter(run, [...doubts.keys()], down, timing.settleMs) : [];
-  for (const id of again) doubts.delete(id);
+  const again = edition.sharedNames ? await lateAfter(run, [...pending.keys()], down, timing.settleMs) : [];
+  for (const id of again) pending.delete(id);
   await inTurns(run, again, stop);
   const owners = all.of(place.account);
   const late = run.force ? await lateAfter(run, sure, down, timing.settleMs) : [];
@@ -146,7 +146,7 @@ export async function bringDown(run: PowerRun, ids: readonly number[], mode: Sto
     for (const id of some) if (up.has(id) && !but.includes(id)) owners.stopped(id, at.path);
   };
   try {
-    if (!run.force) await until(run, sure, down, doubts);
+    if (!run.force) await until(run, sure, down, pending);
     stopped(sure, late);
   } catch (error) {
     const failed = [...failedNodes(error).keys()];
@@ -154,13 +154,13 @@ export async function bringDown(run: PowerRun, ids: readonly number[], mode: Sto
     if (failed.length > 0) stopped(sure, failed);
     throw error;
   }
-  const strangers = await lateAfter(run, inDoubt, down, timing.settleMs);
+  const strangers = await lateAfter(run, uncertain, down, timing.settleMs);
   for (const id of strangers) owners.disown(id, at.path);
-  stopped(inDoubt, strangers);
-  const after = inDoubt.length === 0 ? clashes : (await readPower(place, at, run.signal)).clashes;
+  stopped(uncertain, strangers);
+  const after = uncertain.length === 0 ? clashes : (await readPower(place, at, run.signal)).clashes;
   const foreign = new Map([...after].filter(([id, { certain }]) => certain && ids.includes(id)));
   // Without a lab it is what a deleted lab left behind, and the next step is another one.
-  const settled = new Set(inDoubt.filter((id) => foreign.get(id)?.lab !== undefined));
+  const settled = new Set(uncertain.filter((id) => foreign.get(id)?.lab !== undefined));
   return { foreign, settled, late };
 }
 
@@ -189,9 +189,9 @@ export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: Sto
   const { foreign, late } = running.length > 0 ? await bringDown(run, running, mode) : nothing;
   refuseStrays(run, foreign);
   const there = new Set(nodes.map(({ id }) => id));
-  const doubts = new Map<number, Doubt>();
+  const pending = new Map<number, PendingOutcome>();
   const wipe = async (id: number) => {
-    const answer = await powerCall(run, id, "wipe", doubts);
+    const answer = await powerCall(run, id, "wipe", pending);
     if (answer !== undefined && answer.code !== 80053) throw hostError(`wipe node ${nameOf(nodes, id)}`, answer);
   };
   await inTurns(
@@ -200,12 +200,12 @@ export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: Sto
     wipe,
   );
   // Whether a disk is gone cannot be seen, and a second wipe deletes nothing more.
-  const again = [...doubts.keys()];
-  doubts.clear();
+  const again = [...pending.keys()];
+  pending.clear();
   await inTurns(run, again, wipe);
   const mine = ids.filter((id) => !foreign.has(id) && !late.includes(id));
-  await until(run, mine, (status) => status === 0, doubts);
-  const unsure = [...doubts].map(
+  await until(run, mine, (status) => status === 0, pending);
+  const unsure = [...pending].map(
     ([id, { text }]) => [id, hostFailure(`node ${nameOf(nodes, id)} may not be wiped: ${text}; labwright wipe tries again`)] as const,
   );
   if (unsure.length > 0) throw nodesFailed(new Map(unsure), (id) => nameOf(nodes, id));
@@ -237,7 +237,7 @@ async function until(
   run: PowerRun,
   ids: readonly number[],
   good: (status: number) => boolean,
-  doubts: ReadonlyMap<number, Doubt>,
+  pending: ReadonlyMap<number, PendingOutcome>,
 ): Promise<void> {
   if (ids.length === 0) return;
   const { place, at, signal } = run;
@@ -257,11 +257,11 @@ async function until(
           "renumber gives the node another number, labwright destroy --force deletes the lab, and an administrator of the host ends the process"
         : "labwright stop tries again";
       const text = (id: number) => {
-        const doubt = doubts.get(id);
+        const outcome = pending.get(id);
         const state = `${nameOf(nodes, id)} still runs after ${limitMs / 1000} s (status ${status.get(id)})`;
-        return doubt === undefined
+        return outcome === undefined
           ? `the host accepted the stop, and ${state}: ${hint}`
-          : `${doubt.text}, and ${state}: labwright stop tries again`;
+          : `${outcome.text}, and ${state}: labwright stop tries again`;
       };
       throw nodesFailed(new Map(late.map((id) => [id, hostFailure(text(id))])), (id) => nameOf(nodes, id));
     }

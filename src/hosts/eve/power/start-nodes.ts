@@ -6,7 +6,7 @@ import { pause } from "../labs/world.ts";
 import { type NodeStatus, readNodes } from "../read/lab-read.ts";
 import { nodesFailed } from "./failed-nodes.ts";
 import type { PowerRun } from "./power.ts";
-import { type Doubt, inTurns, nameOf, powerCall } from "./power-calls.ts";
+import { inTurns, nameOf, type PendingOutcome, powerCall } from "./power-calls.ts";
 
 /** Users of the host of whom a node ran in the time of this process: their unix user is there. */
 const seenRunning = new WeakSet<EveAccount>();
@@ -17,7 +17,7 @@ const passing = new Set([11, 12, 14]);
 interface Start {
   readonly run: PowerRun;
   /** Nodes whose start has an unknown outcome, with what happened. */
-  readonly doubts: Map<number, Doubt>;
+  readonly pending: Map<number, PendingOutcome>;
   readonly failures: Map<number, Failure>;
 }
 
@@ -29,7 +29,7 @@ interface Start {
  */
 export async function bringUp(run: PowerRun, ids: readonly number[], down: readonly number[]): Promise<void> {
   const { account } = run.place;
-  const start: Start = { run, doubts: new Map(), failures: new Map() };
+  const start: Start = { run, pending: new Map(), failures: new Map() };
   const alone = down.length > 1 && !(await wasSeenRunning(run)) ? down.slice(0, 1) : [];
   for (const id of alone) await startOne(start, id);
   await inTurns(run, down.slice(alone.length), (id) => startOne(start, id));
@@ -48,8 +48,8 @@ async function wasSeenRunning({ place, at, signal }: PowerRun): Promise<boolean>
 }
 
 /** Starts a node, and again if the host could not. Not again while its lock is there (status 1): the host would answer 200 and start nothing. */
-async function startOne({ run, doubts, failures }: Start, id: number): Promise<void> {
-  const call = () => powerCall(run, id, "start", doubts);
+async function startOne({ run, pending, failures }: Start, id: number): Promise<void> {
+  const call = () => powerCall(run, id, "start", pending);
   let answer = await call();
   if (answer !== undefined && passing.has(answer.code ?? 0) && (await statusOf(run, id)) === 0) answer = await call();
   if (answer !== undefined && answer.code !== 80049) failures.set(id, await startFailure(run, id, answer));
@@ -87,7 +87,7 @@ async function statusOf({ place, at, signal }: PowerRun, id: number): Promise<nu
 
 /** Notes as failed each node that does not come up: at once if it ran and is down again, soon if its process never came, else after the patience. */
 async function waitUntilUp(start: Start, ids: readonly number[]): Promise<void> {
-  const { run, doubts, failures } = start;
+  const { run, pending, failures } = start;
   const { place, at, lab, signal } = run;
   const { timing, edition } = place.world;
   const began = new Map(ids.map((id) => [id, performance.now()]));
@@ -101,20 +101,20 @@ async function waitUntilUp(start: Start, ids: readonly number[]): Promise<void> 
       const [name, node] = [nameOf(lab.nodes, id), nodes.get(id)];
       const delayMs = 1000 * (lab.nodes.find((one) => one.id === id)?.delay ?? 0);
       const waited = performance.now() - (began.get(id) ?? 0);
-      const doubt = doubts.get(id);
+      const outcome = pending.get(id);
       // On Community the process exists when the host answers. When it does on other editions is not known.
-      const isOver = edition.sharedNames && doubt?.ended !== false && (node?.status ?? 0) < 2;
+      const isOver = edition.sharedNames && outcome?.ended !== false && (node?.status ?? 0) < 2;
       const limit = isOver ? Math.min(timing.patienceMs, timing.comeUpMs + delayMs) : timing.patienceMs;
       if (isUp(node)) ran.add(id);
       else if (ran.has(id)) failures.set(id, hostFailure(`node ${name} ran and ended at once; ${ownWords}`));
-      else if (waited > limit && isOver && doubt !== undefined && node?.status === 0 && !repeated.has(id)) {
+      else if (waited > limit && isOver && outcome !== undefined && node?.status === 0 && !repeated.has(id)) {
         // No lock and no process: the host does nothing for it any more.
         repeated.add(id);
-        doubts.delete(id);
+        pending.delete(id);
         await startOne(start, id);
         began.set(id, performance.now());
         waiting = [...waiting, id];
-      } else if (waited > limit) failures.set(id, notUp(name, node, doubt?.text, limit));
+      } else if (waited > limit) failures.set(id, notUp(name, node, outcome?.text, limit));
       else waiting = [...waiting, id];
     }
     if (waiting.length > 0) await pause(place.world, signal);
@@ -128,11 +128,11 @@ function isUp(node: NodeStatus | undefined): boolean {
   return node?.status === 2 || node?.status === 3;
 }
 
-function notUp(name: string, node: NodeStatus | undefined, doubt: string | undefined, limitMs: number): Failure {
+function notUp(name: string, node: NodeStatus | undefined, outcome: string | undefined, limitMs: number): Failure {
   const status = node?.status ?? "unknown";
-  const ended = doubt === undefined ? `its process ended at once or never began; ${ownWords}` : "try again";
+  const ended = outcome === undefined ? `its process ended at once or never began; ${ownWords}` : "try again";
   const why = node?.status === 1 ? leftLocked : ended;
   return hostFailure(
-    `${doubt ?? "the host took the start"}, and node ${name} does not run after ${limitMs / 1000} s (status ${status}): ${why}`,
+    `${outcome ?? "the host took the start"}, and node ${name} does not run after ${limitMs / 1000} s (status ${status}): ${why}`,
   );
 }

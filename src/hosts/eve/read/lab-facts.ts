@@ -72,7 +72,7 @@ export function changedFacts(before: LabFacts, after: LabFacts): ReadonlyMap<str
 }
 
 /** Compares the wanted facts with those of the host. Throws host_error, naming each field with what was wanted and what there is. */
-export function expectFacts(wanted: ReadonlyMap<string, string | undefined>, got: LabFacts, doubt?: string): void {
+export function expectFacts(wanted: ReadonlyMap<string, string | undefined>, got: LabFacts, pending?: string): void {
   const differences = [...wanted]
     .filter(([key, value]) => got.get(key) !== value)
     .map(([field, value]) => ({ field, wanted: value ?? null, got: got.get(field) ?? null }));
@@ -81,7 +81,7 @@ export function expectFacts(wanted: ReadonlyMap<string, string | undefined>, got
   const more = differences.length > 1 ? ` and ${differences.length - 1} more` : "";
   const shown = `${first.field}: wanted ${show(first.wanted)}, the host has ${show(first.got)}${more}`;
   const undone = differences.length === wanted.size ? "nothing of the change was done" : `a part of the change was not done: ${shown}`;
-  throw hostFailure(doubt === undefined ? `the host took the change and has something else: ${shown}` : `${doubt}; ${undone}`, {
+  throw hostFailure(pending === undefined ? `the host took the change and has something else: ${shown}` : `${pending}; ${undone}`, {
     differences,
   });
 }

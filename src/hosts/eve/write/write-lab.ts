@@ -1,6 +1,6 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { Progress } from "../../host.ts";
-import { isDoubtful, settled } from "../api/doubt.ts";
+import { isOutcomePending, settled } from "../api/pending-outcome.ts";
 import type { UnlLab } from "../lab-file/unl.ts";
 import { lowestFree } from "../lab-file/unl-links.ts";
 import { ensureFolder, folderTurn } from "../labs/lab-folders.ts";
@@ -42,23 +42,23 @@ export async function writeLab(
   const whole = canImport && (needsFile || calls.length > fewCalls || !idsAsGiven(before, after, calls));
   let wanted = whole ? completeLab(after, catalogue, pod) : after;
   let got: UnlLab;
-  let doubt: Failure | undefined;
+  let pending: Failure | undefined;
   try {
     for (let rest = calls; ; ) {
       let last: WriteCall | undefined;
-      doubt = undefined;
+      pending = undefined;
       try {
         if (whole) await importLab(account, at, wanted);
         else wanted = await runCalls(account, at.url, rest, wanted, (call) => (last = call));
       } catch (error) {
-        if (!isDoubtful(error)) throw error;
-        doubt = error;
+        if (!isOutcomePending(error)) throw error;
+        pending = error;
       } finally {
         world.reader.forget(at.path);
         world.others.forget(at.path);
       }
-      got = await readAfter(place, at, doubt);
-      if (doubt === undefined || last === undefined) break;
+      got = await readAfter(place, at, pending);
+      if (pending === undefined || last === undefined) break;
       // Its answer was lost, and with it the id that the host gave. If the call was done, the write continues; the call is not sent again.
       wanted = renumbered(wanted, adoptedIds(before, wanted, got));
       const left = writeCalls(got, wanted, catalogue, world.edition);
@@ -67,7 +67,7 @@ export async function writeLab(
       rest = left;
     }
     const changes = changedFacts(labFacts(before, catalogue), labFacts(wanted, catalogue));
-    expectFacts(changes, labFacts(got, catalogue), doubt?.message);
+    expectFacts(changes, labFacts(got, catalogue), pending?.message);
   } catch (error) {
     if (!whole || !(error instanceof Failure)) throw error;
     throw new Failure(error.code, error.message, { data: { ...error.data, together: true }, cause: error });
@@ -77,16 +77,16 @@ export async function writeLab(
 }
 
 /** The lab after a write; if the outcome of the write is unknown and the lab cannot be read either, the error reports both. */
-async function readAfter({ world, account }: EvePlace, at: EveLabPath, doubt: Failure | undefined): Promise<UnlLab> {
+async function readAfter({ world, account }: EvePlace, at: EveLabPath, pending: Failure | undefined): Promise<UnlLab> {
   try {
     return await world.reader.file(account, at);
   } catch (error) {
-    if (doubt === undefined || !(error instanceof Failure)) throw error;
+    if (pending === undefined || !(error instanceof Failure)) throw error;
     if (error.code === "lab_not_found")
-      throw new Failure(doubt.code, `${doubt.message}; the host has no such lab now`, { data: { ...doubt.data }, cause: doubt });
-    throw new Failure(error.code, `${doubt.message}; what became of it could not be read: ${error.message}`, {
+      throw new Failure(pending.code, `${pending.message}; the host has no such lab now`, { data: { ...pending.data }, cause: pending });
+    throw new Failure(error.code, `${pending.message}; what became of it could not be read: ${error.message}`, {
       data: { ...error.data },
-      cause: doubt,
+      cause: pending,
     });
   }
 }
@@ -123,17 +123,17 @@ export async function writeNewLab(
     const empty = { ...lab, nodes: [], networks: [], textObjects: [], configs: [], pictures: [] };
     return writeLab(place, at, empty, lab);
   }
-  let doubt: Failure | undefined;
+  let pending: Failure | undefined;
   try {
     await inFolder(() => importLab(account, at, lab));
   } catch (error) {
-    if (!isDoubtful(error)) throw error;
-    doubt = error;
+    if (!isOutcomePending(error)) throw error;
+    pending = error;
   } finally {
     world.reader.forget(at.path);
   }
-  const got = await readAfter(place, at, doubt);
-  expectFacts(changedFacts(new Map(), labFacts(lab, catalogue)), labFacts(got, catalogue), doubt?.message);
+  const got = await readAfter(place, at, pending);
+  expectFacts(changedFacts(new Map(), labFacts(lab, catalogue)), labFacts(got, catalogue), pending?.message);
   await world.interfaces.learn(account, at.url, got.nodes);
   return { wanted: lab, got };
 }

@@ -1,8 +1,8 @@
 import { Failure } from "../../../contract/errors.ts";
 import { type EveAnswer, hostError } from "./answer.ts";
 
-/** The host broke in the middle, or the connection did: whether the change was made is not known. */
-export function isDoubtful(error: unknown): error is Failure {
+/** Returns whether the host or the connection broke during the call, so that its outcome is unknown. */
+export function isOutcomePending(error: unknown): error is Failure {
   if (!(error instanceof Failure)) return false;
   if (error.code === "host_timeout" || error.code === "host_unreachable") return true;
   const host = error.data?.host as { readonly status?: unknown } | undefined;
@@ -10,8 +10,8 @@ export function isDoubtful(error: unknown): error is Failure {
 }
 
 /**
- * One change that is sent once. If its outcome is not known, the host is read: a state as wanted means that the change was done, and anything else is the
- * failure that it was. Throws host_error and what the connection throws.
+ * Sends a change once. If its outcome is unknown, the host is read: the change counts as done if the state is as wanted, and fails otherwise. Throws host_error
+ * and the failures of the connection.
  */
 export async function settled(
   doing: string,
@@ -19,16 +19,16 @@ export async function settled(
   good: (answer: EveAnswer) => boolean,
   isDone: () => Promise<boolean>,
 ): Promise<void> {
-  let doubt: Failure;
+  let pending: Failure;
   try {
     const answer = await send();
     if (good(answer)) return;
-    doubt = hostError(doing, answer);
-    if (!answer.broken) throw doubt;
+    pending = hostError(doing, answer);
+    if (!answer.broken) throw pending;
   } catch (error) {
-    if (!isDoubtful(error)) throw error;
-    doubt = error;
+    if (!isOutcomePending(error)) throw error;
+    pending = error;
   }
   if (await isDone()) return;
-  throw new Failure(doubt.code, `${doubt.message}; it was not done`, { data: { ...doubt.data }, cause: doubt });
+  throw new Failure(pending.code, `${pending.message}; it was not done`, { data: { ...pending.data }, cause: pending });
 }
