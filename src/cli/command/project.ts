@@ -1,6 +1,7 @@
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { shellWord } from "../../base/shell-word.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { readIntent } from "../../intent/read/read.ts";
 import { referencedFiles } from "../../intent/read/references.ts";
@@ -42,10 +43,6 @@ export async function findProject(args: Arguments): Promise<Project> {
 export function labFlags({ file, selector }: Project): string {
   const lab = selector.lab === undefined ? [] : [`--lab ${shellWord(selector.lab)}`];
   return [...(file === undefined ? [] : [`-t ${shellWord(file.name)}`]), ...lab].join(" ");
-}
-
-function shellWord(text: string): string {
-  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 export async function readProjectFile(name: string): Promise<ProjectFile> {

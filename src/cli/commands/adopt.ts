@@ -1,3 +1,4 @@
+import { shellWord } from "../../base/shell-word.ts";
 import type { Command } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { withHint } from "../command/with-hint.ts";
@@ -19,7 +20,9 @@ export const adopt: Command = {
     const client = await context.client();
     const data = await client
       .adoptLab({ lab, ...(owner !== undefined && { owner }) })
-      .catch(withHint("lab_exists", `the lab has an owner: labwright grants --lab ${lab} shows and changes who else has access`));
+      .catch(
+        withHint("lab_exists", `the lab has an owner: labwright grants --lab ${shellWord(lab)} shows and changes who else has access`),
+      );
     context.result(data, ({ lab: path, owner: now, nodes }) => `${path} belongs to ${now}: ${nodes} node${nodes === 1 ? "" : "s"}`);
     return 0;
   },

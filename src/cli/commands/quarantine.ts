@@ -1,3 +1,4 @@
+import { shellWord } from "../../base/shell-word.ts";
 import type { Command } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { withHint } from "../command/with-hint.ts";
@@ -43,7 +44,7 @@ export const quarantine: Command = {
     } else if (action === "restore") {
       context.result(
         await client.restoreQuarantined({ id }).catch(unknownId),
-        ({ lab }) => `${lab} is restored: labwright status --lab ${lab} shows it`,
+        ({ lab }) => `${lab} is restored: labwright status --lab ${shellWord(lab)} shows it`,
       );
     } else {
       context.result(await client.deleteQuarantined({ id }).catch(unknownId), () => `lab ${id} is deleted`);

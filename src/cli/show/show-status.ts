@@ -1,4 +1,5 @@
 import { inNaturalOrder } from "../../base/natural-order.ts";
+import { shellWord } from "../../base/shell-word.ts";
 import type { ResultOf } from "../../client/index.ts";
 import { unfinishedDestroy } from "./show-job.ts";
 import { bytes, duration, table } from "./table.ts";
@@ -21,8 +22,8 @@ export function showStatus(paint: Paint, status: Status, suspended: readonly str
     lines.push("its definition on the host was lost; its nodes may still run. An admin restores or deletes it: labwright quarantine");
   if (moved !== undefined)
     lines.push(
-      `the lab was moved or renamed on the host. Move it back there; or make it managed at its new path with labwright adopt ${moved}, and remove the old ` +
-        `entry with labwright destroy --lab ${lab}`,
+      `the lab was moved or renamed on the host. Move it back there; or make it managed at its new path with labwright adopt ${shellWord(moved)}, and remove the old ` +
+        `entry with labwright destroy --lab ${shellWord(lab)}`,
     );
   if (operation !== undefined) lines.push(`${operation.name} by ${operation.user}: step ${operation.step} of ${operation.steps}`);
   const broken = unfinishedDestroy(status);
@@ -58,7 +59,7 @@ export function waitingText(lab: string, resume: Status["resume"]): string[] {
   const nodes = waiting.length > 5 ? `${waiting.length} nodes` : waiting.join(", ");
   const why = reason === "lab_killed" ? "ended with the lab, which was killed" : "ended when the machine went down";
   return [
-    `${lab}: ${nodes} ${why}; labwright resume --lab ${lab} starts ${waiting.length === 1 ? "it" : "them"} again`,
+    `${lab}: ${nodes} ${why}; labwright resume --lab ${shellWord(lab)} starts ${waiting.length === 1 ? "it" : "them"} again`,
     ...(error === undefined ? [] : [`the last resume failed: ${error.error}`]),
   ];
 }

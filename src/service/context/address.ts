@@ -1,3 +1,4 @@
+import { shellWord } from "../../base/shell-word.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { HostSession, NativeIds } from "../../hosts/host.ts";
 import { isUnreadableLab } from "../../hosts/host-unreadable.ts";
@@ -195,7 +196,9 @@ export function allowChange(target: Target, right: Right = "edit"): void {
   allowUse(target, right);
   if (target.mode === "load") {
     // A managed lab may also be loaded by a manifest.
-    const hint = target.record === undefined && { data: { hint: `an admin can assign an owner: labwright adopt ${target.path}` } };
+    const hint = target.record === undefined && {
+      data: { hint: `an admin can assign an owner: labwright adopt ${shellWord(target.path)}` },
+    };
     throw new Failure("operation_not_allowed", `${target.path} is read-only: the service does not manage it`, { ...hint });
   }
 }

@@ -1,3 +1,4 @@
+import { shellWord } from "../../base/shell-word.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { Target } from "./address.ts";
 import type { Context } from "./context.ts";
@@ -26,6 +27,6 @@ export async function refuseMoved(context: Pick<Context, "store">, target: Pick<
 export function movedText(path: string, to: string): string {
   return (
     `The lab ${path} was moved or renamed on the host and is now ${to}. Move it back on the host; or make it managed at its new path with ` +
-    `labwright adopt ${to}, and remove the old entry with labwright destroy --lab ${path}.`
+    `labwright adopt ${shellWord(to)}, and remove the old entry with labwright destroy --lab ${shellWord(path)}.`
   );
 }
