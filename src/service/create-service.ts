@@ -23,6 +23,7 @@ import {
   streamConsole,
 } from "./consoles/consoles.ts";
 import type { Context } from "./context/context.ts";
+import { explainMoved } from "./context/moved.ts";
 import { deleteQuarantined, explainAbsence, listQuarantine, restoreQuarantined } from "./context/quarantine.ts";
 import { Events, type EventsLimits } from "./events/events.ts";
 import { watchedStore } from "./events/watched-store.ts";
@@ -216,7 +217,9 @@ function handlersOf(
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
         if (error.code === "expired_host_session") sessions.forgetHostSession(caller);
-        throw error.code === "lab_not_found" ? await explainAbsence(context, caller, request, error) : error;
+        if (error.code !== "lab_not_found") throw error;
+        const explained = await explainAbsence(context, caller, request, error);
+        throw explained === error ? await explainMoved(context, caller, request, error) : explained;
       }
     };
   const onHost = (caller: Caller) => sessions.hostSession(caller);

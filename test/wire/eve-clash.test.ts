@@ -125,6 +125,20 @@ describe.each(["hidden", "visible"] as const)("with notices %s, a lab whose numb
   });
 });
 
+it("a copy with the same lab id is destroyed by force alone, and the nodes of the other lab run on", async () => {
+  const { fake, admin, running } = await served({});
+  expect((await admin.post("/api/v1/projects/deploy", { yaml: yaml("c7a") })).status).toBe(200);
+  fake.putLabFile("/c7b.unl", fake.labFile("/c7a.unl") ?? "");
+  expect((await admin.post("/api/v1/labs/adopt", { lab: "/c7b", owner: "admin" })).status).toBe(200);
+  const refused = await admin.post("/api/v1/projects/destroy", { lab: "/c7b" });
+  expect([...said(refused), refused.json.error]).toEqual([409, "number_clash", expect.stringMatching(/renumber.*destroy --force/)]);
+  const forced = await admin.post("/api/v1/projects/destroy", { lab: "/c7b", force: true });
+  expect([forced.status, forced.json.error, forced.json.data?.warnings]).toEqual([200, undefined, undefined]);
+  expect([fake.labFile("/c7b.unl"), running()]).toEqual([undefined, ["/c7a.unl pc1", "/c7a.unl pc2"]]);
+  expect((await admin.post("/api/v1/projects/destroy", { lab: "/c7a" })).status).toBe(200);
+  expect(running()).toEqual([]);
+});
+
 it("a node whose lock was left behind is refused its start with the way out, and is wiped at once", async () => {
   const { fake, admin } = await served({});
   await admin.post("/api/v1/projects/deploy", { yaml: yaml("stuck", false) });

@@ -67,6 +67,14 @@ describe.each([
       expect(json.error).toContain("labwright adopt /courses/pair");
     }
     expect(fake.labFile("/pair.unl")).toBeUndefined();
+    for (const [operation, body] of [
+      ["projects/exec", { action: "start" }],
+      ["projects/inspect", {}],
+      ["console/exec", { node: "pc1", command: "x" }],
+    ] as const) {
+      const { status: code, json } = await ask(operation, { lab: "/pair", ...body });
+      expect([operation, code, json.code, json.data?.moved_to]).toEqual([operation, 404, "lab_not_found", "/courses/pair"]);
+    }
   });
 
   it("is managed again if it is adopted at its new path, and its old path is free again", async () => {

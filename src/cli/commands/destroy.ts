@@ -8,7 +8,8 @@ import { mayRemove, removeOtherFlag } from "../parts/take-over.ts";
 
 const forceFlag: Flag = {
   long: "force",
-  summary: "Destroy the lab even if another user of the host uses it or a node does not stop; nodes that keep running are listed",
+  summary:
+    "Destroy the lab even if another user of the host uses it, another lab has its id, or a node does not stop; nodes that keep running are listed",
 };
 
 export const destroy: Command = {

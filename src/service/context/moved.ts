@@ -1,7 +1,10 @@
 import { shellWord } from "../../base/shell-word.ts";
 import { Failure } from "../../contract/errors.ts";
+import type { Caller } from "../common/call.ts";
+import { rightOn } from "../sessions/rights.ts";
 import type { Target } from "./address.ts";
 import type { Context } from "./context.ts";
+import { pathNamed } from "./quarantine.ts";
 
 /**
  * Returns the path at which the host now has the lab of a record, if somebody moved or renamed it on the host and nobody manages it there. undefined: the host
@@ -21,6 +24,27 @@ export async function refuseMoved(context: Pick<Context, "store">, target: Pick<
   const to = await movedTo(context, target);
   if (to === undefined) return;
   throw new Failure("operation_not_allowed", `${movedText(target.path, to)} Nothing was changed`, { data: { moved_to: to } });
+}
+
+/** Returns the error to answer in place of lab_not_found: it names the new path of a lab that the caller has a right on. */
+export async function explainMoved(
+  context: Pick<Context, "store" | "work" | "sessions">,
+  caller: Caller,
+  request: unknown,
+  error: Failure,
+): Promise<Failure> {
+  const path = await pathNamed(context, request);
+  const record = path === undefined ? undefined : context.store.labs.get(path);
+  if (path === undefined || record === undefined || rightOn(record, caller) === undefined) return error;
+  try {
+    const to = await movedTo(context, { host: await context.sessions.hostSessionFor(caller, record.owner), path, record });
+    if (to === undefined) return error;
+    return new Failure("lab_not_found", movedText(path, to), { data: { ...error.data, moved_to: to }, cause: error });
+  } catch (unread) {
+    // Without the list of labs, the lab is missing.
+    if (unread instanceof Failure) return error;
+    throw unread;
+  }
 }
 
 /** Returns the new path and the next step, for people. */

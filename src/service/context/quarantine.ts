@@ -84,15 +84,17 @@ export async function explainAbsence(
   error: Failure,
 ): Promise<Failure> {
   if (context.host.quarantined === undefined || (await context.host.quarantined()).length === 0) return error;
-  const { body, query } = request as { readonly body?: LabNamed; readonly query?: LabNamed };
-  const path = await pathNamed(context, body ?? query ?? {});
+  const path = await pathNamed(context, request);
   if (path === undefined) return error;
   const record = context.store.labs.get(path);
   const mayKnow = record === undefined ? caller.role === "admin" : rightOn(record, caller) !== undefined;
   return mayKnow && (await isQuarantined(context, path, record)) ? inQuarantine(path) : error;
 }
 
-async function pathNamed({ work }: Pick<Context, "work">, { lab, yaml, files }: LabNamed): Promise<string | undefined> {
+/** Returns the path of the lab that the body or query of a request names; undefined: none, or no valid path. */
+export async function pathNamed({ work }: Pick<Context, "work">, request: unknown): Promise<string | undefined> {
+  const { body, query } = request as { readonly body?: LabNamed; readonly query?: LabNamed };
+  const { lab, yaml, files }: LabNamed = body ?? query ?? {};
   // Checked by its schema when the request came.
   const name =
     lab ?? (typeof yaml === "string" ? (await work.read(yaml, (files ?? {}) as Readonly<Record<string, string>>)).lab?.name : undefined);
