@@ -77,11 +77,12 @@ describe.each(["hidden", "visible"] as const)("power on a host with notices %s",
     });
     expect((await ask("projects/deploy", configured("one"))).status).toBe(200);
     const changed = configured("two");
-    const { actions } = (await ask("projects/plan", changed)).json.data;
+    const { actions, text } = (await ask("projects/plan", changed)).json.data;
+    expect(text).toMatch(/startup-config .*\n(.*\n)* {6}note: a node that has run gets it/);
     expect(actions).toEqual([
       expect.objectContaining({
         id: "config:pc1",
-        reason: expect.objectContaining({ text: expect.stringContaining("first start after a wipe") }),
+        note: expect.stringContaining("first start after a wipe"),
       }),
     ]);
     const answer = await ask("projects/reconcile", changed);

@@ -46,6 +46,8 @@ export interface Action {
   readonly line?: number;
   /** Absent: not known, or an action of power. */
   readonly origin?: Origin;
+  /** What people must know before they approve the action, such as what else is needed until it takes effect. */
+  readonly note?: string;
 }
 
 /** One ordered host step. API v1 sends it without `step`, which is what the driver runs. */

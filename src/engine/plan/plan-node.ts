@@ -81,10 +81,9 @@ function planChangedNode(plan: Planning, node: NodeWork): void {
   if (config !== undefined) {
     const level = fieldLevel(node, config);
     const op: PlanOp = config.changes[0]?.before === null ? "create" : config.changes[0]?.after === null ? "delete" : "update";
-    const reason = differs(config.changes);
-    const text = template?.configTaken === undefined ? reason.text : `${reason.text}; ${template.configTaken}`;
-    const own = nodeActionOf(node, op, { ...reason, text }, level, config.changes, false);
-    const action: Action = { ...own, id: configAction(node), kind: "config" };
+    const own = nodeActionOf(node, op, differs(config.changes), level, config.changes, false);
+    const note = template?.configTaken === undefined ? {} : { note: template.configTaken };
+    const action: Action = { ...own, id: configAction(node), kind: "config", ...note };
     if (announce(plan, node, action, obstacle)) {
       const wanted = waits(config) ? after : liveNode;
       runUpdate(plan, action, { node: wanted, fields: ["startupConfig"], changes: config.changes, disruption: level, part: op });

@@ -42,11 +42,15 @@ function actionLines(action: Action, marked: boolean): readonly string[] {
   const name = action.name !== undefined && action.name !== action.key ? ` (${action.name})` : "";
   const head = `  ${marks[action.op]} ${action.kind} ${action.key}${name}${placeText(action.line)}`;
   const felt = action.disruption === "none" ? "" : ` [${disruptionText(action)}]`;
-  if (action.op === "create") return [head + createdText(action) + felt + mark(action.origin), ...affectsLine(action)];
+  if (action.op === "create") return [head + createdText(action) + felt + mark(action.origin), ...noteLine(action), ...affectsLine(action)];
   if (action.op === "delete")
     return [`${head}: ${action.reason.text}${felt}${namesOrigin(action) ? "" : mark(action.origin)}`, ...affectsLine(action)];
   const reason = action.op === "update" ? "" : `: ${action.reason.text}`;
-  return [head + reason + felt, ...changeLines(action.changes, mark), ...affectsLine(action)];
+  return [head + reason + felt, ...changeLines(action.changes, mark), ...noteLine(action), ...affectsLine(action)];
+}
+
+function noteLine({ note }: Action): readonly string[] {
+  return note === undefined ? [] : [`      note: ${note}`];
 }
 
 function placeText(line: number | undefined): string {

@@ -20,7 +20,7 @@ export function reversed(actions: readonly Action[]): readonly Action[] {
     const text = { create: "on the host, not in the intent", delete: "in the intent, not on the host", update: "differs on the host" }[op];
     const origin = action.origin && originWords[action.origin];
     const reason: Reason = origin === undefined ? { code: `host_${op}`, text } : { code: origin.code, text: `${text}: ${origin.text}` };
-    const { affected: _affected, ...kept } = action;
+    const { affected: _affected, note: _note, ...kept } = action;
     return [{ ...kept, op, reason, disruption: "none", affects: [], prune: false, changes }];
   });
 }
