@@ -81,7 +81,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: false,
     errors: [],
-    summary: "Whether the service runs, and its version; answers without a host",
+    summary: "Return the version of the running service; works without a host",
   },
   login: {
     ...post,
@@ -92,7 +92,7 @@ export const operations = {
     maxBody: 16_384,
     unknownFields: "refuse",
     errors: [...bodied, "unknown_field", "invalid_credentials", "rate_limited", ...hostTrouble],
-    summary: "Sign in: a bearer token for a user name and password of the host",
+    summary: "Sign in with a user name and password of the host; returns a bearer token",
   },
   logout: {
     ...bare,
@@ -110,7 +110,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: bearer,
-    summary: "Who the token belongs to",
+    summary: "Return the user of the token",
   },
   createBrowserSession: {
     ...post,
@@ -120,7 +120,7 @@ export const operations = {
     replay: false,
     maxBody: 16_384,
     errors: [...bearer, ...bodied, "browser_token_invalid", "session_exists"],
-    summary: "A cookie for web pages, bound to the session of the token, or of the one-time ticket in the body",
+    summary: "Set a cookie for web pages; it belongs to the session of the token, or of the one-time ticket in the body",
   },
   getCapabilities: {
     ...get,
@@ -129,7 +129,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: host,
-    summary: "Features that the host supports now, and the operations that each project mode allows",
+    summary: "Return the features that the host supports now, and the operations that each project mode allows",
   },
   listTemplates: {
     ...get,
@@ -138,7 +138,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: host,
-    summary: "Node templates; provisioned=true returns only templates with an image",
+    summary: "List node templates; provisioned=true returns only templates with an image",
   },
   getTemplate: {
     ...get,
@@ -147,7 +147,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: [...host, "template_not_found"],
-    summary: "One template with its images and attributes",
+    summary: "Return a template with its images and attributes",
   },
   listTemplateImages: {
     ...get,
@@ -156,7 +156,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: [...host, "template_not_found"],
-    summary: "Images of a template",
+    summary: "List the images of a template",
   },
   listTemplateAttributes: {
     ...get,
@@ -165,7 +165,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: [...host, "template_not_found"],
-    summary: "Attributes of a template",
+    summary: "List the attributes of a template",
   },
   listNetworkTypes: {
     ...get,
@@ -174,7 +174,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: host,
-    summary: "Network types of the host",
+    summary: "List the network types of the host",
   },
   listIcons: {
     ...get,
@@ -183,7 +183,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: host,
-    summary: "Icons of the host",
+    summary: "List the icons of the host",
   },
   getHostLoad: {
     ...get,
@@ -193,7 +193,7 @@ export const operations = {
     replay: true,
     feature: "hostLoad",
     errors: [...host, "unsupported"],
-    summary: "How busy the host is: processor, memory, disk, and how many nodes run on it",
+    summary: "Return the load of the host: processor, memory, disk, and the number of running nodes",
   },
   listHostUsers: {
     ...get,
@@ -203,7 +203,7 @@ export const operations = {
     replay: true,
     feature: "hostUsers",
     errors: [...host, "operation_not_allowed", "unsupported"],
-    summary: "Users of the host; for admins",
+    summary: "List the users of the host; for admins",
   },
   completeLinkInterfaces: {
     ...post,
@@ -212,7 +212,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: authoring,
-    summary: "Interfaces for a link's endpoint, in the order a person would take them",
+    summary: "Suggest interfaces for an endpoint of a link, the most likely first",
   },
   previewInterfaces: {
     ...post,
@@ -221,7 +221,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: authoring,
-    summary: "Interfaces that nodes of an intent, or of a bare template, will have",
+    summary: "Return the interfaces that the nodes of an intent, or a node of a template, will have",
   },
   validateProject: {
     ...post,
@@ -230,7 +230,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: [...bearer, ...bodied, ...reading],
-    summary: "Check an intent; every problem at once",
+    summary: "Check an intent; returns all problems",
   },
   importProject: {
     ...change,
@@ -240,7 +240,7 @@ export const operations = {
     replay: false,
     feature: "importLab",
     errors: [...removing, "lab_exists"],
-    summary: "Clone a source lab into a managed working copy; the source is left alone",
+    summary: "Clone a source lab as a managed lab; the source is not changed",
   },
   planProject: {
     ...post,
@@ -249,7 +249,7 @@ export const operations = {
     timeoutMs: 180_000,
     replay: true,
     errors: [...project, "invalid_direction", "plan_stale"],
-    summary: "The difference between intent and host, as a dry run",
+    summary: "Return the changes that would make the host match the intent, or the intent the host; changes nothing",
   },
   deployProject: {
     ...change,
@@ -267,7 +267,7 @@ export const operations = {
     timeoutMs: 300_000,
     replay: false,
     errors: [...removing, "invalid_direction", "plan_stale"],
-    summary: "Make the host match the intent (to_host), or answer the host's definition as intent (from_host)",
+    summary: "Make the host match the intent (to_host), or return the host's definition as intent (from_host)",
   },
   destroyProject: {
     ...change,
@@ -285,7 +285,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: [...project, "node_not_found"],
-    summary: "The light live poll; 200 even when the live read fails",
+    summary: "Return the live state of nodes and links; fast, for polling; status 200 even if the live state cannot be read",
   },
   inspectProject: {
     ...post,
@@ -294,7 +294,7 @@ export const operations = {
     timeoutMs: 300_000,
     replay: true,
     errors: [...project, "node_not_found"],
-    summary: "The structural snapshot; refresh true goes past the cache",
+    summary: "Return nodes, networks and links as they are on the host; refresh true does not use the cache",
   },
   openProject: {
     ...post,
@@ -303,7 +303,7 @@ export const operations = {
     timeoutMs: 30_000,
     replay: true,
     errors: [...project, "unsupported"],
-    summary: "A page that shows the lab",
+    summary: "Return a link to a page that shows the lab",
   },
   listProjectConsoles: {
     ...post,
@@ -312,7 +312,7 @@ export const operations = {
     timeoutMs: 30_000,
     replay: true,
     errors: [...project, "node_not_found"],
-    summary: "Consoles of the lab's nodes",
+    summary: "List the consoles of the lab's nodes",
   },
   execProject: {
     ...change,
@@ -330,7 +330,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: false,
     errors: [...consoles, "console_in_use", "console_timeout"],
-    summary: "One command on one node; answers when the prompt is back",
+    summary: "Run a command on the console of a node; answers when the prompt is back",
   },
   execConsoleMany: {
     ...post,
@@ -339,7 +339,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: false,
     errors: consoles,
-    summary: "Commands on several nodes; each target has its own outcome",
+    summary: "Run commands on the consoles of several nodes; each target has its own outcome",
   },
   attachConsole: {
     ...post,
@@ -349,7 +349,7 @@ export const operations = {
     replay: false,
     feature: "consoleStream",
     errors: [...consoles, "browser_token_invalid"],
-    summary: "A one-time ticket for a console's byte stream",
+    summary: "Return a one-time ticket for a console's byte stream",
   },
   readConsoleLog: {
     ...post,
@@ -359,7 +359,7 @@ export const operations = {
     replay: true,
     feature: "consoleLog",
     errors: [...project, "node_not_found", "unsupported"],
-    summary: "Console output of a node since its last start, also of a node that has stopped",
+    summary: "Return the console output of a node since its last start, also of a node that has stopped",
   },
   runConsole: {
     ...post,
@@ -369,7 +369,7 @@ export const operations = {
     replay: false,
     feature: "consoleRun",
     errors: [...consoles, "console_in_use", "console_timeout"],
-    summary: "An ordered dialogue of expect and send",
+    summary: "Run a dialogue on a console: steps of text to send and text to expect",
   },
   streamConsole: {
     ...get,
@@ -390,7 +390,7 @@ export const operations = {
       "number_clash",
       "unsupported",
     ],
-    summary: "The console's raw bytes, after Upgrade: host-telnet; or in frames, after Upgrade: websocket",
+    summary: "Stream a console: raw bytes after Upgrade: host-telnet; frames after Upgrade: websocket",
   },
   applyLinkQuality: {
     ...change,
@@ -400,7 +400,7 @@ export const operations = {
     replay: false,
     feature: "linkQuality",
     errors: linkChange,
-    summary: "Set delay, jitter, loss and bandwidth of a live link; save true persists",
+    summary: "Set delay, jitter, loss and bandwidth of a running link; save true also stores them on the host",
   },
   setLinkSuspend: {
     ...change,
@@ -410,7 +410,7 @@ export const operations = {
     replay: false,
     feature: "linkSuspend",
     errors: linkChange,
-    summary: "Take a link's carrier away, or give it back",
+    summary: "Suspend a link by removing its carrier, or resume it",
   },
   startCapture: {
     ...post,
@@ -430,7 +430,7 @@ export const operations = {
     replay: true,
     feature: "capture",
     errors: [...captures, "lab_not_found"],
-    summary: "Captures of a lab",
+    summary: "List the captures of a lab",
   },
   getCapture: {
     ...get,
@@ -440,7 +440,7 @@ export const operations = {
     replay: true,
     feature: "capture",
     errors: captures,
-    summary: "One capture",
+    summary: "Return a capture",
   },
   downloadCapture: {
     ...get,
@@ -451,7 +451,7 @@ export const operations = {
     answer: "bytes",
     feature: "capture",
     errors: captures,
-    summary: "The packets as pcapng, also while the capture runs",
+    summary: "Download the packets as pcapng, also while the capture runs",
   },
   listCapturePackets: {
     ...get,
@@ -461,7 +461,7 @@ export const operations = {
     replay: true,
     feature: "capture",
     errors: captures,
-    summary: "Decoded packets of a capture as rows, optionally after a packet number, from an offset, or matching a display filter",
+    summary: "List decoded packets of a capture as rows, optionally after a packet number, from an offset, or matching a display filter",
   },
   getCapturePacket: {
     ...get,
@@ -471,7 +471,7 @@ export const operations = {
     replay: true,
     feature: "capture",
     errors: captures,
-    summary: "One packet of a capture: every field, and its bytes",
+    summary: "Return a packet of a capture with all fields and bytes",
   },
   stopCapture: {
     ...bare,
@@ -481,7 +481,7 @@ export const operations = {
     replay: false,
     feature: "capture",
     errors: captures,
-    summary: "Stop a capture; its packets stay",
+    summary: "Stop a capture and keep its packets",
   },
   removeCapture: {
     ...bare,
@@ -491,7 +491,7 @@ export const operations = {
     replay: false,
     feature: "capture",
     errors: captures,
-    summary: "Stop a capture where it runs, and remove its packets",
+    summary: "Stop a capture and delete its packets",
   },
   attachCapture: {
     ...bare,
@@ -501,7 +501,7 @@ export const operations = {
     replay: false,
     feature: "capture",
     errors: [...captures, "rate_limited"],
-    summary: "A one-time ticket for a capture's packets as they come",
+    summary: "Return a one-time ticket for a stream of a capture's packets",
   },
   streamCapture: {
     ...get,
@@ -513,7 +513,7 @@ export const operations = {
     protocol: "host-capture",
     feature: "capture",
     errors: [...captures, "browser_token_invalid"],
-    summary: "One pcapng: the packets there are, then each that comes until the capture ends, after Upgrade: host-capture",
+    summary: "Stream a capture as pcapng after Upgrade: host-capture: the existing packets, then each new packet until the capture ends",
   },
   getPublicProject: {
     ...post,
@@ -522,7 +522,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: project,
-    summary: "The intent and its revision; without secrets, or as written for users who may edit the lab",
+    summary: "Return the intent and its revision; without secrets, or as written for users who may edit the lab",
   },
   editProject: {
     ...post,
@@ -541,7 +541,7 @@ export const operations = {
     replay: false,
     feature: "traffic",
     errors: [...project, "node_not_found", "link_not_found", "capture_limit", "unsupported", "rate_limited"],
-    summary: "A one-time ticket for a stream of translated packets",
+    summary: "Return a one-time ticket for a stream of packet summaries",
   },
   streamTraffic: {
     ...get,
@@ -553,7 +553,8 @@ export const operations = {
     protocol: "host-traffic",
     feature: "traffic",
     errors: [...host, "browser_token_invalid", "lab_not_found", "operation_not_allowed", "unsupported"],
-    summary: "One JSON object per line for each packet, with the lab's node and link names, after Upgrade: host-traffic",
+    summary:
+      "Stream packet summaries with the lab's node and link names after Upgrade: host-traffic: one JSON object per line for each packet",
   },
   listLabs: {
     ...get,
@@ -562,7 +563,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: host,
-    summary: "The caller's labs",
+    summary: "List the labs of the caller",
   },
   getLabGrants: {
     ...get,
@@ -571,7 +572,7 @@ export const operations = {
     timeoutMs: 15_000,
     replay: true,
     errors: [...host, "lab_not_found"],
-    summary: "With whom a lab is shared",
+    summary: "List the users that a lab is shared with, and their rights",
   },
   setLabGrants: {
     ...post,
@@ -601,7 +602,7 @@ export const operations = {
     timeoutMs: 30_000,
     replay: true,
     errors: quarantine,
-    summary: "Labs whose definition on the host is missing or does not read, and labs that run without one; for admins",
+    summary: "List labs whose definition on the host is missing or unreadable, and labs that run without one; for admins",
   },
   restoreQuarantined: {
     ...bare,
@@ -610,7 +611,7 @@ export const operations = {
     timeoutMs: 60_000,
     replay: false,
     errors: [...quarantine, "lab_not_found", "lab_exists"],
-    summary: "Make a lab of the quarantine known again, by its last good definition; for admins",
+    summary: "Restore a lab of the quarantine with its last good definition; for admins",
   },
   deleteQuarantined: {
     ...bare,
@@ -619,7 +620,7 @@ export const operations = {
     timeoutMs: 60_000,
     replay: false,
     errors: [...quarantine, "lab_not_found"],
-    summary: "End what runs of a lab of the quarantine and remove its disks; for admins",
+    summary: "End the nodes of a lab of the quarantine and delete their disks; for admins",
   },
   setLabResume: {
     ...post,
@@ -630,7 +631,7 @@ export const operations = {
     replay: true,
     feature: "resume",
     errors: [...project, "unsupported"],
-    summary: "Whether what ran in a lab when the host went down comes back by itself when the service starts",
+    summary: "Set whether the nodes that ran when the host went down start again with the service",
   },
   saveConfigs: {
     ...change,
@@ -640,7 +641,7 @@ export const operations = {
     replay: false,
     feature: "saveConfigs",
     errors: [...project, "lab_busy", "lab_locked", "cancelled", "unsupported", "node_not_found"],
-    summary: "Make running nodes keep the configuration that they run with, and return it",
+    summary: "Save the running configuration of nodes as their startup configuration, and return it",
   },
   resumeLab: {
     ...change,
@@ -650,7 +651,7 @@ export const operations = {
     replay: false,
     feature: "resume",
     errors: changing,
-    summary: "Start again the nodes that ended when the host went down, or with their lab",
+    summary: "Start the nodes again that ended when the host went down, or with their lab",
   },
   renumberLab: {
     ...change,
@@ -661,7 +662,7 @@ export const operations = {
     feature: "renumber",
     errors: [...changing, "number_clash", "lab_in_use"],
     summary:
-      "Give nodes and networks of a stopped lab new numbers if other labs of the host user use the same; the disks of renumbered nodes are wiped",
+      "Give nodes and networks of a stopped lab new numbers if other labs of the host user have the same ones; deletes the disks of these nodes",
   },
   listSnapshots: {
     ...post,
@@ -671,7 +672,7 @@ export const operations = {
     replay: true,
     feature: "snapshots",
     errors: [...project, "unsupported"],
-    summary: "Snapshots of a lab",
+    summary: "List the snapshots of a lab",
   },
   takeSnapshot: {
     ...change,
@@ -692,7 +693,7 @@ export const operations = {
     feature: "snapshots",
     errors: [...snapshotChange, "number_clash", "snapshot_not_found", "lab_locked", "lab_in_use"],
     summary:
-      "Give a stopped lab the definition of a snapshot; nodes that it had and the snapshot has not are deleted, and the intent stays as it is",
+      "Replace the definition of a stopped lab by that of a snapshot; deletes nodes that are not in the snapshot, and does not change the intent",
   },
   removeSnapshot: {
     ...change,
@@ -712,7 +713,7 @@ export const operations = {
     replay: true,
     feature: "pictures",
     errors: [...project, "unsupported"],
-    summary: "Pictures that a lab holds, and the nodes whose consoles their hotspots open",
+    summary: "List the pictures of a lab, and the nodes whose consoles their hotspots open",
   },
   getPicture: {
     ...get,
@@ -723,7 +724,7 @@ export const operations = {
     answer: "bytes",
     feature: "pictures",
     errors: [...host, "lab_not_found", "picture_not_found", "payload_too_large", "unsupported"],
-    summary: "One picture of a lab: a PNG, JPEG, GIF or WebP by its bytes, anything else as application/octet-stream",
+    summary: "Download a picture of a lab: PNG, JPEG, GIF or WebP, detected from its bytes; anything else as application/octet-stream",
   },
   getTasks: {
     ...post,
@@ -733,7 +734,7 @@ export const operations = {
     replay: true,
     feature: "tasks",
     errors: [...project, "unsupported"],
-    summary: "The tasks that the author of a lab wrote for its users, as text",
+    summary: "Return the tasks that the author of a lab wrote for its users, as text",
   },
   adoptLab: {
     ...post,
@@ -742,7 +743,7 @@ export const operations = {
     timeoutMs: 60_000,
     replay: false,
     errors: [...host, ...bodied, "field_not_allowed", "lab_not_found", "operation_not_allowed", "lab_exists", "lab_busy"],
-    summary: "Give a lab that the service has no record of an owner and a record, with the intent that its host has; for admins",
+    summary: "Create a record with an owner for a lab that has none; its intent is the host's definition; for admins",
   },
   listDisks: {
     ...get,
@@ -752,7 +753,7 @@ export const operations = {
     replay: true,
     feature: "keptDisks",
     errors: [...host, "unsupported"],
-    summary: "Disks of labs that were destroyed without wiping: the caller's, for an admin all",
+    summary: "List kept disks of labs that were destroyed with wipe false: the caller's; for an admin, those of all users",
   },
   removeDisks: {
     ...bare,
@@ -762,7 +763,7 @@ export const operations = {
     replay: false,
     feature: "keptDisks",
     errors: [...host, "disks_not_found", "operation_not_allowed", "unsupported"],
-    summary: "Remove kept disks; for their owner and admins",
+    summary: "Delete kept disks; for their owner and admins",
   },
   events: {
     ...get,
@@ -773,7 +774,7 @@ export const operations = {
     answer: "events",
     feature: "events",
     errors: [...host, "lab_not_found"],
-    summary: "Node, link, lab, job and capture events as NDJSON, or SSE by Accept; resumes after an id",
+    summary: "Stream node, link, lab, job and capture events as NDJSON, or as SSE if Accept asks for it; resumes after an id",
   },
   listJobs: {
     ...get,
@@ -783,7 +784,7 @@ export const operations = {
     replay: true,
     feature: "jobs",
     errors: bearer,
-    summary: "The newest changes that the caller may see, a hundred at most",
+    summary: "List the newest jobs that the caller may see, at most a hundred",
   },
   getJob: {
     ...get,
@@ -793,7 +794,7 @@ export const operations = {
     replay: true,
     feature: "jobs",
     errors: [...bearer, "job_not_found"],
-    summary: "A change: its progress and, when it ended, its result",
+    summary: "Return a job: its progress and, after its end, its result",
   },
   cancelJob: {
     ...bare,
@@ -803,7 +804,7 @@ export const operations = {
     replay: false,
     feature: "jobs",
     errors: [...bearer, "job_not_found", "operation_not_allowed"],
-    summary: "Stop a change after the step in flight",
+    summary: "Cancel a job after its current step",
   },
   getOpenApi: {
     ...get,
@@ -813,7 +814,7 @@ export const operations = {
     replay: true,
     answer: "document",
     errors: bearer,
-    summary: "This interface as an OpenAPI 3.1 document",
+    summary: "Return this API as an OpenAPI 3.1 document",
   },
   getMetrics: {
     ...get,
@@ -823,7 +824,7 @@ export const operations = {
     replay: true,
     answer: "bytes",
     errors: [...bearer, "operation_not_allowed"],
-    summary: "Counters, gauges and histograms for Prometheus; for admins and viewers",
+    summary: "Return counters, gauges and histograms for Prometheus; for admins and viewers",
   },
 } as const satisfies Record<string, OperationRow>;
 
