@@ -289,7 +289,7 @@ test("one command runs on many nodes; each answer has its own state, and all ans
   await page.getByRole("checkbox", { name: "h1" }).check();
   // Answers are shown as they arrive: h2 answers while the command of h1 still waits for a file.
   await page.getByRole("checkbox", { name: "h2" }).check();
-  await page.getByLabel("Seconds each").fill("120");
+  await page.getByLabel("Seconds per node").fill("120");
   const wait = "until [ -e /tmp/go ]; do sleep 0.1; done";
   await command.fill(`[ "$(hostname)" = h2 ] || ${wait}; echo gone-$((6*7))`);
   await page.getByRole("button", { name: "Run on 2 nodes" }).click();
@@ -301,7 +301,7 @@ test("one command runs on many nodes; each answer has its own state, and all ans
   await sandbox.exec(Number(h1), ["touch", "/tmp/go"], { timeoutMs: 30_000 });
   await answer("h1").getByText("gone-42").waitFor();
   await page.getByRole("checkbox", { name: "h2" }).uncheck();
-  await page.getByLabel("Seconds each").fill("1");
+  await page.getByLabel("Seconds per node").fill("1");
   await command.fill("sleep 20");
   await page.getByRole("button", { name: "Run on 1 node" }).click();
   await answer("h1").getByText("timeout", { exact: true }).waitFor();

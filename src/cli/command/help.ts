@@ -67,7 +67,7 @@ export function helpMarkdown(commands: readonly Command[]): string {
     "",
     ...flagTable(commonFlags),
     "",
-    "Flags of every command that talks to a service:",
+    "Flags of every command that uses a service:",
     "",
     ...flagTable(serviceFlags),
   ];

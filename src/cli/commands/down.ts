@@ -21,9 +21,9 @@ export const down: Command = {
   flags: [
     topoFlag,
     labFlag,
-    { long: "no-wipe", summary: "As of labwright destroy" },
+    { long: "no-wipe", summary: "The same as for labwright destroy" },
     { ...yesFlag, summary: "Do not ask; stopping the service never asks" },
-    { ...removeOtherFlag, summary: "As of labwright destroy" },
+    { ...removeOtherFlag, summary: "The same as for labwright destroy" },
     timeoutFlag,
   ],
   example: "labwright down",

@@ -23,7 +23,7 @@ export function isExtcapCall(words: readonly string[]): boolean {
 
 export const extcap: Command = {
   name: "extcap",
-  summary: "Speak Wireshark's extcap protocol: labs as capture interfaces in Wireshark",
+  summary: "Show labs as capture interfaces in Wireshark, by its extcap protocol",
   operands: "--extcap-interfaces|--extcap-dlts|--extcap-config|--capture [FLAG...]",
   details:
     "Wireshark calls this command. Set it up once: mkdir -p ~/.config/wireshark/extcap && ln -s $(command -v labwright) ~/.config/wireshark/extcap/\n" +

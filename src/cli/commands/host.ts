@@ -7,7 +7,7 @@ type Load = ResultOf<"getHostLoad">;
 export const host: Command = {
   name: "host",
   summary: "Show the load of the emulation host: processor, memory, disk and running nodes",
-  details: "The host measures for about a second. The numbers include the nodes of all users.",
+  details: "The measurement takes about a second. The numbers include the nodes of all users.",
   flags: [{ long: "users", summary: "List the host's users instead; for admins" }],
   example: "labwright host",
   run: async (context, args) => {

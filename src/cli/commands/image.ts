@@ -3,7 +3,7 @@ import { imagesPath } from "../service/service-process.ts";
 
 export const image: Command = {
   name: "image",
-  summary: "Container images of this machine's embedded host: add an archive, list, remove",
+  summary: "Add, list or remove container images of this machine's embedded host",
   operands: "add FILE|list|remove NAME [FLAG...]",
   details:
     "Images are files of hundreds of megabytes. A user who may write the machine's image directory adds them on the machine itself; the API has no\n" +

@@ -12,7 +12,7 @@ interface ReportLine {
 
 export const importCommand: Command = {
   name: "import",
-  summary: "Clone a lab of the host as a lab of your own; the source is not changed",
+  summary: "Copy a lab of the host to a lab of your own; the source is not changed",
   operands: "LAB",
   maxOperands: 1,
   details:

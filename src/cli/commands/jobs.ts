@@ -6,19 +6,19 @@ import { table } from "../show/table.ts";
 
 export const jobs: Command = {
   name: "jobs",
-  summary: "List recent changes, show one, or cancel a running one",
+  summary: "List recent jobs (changes of labs), show one, or cancel a running one",
   operands: "[ID]",
   maxOperands: 1,
-  flags: [...onlyLabFlags("Only changes"), { long: "cancel", summary: "Cancel the change ID after its current step" }],
+  flags: [...onlyLabFlags("Only jobs"), { long: "cancel", summary: "Cancel the job ID after its current step" }],
   example: "labwright jobs --lab /campus",
   run: async (context, args) => {
     const [id] = args.operands;
     const cancel = args.has("cancel");
-    if (cancel && id === undefined) throw new UsageError("--cancel needs the id of a change", "labwright jobs lists them");
+    if (cancel && id === undefined) throw new UsageError("--cancel needs the id of a job", "labwright jobs lists them");
     const client = await context.client();
     if (id !== undefined) {
       context.result(cancel ? await client.cancelJob({ id }) : await client.getJob({ id }), (job) =>
-        cancel ? `stopping ${job.job}` : showJob(job),
+        cancel ? `cancelling ${job.job}` : showJob(job),
       );
       return 0;
     }
@@ -27,7 +27,7 @@ export const jobs: Command = {
     const shown = { jobs: data.jobs.filter((job) => lab === undefined || job.lab === lab) };
     context.result(shown, ({ jobs: all }) =>
       all.length === 0
-        ? "no changes yet"
+        ? "no jobs yet"
         : table(
             ["JOB", "LAB", "CHANGE", "USER", "STATUS", "STEPS", "STARTED"],
             all.map((job) => [job.job, job.lab, job.operation, job.user, statusOf(job), shortSteps(job), job.started_at]),

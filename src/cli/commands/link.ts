@@ -20,7 +20,7 @@ export const link: Command = {
   completes: "interface",
   maxOperands: 2,
   details:
-    "One end names the link, because an interface has one link. The other end of a network's link is the network's name.\n" +
+    "Name the link by one of its ends: an interface has only one link. On a link to a network, the other end is the name of the network.\n" +
     "Without options the link is shown and not changed. Values apply to both directions; with --from only to packets from that end. They override the\n" +
     "values of --preset. --clear removes all impairments of both directions.\n" +
     "Changes apply to the running lab only; --save also stores them on the host. A suspended link has no carrier, as if the cable were unplugged, until\n" +
@@ -28,10 +28,10 @@ export const link: Command = {
   flags: [
     topoFlag,
     labFlag,
-    { long: "delay", value: "MS", summary: "0 to 10000" },
-    { long: "jitter", value: "MS", summary: "0 to 10000" },
-    { long: "loss", value: "PERCENT", summary: "0 to 100" },
-    { long: "bandwidth", value: "KBIT", summary: "kbit/s, 0 to 10000000; 0 is unlimited" },
+    { long: "delay", value: "MS", summary: "Delay of each packet in ms, 0 to 10000" },
+    { long: "jitter", value: "MS", summary: "Random change of the delay, up or down, in ms, 0 to 10000" },
+    { long: "loss", value: "PERCENT", summary: "Lost packets in percent, 0 to 100" },
+    { long: "bandwidth", value: "KBIT", summary: "Maximum rate in kbit/s, 0 to 10000000; 0 is unlimited" },
     { long: "preset", value: "NAME", choices: Object.keys(qualityPresets), summary: "A predefined quality, as in a lab's file" },
     {
       long: "from",

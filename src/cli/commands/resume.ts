@@ -6,7 +6,7 @@ const policies = ["always", "never", "default"] as const;
 
 export const resume: Command = {
   name: "resume",
-  summary: "Start the nodes that ended with the machine or with their lab",
+  summary: "Start the nodes again that ended because the machine went down or their lab was killed",
   details:
     "Nodes that were stopped before stay stopped. --after-reboot starts no node, but sets whether such nodes start with the service after each reboot:\n" +
     "always, never, or default, which is the setting of labwright serve --resume.",

@@ -21,7 +21,7 @@ type Saved = ResultOf<"saveConfigs">;
 
 export const save: Command = {
   name: "save",
-  summary: "Save the configuration of running nodes on the nodes and in the lab's files or a directory",
+  summary: "Save the configuration of running nodes, on the nodes and in the lab's files or in a directory",
   details:
     "Each running node stores its running configuration, as `write memory` does, and boots with it from then on. Then save shows the difference to the\n" +
     "lab's file and the startup-config files that it names, asks, and writes them. --dir writes DIR/NODE.cfg instead. Nodes that do not run, or whose\n" +

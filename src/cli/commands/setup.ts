@@ -3,7 +3,7 @@ import { setupPath } from "../service/service-process.ts";
 
 export const setup: Command = {
   name: "setup",
-  summary: "Prepare this machine for labs: the lab holder and the nodes' root file systems",
+  summary: "Prepare this machine for labs: compile programs, build the root file systems of nodes",
   operands: "[FLAG...]",
   details:
     "Needed once, before the first lab on the embedded host, and after an update of Labwright. It builds the root file systems from Debian\n" +

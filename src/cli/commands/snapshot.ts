@@ -19,7 +19,7 @@ export const snapshot: Command = {
   choices: words,
   details:
     "A snapshot is a copy of the lab's definition on the host: nodes, links, networks, startup configurations, drawings. It contains no disks. restore\n" +
-    "replaces the lab's definition: existing nodes keep their current disks, other nodes begin with empty disks, and nodes that are not in the snapshot\n" +
+    "replaces the lab's definition: existing nodes keep their current disks, other nodes start with empty disks, and nodes that are not in the snapshot\n" +
     "are deleted. The lab's file is not changed: labwright plan shows the difference, labwright pull writes it to the file.\n" +
     "destroy removes the snapshots with the lab; destroy --no-wipe keeps them for the next lab at the same path.",
   flags: [topoFlag, labFlag, yesFlag, timeoutFlag],

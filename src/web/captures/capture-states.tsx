@@ -19,7 +19,7 @@ export function PacketsNotAllowed({ capture: { node, interface: name, lab, statu
   return (
     <section class="empty">
       <h1>
-        {node}:{name} is captured
+        Capture of {node}:{name}
       </h1>
       <p>
         The capture is {status}. To view or download its packets you need the right to operate{" "}

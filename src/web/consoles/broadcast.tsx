@@ -47,7 +47,7 @@ export function Broadcast({ lab, nodes }: BroadcastProps) {
             />
           </label>
           <label class="short">
-            Seconds each
+            Seconds per node
             <input
               type="number"
               min={1}

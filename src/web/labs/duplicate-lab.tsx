@@ -99,7 +99,7 @@ function Duplicated({ done, onClose }: { readonly done: ImportData; readonly onC
     >
       <h2>Duplicated as {lab}</h2>
       {changed.length === 0 ? (
-        <p>The copy has everything that the source's definition contains.</p>
+        <p>The copy has all parts of the source.</p>
       ) : (
         <>
           <p>The copy is equal to the source, except for these parts:</p>

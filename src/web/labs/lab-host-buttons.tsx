@@ -77,8 +77,8 @@ export function LabHostButtons({ lab, locked, nodes, reload }: LabHostButtonsPro
             void run(renumber);
           }}
         >
-          Nodes and networks that have the same number as those of another lab get a new number, so that both labs can run at the same time.
-          The disks of such nodes are deleted, because the host stores a disk by its number.
+          Nodes and networks with a number that another lab uses get a new number, so that both labs can run at the same time. The disks of
+          these nodes are deleted, because the host stores disks by number.
         </Confirm>
       )}
     </>

@@ -45,7 +45,7 @@ export function LabPower({ lab, nodes, resume }: LabPowerProps) {
             type="button"
             class="primary"
             disabled={busy !== undefined}
-            title={`Nodes that ran before the host went down: ${waiting.join(", ")}`}
+            title={`Start the nodes again that ran before the machine went down: ${waiting.join(", ")}`}
             onClick={() => void run("Restoring…", () => call("resumeLab", { lab }))}
           >
             Restore {waiting.length}
@@ -74,8 +74,8 @@ export function LabPower({ lab, nodes, resume }: LabPowerProps) {
             void run("Stopping…", () => power("stop"));
           }}
         >
-          {up.length === 1 ? "The running node is stopped" : `The ${up.length} running nodes are stopped`}, each with the default of its
-          template. Their disks are kept; state that was not saved is lost.
+          {up.length === 1 ? "The running node is stopped" : `The ${up.length} running nodes are stopped`}, in the default way of the
+          template. Disks are kept; state that was not saved is lost.
         </Confirm>
       )}
     </>

@@ -67,7 +67,7 @@ export default function LinkLive({ lab, link, endpoints }: LinkLiveProps) {
           </p>
         </>
       ) : (
-        <p class="hint">To see round trips here, start a ping on a console that leaves {watched}.</p>
+        <p class="hint">To see round trips here, start a ping on a console, so that its packets leave {watched}.</p>
       )}
     </section>
   );

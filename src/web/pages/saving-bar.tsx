@@ -18,7 +18,7 @@ export function SavingBar({ unsavedCount, contested, saving, save, undo }: Moved
           </button>
           {contested.length > 0 && (
             <span class="mark warn" role="status">
-              Another user has moved {contested.join(", ")} meanwhile. “Save positions” overwrites their positions; “Undo” takes them.
+              Another user has moved {contested.join(", ")} meanwhile. “Save positions” overwrites their positions; “Undo” keeps them.
             </span>
           )}
         </>

@@ -32,7 +32,7 @@ export function NodeConfig({ lab, node, drift: { data, error, again } }: NodeCon
   const config = actions.find(({ kind }) => kind === "config");
   const fields = actions.flatMap(({ changes }) => changes.filter(({ field }) => field !== "startup-config"));
   const text = config?.changes.find(({ field }) => field === "startup-config");
-  const summary = actions.length === 0 ? "the same" : config === undefined ? "differ" : "startup-config differs";
+  const summary = actions.length === 0 ? "equal" : config === undefined ? "different" : "different startup-config";
   return (
     <details open={actions.length > 0}>
       <summary>Intent and node: {summary}</summary>
@@ -51,8 +51,8 @@ export function NodeConfig({ lab, node, drift: { data, error, again } }: NodeCon
       {text !== undefined && (
         <>
           <p class="hint">
-            {text.origin === undefined ? "It differs" : `It was ${originText[text.origin]}`}. Lines with − are on the node, lines with + in
-            the intent.
+            {text.origin === undefined ? "The startup-config differs" : `The startup-config was ${originText[text.origin]}`}. Lines with −
+            are on the node, lines with + in the intent.
           </p>
           <DiffView before={String(text.before ?? "")} after={String(text.after ?? "")} />
         </>

@@ -29,7 +29,7 @@ interface NodePanelProps {
 /** How often load and memory are read while the panel is visible, ms. */
 const pollMs = 2_000;
 
-const lostText = { host_restart: "ended when the host went down", lab_killed: "ended with its lab" } as const;
+const lostText = { host_restart: "ended when the machine went down", lab_killed: "ended because its lab was killed" } as const;
 
 /** Shows one node: its state, load and interfaces, its differences from the intent, and buttons to start, stop and wipe it. */
 export function NodePanel({ lab, mode, node, live, drift, mayChange, reloadStatus, onLink, onConsole, onClose }: NodePanelProps) {

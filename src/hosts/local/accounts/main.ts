@@ -15,12 +15,12 @@ const help = `Usage: labwright users list [--format json]
        labwright users role NAME ROLE
        labwright users remove NAME
 
-Accounts of this machine's embedded host: whoever may write its state directory manages them; a running service knows at once.
-A new password has at least 8 characters and is not the name. Labs and kept disks stay when their account is removed:
-a new account of that name owns them.
+Manages the accounts of this machine's embedded host. Needs write permission for the service's state directory; a running service uses the
+change at once. A new password has at least 8 characters and differs from the name. Labs and kept disks of a removed account stay:
+a new account with the same name owns them.
 
   --role ROLE         admin, user (default) or viewer
-  --password-stdin    read the password from standard input; else LABWRIGHT_PASSWORD, or it is typed
+  --password-stdin    read the password from standard input; default: LABWRIGHT_PASSWORD, otherwise a question
   --format FORMAT     table or json
   --help`;
 

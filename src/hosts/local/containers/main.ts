@@ -12,14 +12,14 @@ const help = `Usage: labwright image add FILE [--name NAME] [--ref NAME] [--plat
        labwright image list [--format json]
        labwright image remove NAME
 
-Container images of this machine's embedded host, for nodes of template container. FILE is what docker save or podman save wrote, an OCI layout
-(directory or tar), or a tar of a root file system; tars may be packed with gzip, zstd or xz.
+Adds, lists or removes container images of this machine's embedded host, for nodes of template container. FILE is the output of docker save or
+podman save, an OCI image layout (directory or tar archive), or a tar archive of a root file system. Archives may be compressed with gzip, zstd or xz.
 
-  --name NAME         the image's name here; default: its name in the archive, else the file's
-  --ref NAME          which image to take where the archive has several
-  --platform OS/ARCH  which platform's image to take; default: this machine's
-  --max-bytes N       what the image may unpack to; default: ${unpackLimits.bytes}
-  --replace           take the place of another image of the same name; nodes take the new one at their next start
+  --name NAME         the image's name in Labwright; default: its name in the archive, otherwise the file's
+  --ref NAME          the image to add if the archive has several
+  --platform OS/ARCH  the platform to add; default: the one of this machine
+  --max-bytes N       the maximum unpacked size in bytes; default: ${unpackLimits.bytes}
+  --replace           replace an image of the same name; nodes use the new one from their next start
   --format FORMAT     table or json
   --help`;
 

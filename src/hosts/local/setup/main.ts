@@ -14,14 +14,14 @@ import { steps } from "./steps.ts";
 
 const help = `Usage: labwright setup [FLAG...]
 
-Installs the lab holder, the link shaper, the packet tap and the packet decoder, and builds the nodes' root file systems, if they are missing or their sources changed. Run it as often as you like.
-Programs that a release brings for this processor are used as they are; others are compiled.
+Installs the programs that run labs (holder, link shaper, packet tap, packet decoder), and builds the nodes' root file systems. Parts that are up to date
+are not changed. If a release contains the programs for this processor, they are copied; otherwise they are compiled.
 
   --fresh  look for newer Debian packages and rebuild the root file systems if there are any
   --help
 
 Environment: LABWRIGHT_STATE_DIR (default /var/lib/labwright as root, else ~/.local/state/labwright); LABWRIGHT_IMAGE_DIR and LABWRIGHT_HOLDER
-move the root file systems and the holder out of it.`;
+are other places for the root file systems and the holder.`;
 
 /** Debian's library directory name by Node's name of the processor. */
 const triplets: Readonly<Record<string, string>> = { x64: "x86_64-linux-gnu", arm64: "aarch64-linux-gnu" };

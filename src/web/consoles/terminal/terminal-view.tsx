@@ -90,9 +90,9 @@ function SearchForm({ name, onFind, onClose }: SearchFormProps) {
       }}
     >
       <input type="search" name="text" aria-label={`Search the console of ${name}`} placeholder="Search" ref={focusInput} />
-      <button type="submit">Earlier</button>
+      <button type="submit">Previous</button>
       <button type="button" onClick={(event) => onFind(textOf(event.currentTarget.form!), "next")}>
-        Later
+        Next
       </button>
     </form>
   );
