@@ -32,7 +32,7 @@ export function NodeConfig({ lab, node, drift: { data, error, again } }: NodeCon
   const config = actions.find(({ kind }) => kind === "config");
   const fields = actions.flatMap(({ changes }) => changes.filter(({ field }) => field !== "startup-config"));
   const text = config?.changes.find(({ field }) => field === "startup-config");
-  const summary = actions.length === 0 ? "equal" : config === undefined ? "different" : "different startup-config";
+  const summary = actions.length === 0 ? "the same" : config === undefined ? "differ" : "startup-config differs";
   return (
     <details open={actions.length > 0}>
       <summary>Intent and node: {summary}</summary>
