@@ -47,7 +47,7 @@ export const PlanAction = Type.Object({
   line: optionalInteger,
   /** Who made the difference since the last apply; also in reason.code: changed_in_file, changed_on_host, changed_in_both. */
   origin: Origin,
-  /** What people must know before they approve the action: a changed startup-config that a running node gets only after a wipe. */
+  /** A fact that people need before they approve the action: a running node gets a changed startup-config only after a wipe. */
   note: optionalText,
   /** In operations: the id of the action that the step belongs to. */
   of: optionalText,

@@ -46,7 +46,7 @@ export interface Action {
   readonly line?: number;
   /** Absent: not known, or an action of power. */
   readonly origin?: Origin;
-  /** What people must know before they approve the action, such as what else is needed until it takes effect. */
+  /** A fact that people need before they approve the action, for example a step that is still needed until it takes effect. */
   readonly note?: string;
 }
 
