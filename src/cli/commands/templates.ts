@@ -38,6 +38,7 @@ function showDetail(data: Detail): string {
     image.modified_at ?? "",
   ]);
   if (images.length > 0) parts.push(table(["IMAGE", "", "SIZE", "MODIFIED"], images));
+  else if (data.provisioned === false) parts.push("the host has no image for this template: its nodes cannot start");
   const attributes = (data.attributes ?? []).map((one) => [
     one.name,
     one.type,

@@ -51,6 +51,19 @@ test("validate warns of templates, attributes and interfaces that are not Labwri
   expect(diagnostics[0].message).toContain("did you mean frr?");
 });
 
+test("offline validate reports a problem that nodes inherit from one line once", async () => {
+  const text = "name: x\ndefaults: {template: vpcs}\nnodes: {a: {}, b: {}, c: {template: vios}}\n";
+  writeFileSync(join(cli.folder, "lab.yaml"), text);
+  const { stdout } = await run(["validate", "--format", "json"]);
+  const { diagnostics } = JSON.parse(stdout) as { readonly diagnostics: readonly { readonly line: number; readonly message: string }[] };
+  expect(diagnostics.map(({ line, message }) => [line, message.split(" ", 3).join(" "), /\(the same for 1 more\)$/.test(message)])).toEqual(
+    [
+      [2, "node a: vpcs", true],
+      [3, "node c: vios", false],
+    ],
+  );
+});
+
 test("offline validate warns of values and images that Labwright's own templates do not support", async () => {
   const text =
     "name: x\nnodes:\n  a: {template: linux, attributes: {forwarding: maybe}}\n  b: {template: linux, image: bookworm}\n  c: {template: frr, attributes: {daemons: ospfx}}\n  d: {template: frr, image: frr, attributes: {daemons: 'ospfd, bgpd'}}\n  e: {template: frr, image: default, attributes: {daemons: auto}}\n  f: {template: container, image: bookworm}\n";

@@ -1,5 +1,6 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { nearest } from "../diagnostics/nearest.ts";
+import { onceEach } from "../diagnostics/once-each.ts";
 import { Problems } from "../diagnostics/problems.ts";
 import { type KnownAttribute, wantedValue } from "../lab/known-value.ts";
 import type { Lab, LabNode } from "../lab/lab.ts";
@@ -44,9 +45,12 @@ function readAttribute(item: Value): KnownAttribute | undefined {
   };
 }
 
-interface Finding extends Pick<Diagnostic, "code" | "message" | "hint"> {
+interface Finding extends Pick<Diagnostic, "code" | "hint"> {
   readonly kind: "node" | "link";
   readonly key: string;
+  /** The resource as a message names it. */
+  readonly subject: string;
+  readonly problem: string;
   readonly field?: string;
 }
 
@@ -74,47 +78,45 @@ export function templateWarnings(
     for (const end of endpoints) {
       const template = "node" in end ? known.get(nodes.get(end.node)?.template ?? "") : undefined;
       if (!("node" in end) || template === undefined || hasInterface(template, end.interface)) continue;
-      const message = `node ${end.node} has no interface ${end.interface}; template ${template.id} has ${interfacesOf(template)}`;
-      findings.push({ kind: "link", key, code: "unknown_interface", message });
+      const problem = `has no interface ${end.interface}; template ${template.id} has ${interfacesOf(template)}`;
+      findings.push({ kind: "link", key, subject: `node ${end.node}`, problem, code: "unknown_interface" });
     }
   }
   const places = fieldPlaces(yaml, files, findings);
-  return findings.map(({ code, message, hint }, i) => ({
-    severity: "warning",
-    code,
-    message,
-    ...places[i]!,
-    ...(hint !== undefined && { hint }),
-  }));
+  const warnings = findings.map(({ code, subject, problem, hint }, i): Diagnostic => {
+    const message = `${subject} ${problem}`;
+    return { severity: "warning", code, message, ...places[i]!, ...(hint !== undefined && { hint }) };
+  });
+  return onceEach(warnings, (i) => ({ of: findings[i]!.subject, problem: findings[i]!.problem }));
 }
 
 function unknownTemplate({ key, template }: LabNode, templates: readonly KnownTemplate[]): Finding {
   const names = templates.map(({ id }) => id).sort();
   const meant = nearest(template, names);
-  const message = `node ${key}: ${template} is not one of Labwright's own templates (${names.join(", ")}); its host may have it, but only a service can check that`;
+  const problem = `${template} is not one of Labwright's own templates (${names.join(", ")}); its host may have it, but only a service can check that`;
   const hint = meant === undefined ? "labwright validate --online asks the service" : `did you mean ${JSON.stringify(meant)}?`;
-  return { kind: "node", key, field: "template", code: "unknown_template", message, hint };
+  return { kind: "node", key, subject: `node ${key}:`, problem, field: "template", code: "unknown_template", hint };
 }
 
 function unknownImage({ key, image }: LabNode, { id, images }: KnownTemplate): readonly Finding[] {
   if (image === undefined || image === "default" || images.length === 0 || images.includes(image)) return [];
-  const message = `node ${key}: template ${id} has no image ${image}; it has ${images.join(", ")}`;
-  return [{ kind: "node", key, field: "image", code: "unknown_image", message }];
+  const problem = `template ${id} has no image ${image}; it has ${images.join(", ")}`;
+  return [{ kind: "node", key, subject: `node ${key}:`, problem, field: "image", code: "unknown_image" }];
 }
 
 function wrongAttributes({ key, attributes }: LabNode, { id, attributes: known }: KnownTemplate): readonly Finding[] {
   const names = known.map(({ name }) => name);
   return Object.entries(attributes).flatMap(([name, value]): readonly Finding[] => {
+    const finding = { kind: "node", key, subject: `node ${key}:`, field: `attributes.${name}` } as const;
     const attribute = known.find((one) => one.name === name);
     if (attribute !== undefined) {
       const wanted = wantedValue(value, attribute);
-      const message = `node ${key}: ${name} is ${JSON.stringify(value)}, not ${wanted}`;
-      return wanted === undefined ? [] : [{ kind: "node", key, field: `attributes.${name}`, code: "bad_value", message }];
+      return wanted === undefined ? [] : [{ ...finding, problem: `${name} is ${JSON.stringify(value)}, not ${wanted}`, code: "bad_value" }];
     }
     const meant = nearest(name, names);
-    const message = `node ${key}: template ${id} has no attribute ${name}; it has ${[...names].sort().join(", ") || "none"}`;
+    const problem = `template ${id} has no attribute ${name}; it has ${[...names].sort().join(", ") || "none"}`;
     const hint = meant === undefined ? undefined : `did you mean ${JSON.stringify(meant)}?`;
-    return [{ kind: "node", key, field: `attributes.${name}`, code: "unknown_attribute", message, ...(hint !== undefined && { hint }) }];
+    return [{ ...finding, problem, code: "unknown_attribute", ...(hint !== undefined && { hint }) }];
   });
 }
 

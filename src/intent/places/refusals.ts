@@ -1,4 +1,5 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { onceEach } from "../diagnostics/once-each.ts";
 import type { FieldName } from "./field-places.ts";
 import type { ValuePlace } from "./value-place.ts";
 
@@ -15,11 +16,12 @@ export interface LeftOut extends Required<FieldName> {
   readonly why: string;
 }
 
+const newImages = "New ones: labwright image add for containers of the embedded host; below /opt/unetlab/addons on an EVE-NG host";
+
 const hints: Readonly<Record<string, string>> = {
   unknown_template: "labwright templates lists them",
-  unknown_image:
-    "labwright templates NAME lists the images of a template; on the embedded host, labwright image add adds images for template container",
-  no_image: "labwright templates NAME lists a template's images",
+  unknown_image: `labwright templates NAME lists the images of a template. ${newImages}`,
+  no_image: `labwright templates --provisioned lists the templates with an image. ${newImages}`,
   unknown_attribute: "labwright templates NAME lists a template's attributes, and what they may be",
   bad_value: "labwright templates NAME lists a template's attributes, and what they may be",
 };
@@ -48,22 +50,4 @@ export function leftOutDiagnostics(fields: readonly LeftOut[], places: readonly 
     return { severity: "warning", code: "unsupported_field", message, ...places[i]! };
   });
   return onceEach(warnings, (i) => ({ of: fields[i]!.key, problem: fields[i]!.why }));
-}
-
-/** Returns the first of several refusals with the same problem at the same place, with the number of the others. */
-function onceEach(
-  diagnostics: readonly Diagnostic[],
-  about: (index: number) => { readonly of: string; readonly problem: string },
-): readonly Diagnostic[] {
-  const groups = new Map<string, { readonly first: Diagnostic; readonly keys: Set<string> }>();
-  for (const [i, diagnostic] of diagnostics.entries()) {
-    const { of, problem } = about(i);
-    const same = JSON.stringify([diagnostic.code, diagnostic.path, problem]);
-    const group = groups.get(same);
-    if (group === undefined) groups.set(same, { first: diagnostic, keys: new Set([of]) });
-    else group.keys.add(of);
-  }
-  return [...groups.values()].map(({ first, keys }) =>
-    keys.size === 1 ? first : { ...first, message: `${first.message} (the same for ${keys.size - 1} more)` },
-  );
 }
