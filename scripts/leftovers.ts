@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { natDevice } from "../src/hosts/local/nat/nat.ts";
 
-/** The owner of labs, services and files. Labs of other runs on the machine are not counted. */
+/** Identifies the labs, services and files of one test run. Those of other runs on the machine are ignored. */
 export interface Owner {
   /** Matches the paths of the owner's directories and the environment of the owner's processes. */
   readonly mark: RegExp;

@@ -105,7 +105,7 @@ export class ConsoleHub {
       return viewer;
     }
     const recent = scrollback.snapshot();
-    // The new viewer also gets the bytes that the others have not got yet.
+    // A viewer that answers queries also gets the bytes that are held back for a possible query; other viewers get them later.
     const known = this.#silent.has(viewer) ? recent.subarray(0, recent.length - this.#queries.waiting.length) : recent;
     viewer.deliver(withoutQueries(known));
     return viewer;

@@ -53,7 +53,7 @@ export class QueryFilter {
   #held: number[] = [];
   /** Start of the current sequence. */
   #begin = 0;
-  /** The state of the string that this escape ends. */
+  /** At an escape: whether a string precedes it, and whether the string was passed on or dropped. The escape may be the string's end. */
   #before: "nothing" | "passed" | "dropped" = "nothing";
   #out: Buffer[] = [];
 

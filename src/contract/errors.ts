@@ -5,7 +5,7 @@
 export interface ErrorRow {
   /** HTTP status; 0 for errors that the client raises by itself. */
   readonly status: number;
-  /** HTTP status of an answer with a code that clients raise by themselves as well. */
+  /** HTTP status of an answer with this code, if clients also raise the code by themselves. */
   readonly answerStatus?: number;
   readonly when: string;
   /** Default Retry-After, seconds. */

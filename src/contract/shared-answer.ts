@@ -1,4 +1,4 @@
-/** Immutable parts of answers that many callers share. */
+/** Values that share() has marked as immutable. */
 const shared = new WeakSet<object>();
 
 /** Marks a value as immutable, so that it is serialized once for all callers. */

@@ -1,6 +1,9 @@
 import { Failure } from "./errors.ts";
 
-/** The failure of a process, or a machine, that has no file descriptors left, wherever in the chain of causes; undefined for any other error. */
+/**
+ * Returns the failure of a process or machine without free file descriptors, found anywhere in the chain of causes. Returns `undefined` for any other
+ * error.
+ */
 export function shortageOf(error: unknown): Failure | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 10; at = at.cause, depth++) {
     const code = shortageCode(at);

@@ -104,7 +104,7 @@ export function createService(options: ServiceOptions): Service {
   const { host, log, version, clock = systemClock } = options;
   const store = watchedStore(options.store, {
     record: (change, record) => {
-      // Nobody goes on watching a lab that has another owner from now on, or none.
+      // Ends all streams of a lab that has got another owner or was deleted.
       if (change !== "updated") endLab(record.path);
       events.record(change, record);
     },
@@ -167,7 +167,7 @@ export function createService(options: ServiceOptions): Service {
     authenticate: (token) => sessions.authenticate(token),
     authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),
     recover: async () => {
-      // A lab with a change that goes on comes back after it.
+      // A lab with an interrupted change is resumed after that change.
       const cutOff = new Set(store.jobs.unfinished().map(({ lab }) => lab));
       const records = store.labs.list();
       await Promise.all([
@@ -224,7 +224,7 @@ function handlersOf(
     };
   const onHost = (caller: Caller) => sessions.hostSession(caller);
   const idempotency = new Idempotency(context);
-  /** A change: what is sent twice with one Idempotency-Key is done once. */
+  /** Handles a change. A request that is sent twice with the same Idempotency-Key runs once. */
   const changing = <Body, Answer>(
     operation: ChangeOperationId,
     change: (context: Context, caller: Caller, body: Body, call: Call) => Promise<Answer | JobStarted>,

@@ -52,7 +52,8 @@ async function recoverLab(context: Context, rows: readonly JobRow[]): Promise<vo
     try {
       await context.jobs.resume(row, (job) => finish(context, job, row, found));
     } catch (error) {
-      // The journal contains the failure, and the service starts. Only a job whose lab is busy with a newer change is not in the journal yet.
+      // The job has recorded its failure in the journal, and the service starts. Only lab_busy is thrown before the job runs: a newer change of the
+      // lab is running.
       if (error instanceof Failure && error.code === "lab_busy") context.jobs.abandon(row, "interrupted", error);
     }
   }

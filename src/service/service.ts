@@ -12,7 +12,7 @@ export type AnswerOf<Id extends OperationId> = Id extends StreamOperationId
       ? DataOf<Id> | JobStarted
       : DataOf<Id>;
 
-/** The server answers these by itself. */
+/** Operations that the server answers without the service. */
 export type ServedOperationId = Exclude<OperationId, "getOpenApi">;
 
 /** One handler per operation of the contract: a missing one does not compile. Throws Failure for every expected error. */
@@ -33,7 +33,7 @@ export interface Service {
    * all jobs have ended; the server need not wait for that.
    */
   recover(): Promise<void>;
-  /** Starts what the first large intent would have to wait for. */
+  /** Starts a worker thread in advance, so that the first large intent need not wait for it. */
   keepReady(): void;
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { flag, list, optionalText, text } from "./shapes.ts";
 
 /**
  * id: the host's id of the lab. reason: why it is in quarantine. lab and owner: of its last good definition, if there is one. running: its processes
- * run. restorable: it has a definition that it can be restored by.
+ * run. restorable: it has a definition from which it can be restored.
  */
 export const QuarantinedLabData = Type.Object({
   id: text,

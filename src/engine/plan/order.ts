@@ -31,7 +31,10 @@ export interface Phased {
   readonly operation: Operation;
 }
 
-/** Steps of one phase are sorted in natural order. Two steps of one resource in one phase keep the order in which they were added. */
+/**
+ * Returns the steps in the order in which the host runs them: by phase, then by key in natural order (r2 before r10). Steps of one resource in one
+ * phase keep the order in which they were added.
+ */
 export function orderOperations(steps: readonly Phased[]): readonly Operation[] {
   const byPhase = new Map<Phase, Operation[]>(phases.map((phase) => [phase, []]));
   for (const { phase, operation } of steps) byPhase.get(phase)?.push(operation);

@@ -8,7 +8,7 @@ const oneQuality = {
     "Professional and PNETLab report one quality, so a quality that is not kept is refused",
 };
 
-/** Community 5 with PHP's notices as a stock php.ini has them, and without. */
+/** Community 5 with PHP's notices, as with a default php.ini, and without. */
 const hosts = [
   { edition: "ce5", notices: "visible" },
   { edition: "ce5", notices: "hidden" },

@@ -11,7 +11,7 @@ import { type ConformanceDialect, speaking } from "../conformance/dialect.ts";
 import type { HostSession, NativeIds } from "../host.ts";
 import { type EveFixture, eveFixture } from "./eve-host.fixture.ts";
 
-/** One of each kind that takes any number of links; iol has its own way of counting interfaces. */
+/** One template of each type that allows any number of links. iol counts interfaces differently. */
 const dialect: ConformanceDialect = {
   linux: { template: "linux", attributes: { console: "telnet" } },
   pc: { template: "iol" },
@@ -36,7 +36,7 @@ function fit(lab: Lab): Lab {
   return canonicalLab({ ...lab, nodes, networks });
 }
 
-/** As many as a test run can take; many more, from a seed of one's choice (LABWRIGHT_SEED), show what is rare. */
+/** Number of runs that fits a test run. More runs with another seed (LABWRIGHT_SEED) find rare cases. */
 const usual = { ce5: 10, ce6: 10, pro: 12, pnetlab: 8 };
 
 const labs = arbitraryLab({ maxNodes: 4, maxLinks: 6 }).map(fit);

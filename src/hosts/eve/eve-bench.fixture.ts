@@ -9,18 +9,18 @@ import type { HostSession, NativeIds, Progress } from "../host.ts";
 import { type EveFixture, eveFixture } from "./eve-host.fixture.ts";
 import type { EveHostOptions } from "./host.ts";
 
-/** A session with a fake host, and labs that are planned and applied as the service does it. Close it. */
+/** A session with a fake host. Plans and applies labs as the service does. Must be closed. */
 export interface EveBench extends EveFixture {
   readonly session: HostSession;
   readonly rules: HostRules;
   readonly plan: (path: string, desired: Lab | null) => Promise<Plan>;
   /** Plans, applies, and expects the next plan to be empty. */
   readonly make: (path: string, desired: Lab | null) => Promise<Plan>;
-  /** Runs the steps, with the ids that are known of the lab. */
+  /** Runs the steps with the recorded ids of the lab. */
   readonly run: (path: string, desired: Lab | null, operations: readonly Operation[], progress?: Partial<Progress>) => Promise<void>;
-  /** The lab as YAML would have it, made of the host alone. */
+  /** Returns the lab as an intent, read only from the host. */
   readonly capture: (path: string) => Promise<Lab>;
-  /** Calls since the last time it was asked. */
+  /** Returns the calls since the last call of this function. */
   readonly calls: () => readonly string[];
 }
 
@@ -100,7 +100,7 @@ export const pair: Lab = lab({
   links: [link("pc1:eth0", "pc2:eth0")],
 });
 
-/** A step as the power operations give it, outside any plan. */
+/** Returns a step like those of the power operations, without a plan. */
 export function operation(step: Step): Operation {
   const key = "node" in step && typeof step.node === "string" ? step.node : "lab";
   const reason = { code: "requested", text: "asked for" } as const;

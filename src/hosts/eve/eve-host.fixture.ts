@@ -9,7 +9,7 @@ export interface EveFixture extends AsyncDisposable {
   readonly host: Host;
 }
 
-/** A host that behaves as EVE-NG, with images for some templates, and the driver on it. */
+/** A fake EVE-NG host with images for some templates, and the driver for it. */
 export async function eveFixture(options: FakeEveOptions = {}, more: Partial<EveHostOptions> = {}): Promise<EveFixture> {
   const fake = await startFakeEve({ latency: "none", lockTimeoutMs: 200, images, ...options });
   const host = eveHost({

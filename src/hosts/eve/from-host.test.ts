@@ -16,7 +16,7 @@ afterEach(async () => {
 
 const images = { linux: ["linux-tiny-1.0"], iol: ["i86bi.bin"] };
 
-/** Of everything that EVE-NG keeps one: cables, serial and in a network, a config, texts, places, icons, and quality where there is any. */
+/** One of each part of an EVE-NG lab: links, serial links, links to a network, a config, texts, positions, icons, and quality if the edition has it. */
 const campus = (quality: boolean): Lab =>
   lab({
     name: "campus",

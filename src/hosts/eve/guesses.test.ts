@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-/** Each assumption that was not seen on a host has a name: beside the code that relies on it, and in the table of the docs. */
+/** Each assumption that was not verified on a host has a name, which is beside its code and in the table of the docs. */
 const here = new URL("./", import.meta.url);
 const page = (name: string) => readFileSync(new URL(`../../../docs/hosts/${name}.md`, import.meta.url), "utf8");
 const docs = page("eve");

@@ -64,7 +64,7 @@ describe("writes", () => {
     expect(await session.observe("/nowhere")).toBeNull();
     expect(fake.labFile("/nowhere.unl")).toBeUndefined();
     expect(calls().filter((call) => call.includes("factory/create"))).toEqual([]);
-    // Another service, which knows of no session, finds the one that runs.
+    // Another service, which has no session yet, finds the running one.
     const fresh = eveHost({ url: fake.url, plainHttp: true, warn: () => {} });
     const found = await (await fresh.login("admin", "eve")).status("/other");
     expect(found.nodes.map(({ status }) => status)).toEqual(["running", "running"]);
@@ -267,7 +267,7 @@ describe("running labs", () => {
   it("a lab that would meet another running one on Community is refused, and the other is named", async () => {
     const { make, run, fake } = await bench();
     await make("/one", pair);
-    // As made in the web interface: numbers from 1.
+    // Numbered from 1, as in the web interface.
     const copy = (fake.labFile("/one.unl") ?? "")
       .replace(/(<lab [^>]*\bid=")[^"]*/, "$1aaaaaaaa-2222-4333-8444-555555555555")
       .replace('name="one"', 'name="two"');

@@ -16,9 +16,9 @@ import { InterfaceLists } from "./templates/interface-list.ts";
 export interface EveHostOptions {
   /** https://eve.lab; http:// only with plainHttp. */
   readonly url: string;
-  /** SHA-256 of the host's certificate, where it is self-signed. */
+  /** SHA-256 of the host's certificate, needed if it is self-signed. */
   readonly pin?: string;
-  /** Lets passwords cross the network in the clear. */
+  /** Allows http:, so that passwords cross the network unencrypted. */
   readonly plainHttp?: boolean;
   /** Receives warnings for the administrator. Default: process.emitWarning. */
   readonly warn?: (text: string) => void;
@@ -30,7 +30,10 @@ interface OpenAccount {
   sessions: number;
 }
 
-/** EVE-NG Community Edition 5 and 6, Professional as far as it is known, and PNETLab according to its source. docs/hosts/eve.md lists the features of each. */
+/**
+ * Opens a driver for EVE-NG Community Edition 5 and 6, Professional as far as it is documented, and PNETLab according to its source.
+ * docs/hosts/eve.md lists the features of each.
+ */
 export function eveHost(options: EveHostOptions): Host {
   const warn = options.warn ?? ((text: string) => process.emitWarning(text, "LabwrightWarning"));
   const transport = new HostTransport({ url: options.url, pin: options.pin, plainHttp: options.plainHttp });
@@ -40,7 +43,7 @@ export function eveHost(options: EveHostOptions): Host {
   const signedIn = new Map<string, EveAccount>();
   let world: Promise<EveWorld> | undefined;
 
-  /** All sessions of a user share one session with the host, which has no more. */
+  /** All sessions of a user share one session with the host, which allows only one per user. */
   async function openAccount(user: string, password: string, signal?: AbortSignal): Promise<OpenAccount> {
     const known = await accounts.get(user)?.catch(() => undefined);
     if (known !== undefined) {

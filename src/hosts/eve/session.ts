@@ -34,7 +34,7 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
     alive();
     return { world, account, catalogue: await world.catalogue.read(account), pod: user.tenant ?? 0 };
   };
-  // PNETLab numbers its roles, the administrator's is 0.
+  // PNETLab numbers its roles; 0 is the administrator.
   const role = ["", "admin", "0"].includes(user.role) ? "admin" : "user";
   return {
     user: user.name,
@@ -42,7 +42,7 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
     capabilities: async () => {
       alive();
       const { features, ...rest } = editionCapabilities(world.edition);
-      // A call that needs the session: its error reports an unreachable host.
+      // Any call that needs the session would do: it fails if the host is unreachable.
       const { networkTypes } = await world.catalogue.read(account);
       await readUser(account);
       return { ...rest, features: { ...features, nat: networkTypes.some(({ nat }) => nat) } };
@@ -56,7 +56,7 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       alive();
       return (await listLabs(account)).map(({ path }) => path);
     },
-    // PNETLab takes every call for the lab that the user entered last: reading other labs would switch it.
+    // PNETLab applies every call to the lab that the user entered last: reading other labs would change that.
     ...(!account.pnetlab && {
       findLab: async (id: string) => {
         alive();
@@ -158,7 +158,7 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       alive();
       return (await mustReadHead(account, eveLabPath(path))).body;
     },
-    // Not in turn with whole changes: a lock that is set meanwhile is what stops one. In turn with writes, which would take it back.
+    // Does not wait for running changes: the lock stops them before their next batch. Waits for writes, which would overwrite the lock.
     setLock: async (path, locked) => {
       alive();
       const at = eveLabPath(path);
@@ -221,7 +221,7 @@ async function powers(
   return (node) => powerOf(node, world.edition, clashes, (id) => owners.isStarting(id, at.path));
 }
 
-/** Which other user a node that is stopped for this one runs or may run for. */
+/** Returns the other user for whom a node that is stopped for this user runs or may run. */
 async function usersOf(place: EvePlace, at: EveLabPath, nodes: readonly NodeStatus[]): Promise<(id: number) => LiveNode["other_user"]> {
   if (!nodes.some(({ status }) => status < 2)) return () => undefined;
   const uses = await place.world.users.uses(place, at, place.world.timing.othersMs);

@@ -18,7 +18,7 @@ const editions = ["ce5", "ce6", "pro", "pnetlab"] as const;
 const done: readonly Breakage[] = ["page after", "cut in the answer"];
 const notDone: readonly Breakage[] = ["page before", "cut before"];
 
-/** The calls that matter, as the host of each edition hears them. */
+/** The relevant calls, in the form of each edition. */
 const calls = {
   eve: {
     folder: /^POST \/api\/folders/,
@@ -139,7 +139,7 @@ describe.each(editions)("on %s, a call that does not end well", (edition) => {
     const halted = await failure(run("/x/pair", more, operations));
     const ids = operations.map(({ id }) => id);
     const count = single ? 2 : 0;
-    // An import is done or not as a whole.
+    // An import is done completely or not at all.
     const failed = single ? {} : { failures: ids.map((id) => ({ id })) };
     const remaining = single ? ids.slice(count + 1) : [];
     expect(halted.data).toMatchObject({ applied: ids.slice(0, count), failed: ids[count], remaining, ...failed });

@@ -13,7 +13,7 @@ export interface CaptureWatchOptions {
   readonly intervalMs?: number;
 }
 
-/** A lab with captures that run, and whom the host asks for it. */
+/** A lab with running captures, and the user whose host session reads them. */
 interface WatchedLab {
   readonly user: string;
   readonly captures: Set<string>;
@@ -42,7 +42,7 @@ export class CaptureWatch {
     this.#timer ??= setInterval(() => void this.#look(), this.#options.intervalMs ?? 2_000).unref();
   }
 
-  /** Stops watching; the caller reports the end of the capture. Returns whether it was watched. */
+  /** Stops watching a capture whose end the caller reports itself. Returns whether it was watched. */
   forget(lab: string, capture: string): boolean {
     const watched = this.#labs.get(lab);
     if (watched?.captures.delete(capture) !== true) return false;
@@ -51,7 +51,7 @@ export class CaptureWatch {
     return true;
   }
 
-  /** Watches captures that were started before this service. */
+  /** Watches captures that an earlier run of the service has started. */
   async begin(labs: readonly { readonly path: string; readonly owner: string }[]): Promise<void> {
     for (const { path, owner } of labs) {
       if (this.#closed) return;
@@ -80,7 +80,7 @@ export class CaptureWatch {
       if (found === undefined) continue;
       for (const id of asked) {
         const one = found.find((each) => each.id === id);
-        // Deleted with its lab, or removed; or a call stops it now and reports that.
+        // Not reported: a capture that was deleted, with its lab or by a call, and one that a call stops now and reports itself.
         if (one?.status === "running" || !this.forget(path, id) || one === undefined) continue;
         this.#options.ended(path, one);
       }
@@ -88,7 +88,7 @@ export class CaptureWatch {
     this.#looking = false;
   }
 
-  /** undefined if it cannot be known now; none for a lab that is gone. */
+  /** Returns `undefined` if the captures cannot be read now, an empty list for a deleted lab. */
   async #listed(path: string, user: string): Promise<readonly HostCapture[] | undefined> {
     const { session, log } = this.#options;
     const watched = this.#labs.get(path);
@@ -103,7 +103,7 @@ export class CaptureWatch {
       }
     } catch (error) {
       if (error instanceof Failure && error.code === "lab_not_found") return [];
-      // The owner is no user of the host any more.
+      // The owner's account on the host was deleted.
       if (error instanceof Failure && error.code === "expired_host_session") return undefined;
       if (watched?.failing !== true) log("warn", "captures cannot be read", { lab: path, error: String(error) });
       if (watched !== undefined) watched.failing = true;

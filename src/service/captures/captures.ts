@@ -57,7 +57,7 @@ export class Captures {
     this.#tickets = new Tickets(context.clock);
   }
 
-  /** Captures that ran before this service did are watched too. */
+  /** Also watches captures that an earlier run of the service has started. */
   async begin(labs: readonly LabRecord[]): Promise<void> {
     if (this.#context.host.labOfCapture !== undefined) await this.#watch.begin(labs);
   }
@@ -99,7 +99,7 @@ export class Captures {
     };
   }
 
-  /** Without a lab: of all labs that the caller sees. */
+  /** Without a lab, lists the captures of all labs that the caller may see. */
   async list(caller: Caller, path: string | undefined): Promise<CapturesData> {
     await this.#supported(caller);
     if (path !== undefined) {
@@ -112,7 +112,7 @@ export class Captures {
     for (const path of await this.#seenBy(caller)) {
       const lab = await this.#lab(caller, path);
       const found = await lab.captures.list(path).catch((error: unknown) => {
-        // The service manages it, and the host does not have it any more.
+        // The service has a record of the lab, but the host does not have the lab any more.
         if (error instanceof Failure && error.code === "lab_not_found") return [];
         throw error;
       });
@@ -121,7 +121,7 @@ export class Captures {
     return { captures: all };
   }
 
-  /** Paths of the labs that the caller may see: managed labs, and unmanaged labs on the host. */
+  /** Returns the paths of the labs that the caller may see: managed labs, and unmanaged labs on the host. */
   async #seenBy(caller: Caller): Promise<readonly string[]> {
     const { host, sessions, store } = this.#context;
     const records = store.labs.list();
@@ -190,7 +190,7 @@ export class Captures {
     return { capture: id, ...(await lab.captures.packet(lab.path, id, Number(number))) };
   }
 
-  /** A one-time ticket for the packets as they come. */
+  /** Issues a one-time ticket for the stream of packets. */
   async attach(caller: Caller, id: string): Promise<CaptureAttachData> {
     const { path, captures, record } = await this.#find(caller, id);
     allowUse({ path, record, caller }, "operate");
@@ -202,20 +202,20 @@ export class Captures {
   async stream(caller: Caller, ticket: string, call: Call): Promise<Upgrade> {
     const { path, capture } = this.#tickets.redeem(ticket, caller.session);
     // The right may have been revoked since the ticket was issued.
-    // First, so that a lab that leaves its path from here on ends the stream.
+    // Registered first, so that the stream ends if another lab takes the path from now on.
     await this.#context.identities.look(path);
     const { captures, record } = await this.#lab(caller, path);
     allowUse({ path, record, caller }, "operate");
     await captures.get(path, capture);
     const source = this.#untilEnd(caller, path, (signal) => captures.read(path, capture, { follow: true, signal }));
     const close = () => void source.destroy();
-    // It may have gone while this was being opened.
+    // The client may have disconnected meanwhile.
     if (call.signal.aborted) close();
     else call.signal.addEventListener("abort", close, { once: true });
     return {
       protocol: "host-capture",
       attach: (connection) => {
-        // From here on the connection's own end counts.
+        // From now on the end of the connection ends the stream.
         call.signal.removeEventListener("abort", close);
         joinStream(connection, source);
       },

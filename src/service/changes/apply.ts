@@ -28,7 +28,7 @@ export async function applyOperations(
   { path, operations, ids, stopMode, owner, madeFolder, force }: Application,
 ): Promise<Applied> {
   const done = new Set<string>();
-  /** Steps that are done without a gap: after a crash the steps from here on count as not done. */
+  /** Number of finished steps without a gap: after a crash, all later steps count as not done. */
   let inRow = 0;
   let running: string | undefined;
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
@@ -67,7 +67,7 @@ function retireConsoles(consoles: ConsoleDesk, path: string, { step, native_id }
   else if ((step.do === "stop" || step.do === "delete-node") && native_id !== undefined) consoles.retire(path, native_id);
 }
 
-/** A step that failed, with its reason where the host names one. */
+/** A failed step, with its reason if the host reports one. */
 interface FailedStep {
   readonly id: string;
   readonly message?: string;
@@ -121,7 +121,7 @@ function withProgress(
     remaining: summaries(left.filter((one) => !failed.includes(one))),
   };
   const [first] = failed;
-  // Steps that failed together, as one write, have no reasons of their own.
+  // Steps that failed together in one write have no individual reasons.
   const isOne = failed.length === 1 || reasons.get(first?.id ?? "") !== undefined;
   const where = first === undefined || running === undefined || !isOne ? "" : `${first.op} ${first.kind} ${first.key}: `;
   return new Failure(error.code, where + error.message, {

@@ -15,19 +15,19 @@ interface Once {
 }
 
 /**
- * A change that is sent twice with one Idempotency-Key is done once: the second call answers what the first does, also when the first
- * has ended, or its client went away. A call that failed before its job began has changed nothing and is forgotten.
+ * Runs a change that is sent twice with the same Idempotency-Key only once: the second call gets the answer of the first, even if the first has ended
+ * or its client has disconnected. A call that failed before its job began has changed nothing and is forgotten.
  */
 export class Idempotency {
   readonly #context: Context;
-  /** Calls under way, by user and key. */
+  /** Running calls, by user and key. */
   readonly #running = new Map<string, Once>();
 
   constructor(context: Context) {
     this.#context = context;
   }
 
-  /** Throws bad_request for a key that no header may hold, or that was used with another request. */
+  /** Throws bad_request for a key with characters that a header must not contain, or that was used with another request. */
   async once<Answer>(
     caller: Caller,
     call: Call,

@@ -2,7 +2,7 @@ import type { HostSession } from "../../hosts/host.ts";
 import type { Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 
-/** Records that a change makes a folder on the host for the lab, or that the folder is somebody else's. */
+/** Records that a change creates a folder on the host for the lab, or that the folder belongs to somebody else. */
 export function noteFolder({ store }: Pick<Context, "store">, path: string, folder: string, isOurs = true): void {
   const record = store.labs.get(path);
   if (record === undefined || (record.folders?.includes(folder) ?? false) === isOurs) return;
@@ -11,8 +11,8 @@ export function noteFolder({ store }: Pick<Context, "store">, path: string, fold
 }
 
 /**
- * Removes the folders that were made for a lab that is gone, the innermost first. A folder that another managed lab is in goes with the last of them. A folder with
- * anything else in it stays.
+ * Removes the folders that were created for a deleted lab, the innermost first. A folder that contains another managed lab is removed with the last
+ * such lab. A folder with any other content stays.
  */
 export async function releaseFolders(
   context: Pick<Context, "store" | "log">,
@@ -32,7 +32,10 @@ export async function releaseFolders(
   }
 }
 
-/** After a change that broke off: the record keeps the folders that the change made. If the lab has no record any more, the folders go. */
+/**
+ * Called after an interrupted change: the record keeps the folders that the change created. If the lab has no record any more, the folders are
+ * removed.
+ */
 export async function keepFolders(context: Pick<Context, "store" | "log">, { path, host }: Target, made: readonly string[]): Promise<void> {
   if (context.store.labs.get(path) === undefined) return releaseFolders(context, host, path, made);
   for (const folder of made) noteFolder(context, path, folder);

@@ -33,14 +33,14 @@ export async function runChange<Schema extends TSchema, Result>(
     request: storedRequest(kind, request),
     work: (job) => guarded(context, target, job, () => kind.run({ context, job, target }, request)),
   });
-  // The caller that awaits the result gets the failure, and the journal records it.
+  // The caller gets the failure by awaiting the result, and the journal records it.
   result.catch(() => {});
   call.started?.(id);
   if (!call.respondAsync) return result;
   return { job: id };
 }
 
-/** Since the lab was looked up it may have become another user's, or another user may be making it. Throws lab_not_found. */
+/** Throws lab_not_found if the lab has got another owner since it was looked up, or if another user is creating it. */
 function refuseTaken(context: Context, { path, caller, record }: Target): void {
   const now = context.store.labs.get(path);
   const busy = now === undefined && record === undefined && context.jobs.running(path) !== undefined;
@@ -88,7 +88,7 @@ export function recordIntent(
 ): LabRecord {
   const known = context.store.labs.get(target.path);
   const power = Object.fromEntries(intent.lab.nodes.flatMap(({ key, start }) => (start === undefined ? [] : [[key, start]])));
-  // A lab that is made now has an id of its own, which is written down when the change ends.
+  // A new lab gets its own id on the host, which is recorded when the change ends.
   const { labId, ...rest } = known ?? {};
   const record: LabRecord = {
     ...rest,
@@ -152,7 +152,7 @@ export async function recordRestored(
   return { state: projectState(context.host, record?.serial ?? 0, observed, ids), keys };
 }
 
-/** The part of an observed lab that later plans compare with. Interfaces are left out: they follow from the rest. */
+/** Returns the part of an observed lab with which later plans compare. Interfaces are left out, because they follow from the rest. */
 export function snapshot(observed: ObservedLab): ObservedLab {
   return { ...observed, nodes: observed.nodes.map((node) => ({ ...node, interfaces: [] })) };
 }
@@ -182,8 +182,8 @@ export async function recordUntouched(
 }
 
 /**
- * Records the ids of the objects that an interrupted change made, and the nodes that it was still to start. An unreachable host is read by a later
- * call.
+ * Records the ids of the objects that an interrupted change created, and the nodes that it did not start yet. If the host is unreachable, a later
+ * call reads it.
  */
 export async function recordBroken(
   context: Context,

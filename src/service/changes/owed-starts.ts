@@ -5,10 +5,10 @@ import type { NativeIds } from "../../hosts/host.ts";
 import type { Context } from "../context/context.ts";
 import type { JobRow, LabRecord } from "../store/store.ts";
 
-/** Keys of the nodes that a change was to start and did not, because it broke off with this error. */
+/** Returns the keys of the nodes that a change should have started, but did not because of this error. */
 export function unstarted(operations: readonly Operation[], error: unknown): readonly string[] {
   const failure = error instanceof Failure ? error : undefined;
-  // Nothing was touched, so nothing is owed.
+  // Nothing was changed, so no start is missing.
   if (failure?.code === "lab_locked") return [];
   const applied = failure?.data?.["applied"];
   const done = new Set(Array.isArray(applied) ? applied.map(({ id }: { readonly id: string }) => id) : []);
@@ -24,7 +24,7 @@ export function stillDown(keys: readonly string[], observed: ObservedLab | null,
   });
 }
 
-/** The record with these nodes to be started by the next plan, and no others. */
+/** Returns the record with exactly these nodes to be started by the next plan. */
 export function withOwedStarts(record: LabRecord, keys: readonly string[]): LabRecord {
   const { owedStarts: _before, ...rest } = record;
   return keys.length === 0 ? rest : { ...rest, owedStarts: [...new Set(keys)].sort() };

@@ -34,7 +34,7 @@ export interface Wanted {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** Observes the lab and plans. `wanted` null plans its end. Writes nothing. */
+/** Observes the lab and plans the change. If `wanted` is null, plans its removal. Writes nothing. */
 export async function planAgainstHost(
   context: Pick<Context, "work">,
   target: Pick<Target, "host" | "path" | "ids" | "record">,
@@ -66,7 +66,7 @@ export async function planAgainstHost(
   return { plan, observed, rules, ids, identity };
 }
 
-/** A host step as the wire shows it: without what the host is given. */
+/** Returns a host step for the API, without the data for the driver. */
 export function shownOperation(operation: Operation): PlanAction {
   const { step: _step, ...shown } = operation;
   return shown;

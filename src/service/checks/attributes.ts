@@ -4,7 +4,7 @@ import type { Context } from "../context/context.ts";
 import type { Intent } from "../work/intents.ts";
 import type { HostCheck } from "./host-check.ts";
 
-/** Attributes of an intent's nodes whose text has a grammar that only the host knows, and does not follow it, each at its place in the text. */
+/** Returns the invalid attributes of an intent's nodes, with their places in the text, for attributes whose grammar only the host knows. */
 export async function attributeProblems(
   { work }: Pick<Context, "work">,
   host: Pick<HostSession, "checkAttribute">,
@@ -14,7 +14,7 @@ export async function attributeProblems(
   const { checkAttribute } = host;
   if (checkAttribute === undefined) return [];
   const old = new Map(known?.nodes.map((node) => [node.key, node]));
-  // Nodes that are alike are asked about once.
+  // Equal nodes are checked once.
   const problems = new Map<string, ValueProblem | undefined>();
   const found: { readonly node: string; readonly attribute: string; readonly problem: ValueProblem }[] = [];
   for (const { key, template, attributes } of lab.nodes) {

@@ -9,10 +9,10 @@ import { checkFields } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import { readSent } from "../work/intents.ts";
 
-/** A node without links shows this many interfaces to choose from. */
+/** Number of interfaces that are offered for a node without links. */
 const choices = 8;
 
-/** The interfaces that nodes of an intent, or of a bare template, will have. */
+/** Returns the interfaces that nodes of an intent, or of a template alone, will have. */
 export async function previewInterfaces(
   context: Pick<Context, "work">,
   host: HostSession,
@@ -22,7 +22,7 @@ export async function previewInterfaces(
   return { items: payload.excludeUsed === true ? items.filter(({ used }) => !used) : items };
 }
 
-/** Interfaces for a link's endpoint: free ones first (excludeUsed: only free ones), in host order; management interfaces last. */
+/** Returns the interfaces for a link's endpoint in the host's order: free ones first (with excludeUsed: only free ones), management interfaces last. */
 export async function completeLinkInterfaces(
   context: Pick<Context, "work">,
   host: HostSession,
@@ -70,14 +70,14 @@ async function listInterfaces(
       const peers = peersOf(lab, node);
       const naming = interfaceNaming(payload.eth_format ?? template.ethFormat);
       const highest = Math.max(-1, ...[...peers.keys()].map((name) => naming.index(name) ?? -1));
-      // Links decide the count unless the intent does; a completion offers the next ones too.
+      // The links determine the count, unless the intent sets it. A completion also offers the next interfaces.
       const count = node.ethernet ?? (purpose === "preview" ? Math.max(highest + 1, 1) : Math.max(highest + 2, choices));
       return interfacesOf(node.key, template, payload.eth_format, count, peers);
     }),
   };
 }
 
-/** Editors send numbers as they were typed. */
+/** Editors send numbers as text. */
 function countOf(ethernet: unknown): number {
   if (ethernet === undefined || ethernet === null || ethernet === "") return choices;
   const count = typeof ethernet === "string" ? Number(ethernet) : ethernet;
@@ -100,7 +100,7 @@ function interfacesOf(
   });
 }
 
-/** Interface name → what it is linked to. */
+/** Interface name → the other end of its link. */
 function peersOf(lab: Lab, node: LabNode): ReadonlyMap<string, string> {
   const peers = new Map<string, string>();
   for (const { endpoints } of lab.links) {

@@ -9,9 +9,8 @@ import type { Intent } from "../work/intents.ts";
 type Text = Pick<Intent, "yaml" | "files">;
 
 /**
- * Problems of deploying an intent on the host: errors prevent the deploy, warnings name parts that the host leaves out. The lab is planned as a deploy
- * plans a new one; free memory does not count, because it is another a moment later.
- * @param path of the lab; absent: the name in the intent
+ * Returns the problems of deploying an intent on the host: errors prevent the deploy, warnings name parts that the host leaves out. Plans the lab
+ * like a deploy of a new lab, but ignores free memory, which changes all the time. @param path of the lab; absent: the name in the intent
  */
 export async function fitProblems(
   context: Pick<Context, "work">,
@@ -27,7 +26,7 @@ export async function fitProblems(
   return found.flat();
 }
 
-/** Every blocked action of a plan, at its place in the text. */
+/** Returns every blocked action of a plan, with its place in the text. */
 export async function refusals(
   { work }: Pick<Context, "work">,
   { blocked }: Pick<Plan, "blocked">,
@@ -46,7 +45,7 @@ async function leftOut(
   return leftOutDiagnostics(unsupportedFields, await work.fieldPlaces(yaml, files, unsupportedFields));
 }
 
-/** More than there are is no limit at all. */
+/** More memory than any lab needs, so that it is no limit. */
 async function tooManyCores(
   { work }: Pick<Context, "work">,
   { cores }: Pick<HostRules, "cores">,

@@ -18,8 +18,8 @@ export interface HostCheck {
 }
 
 /**
- * Whether the host takes the texts of an intent whose language only it knows: traffic filters and attributes of its own. Throws invalid_intent with a
- * diagnostic for each that it does not, at its place in the text.
+ * Checks the texts of an intent whose grammar only the host knows: traffic filters and the host's own attributes. Throws invalid_intent with a
+ * diagnostic for each invalid text, with its place.
  */
 export async function checkOnHost(
   context: Pick<Context, "work">,

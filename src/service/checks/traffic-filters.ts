@@ -6,12 +6,12 @@ import type { Context } from "../context/context.ts";
 import type { Intent } from "../work/intents.ts";
 import type { HostCheck } from "./host-check.ts";
 
-/** Filters that compiled, shared by all labs. */
+/** Cache of filters that compiled, for all labs. */
 const good = new RecentMap<true>(10_000);
 /** Filters of one intent that the host compiles at the same time. The host itself keeps the load fair among users. */
 const atOnce = 4;
 
-/** Traffic filters of an intent that the host's pcap does not compile, each at its place in the text; none if the host has no pcap. */
+/** Returns the traffic filters of an intent that the host's pcap cannot compile, with their places in the text. None if the host has no pcap. */
 export async function trafficFilterProblems(
   { work }: Pick<Context, "work">,
   host: Pick<HostSession, "checkPcapFilter">,

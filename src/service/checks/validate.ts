@@ -46,7 +46,7 @@ async function hostProblems(
     try {
       return await check(await asked);
     } catch (error) {
-      // Whose session on the host has ended is to sign in, and ask again.
+      // If the caller's host session has ended, the caller must sign in and repeat the request.
       if (!(error instanceof Failure) || error.code === "expired_host_session") throw error;
       return await unasked(error.message);
     }
@@ -75,11 +75,11 @@ async function hostProblems(
 
 interface ProjectPath {
   readonly path: string;
-  /** By the payload or the manifest, and not by the intent. */
+  /** The path is from the payload or the manifest, not from the intent. */
   readonly isNamed: boolean;
 }
 
-/** Whether the host can have a lab at the project's path. Throws bad_request, if it is not the intent that names the lab. */
+/** Checks whether the host can have a lab at the project's path. Throws bad_request if the path is not from the intent. */
 async function pathProblems(
   { work }: Context,
   { checkLabPath }: Pick<HostSession, "checkLabPath">,

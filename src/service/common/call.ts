@@ -5,7 +5,7 @@ import type { UpgradeGrant } from "../../contract/operations.ts";
 export interface Call {
   /** X-Request-Id; also in log lines. */
   readonly requestId: string;
-  /** Aborted when the client went away or the server closes. */
+  /** Aborted when the client disconnects or the server closes. */
   readonly signal: AbortSignal;
   /** The peer's address, for throttling only. */
   readonly address: string;
@@ -13,7 +13,7 @@ export interface Call {
   readonly cookie?: string;
   /** Prefer: respond-async was given. */
   readonly respondAsync: boolean;
-  /** The header Idempotency-Key, as it came. */
+  /** The header Idempotency-Key, unchecked. */
   readonly idempotencyKey?: string;
   /** Called with the job id of the change. */
   readonly started?: (job: string) => void;
@@ -26,7 +26,7 @@ export type ChangeCall = Pick<Call, "respondAsync" | "started"> & Partial<Pick<C
 export interface Caller {
   readonly user: string;
   readonly role: "admin" | "user" | "viewer";
-  /** SHA-256 of the token, hex: names the session in records, never the token itself. */
+  /** SHA-256 of the token, hex. Records identify the session by it, never by the token itself. */
   readonly session: string;
 }
 
@@ -37,7 +37,7 @@ export interface Upgrade extends UpgradeGrant {
   readonly resize?: (columns: number, rows: number) => void;
 }
 
-/** A browser session: the server makes a cookie of it. */
+/** A browser session, which the server sends as a cookie. */
 export interface BrowserGrant {
   /** The cookie's value. */
   readonly cookie: string;

@@ -38,7 +38,7 @@ const served: Readonly<Record<Feature, boolean>> = {
   tasks: true,
 };
 
-/** Features that are the service's own and need nothing of the host. */
+/** Features of the service that do not depend on the host. */
 const own: ReadonlySet<Feature> = new Set(["events", "jobs"]);
 
 /** Returns the features that work now. For an unreachable host, only the features of the service itself. */
@@ -112,7 +112,7 @@ const featureLabels: Readonly<Partial<Record<Feature, string>>> = {
   resume: "resuming labs after a restart of the machine",
 };
 
-/** A feature that the service or its host does not have now; named as in the capabilities. */
+/** Returns the failure for a feature that the service or its host does not support now. `feature` is its name in the capabilities. */
 export function unsupported(feature: Feature): Failure {
   const text =
     feature === "webUi" ? "the service was started without its pages" : `this host does not offer ${featureLabels[feature] ?? feature}`;

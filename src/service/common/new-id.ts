@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-/** Of a job, or the identity of a lab's record. */
+/** Returns a new id for a job, or for the identity of a lab's record. */
 export function newId(): string {
   return randomBytes(12).toString("hex");
 }

@@ -1,4 +1,4 @@
-/** A map that keeps only what was set last. */
+/** A map of limited size that keeps the most recently set entries. */
 export class RecentMap<V> {
   readonly #limit: number;
   readonly #entries = new Map<string, V>();

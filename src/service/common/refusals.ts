@@ -4,7 +4,7 @@ export function labNotFound(path: string): Failure {
   return new Failure("lab_not_found", `there is no lab ${path}`);
 }
 
-/** For a caller who creates a lab at a path that belongs to another user or waits for an admin's decision. */
+/** Returns the failure for a new lab at a path that belongs to another user, or about which an admin must decide first. */
 export function pathNotAvailable(path: string): Failure {
   const text = `the path ${path} is not available to you: choose another name for the lab, or another path with "lab"`;
   return new Failure("lab_not_found", text, { data: { path } });

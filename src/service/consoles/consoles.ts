@@ -39,7 +39,7 @@ export interface ConsoleGrant {
 }
 
 const defaultTimeoutMs = 15_000;
-/** The nodes that a console call looks up are at most this old; what runs is asked of the host anyway. */
+/** Maximum age of the cached list of nodes for console calls, ms. The power of nodes is always read from the host. */
 const structureMs = 2_000;
 
 interface ConsoleNode {
@@ -149,7 +149,7 @@ export async function readConsoleLog(context: Context, caller: Caller, payload: 
   return { node: key, name: node.name, console_type: node.consoleType, output };
 }
 
-/** A one-time ticket for the console's byte stream. */
+/** Issues a one-time ticket for the console's byte stream. */
 export async function attachConsole(
   context: Context,
   tickets: Tickets<ConsoleGrant>,
@@ -192,7 +192,7 @@ export async function streamConsole(
     protocol: "host-telnet",
     resize: (columns, rows) => context.consoles.resize(host, path, nodeId, columns, rows),
     attach: (connection) => {
-      // From here on the connection's own end counts.
+      // From now on the end of the connection ends the stream.
       call.signal.removeEventListener("abort", gone);
       join(connection, viewer);
     },
@@ -204,7 +204,7 @@ function join(connection: Duplex, viewer: Viewer): void {
   viewer.sendTo(connection);
   viewer.once("close", () => {
     if (!viewer.readableEnded) connection.destroy();
-    // The last bytes may still be on their way, but not for ever.
+    // Waits for the last bytes, but only for a limited time.
     else setTimeout(() => connection.destroy(), 5_000).unref();
   });
   viewer.on("error", () => connection.destroy());
@@ -212,7 +212,7 @@ function join(connection: Duplex, viewer: Viewer): void {
   connection.on("error", () => viewer.destroy());
 }
 
-/** One command on one node's console. */
+/** Runs one command on one node's console. */
 export async function execOn(
   context: Context,
   target: Target,
@@ -240,10 +240,10 @@ export async function execOn(
   };
 }
 
-/** A quick command ends before the first look at the host. */
+/** A quick command ends before the first check of the host. */
 const lookAfterMs = 250;
 
-/** Runs `work`; ends it with the host's host_timeout if the lab's host hangs. A console that was open before would only stay silent. */
+/** Runs `work`. Ends it with host_timeout if the lab's host hangs, because an open console would only stay silent. */
 async function whileHostAnswers<Result>(
   context: Context,
   { host, path }: Target,

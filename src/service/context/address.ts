@@ -25,7 +25,7 @@ export interface Selector {
   readonly origin?: string;
 }
 
-/** The project that a call is about. */
+/** The project of a call. */
 export interface Target {
   readonly path: string;
   readonly mode: ProjectMode;

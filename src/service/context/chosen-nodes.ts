@@ -3,7 +3,7 @@ import type { InspectionData, LiveData } from "../../contract/schemas/observe.ts
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
 import type { Target } from "./address.ts";
 
-/** Keys of the nodes that a call names; undefined: the call is about all nodes. An empty list means no node. */
+/** Returns the keys of the nodes that a call names, `undefined` if it applies to all nodes. An empty list means no node. */
 export function chosenNodes({ node, nodes }: Pick<ProjectPayload, "node" | "nodes">): ReadonlySet<string> | undefined {
   const single = node === undefined || node === "" ? [] : [node];
   if (nodes === undefined && single.length === 0) return undefined;
@@ -22,7 +22,7 @@ export function refuseUnknown(
   }
 }
 
-/** The rows of these nodes, and of links that end at one of them. */
+/** Returns the rows of these nodes, and of links that end at one of them. */
 export function liveOf(live: LiveData, chosen: ReadonlySet<string>): LiveData {
   if (live.nodes === undefined) return live;
   return {
@@ -33,7 +33,7 @@ export function liveOf(live: LiveData, chosen: ReadonlySet<string>): LiveData {
   };
 }
 
-/** These nodes, the links that end at one of them, and the networks of these links. */
+/** Returns these nodes, the links that end at one of them, and the networks of these links. */
 export function inspectionOf(data: InspectionData, chosen: ReadonlySet<string>): InspectionData {
   const links = (data.links ?? []).filter(({ endpoints }) => endsAt(endpoints, chosen));
   const ends = new Set(links.flatMap(({ endpoints }) => endpoints));

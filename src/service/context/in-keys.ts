@@ -3,7 +3,7 @@ import { Failure } from "../../contract/errors.ts";
 /** Text before a node's name in error messages of a host. */
 const before = ["node", "console of"];
 
-/** Throws a host's refusal with the node's key in place of its name on the host: calls and commands name nodes by their keys. */
+/** Returns a function that rethrows a host's refusal with the node's key instead of its name on the host, because calls and commands use keys. */
 export function inKeys({ key, node: { name } }: { readonly key: string; readonly node: { readonly name: string } }) {
   return (error: unknown): never => {
     if (!(error instanceof Failure) || key === name) throw error;

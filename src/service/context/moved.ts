@@ -7,8 +7,8 @@ import type { Context } from "./context.ts";
 import { pathNamed } from "./quarantine.ts";
 
 /**
- * Returns the path at which the host now has the lab of a record, if somebody moved or renamed it on the host and nobody manages it there. undefined: the host
- * has no such lab, or cannot find a lab by its id. Called for a record whose path has no lab.
+ * Returns the lab's new path if it was moved or renamed on the host and is not managed there. `undefined` if the host has no such lab, or cannot find
+ * a lab by its id. Called for a record whose path has no lab.
  */
 export async function movedTo(
   { store }: Pick<Context, "store">,
@@ -19,7 +19,7 @@ export async function movedTo(
   return found === undefined || found === path || store.labs.get(found) !== undefined ? undefined : found;
 }
 
-/** Before a change that would make the lab a second time at its old path. Throws operation_not_allowed. */
+/** Throws operation_not_allowed before a change that would create the lab a second time, at its old path. */
 export async function refuseMoved(context: Pick<Context, "store">, target: Pick<Target, "host" | "path" | "record">): Promise<void> {
   const to = await movedTo(context, target);
   if (to === undefined) return;

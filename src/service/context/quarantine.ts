@@ -8,12 +8,12 @@ import type { LabRecord } from "../store/store.ts";
 import type { Target } from "./address.ts";
 import type { Context } from "./context.ts";
 
-/** Labs in the host's quarantine; empty on a host without one. Throws operation_not_allowed for callers who are not admins. */
+/** Returns the labs in the host's quarantine, none for a host without quarantine. Throws operation_not_allowed for callers who are not admins. */
 export async function listQuarantine(caller: Caller, host: HostSession): Promise<QuarantineData> {
   return { labs: (await quarantineOf(caller, host)?.list()) ?? [] };
 }
 
-/** Makes such a lab known again. Its record, if the service still has it, counts again. */
+/** Restores a lab from quarantine. If the service still has a record of it, the record is valid again. */
 export async function restoreQuarantined(context: Context, caller: Caller, host: HostSession, id: string): Promise<QuarantineRestoreData> {
   const quarantine = quarantineOf(caller, host);
   const found = (await quarantine?.list())?.find((one) => one.id === id);
@@ -27,7 +27,7 @@ export async function restoreQuarantined(context: Context, caller: Caller, host:
   return { id, lab };
 }
 
-/** The record of another owner's lab at the path does not become the record of this lab. */
+/** The record of another lab at the path must not become the record of this lab. */
 function refuseOthersRecord({ store }: Pick<Context, "store">, { id, lab, owner }: QuarantinedLab): void {
   const record = lab === undefined ? undefined : store.labs.get(lab);
   if (record?.labId === undefined || record.labId === id || record.owner === owner) return;
@@ -37,7 +37,7 @@ function refuseOthersRecord({ store }: Pick<Context, "store">, { id, lab, owner 
   );
 }
 
-/** Ends what runs of such a lab, and removes its files. */
+/** Ends the processes of a lab in quarantine, and removes its files. */
 export async function deleteQuarantined(context: Context, caller: Caller, host: HostSession, id: string): Promise<QuarantineDeleteData> {
   const quarantine = quarantineOf(caller, host);
   if (quarantine === undefined) throw notFound(id);
@@ -46,7 +46,7 @@ export async function deleteQuarantined(context: Context, caller: Caller, host: 
   return { id };
 }
 
-/** Whether the lab at this path, or the lab of this record, is in quarantine. The lab of a record is known by its id. */
+/** Returns whether the lab at this path, or the lab of this record, is in quarantine. The lab of a record is identified by its id. */
 export async function isQuarantined(
   { host }: Pick<Context, "host">,
   path: string,
@@ -58,11 +58,11 @@ export async function isQuarantined(
 }
 
 /**
- * Before a change: throws operation_not_allowed if the lab is in quarantine. Its nodes may run: a change would lose them out of sight, or make a second lab
- * at its path.
+ * Called before a change. Throws operation_not_allowed if the lab is in quarantine: its nodes may run, and a change could lose track of them or
+ * create a second lab at its path.
  */
 export async function refuseQuarantined(context: Pick<Context, "host">, { path, record }: Pick<Target, "path" | "record">): Promise<void> {
-  // A lab in quarantine that claims the path of a record whose own lab is gone keeps others from the path, too.
+  // The path is also blocked if its record's lab is deleted and another lab in quarantine claims the path.
   if ((await isQuarantined(context, path, record)) || (await isQuarantined(context, path, undefined))) throw inQuarantine(path);
 }
 
@@ -74,7 +74,7 @@ interface LabNamed {
 }
 
 /**
- * The error to answer in place of lab_not_found: operation_not_allowed if the lab that the request names is in quarantine and the caller may know of it.
+ * Returns the error instead of lab_not_found: operation_not_allowed if the lab of the request is in quarantine and the caller may see it.
  * @param request its body or query names the lab
  */
 export async function explainAbsence(

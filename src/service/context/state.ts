@@ -30,7 +30,7 @@ export function projectState(host: Host, serial: number, observed: ObservedLab, 
   };
 }
 
-/** The ids in a state that a client sent. Throws bad_request for a state of another lab or host, or of an unknown version. */
+/** Returns the ids in a client's state. Throws bad_request for a state of another lab or host, or of an unknown version. */
 export function stateIds(value: unknown, host: Host, path: string): NativeIds {
   const wrong = (at: string, message: string) =>
     new Failure("bad_request", `state: ${message}`, { data: { problems: [{ path: `/state${at}`, message }] } });

@@ -29,7 +29,7 @@ export interface Place {
 export interface Following {
   readonly from: Place;
   readonly accepts: (entry: Entry) => boolean;
-  /** Asked once in a heartbeat's time; false ends it. */
+  /** Called once per heartbeat interval. False ends the stream. */
   readonly alive: () => boolean;
   readonly heartbeatMs: number;
   readonly signal: AbortSignal;
@@ -84,7 +84,7 @@ export class EventLog {
     return { at };
   }
 
-  /** Events from a place on, with a heartbeat first and whenever it is quiet. Ends when the signal aborts, or the reader falls behind. */
+  /** Yields the events after a position, with a heartbeat first and in quiet times. Ends when the signal aborts, or when the reader falls behind. */
   async *follow({ from, accepts, alive, heartbeatMs, signal }: Following): AsyncGenerator<EventData, void, undefined> {
     let { at } = from;
     this.#followers += 1;

@@ -65,14 +65,14 @@ export class Events {
     return this.#log.dropped;
   }
 
-  /** Publishes an event of a lab to users with a right on the lab now; to admins if it has no record. */
+  /** Publishes an event of a lab to users who have a right on the lab now, or to admins if it has no record. */
   publish(news: News): void {
     this.#log.publish(news, this.#parts.store.labs.get(news.lab));
   }
 
   job({ lab, identity, owner, ...data }: JobNews): void {
     const record = this.#parts.store.labs.get(lab);
-    // The lab has no record yet, or none any more; another lab may be at its path.
+    // If the lab has no record yet, or no record any more, another lab may be at its path.
     const audience = record !== undefined && record.identity === identity ? record : { owner: owner ?? data.user };
     this.#log.publish({ type: "job", lab, data }, audience);
   }
@@ -141,7 +141,7 @@ function typesOf(text: string | undefined): ReadonlySet<string> {
   });
 }
 
-/** The same items; `end` is called when they end or are left. */
+/** Yields the same items. Calls `end` when they end, or when the reader leaves. */
 function closing<T>(items: AsyncGenerator<T, void, undefined>, end: () => void): AsyncIterable<T> {
   return {
     [Symbol.asyncIterator]: () => ({

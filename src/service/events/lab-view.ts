@@ -10,7 +10,7 @@ export interface LabView {
 
 export type LabChange =
   | { readonly of: "live"; readonly live: LabView["live"] }
-  /** `now` undefined: the node is gone. */
+  /** `now` undefined: the node was deleted. */
   | { readonly of: "node"; readonly before?: LiveNode; readonly now?: LiveNode }
   /** `now` undefined: the link has no impairment any more. */
   | { readonly of: "link"; readonly id: string; readonly now?: LiveLink };

@@ -20,7 +20,7 @@ export interface Listener {
 }
 
 interface WatchedLab {
-  /** Of its view: the path, with the listener's user where the lab has no record. */
+  /** Key of its view: the path, with the listener's user if the lab has no record. */
   readonly key: string;
   readonly path: string;
   readonly listener: Listener;
@@ -59,13 +59,13 @@ export class LiveWatch {
   async add(listener: Listener): Promise<() => void> {
     this.#listeners.add(listener);
     this.#timer ??= setInterval(() => void this.#look(), this.#options.intervalMs).unref();
-    // A look that runs already may not have this listener's labs.
+    // A running read may not include this listener's labs.
     await within(firstReadMs, this.#reading);
     await within(firstReadMs, this.#look());
     return () => this.#remove(listener);
   }
 
-  /** The lab is new: all that comes to be in it is a change. */
+  /** Starts with an empty view for a new lab, so that everything created in it is reported as a change. */
   created(path: string): void {
     this.#views.set(path, emptyView);
   }
@@ -86,7 +86,7 @@ export class LiveWatch {
     this.#timer = undefined;
   }
 
-  /** One at a time: a host that is slow is not asked more often. */
+  /** One read at a time, so that a slow host gets no additional load. */
   #look(): Promise<void> {
     this.#reading ??= this.#lookAll().finally(() => {
       this.#reading = undefined;
@@ -156,7 +156,7 @@ export class LiveWatch {
     try {
       return await recordedIntent(this.#options, record);
     } catch (error) {
-      // Too much to read waits already: a change without its node's key is better than none.
+      // Too many intents wait to be parsed. An event without the node's key is better than none.
       if (error instanceof Failure) return undefined;
       throw error;
     }
@@ -192,7 +192,7 @@ function keyOf(ids: Readonly<Record<string, string>> | undefined, id: string): s
   return Object.entries(ids ?? {}).find(([, each]) => each === id)?.[0] ?? null;
 }
 
-/** While a lab is being made its nodes have no ids in the record yet. */
+/** While a lab is being created, its nodes have no ids in the record yet. */
 function keyByName(intent: Intent | undefined, name: string): string | null {
   return intent?.lab.nodes.find((node) => (node.name ?? node.key) === name)?.key ?? null;
 }

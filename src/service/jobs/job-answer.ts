@@ -21,7 +21,7 @@ export function jobResult(result: unknown): unknown {
   return isFields(result) ? kept(result) : result;
 }
 
-/** Names of the fields that jobResult leaves out of an answer. */
+/** Returns the names of the fields that jobResult leaves out of an answer. */
 export function leftOut(operation: string, result: unknown): readonly string[] {
   if (!isFields(result)) return [];
   if (operation === "saveConfigs") return ["files"];

@@ -12,7 +12,7 @@ import { Tickets } from "../sessions/tickets.ts";
 
 /** Web pages that are served beside the API. */
 export interface WebUi {
-  /** URL of the page that shows a lab, without a fragment: the ticket goes there. */
+  /** Returns the URL of a lab's page, without a fragment. The ticket becomes the fragment. */
   readonly page: (lab: string) => string;
   /** URL of the page that shows a capture. */
   readonly capturePage: (capture: string) => string;
@@ -21,7 +21,7 @@ export interface WebUi {
 /** Long enough for a person to follow a link, too short to be found later in a history. */
 const ticketMs = 120_000;
 
-/** How a web page comes to a session of its own: by a bearer token, or by the one-time ticket in the link that opened it. */
+/** Creates the sessions of web pages, by a bearer token or by the one-time ticket in the link that opened the page. */
 export class Browsers {
   readonly #context: Context;
   readonly #webUi: WebUi | undefined;
@@ -39,8 +39,8 @@ export class Browsers {
   }
 
   /**
-   * Throws browser_token_invalid for a ticket that is not good, or of another session than the caller's; unauthenticated without either;
-   * session_exists, with the ticket still good, if the cookie `known` is the session of another user and `replace` is not true.
+   * Throws browser_token_invalid for a ticket that is invalid or belongs to another session than the caller's, and unauthenticated without ticket and
+   * token. Throws session_exists, and keeps the ticket valid, if the cookie `known` is the session of another user and `replace` is not true.
    */
   open(caller: Caller | null, { ticket, replace }: BrowserSessionRequest, known?: string): BrowserGrant {
     if (ticket !== undefined && replace !== true) this.#refuseReplacement(ticket, known);
@@ -50,7 +50,7 @@ export class Browsers {
     return { cookie, expires_at: timeText(expiresAt) };
   }
 
-  /** A link can come from anybody: it must not make a person work in another's name unasked. */
+  /** Anybody can send a link: it must not sign a person in as another user without a question. */
   #refuseReplacement(ticket: string, cookie: string | undefined): void {
     const user = cookie === undefined ? undefined : this.#context.sessions.userOfBrowser(cookie);
     const other = this.#tickets.peek(ticket)?.user;
@@ -69,7 +69,7 @@ export class Browsers {
     return this.#webUi === undefined ? "" : `#ticket=${this.#tickets.issue(session, { session, user })}`;
   }
 
-  /** A link to the page of a lab, good for one browser and a short time. Throws unsupported if no pages are served. */
+  /** Returns a link to the page of a lab, valid once and for a short time. Throws unsupported if no pages are served. */
   async openProject(caller: Caller, payload: ProjectPayload): Promise<OpenData> {
     if (this.#webUi === undefined) throw unsupported("webUi");
     const { path, host, record } = await addressProject(this.#context, caller, payload);

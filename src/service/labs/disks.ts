@@ -6,7 +6,7 @@ import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
 import type { Context } from "../context/context.ts";
 
-/** Disks that were kept: the caller's, for an admin all. Throws unsupported if the host keeps none. */
+/** Returns the caller's kept disks, for an admin those of all users. Throws unsupported if the host keeps no disks. */
 export async function listDisks({ sessions }: Context, caller: Caller): Promise<DisksData> {
   const disks = await disksOf(await sessions.hostSession(caller));
   return {
@@ -21,7 +21,7 @@ export async function listDisks({ sessions }: Context, caller: Caller): Promise<
   };
 }
 
-/** Throws disks_not_found, also for another user's. */
+/** Throws disks_not_found, also for the disks of another user. */
 export async function removeDisks({ sessions, log }: Context, caller: Caller, id: string): Promise<DisksRemovedData> {
   const disks = await disksOf(await sessions.hostSession(caller));
   await disks.remove(id);

@@ -6,12 +6,15 @@ import type { Context } from "../context/context.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
 
-/** Returns the users with whom a lab is shared; for every user with a right on it. An unmanaged lab has no owner and is lab_not_found. */
+/**
+ * Returns the users with whom a lab is shared. Allowed for every user with a right on it. Throws lab_not_found for an unmanaged lab, which has no
+ * owner.
+ */
 export async function labGrants(context: Context, caller: Caller, selector: Selector): Promise<LabGrantsData> {
   return grantsOf(managed(context, caller, await pathOf(context, caller, selector)));
 }
 
-/** Shares a lab: the list takes the place of the one before. Throws operation_not_allowed if the caller does not own it. */
+/** Shares a lab: the list replaces the previous list. Throws operation_not_allowed if the caller does not own the lab. */
 export async function setLabGrants(context: Context, caller: Caller, payload: LabGrantsPayload): Promise<LabGrantsData> {
   const path = await pathOf(context, caller, payload);
   const record = managed(context, caller, path);
@@ -26,7 +29,7 @@ export async function setLabGrants(context: Context, caller: Caller, payload: La
     if (grants.has(user)) throw badRequest(at, `${JSON.stringify(user)} is named twice`);
     grants.set(user, right);
   }
-  // The record as it is now: a change of the lab may have ended meanwhile.
+  // Reads the record again, because a change of the lab may have ended meanwhile.
   const now = managed(context, caller, path);
   context.store.labs.put({ ...now, grants: Object.fromEntries([...grants].sort(([a], [b]) => (a < b ? -1 : 1))) });
   for (const user of Object.keys(now.grants ?? {})) {

@@ -14,7 +14,7 @@ import { chosenNodes, inspectionOf, refuseUnknown } from "../context/chosen-node
 import type { Context } from "../context/context.ts";
 import { freePlaces } from "../observe/free-places.ts";
 
-/** The structural snapshot. Kept per session until refresh, or until the service changes the lab. */
+/** Returns the structure of a lab. Cached per session until `refresh`, or until the service changes the lab. */
 export async function inspectProject(context: Context, caller: Caller, payload: ProjectPayload): Promise<InspectionData> {
   const target = await addressProject(context, caller, payload);
   const whole = await inspectLab(context, caller, payload, target);
@@ -39,7 +39,7 @@ async function inspectLab(context: Context, caller: Caller, payload: ProjectPayl
   // Only impairments come from the live read. The structure is valid without it.
   const live = await target.host.status(target.path).catch(() => undefined);
   const data = inspection(target, observed, rules, live?.links ?? [], timeText(at));
-  // Not kept is half an answer, and what was read while the lab changed: the change has forgotten only what was there when it ended.
+  // Not cached: an answer without the live data, and an answer that was read during a change. The change clears the cache only once, at its end.
   if (recorded && live !== undefined && context.observations.changes(target.path) === changes) context.inspections.set(key, data);
   return data;
 }

@@ -6,7 +6,7 @@ import { addressChange } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 
 /**
- * Sets or clears the lab's lock on the host. No job: a lock that is set while a change runs is what stops the change. Throws unsupported if the host
+ * Sets or clears the lab's lock on the host. Not a job, because a lock that is set during a change must stop that change. Throws unsupported if the host
  * has no lock.
  */
 export async function setLabLock(context: Context, caller: Caller, payload: LabLockPayload): Promise<LabLockData> {

@@ -12,10 +12,10 @@ import { labNotFound } from "../common/refusals.ts";
 import { addressProject, refuseAbsent } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 
-/** Larger pictures are listed and not handed out. */
+/** Larger pictures are listed, but cannot be downloaded. */
 const maxPictureBytes = 8 * 1024 * 1024;
 
-/** Of the bytes themselves: the type that the uploader wrote could make a browser run the picture. Each "?" is any byte. */
+/** Detected from the bytes, because the type from the uploader could make a browser run the picture as a script. Each "?" matches any byte. */
 const signatures: readonly { readonly type: string; readonly ending: string; readonly start: string }[] = [
   { type: "image/png", ending: "png", start: "\x89PNG\r\n\x1a\n" },
   { type: "image/jpeg", ending: "jpg", start: "\xff\xd8\xff" },
@@ -24,7 +24,7 @@ const signatures: readonly { readonly type: string; readonly ending: string; rea
 ];
 const unknownType = { type: "application/octet-stream", ending: "bin" };
 
-/** The lab's pictures. Throws unsupported if the host has none. */
+/** Returns the lab's pictures. Throws unsupported if the host has no pictures. */
 export async function listPictures(context: Context, caller: Caller, payload: ProjectPayload): Promise<PicturesData> {
   const { intent, ...target } = await addressProject(context, caller, payload);
   const { host, path, ids } = target;
@@ -48,7 +48,7 @@ export async function listPictures(context: Context, caller: Caller, payload: Pr
   };
 }
 
-/** One picture as it was uploaded. Anything but the usual kinds of pictures is a download of unknown type. */
+/** Returns one picture as it was uploaded. Any format except the usual picture formats is sent as a download of unknown type. */
 export async function getPicture(context: Context, caller: Caller, lab: string, id: string): Promise<BytesAnswer> {
   const { intent: _intent, ...target } = await addressProject(context, caller, { lab });
   const { host, path } = target;
@@ -63,7 +63,7 @@ export async function getPicture(context: Context, caller: Caller, lab: string, 
   return { mediaType: type, filename, body: Readable.from([bytes]) };
 }
 
-/** The text that the lab's author wrote for its users. Throws unsupported if labs have none. */
+/** Returns the text that the lab's author wrote for its users. Throws unsupported if labs have no such text. */
 export async function getTasks(context: Context, caller: Caller, payload: ProjectPayload): Promise<TasksData> {
   const { intent: _intent, ...target } = await addressProject(context, caller, payload);
   const { host, path } = target;
@@ -83,8 +83,8 @@ function kindOf(bytes: LabPicture["start"]): Pick<(typeof signatures)[number], "
   return signatures.find(({ start }) => [...start].every((one, at) => one === "?" || one === text[at])) ?? unknownType;
 }
 
-/** With plain line ends, and nothing that a terminal would obey or that changes the direction of text. */
+/** Normalizes line ends, and removes control characters and marks that change the direction of text. */
 function plainText(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: this removes control characters
   return text.replace(/\r\n?/g, "\n").replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, "");
 }

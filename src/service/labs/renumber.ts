@@ -21,7 +21,7 @@ export const renumberKind: ChangeKind<typeof RenumberRequest, RenumberData> = {
   run: ({ context, job, target }) => renumberLab(context, job, target),
 };
 
-/** Gives a stopped lab numbers that no other lab of the host user has. Throws unsupported if labs share none. */
+/** Gives a stopped lab numbers that no other lab of the host user has. Throws unsupported if labs of this host do not share numbers. */
 export async function renumberProject(
   context: Context,
   caller: Caller,

@@ -96,7 +96,7 @@ export async function restoreSnapshot(
   return runChange(context, target, call, restoreSnapshotKind, { snapshot: payload.snapshot });
 }
 
-/** Safe to run again. The intent stays as it is: a plan shows what differs from it now, as after a change by hand on the host. */
+/** Safe to repeat. The intent stays unchanged: a plan shows the differences, as after a change by hand on the host. */
 async function restoreLab(context: Context, job: Job, target: Target, { snapshot }: SnapshotRequest): Promise<SnapshotRestoredData> {
   const { host, path } = target;
   job.signal.throwIfAborted();

@@ -84,7 +84,7 @@ class Limit implements Disposable {
     this.#over = new Promise((_resolve, reject) => {
       this.#timer = setTimeout(() => reject(new Failure("host_timeout", `the host did not answer within ${ms / 1000} s`)), ms);
     });
-    // Nobody may be waiting when it is over.
+    // Avoids an unhandled rejection if no caller waits any more.
     this.#over.catch(() => undefined);
   }
 
@@ -132,7 +132,7 @@ function liveData(target: Target, read: LiveStatus | Failure | null, structure: 
   return live;
 }
 
-/** The keys that name the rows of a read. */
+/** The intent keys for the rows of a read. */
 interface Names {
   readonly intent: Target["intent"] | undefined;
   readonly ids: Target["ids"];
@@ -144,7 +144,7 @@ interface Names {
   readonly ends: EndpointKeys;
 }
 
-/** Changes as seldom as what it comes from, while reads come several times a second. */
+/** Cached by its inputs, which rarely change, while reads come several times per second. */
 const named = new WeakMap<ObservedLab, Names>();
 
 function namesOf(target: Target, structure: ObservedLab | null): Names {
@@ -168,7 +168,7 @@ function joinLive(target: Target, read: LiveStatus, structure: ObservedLab | nul
   const { known, nodes: keys, linkKeys, links, ends } = namesOf(target, structure);
   const nodes = read.nodes.map((row): LiveNodeData => {
     const key = keys.get(row.id);
-    // A key that was made up for a node which the intent does not know joins nothing.
+    // A generated key, for a node that is not in the intent, is not reported.
     return { ...row, node: key !== undefined && (known === undefined || known.has(key)) ? key : null };
   });
   const netem = read.links.map(({ id, a, b }): LiveNetemData => {

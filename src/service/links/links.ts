@@ -123,7 +123,7 @@ interface FoundLink {
   readonly key: string;
   /** The caller's first endpoint is the host's first. */
   readonly straight: boolean;
-  /** From the caller's sides to the host's, or back. */
+  /** Converts the caller's sides to the host's, or back. */
   readonly turn: <T>(sides: LinkSides<T>) => LinkSides<T>;
 }
 
@@ -169,7 +169,7 @@ async function findRecorded(
   return link && foundLink(link, linkKey(x, y), sameEnd(link.endpoints[0], a));
 }
 
-/** Of its text: keys of nodes have no colon. */
+/** Parses an end of a link: keys of nodes contain no colon. */
 function endpointFrom(text: string): Endpoint {
   const colon = text.indexOf(":");
   return colon < 0 ? { network: text } : { node: text.slice(0, colon), interface: text.slice(colon + 1) };

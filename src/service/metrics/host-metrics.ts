@@ -5,7 +5,7 @@ import type { Registry, Sample } from "./registry.ts";
 /** Maximum age of a reported load, ms. */
 const maxAgeMs = 30_000;
 
-/** The host's load as it was read last, which a scrape does first. There are no samples where the host reports none, or does not answer. */
+/** Registers the host's load, which is read at the beginning of a scrape. No samples if the host reports no load, or does not answer. */
 export function hostMetrics(registry: Registry, loads: Pick<HostLoads, "lastSeen">): void {
   const ratio = (name: string, help: string, percent: (load: HostLoad) => number | undefined) =>
     registry.read(`labwright_host_${name}_ratio`, `${help} 0 to 1; absent if the host does not report it.`, () => {

@@ -9,13 +9,13 @@ import { hostMetrics } from "./host-metrics.ts";
 import { processMetrics } from "./process-metrics.ts";
 import { type Counter, type Histogram, Registry, type Sample } from "./registry.ts";
 
-/** A request as the server saw it. */
+/** A request that the server has handled. */
 export interface EndedRequest {
-  /** Absent: the path or method is none of the API. */
+  /** Absent: the path or method does not belong to the API. */
   readonly operation?: OperationId | undefined;
-  /** Absent: the client went away before it was answered. */
+  /** Absent: the client disconnected before the answer. */
   readonly status?: number | undefined;
-  /** Until the answer was sent; absent for streams, which last as long as somebody looks. */
+  /** Time until the answer was sent. Absent for streams, which last as long as the client reads. */
   readonly ms?: number | undefined;
 }
 

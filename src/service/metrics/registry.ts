@@ -41,7 +41,7 @@ export class Registry {
     };
   }
 
-  /** A value, or one per label values, that is read when it is asked for. `type` counter: it only grows. */
+  /** Registers a value, or one value per combination of labels, that is read at each scrape. `type` counter: it only grows. */
   read(
     name: string,
     help: string,

@@ -47,7 +47,7 @@ export class HostLoads {
     }
   }
 
-  /** The load as it was read last, at most maxAgeMs ago. */
+  /** Returns the last read load if it is at most maxAgeMs old. */
   lastSeen(maxAgeMs: number): Seen | undefined {
     const seen = this.#seen;
     return seen !== undefined && this.#clock.now() - seen.at <= maxAgeMs ? seen : undefined;

@@ -8,7 +8,7 @@ import { isOfLab, type LabScope, labScope } from "../streams/lab-scope.ts";
 interface Kept<T> {
   readonly at: number;
   readonly value: Promise<T>;
-  /** While this read runs: the one it renews. */
+  /** While this read runs: the previous value, which it will replace. */
   before: Kept<T> | undefined;
 }
 
@@ -24,7 +24,7 @@ export class Observations {
   readonly #status = new Map<string, Kept<LiveStatus>>();
   readonly #structure = new Map<string, Kept<ObservedLab | null>>();
   readonly #seen = new RecentMap<LiveStatus>(1000);
-  /** How long a status of these labs, whose nodes are just starting or stopping, is kept. */
+  /** How long a status is cached for labs with starting or stopping nodes, ms. */
   readonly #settling = new RecentMap<number>(1000);
   readonly #changes = new RecentMap<number>(1000);
 
@@ -34,7 +34,7 @@ export class Observations {
 
   /**
    * @param isRecorded whether the service has a record of a lab: reads of other labs are cached per user
-   * @param notice called with each read of the host: notices that another lab is at the path, and then forgets what is kept
+   * @param notice called with each read of the host; drops the cache if another lab is at the path
    */
   constructor(clock: Clock, statusMs: number, isRecorded: (path: string) => boolean, notice: (path: string) => void) {
     this.#notice = notice;
@@ -66,12 +66,12 @@ export class Observations {
     return soonMs === undefined ? this.#atOnce(kept, keepMs) : kept.value;
   }
 
-  /** The newest status that was read of a lab with a record, however long ago; reads nothing. */
+  /** Returns the newest cached status of a lab with a record, of any age. Reads nothing. */
   lastSeen(path: string): LiveStatus | undefined {
     return this.#seen.get(`${path}\0`);
   }
 
-  /** The persisted definition, at most `maxAgeMs` old. */
+  /** Returns the persisted definition, at most `maxAgeMs` old. */
   structure(host: HostSession, path: string, maxAgeMs: number): Promise<ObservedLab | null> {
     return this.#kept(this.#structure, this.#scope(host, path), maxAgeMs, () => this.#observe(host, path)).value;
   }

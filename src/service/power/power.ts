@@ -116,7 +116,7 @@ async function powerNodes(context: Context, job: Job, target: Target, request: P
     if (steps.length > 0) asked.set(key, node);
     for (const step of steps) operations.push(operationOf(step, key, node, action));
   }
-  // All stops before all wipes, so that a driver can batch each.
+  // All stops come before all wipes, so that a driver can batch each kind.
   operations.sort((a, b) => rank(a) - rank(b));
   const failed = await applyEach(context, job, target, operations, ids, mode);
   const after = operations.length === 0 ? before : await target.host.observe(target.path);
@@ -149,7 +149,7 @@ function stepsFor(action: PowerAction, key: string, power: Power, mode: StopMode
   return down || power === "unknown" ? [wipe] : [{ do: "stop", node: key, mode }, wipe];
 }
 
-/** A power step as an operation of its own. */
+/** Returns a power step that does not belong to a plan. */
 export function operationOf(step: Step, key: string, node: Pick<ObservedNode, "id" | "name">, action: PowerAction): Operation {
   const op = step.do as PowerAction;
   return {
@@ -214,7 +214,7 @@ interface ListedStep {
   readonly message?: string;
 }
 
-/** The steps that a failed change lists as applied or failed. */
+/** Returns the steps that a failed change lists as applied or failed. */
 function stepsOf(error: unknown, list: "applied" | "failed"): readonly ListedStep[] {
   return error instanceof Failure ? ((error.data?.[list] as readonly ListedStep[] | undefined) ?? []) : [];
 }
@@ -250,7 +250,7 @@ interface Powered {
   readonly failed: Iterable<string>;
 }
 
-/** A node that was to start and does not run is started by the next plan. */
+/** A node that should have been started and does not run is started by the next plan. */
 function recordPower(context: Context, target: Target, action: PowerAction, { asked, all, failed }: Powered): void {
   const record = context.store.labs.get(target.path);
   if (record === undefined) return;

@@ -29,7 +29,7 @@ export async function setLabResume(context: Context, caller: Caller, payload: Re
   if (target.record === undefined && (await target.host.observe(target.path)) === null) throw labNotFound(target.path);
   allowChange(target, "operate");
   await needResume(target.host);
-  // The record as it is now: a change of the lab may have ended meanwhile.
+  // Reads the record again, because a change of the lab may have ended meanwhile.
   const record = context.store.labs.get(target.path);
   if (record === undefined) throw labNotFound(target.path);
   const { resume: _before, ...rest } = record;

@@ -33,7 +33,7 @@ export const saveConfigsKind: ChangeKind<typeof SaveRequest, SaveConfigsData> = 
   run: ({ context, job, target }, request) => saveNodes(context, job, target, request),
 };
 
-/** How long a console may take over its save command, ms. */
+/** Maximum duration of a save command on a console, ms. */
 const commandMs = 60_000;
 
 interface Candidate {
@@ -41,7 +41,7 @@ interface Candidate {
   readonly node: ObservedNode;
 }
 
-/** Makes running nodes keep their configuration and returns it. Throws unsupported if the host has no way to save, and node_not_found. */
+/** Makes running nodes save their configuration, and returns it. Throws node_not_found, and unsupported if the host cannot save configurations. */
 export async function saveConfigs(
   context: Context,
   caller: Caller,
@@ -102,7 +102,7 @@ async function saveChosen(context: Context, job: Job, target: Target, { nodes: w
   return { lab: path, saved: count("saved") + count("unchanged"), failed: count("failed"), nodes: rows, files };
 }
 
-/** Why a node cannot be saved now, by key. Nodes of templates with a save command have run it, all at once, when this comes back. */
+/** Runs the save commands of nodes whose template has one, all at the same time. Returns, by key, why a node cannot be saved now. */
 async function prepared(
   context: Context,
   job: Job,
@@ -112,7 +112,7 @@ async function prepared(
   const templates = new Map((await target.host.templates()).map((template) => [template.id, template]));
   const problems = new Map<string, Failure>();
   const prepare = async ({ key, node }: Candidate): Promise<void> => {
-    // Its number may run for another lab: the host refuses it by name.
+    // Another lab's node may run under its number: the host refuses it with the node's name.
     if (node.power === "unknown") return;
     if (node.power !== "running") {
       problems.set(key, new Failure("node_not_running", `the node is ${node.power}; start it first`));

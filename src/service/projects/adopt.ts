@@ -11,7 +11,7 @@ import { checkFields, noIds, pathOf } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 
 /**
- * Gives a lab that the host has, and the service has no record of, an owner and a record with the intent that the host holds. Changes nothing that runs.
+ * Creates a record for an unmanaged lab, with an owner and the host's definition as its intent. Does not change the lab.
  * Throws operation_not_allowed for callers that are no admins, lab_not_found, lab_exists for a lab that has a record, lab_busy.
  */
 export async function adoptLab(context: Context, caller: Caller, payload: LabAdoptPayload): Promise<LabAdoptData> {

@@ -42,7 +42,7 @@ export function deletedOld(row: JobRow): boolean {
   return row.steps.slice(0, row.done).some((step) => step.do === "delete-lab");
 }
 
-/** Creates the lab and starts it. Throws lab_exists, and invalid_intent with all that is in the way. */
+/** Creates the lab and starts it. Throws lab_exists, and invalid_intent with all problems. */
 export async function deployProject(
   context: Context,
   caller: Caller,
@@ -88,7 +88,7 @@ async function refuseDeploy(
   await refuseBlocked(context, plan, intent);
 }
 
-/** Records the intent, runs the steps, and records what came of it; answers the state for the client. */
+/** Records the intent, runs the steps, and records the result. Returns the state for the client. */
 export async function applyIntent(
   context: Context,
   job: Job,
@@ -128,7 +128,7 @@ export async function applyIntent(
   }
 }
 
-/** Whether a change broke off before its first step was done. */
+/** Returns whether a change was interrupted before its first step was done. */
 function nothingApplied(error: unknown): boolean {
   if (!(error instanceof Failure)) return false;
   const applied = error.data?.["applied"];
@@ -139,7 +139,7 @@ function deployed(target: Target, { lab }: Intent, state: ProjectState, unsuppor
   return { lab: target.path, nodes: lab.nodes.length, links: lab.links.length, state, unsupported: [...unsupported] };
 }
 
-/** Throws invalid_intent for what of the intent this host cannot make: unknown templates, images that it has not, more memory than is free … */
+/** Throws invalid_intent for parts of the intent that this host cannot create: unknown templates, missing images, more memory than is free … */
 export async function refuseBlocked(context: Pick<Context, "work">, plan: Plan, intent: Pick<Intent, "yaml" | "files">): Promise<void> {
   if (plan.blocked.length === 0) return;
   const diagnostics = await refusals(context, plan, intent);

@@ -27,7 +27,7 @@ export const destroyKind: ChangeKind<typeof DestroyRequest, DestroyData> = {
   run: ({ context, job, target }, request) => destroyLab(context, job, target, request),
 };
 
-/** Removes the lab; wipe absent or true drops the nodes' disks too. */
+/** Removes the lab. If `wipe` is absent or true, also deletes the nodes' disks. */
 export async function destroyProject(
   context: Context,
   caller: Caller,
@@ -43,13 +43,13 @@ export async function destroyProject(
   return runChange(context, target, call, destroyKind, request);
 }
 
-/** Throws operation_not_allowed: a lab without a record has mode load, and yet an admin may remove it. */
+/** Throws operation_not_allowed. A lab without a record has mode load, but an admin may still remove it. */
 function allowUnrecorded({ caller, loaded, path }: Target): void {
   if (caller.role === "admin" && loaded !== true) return;
   throw new Failure("operation_not_allowed", `${path} is on the host but not managed here; only an admin may destroy it`);
 }
 
-/** The plan of the lab's end. Of a lab that its host cannot read it deletes the lab itself: nothing is known of its nodes. */
+/** Returns the plan that removes the lab. For a lab that the host cannot read, it only deletes the lab, because its nodes are unknown. */
 async function planEnd(context: Context, target: Target, wipe: boolean): Promise<Pick<Planned, "plan" | "observed" | "ids">> {
   try {
     return await planAgainstHost(context, target, null, { direction: "to_host", prune: true, replace: false, wipe });
@@ -63,7 +63,7 @@ async function planEnd(context: Context, target: Target, wipe: boolean): Promise
   }
 }
 
-/** Safe to run again: what is gone is gone. */
+/** Safe to repeat: deleted parts stay deleted. */
 async function destroyLab(context: Context, job: Job, target: Target, { wipe, force }: DestroyRequest): Promise<DestroyData> {
   const { path, host } = target;
   const { plan, observed, ids } = await planEnd(context, target, wipe);
@@ -79,10 +79,10 @@ async function destroyLab(context: Context, job: Job, target: Target, { wipe, fo
       ...(force !== undefined && { force }),
     });
   } else {
-    // Somebody deleted the lab on the host itself.
+    // The lab was deleted directly on the host.
     for (const warning of (await host.leftRunning?.(path, target.ids)) ?? []) job.warn(warning);
   }
-  // With --no-wipe they are there for the next lab at the path.
+  // With --no-wipe the disks stay for the next lab at the path.
   if (wipe) await host.snapshots?.removeAll(path);
   await releaseFolders(context, host, path, context.store.labs.get(path)?.folders ?? []);
   try {

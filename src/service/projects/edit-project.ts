@@ -43,7 +43,7 @@ async function observedIntent({ host, path, ids }: Target): Promise<Pick<Intent,
   return { lab, ...printLab(lab) };
 }
 
-/** Changes with the text and the files of an intent, and with nothing else. */
+/** Returns a text that changes only with the text and the files of an intent. */
 export function revisionOf({ yaml, files }: Pick<Intent, "yaml" | "files">): string {
   return createHash("sha256")
     .update(canonicalText([yaml, files]))
@@ -51,8 +51,8 @@ export function revisionOf({ yaml, files }: Pick<Intent, "yaml" | "files">): str
 }
 
 /**
- * Replaces one section of an intent and keeps the rest of its text as it is. A text that is sent is answered changed; without one the recorded
- * intent is changed, and the host by the next reconcile. Throws plan_stale for another revision, invalid_intent for what makes no lab of it.
+ * Replaces one section of an intent and keeps the rest of its text. With a sent text, returns the changed text. Without one, changes the recorded
+ * intent; the next reconcile changes the host. Throws plan_stale for another revision, and invalid_intent if the result is not a valid lab.
  */
 export async function editProject(context: Context, caller: Caller, payload: EditPayload, { signal }: Call): Promise<EditData> {
   const target = await addressProject(context, caller, payload);

@@ -5,7 +5,7 @@ import type { Lab } from "../../intent/lab/lab.ts";
 import type { SourceLines } from "../../intent/places/source-lines.ts";
 import type { Intent } from "../work/intents.ts";
 
-/** One line of an import's report: what of the source is in the copy as it was, in another form, or not at all. */
+/** One line of the import report: a part of the source that was kept, mapped or dropped. */
 export interface ReportLine {
   /** JSON pointer into the intent. */
   readonly path: string;

@@ -5,8 +5,8 @@ import { orderActions } from "../../engine/plan/order.ts";
 import type { Lab, LabNetwork, LabNode } from "../../intent/lab/lab.ts";
 
 /**
- * Reverses a to_host plan (with prune) to the changes that make the intent match the host. Nothing runs, so
- * nothing is disrupted, and power is no intent.
+ * Reverses a to_host plan (with prune) to the changes that make the intent match the host. No host step runs, so nothing is disrupted. Power is not
+ * part of an intent.
  */
 export function reversed(actions: readonly Action[]): readonly Action[] {
   return actions.flatMap((action): Action[] => {

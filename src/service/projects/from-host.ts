@@ -38,7 +38,7 @@ export async function reconcileFromHost(
   const right = record && rightOn(record, caller);
   const mayRecord = right !== undefined && includes(right, "edit") && target.mode !== "load";
   if (!mayRecord || payload.peek === true) return unquoted(target, () => captureIntent(context, target, payload, false));
-  // As a job, so that no half-applied change is taken for the lab.
+  // Runs as a job, so that a partly applied change is not read as the lab.
   const kind: ChangeKind<typeof PullRequest, ReconcileData> = {
     operation: "reconcileProject",
     version: 1,

@@ -29,7 +29,7 @@ import { extraLine, fidelityReport, type ReportLine } from "./fidelity.ts";
 
 /** Source of an imported lab. */
 export interface ImportSource {
-  /** The kind of host that held it. */
+  /** The kind of the source's host. */
   readonly format: string;
   readonly lab: string;
   readonly host: { readonly kind: string; readonly url: string };
@@ -131,7 +131,7 @@ async function importLab({ context, job, target }: ChangeRun, request: ImportReq
   const planned = await planAgainstHost(context, target, intent, options);
   await refuseBlocked(context, planned.plan, intent);
   const declared = new Set(intent.lab.nodes.filter(({ start }) => start === true).map(({ key }) => key));
-  // A copy takes nothing of the machine until somebody starts it.
+  // A copy needs no resources of the machine until somebody starts it.
   const operations = planned.plan.operations.filter(({ step }) => step.do !== "start" || declared.has(step.node));
   const ids = planned.observed === null ? noIds : planned.ids;
   const state = await applyIntent(context, job, target, intent, { operations, ids, replace: request.replace });

@@ -25,7 +25,7 @@ export function directionOf(value: string | undefined): Direction {
   throw new Failure("invalid_direction", `direction must be to_host or from_host, not ${JSON.stringify(value)}`);
 }
 
-/** A dry run. The identity becomes the newest of its direction, unless the caller only peeks. */
+/** Plans a change without applying it. The plan's identity becomes the newest of its direction, unless the caller only peeks. */
 export async function planProject(context: Context, caller: Caller, payload: ProjectPayload, { signal }: Call): Promise<PlanData> {
   const direction = directionOf(payload.direction);
   const toHost = direction === "to_host";
@@ -108,7 +108,7 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
   };
 }
 
-/** The wanted lab of a plan; from_host of a lab without an intent compares with nothing. */
+/** Returns the wanted lab of a plan. from_host of a lab without an intent compares with nothing. */
 export async function plannable(target: Target, direction: Direction): Promise<Wanted> {
   if (direction === "to_host" || target.intent !== undefined) return neededIntent(target);
   return { lab: { name: target.path.split("/").at(-1)!, nodes: [], networks: [], links: [], trafficFilters: [], texts: [] } };
@@ -128,7 +128,7 @@ function remember(context: Context, target: Target, direction: Direction, identi
   else context.unrecordedPlans.set(unrecordedKey(target, direction), identity);
 }
 
-/** The identity of the newest plan of this direction. */
+/** Returns the identity of the newest plan of this direction. */
 export function newestPlan(context: Context, target: Target, direction: Direction): string | undefined {
   const right = target.record && rightOn(target.record, target.caller);
   if (right === undefined || !includes(right, "edit")) return context.unrecordedPlans.get(unrecordedKey(target, direction));

@@ -45,7 +45,7 @@ export const reconcileKind: ChangeKind<typeof ReconcileRequest, ReconcileData> =
   run: reconcileToHost,
 };
 
-/** Makes the host match the intent, or answers the host's definition as intent. */
+/** Makes the host match the intent (to_host), or returns the host's definition as intent (from_host). */
 export async function reconcileProject(
   context: Context,
   caller: Caller,
@@ -98,7 +98,7 @@ async function reconcileToHost({ context, job, target, interrupted }: ChangeRun,
     return { ...answer, applied: 0, status: "unchanged", operations: plan.operations.map(shownOperation) };
   }
 
-  // Kept disks, and sessions in the owner's name, go by the host's owner.
+  // Kept disks and sessions of the owner depend on the host's owner of the lab.
   if (interrupted === undefined && observed !== null && target.record === undefined && target.caller.role === "admin") {
     await target.host.setOwner?.(target.path, target.caller.user);
   }

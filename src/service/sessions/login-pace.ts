@@ -26,8 +26,8 @@ export class LoginPace {
   }
 
   /**
-   * Throws the signal's reason, rate_limited if too many wait, and what `work` throws.
-   * @param spaced whether this try keeps its distance from the one before; asked again whenever it could begin
+   * Runs `work` in its turn. Throws the signal's reason, rate_limited if too many wait, and the errors of `work`.
+   * @param spaced returns whether this try must wait after the previous one; called each time that the try could begin
    */
   async run<T>(signal: AbortSignal, spaced: () => boolean, work: () => Promise<T>): Promise<T> {
     await this.#begin(signal, spaced);

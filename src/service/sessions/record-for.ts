@@ -4,7 +4,7 @@ import { labNotFound } from "../common/refusals.ts";
 import type { LabRecord, Store } from "../store/store.ts";
 import { rightOn, seesUnrecorded } from "./rights.ts";
 
-/** The record of a lab that is there already. Throws lab_not_found if the lab is not for this caller. */
+/** Returns the record of an existing lab. Throws lab_not_found if the caller may not see the lab. */
 export function recordFor(
   { host, store }: { readonly host: Pick<Host, "holds">; readonly store: Pick<Store, "labs"> },
   caller: Caller,

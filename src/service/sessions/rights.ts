@@ -10,7 +10,7 @@ export type Right = GrantedRight | "own";
 
 const order: readonly Right[] = [...grantable, "own"];
 
-/** undefined: for this caller the lab is not there. A viewer sees every lab, and no grant makes more of it. */
+/** Returns the caller's right on a lab, `undefined` if the caller may not see it. A viewer sees every lab, and a grant adds nothing to that. */
 export function rightOn(record: Pick<LabRecord, "owner" | "grants">, caller: Pick<Caller, "user" | "role">): Right | undefined {
   if (caller.role === "admin") return "own";
   if (caller.role === "viewer") return "view";
@@ -18,7 +18,10 @@ export function rightOn(record: Pick<LabRecord, "owner" | "grants">, caller: Pic
   return record.grants !== undefined && Object.hasOwn(record.grants, caller.user) ? record.grants[caller.user] : undefined;
 }
 
-/** Whether a caller may use labs without a record. Such a lab has no known owner: it is for admins, unless the host has labs and rights of its own. */
+/**
+ * Returns whether a caller may use labs without a record. Such a lab has no known owner: only admins may use it, unless the host has its own labs and
+ * rights.
+ */
 export function seesUnrecorded({ holds }: Pick<Host, "holds">, { role }: Pick<Caller, "role">): boolean {
   return role === "admin" || holds === undefined;
 }

@@ -1,26 +1,26 @@
 import type { Clock } from "../common/clock.ts";
 
-/** The sessions whose streams are watched. */
+/** The session functions that SessionStreams needs. */
 export interface WatchedSessions {
-  /** When the unused session expires, ms since the epoch; 0 if it has ended. */
+  /** Returns when the session expires without further use, ms since the epoch. 0 if it has ended. */
   expires(session: string): number;
-  /** Another text whenever an account may have changed. Throws if the accounts cannot be read. */
+  /** Returns a text that changes when an account may have changed. Throws if the accounts cannot be read. */
   accountsMark(): string;
   /** Ends the session if its account is gone or has another password. Throws if the accounts cannot be read. */
   checkAccount(session: string): void;
   /** Ends the session, which closes its streams. */
   end(session: string): void;
-  /** Called once per trouble while the accounts cannot be read. */
+  /** Called once for each period in which the accounts cannot be read. */
   unreadable(error: Error): void;
 }
 
 interface OpenSession {
   readonly closers: Set<() => void>;
-  /** As last looked up; use of the session moves its end, never its beginning. */
+  /** The last read expiry time. Use of the session can only make it later. */
   expires: number;
 }
 
-/** Account changes are looked for this often while streams are open; the clock may also be set. */
+/** Interval of checks for changed accounts, and for a changed clock, while streams are open, ms. */
 const lookEveryMs = 500;
 
 /** The open streams of each session. A stream makes no calls, so a timer runs for the next session that expires. */
@@ -28,7 +28,7 @@ export class SessionStreams {
   readonly #clock: Clock;
   readonly #sessions: WatchedSessions;
   readonly #open = new Map<string, OpenSession>();
-  /** No session with open streams expires before. */
+  /** The earliest expiry time of a session with open streams. */
   #nextExpiry = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #seenAccounts: string | undefined;
@@ -39,14 +39,14 @@ export class SessionStreams {
     this.#sessions = sessions;
   }
 
-  /** Runs `close` when the session ends. Returns the function that takes it back. */
+  /** Runs `close` when the session ends. Returns a function that cancels this. */
   add(session: string, close: () => void): () => void {
     const known = this.#open.get(session);
     const open = known ?? { closers: new Set(), expires: this.#sessions.expires(session) };
     this.#open.set(session, open);
     open.closers.add(close);
     this.#nextExpiry = Math.min(this.#nextExpiry, open.expires);
-    // An account may have changed since this session was asked for.
+    // An account may have changed since this session was checked.
     this.#seenAccounts = undefined;
     this.#schedule();
     return () => {

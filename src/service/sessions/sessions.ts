@@ -16,7 +16,7 @@ export interface SessionLimits {
 }
 
 export interface BrowserSession {
-  /** The cookie's value; only its hash is kept. */
+  /** The cookie's value. Only its hash is stored. */
   readonly cookie: string;
   /** ms since the epoch. */
   readonly expiresAt: number;
@@ -24,14 +24,14 @@ export interface BrowserSession {
 
 /** How long an expired token is reported as expired and not as unknown. */
 const rememberExpiredMs = 7 * 24 * 3_600_000;
-/** A session's last use is written at most this often. */
+/** Minimum interval between two writes of a session's last use, ms. */
 const touchEveryMs = 60_000;
-/** Browsers that one session may be open in; the oldest must sign in again. */
+/** Maximum number of browsers of one session. With one more, the oldest must sign in again. */
 const browsersPerSession = 20;
 
 /**
- * Bearer sessions, and the host session behind each. Tokens are 32 random bytes; only their SHA-256 is kept. Host sessions live in
- * memory: after a restart they are resumed where the host can, else the user must log in again (expired_host_session).
+ * Bearer sessions, and the host session of each. Tokens are 32 random bytes; only their SHA-256 is stored. Host sessions are in memory: after a
+ * restart they are reopened if the host supports it, otherwise the user must log in again (expired_host_session).
  */
 export class Sessions {
   readonly #host: Host;
@@ -40,9 +40,9 @@ export class Sessions {
   readonly #limits: SessionLimits;
   readonly #throttle: LoginThrottle;
   readonly #hostSessions = new Map<string, Promise<HostSession>>();
-  /** By user: for labs that this user shares with others. */
+  /** Host sessions by user, for labs that this user shares with others. */
   readonly #ownerSessions = new Map<string, Promise<HostSession | undefined>>();
-  /** Changes that still use a session, by session. */
+  /** Number of running changes, by host session. */
   readonly #leases = new Map<HostSession, number>();
   readonly #ended = new Set<HostSession>();
   readonly #streams: SessionStreams;
@@ -67,7 +67,7 @@ export class Sessions {
 
   async login(user: string, password: string, call: Call): Promise<{ readonly token: string; readonly username: string }> {
     const { hostSession, credential } = await this.#throttle.attempt(user, call.address, call.signal, async () => {
-      // Read before the password check: a password that changes in between ends this session.
+      // Read before the password check, so that a password change in between ends this session.
       const credential = this.#host.accounts?.find(user)?.credential;
       return { hostSession: await this.#host.login(user, password, call.signal), credential };
     });
@@ -86,7 +86,7 @@ export class Sessions {
     return this.#known(token === undefined ? undefined : this.#store.sessions.find(hashOf(token)));
   }
 
-  /** The caller of a browser's cookie: the session that it was made for. Throws as authenticate. */
+  /** Returns the caller of a browser's cookie: the session for which it was created. Throws the same errors as authenticate. */
   authenticateBrowser(cookie: string): Caller {
     return this.#known(this.#store.sessions.findByBrowser(hashOf(cookie)));
   }
@@ -107,13 +107,13 @@ export class Sessions {
     return { cookie, expiresAt: row.createdAt + this.#limits.absoluteMs };
   }
 
-  /** Whether this session has neither ended nor expired. Does not count as use. */
+  /** Returns whether this session has neither ended nor expired. Does not count as use. */
   alive(session: string): boolean {
     const row = this.#store.sessions.find(session);
     return row !== undefined && this.#clock.now() < this.#expiry(row) && this.#role(row) !== undefined;
   }
 
-  /** Sessions that are neither ended nor expired. */
+  /** Returns the number of sessions that have neither ended nor expired. */
   count(): number {
     const now = this.#clock.now();
     return this.#store.sessions.count(now - this.#limits.idleMs, now - this.#limits.absoluteMs);
@@ -124,13 +124,13 @@ export class Sessions {
     this.#end(caller.session);
   }
 
-  /** The host session of this caller. Throws expired_host_session. */
+  /** Returns the host session of this caller. Throws expired_host_session. */
   async hostSession(caller: Caller): Promise<HostSession> {
     const known = this.#hostSessions.get(caller.session);
     if (known !== undefined) {
       const session = await known;
       if (this.#isOfNow(session)) return session;
-      // Changes that run end with the role they began with.
+      // Running changes keep the old session, with the role that they began with.
       if (this.#hostSessions.get(caller.session) !== known) return this.hostSession(caller);
       this.#hostSessions.delete(caller.session);
       this.#letGo(known);
@@ -175,7 +175,7 @@ export class Sessions {
     return session;
   }
 
-  /** Keeps a host session open, also over a logout, until the answer is called. */
+  /** Keeps a host session open, even after a logout, until the returned function is called. */
   hold(session: HostSession): () => void {
     this.#leases.set(session, (this.#leases.get(session) ?? 0) + 1);
     return () => {
@@ -189,13 +189,13 @@ export class Sessions {
   /** The host no longer knows this session: the next call resumes it or asks for a login. */
   forgetHostSession(caller: Caller): void {
     this.#hostSessions.delete(caller.session);
-    // It is unknown which one was closed. They are reopened without a password.
+    // It is unknown which session of an owner was closed. All are reopened without a password.
     this.#ownerSessions.clear();
   }
 
   /**
-   * Runs `close` within a second of the session's end: by logout, expiry or its account, or its user has another role. Being open is no use
-   * of the session. Returns the function that takes it back.
+   * Runs `close` within a second after the session ends, by logout, expiry or a change of its account, or after its user gets another role. An open
+   * stream does not count as use of the session. Returns a function that cancels this.
    */
   onEnd(session: string, close: () => void): () => void {
     return this.#streams.add(session, close);
@@ -227,7 +227,7 @@ export class Sessions {
     return { user: row.user, role, session: row.hash };
   }
 
-  /** As the account is now. undefined: it is gone, or has another password than the session began with; then the session has ended. */
+  /** Returns the current account. `undefined` if it was deleted, or if its password has changed since the login: then the session ends. */
   #role(row: SessionRow): SessionRow["role"] | undefined {
     const { accounts } = this.#host;
     if (accounts === undefined) return row.role;
@@ -239,13 +239,13 @@ export class Sessions {
     }
     if (account.role !== row.role) {
       this.#store.sessions.setRole(row.hash, account.role);
-      // They were opened with the rights of the old role.
+      // Streams and sessions were opened with the rights of the old role.
       this.#streams.close(row.hash);
     }
     return account.role;
   }
 
-  /** Whether its role is still the account's. */
+  /** Returns whether the session still has the account's role. */
   #isOfNow({ user, role }: HostSession): boolean {
     const { accounts } = this.#host;
     return accounts === undefined || accounts.find(user)?.role === role;
@@ -272,7 +272,7 @@ export class Sessions {
         this.#closeIfFree(session);
       },
       () => {
-        // The session was never opened: its caller got the failure.
+        // Opening the session failed, and its caller got the failure. There is nothing to close.
       },
     );
   }
@@ -280,7 +280,7 @@ export class Sessions {
   #closeIfFree(session: HostSession): void {
     if (!this.#ended.has(session) || this.#leases.has(session)) return;
     this.#ended.delete(session);
-    // Nobody waits for it; a host that is away forgets the session by itself.
+    // No caller waits for it, and an unreachable host drops the session by itself.
     session.close().catch(() => {});
   }
 }

@@ -4,30 +4,30 @@ import type { Clock } from "../common/clock.ts";
 import { RecentMap } from "../common/recent-map.ts";
 import { LoginPace } from "./login-pace.ts";
 
-/** Wrong passwords that are still held against a name, an address or both. */
+/** The wrong passwords that still count for a name, an address or both. */
 interface Score {
   failed: number;
-  /** ms since the epoch, of the last decay. */
+  /** Time of the last decay, ms since the epoch. */
   since: number;
 }
 
 /** One name from one address. */
 interface Pair extends Score {
-  /** No try before this time, ms since the epoch. */
+  /** The earliest time of the next try, ms since the epoch. */
   until: number;
-  /** Tries whose outcome is not known yet. */
+  /** Number of running tries. */
   running: number;
   readonly waiting: (() => void)[];
 }
 
 export interface ThrottleLimits {
-  /** Wrong passwords of a name from one address before the next try must wait. */
+  /** Number of wrong passwords for a name from one address after which the next try must wait. */
   readonly pair: number;
-  /** Wrong passwords from one address, for any names, before its tries are delayed. */
+  /** Number of wrong passwords from one address, for any names, after which its tries are delayed. */
   readonly address: number;
-  /** Wrong passwords for one name, from any addresses, before its tries are delayed. */
+  /** Number of wrong passwords for one name, from any addresses, after which its tries are delayed. */
   readonly name: number;
-  /** Between two tries of an address over its limit, ms. */
+  /** Interval between two tries of an address over its limit, ms. */
   readonly addressSpacingMs: number;
   readonly nameSpacingMs: number;
 }
@@ -35,11 +35,11 @@ export interface ThrottleLimits {
 const defaults: ThrottleLimits = { pair: 5, address: 20, name: 100, addressSpacingMs: 1_000, nameSpacingMs: 5_000 };
 
 const maxWaitMs = 60_000;
-/** Wrong passwords are forgotten one by one, each after this time. */
+/** One wrong password is forgotten after each such interval, ms. */
 const decayMs = 60_000;
-/** More is not counted, so that what was long ago is forgotten after this many decays. */
+/** Maximum count of wrong passwords, so that all are forgotten after this number of decays. */
 const maxOverLimit = 7;
-/** Logins of one address that the host checks at once: a check costs it time and memory. */
+/** Maximum number of logins of one address that the host checks at the same time: a check costs time and memory. */
 const maxAtOnce = 4;
 const maxKept = 10_000;
 
@@ -57,7 +57,7 @@ export class LoginThrottle {
   readonly #pairs = new RecentMap<Pair>(maxKept);
   readonly #addresses = new RecentMap<Score & { readonly pace: LoginPace }>(maxKept);
   readonly #names = new RecentMap<Score & { readonly pace: LoginPace }>(maxKept);
-  /** Pairs that have signed in. Only a correct password adds to them, so that no flood drives them out. */
+  /** Pairs that have signed in. Only a correct password adds a pair, so that a flood of tries cannot displace them. */
   readonly #known = new RecentMap<true>(maxKept);
 
   constructor(clock: Clock, limits: Partial<ThrottleLimits> = {}) {
@@ -66,7 +66,7 @@ export class LoginThrottle {
   }
 
   /**
-   * Runs `check` when its turn comes. `check` throws invalid_credentials for a wrong password; other errors do not count as one. Throws
+   * Runs `check` in its turn. `check` throws invalid_credentials for a wrong password; other errors do not count as one. Throws
    * rate_limited, the signal's reason, and the errors of `check`.
    */
   async attempt<T>(user: string, address: string, signal: AbortSignal, check: () => Promise<T>): Promise<T> {
@@ -91,7 +91,7 @@ export class LoginThrottle {
           throw error;
         }
       };
-      // The address inside: its few places are for tries that run.
+      // The address's queue is the inner one: its few places are only for running tries.
       const result = await ofName.pace.run(signal, nameSpaced, () => ofAddress.pace.run(signal, addressSpaced, checked));
       this.#known.set(pairKey, true);
       pair.failed = 0;
@@ -101,15 +101,15 @@ export class LoginThrottle {
     }
   }
 
-  /** As many tries of a pair at once as it may get wrong; the others wait for their outcome. */
+  /** Limits the simultaneous tries of a pair to the wrong passwords that it has left. Others wait for the outcome. */
   async #enter(key: string, signal: AbortSignal): Promise<Pair> {
     const pair = this.#pairs.get(key) ?? { failed: 0, since: this.#clock.now(), until: 0, running: 0, waiting: [] };
-    // Set again: the map drops the least recently used entries.
+    // Set again as the most recent entry: the map drops the oldest entries.
     this.#pairs.set(key, pair);
     for (;;) {
       const wait = pair.until - this.#clock.now();
       if (signal.aborted || wait > 0) {
-        // The next in line looks for itself.
+        // The next waiting try checks for itself whether it may begin.
         pair.waiting.shift()?.();
         signal.throwIfAborted();
         throw tooMany(Math.ceil(wait / 1000));

@@ -13,12 +13,12 @@ interface Ticket<T> {
   readonly grant: T;
 }
 
-/** One-time tickets: 64 lowercase hexadecimal characters, 30 s by default, good for the session that asked. Only their hash is kept. */
+/** One-time tickets: 64 lowercase hexadecimal characters, valid for 30 s by default and for the session that requested them. Only their hash is stored. */
 export class Tickets<T> {
   readonly #clock: Clock;
   readonly #lifetimeMs: number;
   readonly #tickets = new RecentMap<Ticket<T>>(10_000);
-  /** Tickets of a session in its present minute. */
+  /** Number of tickets of a session in the current minute. */
   readonly #issued = new RecentMap<{ readonly since: number; count: number }>(10_000);
 
   constructor(clock: Clock, lifetimeMs = 30_000) {
@@ -34,11 +34,14 @@ export class Tickets<T> {
     return ticket;
   }
 
-  /** `session` undefined: any holder of the ticket. Throws browser_token_invalid: unknown, used, expired, malformed, or of another session. */
+  /**
+   * Redeems a ticket. If `session` is undefined, any holder of the ticket may redeem it. Throws browser_token_invalid for a ticket that is unknown,
+   * used, expired, malformed, or of another session.
+   */
   redeem(ticket: string, session: string | undefined): T {
     const hash = hashOf(ticket);
     const known = /^[0-9a-f]{64}$/.test(ticket) ? this.#tickets.get(hash) : undefined;
-    // Also a wrong try uses it up: a ticket that was seen by another is not safe any more.
+    // A failed attempt also consumes the ticket: if another session has it, it is no longer secret.
     this.#tickets.delete(hash);
     if (known === undefined || (session !== undefined && known.session !== session) || this.#clock.now() >= known.expires) {
       throw new Failure("browser_token_invalid", "the ticket is unknown, used, expired, or of another session");

@@ -4,21 +4,21 @@ import type { DatabaseSync } from "node:sqlite";
 import type { JobRow } from "./store.ts";
 
 /**
- * Room that a full file system cannot take from the database: free pages inside its file, and a write-ahead log that has its blocks already. Small writes –
- * a login, the journal of a destroy – need no new block then. Only file systems that overwrite in place keep it so: not btrfs and ZFS.
+ * Reserves space for the database on a full disk: free pages inside its file, and a write-ahead log with allocated blocks. Small writes, such as a
+ * login or the journal of a destroy, then need no new blocks. This works only on file systems that overwrite in place, not on btrfs and ZFS.
  */
 export class DatabaseRoom {
   readonly #db: DatabaseSync;
   readonly #directory: string;
   readonly #bytes: number;
 
-  /** Makes the room, as far as the file system has it. */
+  /** Reserves the space, as far as the file system has it. */
   constructor(db: DatabaseSync, file: string) {
     this.#db = db;
     this.#directory = dirname(file);
     this.#bytes = file === ":memory:" ? 0 : roomFor(this.#directory);
     if (this.#bytes === 0) return;
-    // Well before the log would outgrow its blocks it is written back and begins again.
+    // The log is written back and restarted well before it exceeds its allocated blocks.
     db.exec(`PRAGMA wal_autocheckpoint = ${Math.floor(this.#bytes / pageSize / 2)}`);
     try {
       // If the file cannot grow, its free pages are written once, so that the log has disk blocks.
@@ -30,7 +30,7 @@ export class DatabaseRoom {
   }
 
   /**
-   * Whether there is room for an ordinary change. The remaining room is reserved for changes that free space.
+   * Returns whether there is space for an ordinary change. The remaining room is reserved for changes that free space.
    * @param bytes size of the request; its job, the lab's new contents and the resulting host definition each take about as much
    */
   admits(bytes: number): boolean {
@@ -42,17 +42,20 @@ export class DatabaseRoom {
     return true;
   }
 
-  /** After a large write: moves it from the log to the file while the file can grow. Data that is only in the log prevents its reuse once the disk is full. */
+  /**
+   * Called after a large write. Moves it from the log to the file while the file can grow: on a full disk, data that is only in the log would prevent
+   * the log's reuse.
+   */
   settle(bytes: number): void {
     if (this.#bytes > 0 && bytes > this.#bytes / 8) this.rewind();
   }
 
-  /** After a write that found no room: the log begins again in the blocks that it has. */
+  /** Called after a write without enough space. Restarts the log in its allocated blocks. */
   rewind(): void {
     if (this.#bytes > 0) this.#db.exec("PRAGMA wal_checkpoint(RESTART)");
   }
 
-  /** Closes the database; on a full disk without giving back the blocks of its log, which the next start would not get again. */
+  /** Closes the database. On a full disk it keeps the blocks of the log, because the next start could not allocate them again. */
   close(): void {
     if (this.#bytes === 0 || this.#canGrow()) {
       this.#db.close();
@@ -61,19 +64,20 @@ export class DatabaseRoom {
     try {
       this.rewind();
     } catch (error) {
-      // Then the next start reads the log as it is.
+      // The next start then reads the existing log.
       if (!isFull(error)) throw error;
     }
   }
 
-  /** Bytes of free pages inside the file. */
+  /** Returns the size of the free pages inside the file, bytes. */
   #free(): number {
     const { freelist_count: pages } = this.#db.prepare("PRAGMA freelist_count").get() as { freelist_count: number };
     return pages * pageSize;
   }
 
   /**
-   * Far from full: pages that the log has and that the file cannot get any more would keep the log from ever beginning again, and nodes may write meanwhile.
+   * Checked long before the disk is full, because nodes may fill it meanwhile: if the file could not take the log's pages any more, the log could
+   * never be restarted.
    */
   #canGrow(by = 0): boolean {
     const { blocks, bavail, bsize } = statfsSync(this.#directory);
@@ -104,19 +108,19 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Bytes: a 32nd of the file system, within bounds. */
+/** Returns the bytes to reserve: a 32nd of the file system, within limits. */
 function roomFor(directory: string): number {
   const { blocks, bsize } = statfsSync(directory);
   return Math.min(most, Math.max(least, Math.floor((blocks * bsize) / 32)));
 }
 
-/** SQLITE_FULL, and what a full file system gives instead in places. */
+/** SQLITE_FULL, and the other errors of SQLite on a full file system. */
 export function isFull(error: unknown): boolean {
   const { errcode } = error as { readonly errcode?: unknown };
   return typeof errcode === "number" && [13, 10].includes(errcode & 0xff);
 }
 
-/** Whether a change ends things and takes nothing: it must work on a full disk. */
+/** Returns whether a change only frees resources, so that it must work on a full disk. */
 export function makesRoom({ operation, request }: Pick<JobRow, "operation" | "request">): boolean {
   if (operation === "destroyProject") return true;
   return operation === "execProject" && (request as { readonly action?: unknown } | null)?.action !== "start";

@@ -3,11 +3,14 @@ import { DatabaseSync } from "node:sqlite";
 import { isFull } from "./database-room.ts";
 
 export interface DatabaseOptions {
-  /** Called before a database without any table is made or used. Throws to refuse it. */
+  /** Called before a database without tables is created or used. Throws to refuse it. */
   readonly whenNew?: (state: "missing" | "empty") => void;
 }
 
-/** A file up to this size is checked whole at the start: about 0.2 s. Of a larger one, all tables but the journal of jobs. Bytes. */
+/**
+ * A file up to this size, bytes, is checked completely at the start, which takes about 0.2 s. Of a larger file, all tables except the journal of jobs
+ * are checked.
+ */
 const maxWholeCheck = 256 * 2 ** 20;
 
 const restore =
@@ -15,8 +18,8 @@ const restore =
   "labs run on and keep their disks; sessions, jobs and the records of labs are lost";
 
 /**
- * Opens a SQLite file (mode 0600; made if missing) and checks it. Throws an Error that names the path, what is wrong (a directory, no access, not a
- * database, truncated, damaged) and what to do.
+ * Opens a SQLite file (mode 0600, created if missing) and checks it. Throws an Error with the path, the problem (a directory, no access, not a
+ * database, truncated, damaged) and the remedy.
  */
 export function openDatabase(file: string, options: DatabaseOptions = {}): DatabaseSync {
   if (file === ":memory:") return prepared(new DatabaseSync(file), file);
@@ -27,7 +30,7 @@ export function openDatabase(file: string, options: DatabaseOptions = {}): Datab
     if (!isFull(error)) throw explained(file, error);
   }
   try {
-    // Without the file that programs share a log by, which needs new blocks at each start.
+    // Exclusive mode needs no shared-memory file, which would need new blocks at each start.
     return opened(file, options, "PRAGMA locking_mode = EXCLUSIVE");
   } catch (error) {
     throw explained(file, error);
@@ -56,7 +59,7 @@ function prepared(db: DatabaseSync, file: string): DatabaseSync {
   return db;
 }
 
-/** Makes the file if it is missing: SQLite itself would make it readable by all. */
+/** Creates the file if it is missing, because SQLite itself would make it readable for all users. */
 function refuseUnusable(file: string, { whenNew }: DatabaseOptions): void {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found?.isDirectory() === true) {
@@ -81,7 +84,7 @@ function isWithoutTables(db: DatabaseSync): boolean {
   return (db.prepare("SELECT count(*) AS count FROM sqlite_schema").get() as { count: number }).count === 0;
 }
 
-/** The first fault that SQLite finds; undefined if there is none. */
+/** Returns the first fault that SQLite finds, `undefined` if there is none. */
 function firstFinding(db: DatabaseSync, bytes: number): string | undefined {
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'jobs'").all();
   const checks = bytes <= maxWholeCheck ? ["(1)"] : tables.map(({ name }) => `('${String(name)}')`);
@@ -110,7 +113,7 @@ function damaged(file: string, finding: string, cause?: unknown): Error {
   return new Error(`the database ${file} ${what}. ${restore}`, { cause });
 }
 
-/** The size that the file's header names, and the size that it has. */
+/** Returns the size in the file's header, and the file's real size. */
 function sizes(file: string): { readonly promised: number; readonly there: number } {
   const header = Buffer.alloc(100);
   const descriptor = openSync(file, "r");

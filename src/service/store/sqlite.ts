@@ -43,12 +43,15 @@ const migrations = [
 /** The large fields of a lab's record: written only if they changed. */
 const contentParts = ["yaml", "files", "applied", "source"] as const;
 
-/** ?2 and ?3, identity and owner of the lab, are null for any lab that was at the path. */
+/** ?2 and ?3, identity and owner of the lab, are null to match any lab that was at the path. */
 const newestEndOf = `WHERE lab = ?1 AND finished_at IS NOT NULL
        AND (?2 IS NULL OR identity = ?2 OR (identity IS NULL AND user = ?3))
        ORDER BY finished_at DESC, rowid DESC LIMIT 1`;
 
-/** The store in one SQLite file (mode 0600; ":memory:" keeps nothing). Throws an Error for people if the file cannot be used. */
+/**
+ * Opens the store in one SQLite file (mode 0600; ":memory:" stores nothing on disk). Throws an Error with a readable message if the file cannot be
+ * used.
+ */
 export function sqliteStore(file: string, options: DatabaseOptions = {}): Store {
   const db = openDatabase(file, options);
   migrate(db, file);
@@ -98,7 +101,7 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
     ),
     getJob: db.prepare("SELECT * FROM jobs WHERE id = ?"),
     newestJobs: db.prepare(
-      // Results and requests may be megabytes, and are not for lists.
+      // Without results and requests, which may be megabytes.
       `SELECT id, lab, identity, owner, operation, user, 'null' AS request, status, outcome, started_at, finished_at, steps, done, NULL AS result, error
        FROM jobs ORDER BY started_at DESC, rowid DESC LIMIT ?`,
     ),
@@ -124,7 +127,7 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
     }
   };
 
-  /** This process alone writes the file, and status polls ask for the same record again and again. */
+  /** Cache of records: only this process writes the file, and status polls read the same record repeatedly. */
   const records = new Map<string, LabRecord>();
   const labOf = (row: Row | undefined): LabRecord | undefined => {
     if (row === undefined) return undefined;
@@ -172,7 +175,7 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
         const isSame = before !== undefined && contentParts.every((part) => before[part] === complete[part]);
         const contents = isSame ? undefined : JSON.stringify({ yaml, files, applied, source });
         records.delete(record.path);
-        // All of it or nothing: the disk may be full between two of these.
+        // In one transaction, because the disk may become full between two of these writes.
         whole(() => {
           sql.putLab.run(record.path, JSON.stringify(record));
           if (contents !== undefined) sql.putContents.run(record.path, contents);
@@ -310,7 +313,7 @@ function jobOf(row: Row | undefined): JobRow | undefined {
   };
 }
 
-/** undefined for a text that was damaged: one row must not keep the service from starting, nor the list of jobs from being read. */
+/** Returns `undefined` for a damaged text: one row must not prevent the start of the service or the list of jobs. */
 function readJson(text: unknown): unknown {
   try {
     return JSON.parse(text as string);

@@ -34,7 +34,7 @@ const full = "its file system is full: free space on it and try again";
 const damaged =
   "it is damaged: stop the service and restore a backup; labs keep running; labwright serve reports the damage when it starts";
 
-/** By SQLite's primary result code. */
+/** Messages by SQLite's primary result code. */
 const troubles: Readonly<Record<number, string>> = {
   8: "the file or its file system is read-only: make it writable and try again",
   10: "its disk failed to read or write; if the file system is full, free space on it and try again; otherwise check the machine's log",
@@ -52,7 +52,7 @@ function troubleOf(error: unknown, file: string): Failure | undefined {
   return failed(file, trouble, error, message);
 }
 
-/** The failure of SQLite on a full disk, for a write that was not started. */
+/** Returns SQLite's failure on a full disk, for a write that was not started. */
 export function noRoom(file: string): Failure {
   return failed(file, full, undefined, "the remaining space is reserved for logins and for calls that free space");
 }

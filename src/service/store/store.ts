@@ -90,7 +90,7 @@ export interface JobRow {
   readonly identity?: string;
   /** Owner of the lab at the start of the change, or its creator. Absent in rows of older versions. */
   readonly owner?: string;
-  /** Its steps or request are not readable. */
+  /** True if its steps or request cannot be read. */
   readonly unreadable?: true;
   /** Operation id: deployProject … */
   readonly operation: string;
@@ -152,7 +152,7 @@ export interface Store {
     find(hash: string): SessionRow | undefined;
     touch(hash: string, usedAt: number): void;
     setRole(hash: string, role: SessionRow["role"]): void;
-    /** Also ends its browser sessions. */
+    /** Revokes the session and its browser sessions. */
     revoke(hash: string): void;
     /** Deletes sessions created before this time. */
     purge(createdBefore: number): void;

@@ -12,10 +12,10 @@ interface Console {
   readonly key: string;
   readonly path: string;
   readonly nodeId: string;
-  /** The host session for the next open: the one of the latest caller, because sessions end. */
+  /** The host session for the next opening: that of the latest caller, because older sessions may have ended. */
   host: HostSession;
   readonly hub: ConsoleHub;
-  /** Held while a command or a dialogue runs on it. */
+  /** Locked while a command or a dialogue runs on the console. */
   readonly turn: Mutex;
 }
 
@@ -52,7 +52,7 @@ export class ConsoleDesk {
     return [...this.#consoles.values()].map(({ path }) => path);
   }
 
-  /** Streams and commands that look at consoles now. */
+  /** Number of streams and commands that use consoles now. */
   get viewers(): number {
     return [...this.#consoles.values()].reduce((sum, { hub }) => sum + hub.viewers, 0);
   }
@@ -73,7 +73,8 @@ export class ConsoleDesk {
   }
 
   /**
-   * Runs `work` with the console for itself; viewers still see and may type, except while `work` holds their keys back. Throws console_in_use when its turn does not come in time.
+   * Runs `work` when no other command uses the console. Viewers still see the output and may type, except while `work` holds back their keys. Throws
+   * console_in_use if the console is not free in time.
    */
   async inTurn<Result>(
     host: HostSession,
@@ -114,7 +115,7 @@ export class ConsoleDesk {
     for (const key of [...this.#consoles.keys()]) if (isOfLab(key, path)) this.#retire(key);
   }
 
-  /** The lab is not at this path any more, or has another owner: its consoles end at once. */
+  /** Ends the consoles of a lab that has left its path or has got another owner. */
   closeLab(path: string): void {
     for (const [key, console] of [...this.#consoles]) {
       if (!isOfLab(key, path)) continue;
@@ -127,7 +128,7 @@ export class ConsoleDesk {
     const console = this.#consoles.get(key);
     if (console === undefined) return;
     this.#consoles.delete(key);
-    // It ends by itself when the host closes it; this is for hosts that leave it open.
+    // Usually the host closes the stream. Needed for hosts that leave it open.
     const timer = setTimeout(() => {
       this.#retired.delete(console);
       close(console, "the node went down");
@@ -176,7 +177,7 @@ export class ConsoleDesk {
         source.stream.destroy();
         throw new Failure("lab_not_found", `another lab has taken the path ${path}, or there is none there any more`);
       },
-      // A turn that is waited for keeps its place: the next view opens the upstream again.
+      // Waiting commands keep their places: the next viewer opens the upstream again.
       onClosed: () => this.#forget(console()),
     });
   }

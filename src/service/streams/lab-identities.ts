@@ -13,7 +13,10 @@ export interface LabIdentitiesOptions {
   readonly intervalMs?: number;
 }
 
-/** Which lab each path belongs to. A lab may leave its path without a job: its definition is lost or edited by hand, and another lab takes the path. */
+/**
+ * Tracks which lab each path belongs to. A lab may leave its path without a job, if its definition is lost or edited by hand and another lab takes
+ * the path.
+ */
 export class LabIdentities {
   readonly #options: LabIdentitiesOptions;
   readonly #seen = new RecentMap<string>(10_000);
@@ -35,7 +38,7 @@ export class LabIdentities {
     return id;
   }
 
-  /** Like the above, in the background. */
+  /** Does the same in the background. */
   notice(path: string): void {
     if (this.#options.host.labId !== undefined) this.look(path).catch((error: unknown) => this.#options.failed(path, error));
   }

@@ -1,8 +1,8 @@
-/** Open streams of a lab by user. A user who loses the right to a lab loses its streams at once. */
+/** The open streams of labs, by user. If a user loses the right on a lab, the user's streams of the lab end at once. */
 export class OpenStreams {
   readonly #streams = new Map<string, Set<() => void>>();
 
-  /** Answers the function to call when the stream has ended. */
+  /** Adds a stream. Returns the function to call when the stream has ended. */
   add(user: string, path: string, close: () => void): () => void {
     const key = keyOf(user, path);
     const streams = this.#streams.get(key) ?? new Set();
@@ -19,12 +19,12 @@ export class OpenStreams {
     return [...this.#streams.keys()].map((key) => key.slice(key.indexOf("\n") + 1));
   }
 
-  /** Ends all streams on the lab: it has another owner from now on, or none, or another lab is at its path. */
+  /** Ends all streams of the lab, because it has got another owner, was deleted, or another lab is at its path. */
   endLab(path: string): void {
     for (const [key, streams] of [...this.#streams]) if (key.endsWith(`\n${path}`)) for (const close of [...streams]) close();
   }
 
-  /** Ends this user's streams on the lab. */
+  /** Ends this user's streams of the lab. */
   end(user: string, path: string): void {
     for (const close of [...(this.#streams.get(keyOf(user, path)) ?? [])]) close();
   }

@@ -26,7 +26,7 @@ interface Watch {
   readonly end: AbortController;
 }
 
-/** The watched links. All viewers of a link share one watch on the host, from the first viewer to the last. */
+/** The watched links. All viewers of a link share one watch on the host. */
 export class TrafficDesk {
   readonly #watches = new Map<string, Watch>();
 
@@ -42,7 +42,7 @@ export class TrafficDesk {
     return this.#watches.size;
   }
 
-  /** Returns the function that stops watching. */
+  /** Watches a link for a viewer. Returns the function that stops watching. */
   view({ host, path, labId, linkId }: WatchedLink, viewer: LinkViewer): () => void {
     const key = `${this.#scope(host, path)}\0${labId}\0${linkId}`;
     let watch = this.#watches.get(key);

@@ -7,11 +7,11 @@ import type { CapturedPacket } from "../../packets/pcapng-reader.ts";
 export interface NamedFilter {
   readonly name: string;
   readonly program: PacketFilter;
-  /** Link keys that it is about; absent: every link. */
+  /** Keys of the links to which it applies. Absent: every link. */
   readonly links?: ReadonlySet<string>;
 }
 
-/** A link as it is called in the lab. */
+/** A link with its names in the lab. */
 export interface NamedLink {
   readonly key: string;
   /** "r1:eth1", or the key of a network. */
@@ -20,7 +20,7 @@ export interface NamedLink {
 
 export interface TrafficStreamOptions {
   readonly filters: readonly NamedFilter[];
-  /** Packets that no filter takes are left out. */
+  /** Packets that match no filter are left out. */
   readonly onlyFiltered: boolean;
   readonly link: (linkId: string) => NamedLink | undefined;
 }

@@ -31,9 +31,9 @@ interface CurrentLink extends NamedLink {
   readonly nodes: readonly string[];
 }
 
-/** Of one viewer: each is a process on the host. */
+/** Maximum number of links for one viewer: each is a process on the host. */
 const maxLinks = 64;
-/** How soon links that come and go are noticed, ms. */
+/** Interval at which new and deleted links are detected, ms. */
 const lookMs = 2_000;
 
 /** Streams the packets of a lab's links, with the lab's node and link names, to users with the right `view`. */
@@ -61,7 +61,7 @@ export class Traffic {
     if (observed === null) throw labNotFound(target.path);
     const current = currentLinks(target, observed);
     const { link } = payload;
-    // Empty: all nodes, as everywhere.
+    // Empty: all nodes, as in every operation.
     const node = payload.node === "" ? undefined : payload.node;
     const keys = nodeKeys(target, observed);
     if (node !== undefined && !keys.includes(node)) throw new Failure("node_not_found", `${target.path} has no node ${node}`);
@@ -104,7 +104,7 @@ export class Traffic {
         close();
       },
     };
-    // First, so that a lab that leaves its path from here on ends the stream.
+    // Registered first, so that the stream ends if another lab takes the path from now on.
     const labId = await this.#context.identities.look(path);
     const look = async () => {
       const observed = await this.#context.observations.structure(host, path, lookMs);
@@ -130,13 +130,13 @@ export class Traffic {
       for (const end of watched.values()) end();
       for (const each of forget) each();
     });
-    // It may have gone while this was being opened.
+    // The client may have disconnected meanwhile.
     if (call.signal.aborted) close();
     else call.signal.addEventListener("abort", close, { once: true });
     return {
       protocol: "host-traffic",
       attach: (connection) => {
-        // From here on the connection's own end counts.
+        // From now on the end of the connection ends the stream.
         call.signal.removeEventListener("abort", close);
         joinStream(connection, stream);
       },
@@ -178,7 +178,7 @@ export class Traffic {
   }
 }
 
-/** Ids of the links that the viewer asked for. */
+/** Returns the ids of the requested links. */
 function selected({ filters, onlyFiltered, node, link }: TrafficGrant, current: ReadonlyMap<string, CurrentLink>): ReadonlySet<string> {
   const wanted = [...current].filter(
     ([, one]) =>
@@ -189,7 +189,7 @@ function selected({ filters, onlyFiltered, node, link }: TrafficGrant, current: 
   return new Set(wanted.sort(([, a], [, b]) => compareNatural(a.key, b.key)).map(([id]) => id));
 }
 
-/** The links that a filter is narrowed to; undefined: all. */
+/** Returns the links to which a filter is limited, `undefined` for all. */
 function linksOf({ nodes, links }: TrafficFilter, current: ReadonlyMap<string, CurrentLink>): ReadonlySet<string> | undefined {
   if (nodes === undefined && links === undefined) return undefined;
   const named = (links ?? []).flatMap((text) => linkNamed(current, text)?.key ?? text);
@@ -210,7 +210,7 @@ function currentLinks(target: Target, observed: ObservedLab): ReadonlyMap<string
   );
 }
 
-/** By its key, or by its endpoints in the other order. */
+/** Finds a link by its key, or by its endpoints in the opposite order. */
 function linkNamed(current: ReadonlyMap<string, CurrentLink>, text: string): CurrentLink | undefined {
   const turned = text.split(" -- ").reverse().join(" -- ");
   return [...current.values()].find(({ key }) => key === text || key === turned);

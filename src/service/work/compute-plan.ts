@@ -10,10 +10,10 @@ import { planText } from "../../engine/show/text.ts";
 import { sourceLines } from "../../intent/places/source-lines.ts";
 import type { Direction } from "../store/store.ts";
 
-/** All that a plan rests on, as plain data. */
+/** The complete input of a plan, as plain data. */
 export interface PlanWork {
   readonly input: Omit<PlanInput, "ids">;
-  /** Native ids as known before: the lab's own names are joined to them. */
+  /** The recorded native ids. Other objects are joined by name. */
   readonly ids: JoinedIds;
   readonly direction: Direction;
   /** Every file that was sent. */

@@ -19,7 +19,7 @@ export async function readSent({ work }: { readonly work: Work }, yaml: string, 
   return { lab, yaml, files, warnings: diagnostics };
 }
 
-/** Recorded intents, read once: status polls must not parse YAML. */
+/** Cache of parsed recorded intents, so that status polls need not parse YAML. */
 const byRecord = new WeakMap<LabRecord, Intent>();
 const byPath = new RecentMap<Intent>(200);
 
@@ -38,7 +38,7 @@ export async function recordedIntent({ work }: { readonly work: Work }, record: 
   return intent;
 }
 
-/** Undefined for a text that makes no lab. */
+/** Returns `undefined` for a text that is not a valid lab. */
 export async function readable(work: Work, yaml: string, files: Readonly<Record<string, string>>): Promise<Intent | undefined> {
   try {
     const { lab, diagnostics } = await work.read(yaml, files);

@@ -7,13 +7,13 @@ export interface Order {
   readonly input: readonly unknown[];
 }
 
-/** From a worker. An error that crosses threads loses its class: a Failure travels as its parts. */
+/** From a worker. An error loses its class between threads, so a Failure is sent as its parts. */
 export type Outcome =
   | { readonly result: unknown }
   | { readonly failure: Pick<Failure, "code" | "message" | "data"> }
   | { readonly error: unknown };
 
-/** The result or error of `run`, in a form that crosses threads. */
+/** Returns the result or error of `run` in a form that can be sent to another thread. */
 export function outcomeOf(run: () => unknown): Outcome {
   try {
     return { result: run() };
@@ -24,7 +24,7 @@ export function outcomeOf(run: () => unknown): Outcome {
   }
 }
 
-/** The result; throws what the task threw. */
+/** Returns the result. Throws the error of the task. */
 export function resultOf(outcome: Outcome): unknown {
   if ("result" in outcome) return outcome.result;
   if ("error" in outcome) throw outcome.error;

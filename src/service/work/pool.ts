@@ -7,22 +7,22 @@ import type { TaskName, Tasks } from "./tasks.ts";
 import { workUser } from "./work-user.ts";
 
 export interface PoolOptions {
-  /** Threads at most; one user has half of them. Default: one less than the machine has processors, from 2 to 4. */
+  /** Maximum number of threads; one user gets at most half of them. Default: the number of processors minus one, from 2 to 4. */
   readonly threads?: number;
-  /** A task that runs longer is ended with its thread. Default 30,000 ms. */
+  /** Maximum duration of a task. A longer one is ended with its thread. Default 30,000 ms. */
   readonly timeoutMs?: number;
-  /** Tasks that wait at most, of one user half as many; one more is rate_limited. Default 64. */
+  /** Maximum number of waiting tasks, of one user half of it. One more fails with rate_limited. Default 64. */
   readonly maxWaiting?: number;
-  /** Characters that waiting tasks hold at most, as their callers weigh them. Default 256 Mi. */
+  /** Maximum number of characters in waiting tasks, by their `weight`. Default 256 Mi. */
   readonly maxWeight?: number;
-  /** Heap of a thread; a task that needs more is ended with its thread. Default 1,024 MiB. */
+  /** Maximum heap of a thread. A task that needs more is ended with its thread. Default 1,024 MiB. */
   readonly heapMib?: number;
   /** An idle thread ends after this time, ms; after keepReady() one thread stays. Default 20,000. */
   readonly idleMs?: number;
 }
 
 interface Task {
-  /** undefined: the service itself. */
+  /** `undefined`: a task of the service itself. */
   readonly user: string | undefined;
   readonly order: Order;
   readonly weight: number;
@@ -44,7 +44,7 @@ export class WorkPool {
   readonly #options: Required<PoolOptions>;
   readonly #threads = new Set<Thread>();
   readonly #waiting: Task[] = [];
-  /** User → the number of its last turn. */
+  /** User → number of the user's last task, for the order among users. */
   readonly #turns = new Map<string | undefined, number>();
   #turn = 0;
   #weight = 0;
@@ -68,7 +68,10 @@ export class WorkPool {
     return this.#threads.size;
   }
 
-  /** Runs a task in a thread. `weight`: the characters of its input, about. Throws what the task throws; rate_limited, shutting_down. */
+  /**
+   * Runs a task in a thread. `weight`: the approximate number of characters of its input. Throws the errors of the task, rate_limited, and
+   * shutting_down.
+   */
   async run<Name extends TaskName>(name: Name, weight: number, ...input: Parameters<Tasks[Name]>): Promise<ReturnType<Tasks[Name]>> {
     if (this.#closed) throw shuttingDown();
     const user = workUser.getStore();
@@ -81,14 +84,14 @@ export class WorkPool {
     return resultOf(outcome) as ReturnType<Tasks[Name]>;
   }
 
-  /** Starts a thread, and from now on does not end the last that is without work: the start of one takes longer than reading a large intent. */
+  /** Starts a thread, and from now on keeps one idle thread: the start of a thread takes longer than parsing a large intent. */
   keepReady(): void {
     if (this.#closed) return;
     this.#ready = true;
     if (this.#threads.size === 0) this.#start()?.worker.unref();
   }
 
-  /** Ends every thread; what runs or waits fails with shutting_down. */
+  /** Ends all threads. Running and waiting tasks fail with shutting_down. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const { settle } of this.#waiting.splice(0)) settle(failed(shuttingDown()));
@@ -126,12 +129,12 @@ export class WorkPool {
     return first;
   }
 
-  /** Undefined if there are enough. */
+  /** Returns `undefined` if the maximum number of threads exists. */
   #start(): Thread | undefined {
     if (this.#threads.size >= this.#options.threads) return undefined;
     const worker = new Worker(programPath("service/work/worker"), {
       resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMib },
-      // Options of this process, such as a test runner's, are not the thread's.
+      // The thread must not inherit options of this process, such as those of a test runner.
       execArgv: [],
     });
     const thread: Thread = { worker, task: undefined, timer: undefined };
@@ -154,12 +157,12 @@ export class WorkPool {
   }
 
   #done(thread: Thread, outcome: Outcome): void {
-    // It was ended while its answer was on the way.
+    // The thread was ended before its answer arrived.
     if (!this.#threads.has(thread)) return;
     clearTimeout(thread.timer);
     thread.task?.settle(outcome);
     thread.task = undefined;
-    // An idle thread keeps no process alive.
+    // An idle thread must not keep the process alive.
     thread.worker.unref();
     thread.timer = setTimeout(() => this.#retire(thread), this.#options.idleMs);
     thread.timer.unref();

@@ -1,4 +1,4 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** For whom a call is worked on: its user's name. Without one it is the service's own work. */
+/** The name of the user for whom the current call works. Not set for the service's own work. */
 export const workUser = new AsyncLocalStorage<string>();

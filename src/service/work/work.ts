@@ -16,7 +16,7 @@ const smallText = 24 << 10;
 /** The same for labs, in nodes, networks and links of both sides. */
 const smallLab = 400;
 
-/** Reading, editing and planning of intents: of small ones at once, of large ones in threads, so that no intent holds up the service. */
+/** Parses, edits and plans intents: small ones at once, large ones in threads, so that no intent blocks the service. */
 export class Work {
   readonly #pool: WorkPool;
   readonly #reads = new RecentReads();
@@ -68,7 +68,7 @@ export class Work {
     return small ? tasks.computePlan(work) : this.#pool.run("computePlan", 200 * size + (work.yaml?.length ?? 0), work);
   }
 
-  /** Has a thread waiting for the next large intent, as WorkPool.keepReady(). */
+  /** Keeps a thread ready for the next large intent, see WorkPool.keepReady(). */
   keepReady(): void {
     this.#pool.keepReady();
   }
@@ -78,7 +78,7 @@ export class Work {
   }
 }
 
-/** Anchors let a short text mean a long one. */
+/** With anchors, a short text can stand for a very long one. */
 function isSmall(yaml: string): boolean {
   return yaml.length <= smallText && !yaml.includes("&");
 }

@@ -1,4 +1,4 @@
-/** A thread of the pool: runs one task after another. */
+/** The program of a thread of the pool: runs one task after another. */
 import { parentPort } from "node:worker_threads";
 import { type Order, outcomeOf } from "./messages.ts";
 import { tasks } from "./tasks.ts";

@@ -25,7 +25,7 @@ interface TopologyProps {
   readonly selected: string | undefined;
   /** `byKeyboard`: the selection was made with the keyboard, so the focus should move to the panel that opens. */
   readonly onSelect: (id: string | undefined, byKeyboard: boolean) => void;
-  /** Called for Enter or a double click on a node. Absent: they select it. */
+  /** Called for Enter or a double click on a node. Absent: Enter and a double click select the node. */
   readonly onOpen?: ((id: string) => void) | undefined;
   /** Absent: nodes cannot be moved. */
   readonly onMove?: ((id: string, at: Place) => void) | undefined;

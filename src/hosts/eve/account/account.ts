@@ -8,16 +8,16 @@ import { PnetlabRoutes } from "../pnetlab/pnetlab-routes.ts";
 
 /** Reads wait longer than the 25 s after which the host gives up a file's lock. */
 const callMs = 60_000;
-/** Two sessions lost within this time: someone else signs in with the same account again and again. */
+/** If two sessions are lost within this time, someone else keeps signing in with the same account, ms. */
 const takenOverMs = 5_000;
 
 /**
- * One user of the host, with the one session that EVE-NG has for a user: a second login ends the first, so all sessions of this
- * process for a user go through one of these. The password is kept in memory, to open the session again.
+ * One user of the host. EVE-NG has one session for each user, and a second login ends the first. Therefore all sessions of this process for a user
+ * share one account object. It keeps the password in memory, to open the session again.
  */
 export class EveAccount {
   readonly user: string;
-  /** Whether the host is PNETLab, whose calls are others. */
+  /** Whether the host is PNETLab, which has other calls. */
   readonly pnetlab: boolean;
   readonly #transport: Transport;
   readonly #routes: PnetlabRoutes | undefined;
@@ -42,8 +42,8 @@ export class EveAccount {
   }
 
   /**
-   * Another number after each session that was lost: until then nobody else was signed in as this user, as the host has one session per user. The
-   * cached state of the user's nodes may be wrong afterwards.
+   * A number that changes with each lost session. As long as it is the same, nobody else was signed in as this user. Afterwards the cached state of
+   * the user's nodes may be wrong.
    */
   get generation(): number {
     return this.#generation;
@@ -55,16 +55,16 @@ export class EveAccount {
     if (before === undefined) this.#generation++;
     this.#cookie = await this.#login(password, signal);
     this.#password = password;
-    // An earlier takeover of the session does not concern this one.
+    // An earlier takeover of the session does not matter any more.
     this.#reopenedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** The whole answer, with any status. Throws expired_host_session, and the errors of the transport. */
+  /** Sends a call and returns its answer with any status. Throws expired_host_session, and the errors of the transport. */
   async send(call: EveCall): Promise<Answer> {
     const answer = await this.#send(call);
     if (!(await this.#sessionLost(answer))) return answer;
     if (!call.read) {
-      // Asked for again by the next read; a change is the caller's to repeat.
+      // The next read opens the session again. Only the caller may repeat a change.
       throw new Failure(
         "expired_host_session",
         "the session with the host ended, and nothing was sent again; log in again or repeat the change",
@@ -76,7 +76,7 @@ export class EveAccount {
     return again;
   }
 
-  /** A read that opens no lost session again, which would end the session of the user who took it over. undefined: the session is lost. */
+  /** Reads without opening a lost session again, which would end the session of the user who took it over. Returns `undefined` if the session is lost. */
   async peek(path: string, options: Pick<EveCall, "signal" | "timeoutMs" | "maxBytes"> = {}): Promise<EveAnswer | undefined> {
     const { signal, timeoutMs, maxBytes } = options;
     const limits = { ...(timeoutMs !== undefined && { timeoutMs }), ...(maxBytes !== undefined && { maxBytes }) };
@@ -90,7 +90,7 @@ export class EveAccount {
     return file === undefined ? answer : { ...answer, file: decodeURIComponent(file) };
   }
 
-  /** The data of a read that must succeed. */
+  /** Returns the data of a read that must succeed. */
   async get(path: string, doing: string, signal?: AbortSignal): Promise<unknown> {
     const answer = await this.call({ path, read: true, signal });
     if (answer.status >= 300 || answer.word === "fail") throw hostError(doing, answer);
@@ -165,14 +165,13 @@ async function send(transport: Transport, call: EveCall, cookie: string | undefi
 }
 
 interface SignedIn {
-  /** As it is sent with every call. */
+  /** The cookie of the session, sent with every call. */
   readonly cookie: string;
   readonly pnetlab: boolean;
 }
 
 /**
- * Without html5: with it the host needs Guacamole to answer before it lets anyone in. A host that is EVE-NG's kin and does not know this call
- * is PNETLab.
+ * Without html5, because with it a login fails if Guacamole on the host does not answer. A host like EVE-NG that does not have this call is PNETLab.
  */
 async function login(transport: Transport, username: string, password: string, signal?: AbortSignal): Promise<SignedIn> {
   const call: EveCall = { method: "POST", path: "/api/auth/login", body: { username, password, html5: "-1" }, read: false, signal };
@@ -198,7 +197,7 @@ async function login(transport: Transport, username: string, password: string, s
 
 /**
  * guess ce6-wrong-password: Community Edition answers a wrong password with an error page where PHP shows its notices: `Undefined index: rows`
- * with PHP 7, `Undefined array key "rows"` with PHP 8. If the host hides the words, the password is wrong if the rest of the interface works.
+ * with PHP 7, `Undefined array key "rows"` with PHP 8. If the host hides these messages, a working rest of the interface means that the password is wrong.
  */
 async function wrongPasswordBreaks(transport: Transport, page: EveAnswer, signal?: AbortSignal): Promise<boolean> {
   if (/api_authentication/.test(page.message)) return /\brows\b/.test(page.message);
@@ -211,7 +210,7 @@ async function wrongPasswordBreaks(transport: Transport, page: EveAnswer, signal
 export interface EveUser {
   readonly name: string;
   readonly role: string;
-  /** Number of the user's place on the host, from which Community Edition counts ports. */
+  /** The user's pod number on the host. Community Edition computes console ports from it. */
   readonly tenant: number | undefined;
 }
 

@@ -7,34 +7,37 @@ import type { EveAccount } from "./account.ts";
 /** The differences between the editions, as facts. docs/hosts/eve.md marks those that were not verified on a host. */
 export interface EveEdition {
   readonly name: "community" | "professional" | "pnetlab";
-  /** As the host reports it: 5.0.1-10, 6.5.0-27-PRO. */
+  /** The version that the host reports: 5.0.1-10, 6.5.0-27-PRO. */
   readonly version: string;
   /** Labs are read as one file, by export. */
   readonly exports: boolean;
   /**
-   * Which labs are written as one file, by import. On Professional a file may hold more than is known here; PNETLab gives the lab to who
-   * imports it, and does not wire what runs.
+   * Which labs are written as one file, by import. On Professional a file may contain unknown parts. PNETLab makes the importing user the owner of
+   * the lab, and does not wire running nodes.
    */
   readonly imports: "any" | "new" | "none";
-  /** A lab's file is copied aside and restored, with any content. */
+  /** A lab's file can be copied and restored, with any content. */
   readonly snapshots: boolean;
-  /** Ports, interfaces and bridges of running nodes are named by user and node, not by lab: two labs of one user can meet. */
+  /** Ports, interfaces and bridges of running nodes are named by user and node, not by lab: two labs of one user can conflict. */
   readonly sharedNames: boolean;
-  /** The path after …/nodes/N for each stop mode that there is. */
+  /** The path after …/nodes/N for each supported stop mode. */
   readonly stop: Readonly<Partial<Record<StopMode, string>>>;
   /** Startup configs are kept in sets; this one is used. */
   readonly configSet: string | undefined;
-  /** The source of link quality; absent: links have none. */
+  /** The source of link quality. Absent: links have no quality. */
   readonly quality: "topology" | "nodes" | undefined;
-  /** Links of running nodes change at once. */
+  /** Changed links of running nodes take effect at once. */
   readonly hotPlug: boolean;
   readonly lock: boolean;
-  /** A running node's configuration is taken over by a call. On Professional it goes into a set, and on PNETLab into one of several: not known which. */
+  /**
+   * A call stores a running node's configuration as its startup config. Not used on Professional and PNETLab, which store it in one of several config
+   * sets: it is not known which.
+   */
   readonly savesConfigs: boolean;
-  /** A hidden network stays when its last end goes. */
+  /** A hidden network stays when its last end is removed. */
   readonly keepsHidden: boolean;
   readonly maxNodes: number;
-  /** The end of a description in the list of templates that means: no image. */
+  /** Suffix of a description in the list of templates that marks a template without an image. */
   readonly missing: readonly string[];
 }
 
@@ -44,7 +47,7 @@ const community = {
   imports: "any",
   snapshots: true,
   sharedNames: true,
-  // One way to stop, which is to pull the plug.
+  // Only one stop mode: power off.
   stop: { 1: "stop", 3: "stop" },
   configSet: undefined,
   quality: undefined,
@@ -62,9 +65,9 @@ const professional = {
   snapshots: false,
   // guess pro-own-names: labs of one user do not share ports and bridges.
   sharedNames: false,
-  // guess pro-stop-modes: 0 asks the node to shut down, 1 and 3 pull the plug; what 2 does is not known.
+  // guess pro-stop-modes: 0 asks the node to shut down, 1 and 3 pull the plug; the effect of 2 is not known.
   stop: { 0: "stop/stopmode=0", 1: "stop/stopmode=1", 3: "stop/stopmode=3" },
-  // guess pro-config-set: the set that a lab begins with.
+  // guess pro-config-set: the name of a new lab's config set.
   configSet: "default",
   quality: "topology",
   // guess pro-hot-plug: users report both, and a restart is correct in both cases.
@@ -75,11 +78,11 @@ const professional = {
   maxNodes: 127,
 } as const;
 
-/** guess pnetlab-source: all of it is read in its source of 2023, and was not seen on a host. */
+/** guess pnetlab-source: all values are from its source code of 2023 and were not verified on a host. */
 const pnetlab = {
   name: "pnetlab",
   exports: true,
-  // guess pnetlab-import: what is imported is wired when it starts, as what is drawn.
+  // guess pnetlab-import: imported links are wired when their nodes start, like drawn links.
   imports: "new",
   snapshots: false,
   sharedNames: false,
@@ -88,7 +91,7 @@ const pnetlab = {
   quality: "nodes",
   // guess pnetlab-hot-plug: for nodes of every type.
   hotPlug: true,
-  // It takes a password, which nobody would know later.
+  // A lock needs a password, which nobody would know later.
   lock: false,
   savesConfigs: false,
   keepsHidden: true,

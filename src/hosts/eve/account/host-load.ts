@@ -5,7 +5,7 @@ import type { EveAccount } from "./account.ts";
 
 const types = ["dynamips", "docker", "iol", "qemu", "vpcs"] as const;
 
-/** The host measures its processor's load for a second. Throws host_error where a figure is missing. */
+/** The host measures its processor's load for a second. Throws host_error if a value is missing. */
 export async function readLoad(account: EveAccount): Promise<HostLoad> {
   const data = recordOf(await account.get("/api/status", "read the host's load"));
   const percent = (name: string): number => {

@@ -13,7 +13,7 @@ export async function listUsers(account: EveAccount): Promise<readonly HostUserR
       role: textOf(row.role) ?? "",
       ...(name !== undefined && name !== "" && { name }),
       ...(email !== undefined && email !== "" && { email }),
-      // Without a pod the host has -1.
+      // The host reports -1 for a user without a pod.
       ...(pod !== undefined && pod >= 0 && { pod }),
       ...(lab !== undefined && lab !== "" && { lab: lab.replace(/\.unl$/, "") }),
     };

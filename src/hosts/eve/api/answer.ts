@@ -10,14 +10,14 @@ export interface EveAnswer {
   readonly status: number;
   /** The number at the end of the message, which alone identifies the outcome: "Lab has been saved (60023)." Absent if there is none. */
   readonly code?: number;
-  /** Without paths of files on the host. */
+  /** The host's message, without paths of files on the host. */
   readonly message: string;
   /** The message as the host sent it, if it has such paths: for the log. */
   readonly words?: string;
   readonly data?: unknown;
   /** The status word of the envelope: success, fail, unauthorized … */
   readonly word?: string;
-  /** An error page instead of an envelope: the host broke in the middle, and what it has done is not known. */
+  /** An error page instead of an envelope: the host failed during the call, and its outcome is not known. */
   readonly broken: boolean;
   /** The host's clock, ms; absent if it is not reported. */
   readonly time?: number;
@@ -25,7 +25,10 @@ export interface EveAnswer {
   readonly file?: string;
 }
 
-/** Reads the envelope. An answer that is no JSON object is taken as broken from 500 on, and as text below. Throws host_error for JSON that no host sends. */
+/**
+ * Parses the envelope. An answer that is not a JSON object is `broken` if its status is 500 or more, otherwise text. Throws host_error for JSON that
+ * no host sends.
+ */
 export function readAnswer({ status, headers, body }: Answer): EveAnswer {
   const date = headers.date === undefined ? Number.NaN : Date.parse(headers.date);
   const time = Number.isNaN(date) ? {} : { time: date };
@@ -35,7 +38,7 @@ export function readAnswer({ status, headers, body }: Answer): EveAnswer {
   // Only envelopes have a word; the list of icons is bare.
   if (typeof word !== "string") return { status, message: "", data: json, broken: status >= 500, ...time };
   const message = typeof said === "string" ? said : "";
-  // Only its number identifies a broken lab.
+  // A broken lab is identified only by the number of the message.
   const code = /\((\d+)\)\.?\s*$/.exec(message)?.[1] ?? /^(\d{5})$/.exec(message)?.[1];
   const envelope = typeof number === "string" || typeof number === "number" ? Number(number) : status;
   return {
@@ -49,7 +52,7 @@ export function readAnswer({ status, headers, body }: Answer): EveAnswer {
   };
 }
 
-/** In one line: text of the host must not look like lines of Labwright. */
+/** Joined to one line: text of the host must not look like lines of Labwright. */
 function messageOf(words: string): Pick<EveAnswer, "message" | "words"> {
   const message = withoutPaths(words)
     .trim()
@@ -62,7 +65,7 @@ export function entriesOf(data: unknown): readonly (readonly [key: string, value
   return typeof data === "object" && data !== null ? Object.entries(data) : [];
 }
 
-/** The entries of a list that must be there. Throws host_error for anything else, so that a nonsense answer is not taken for an empty list. */
+/** Returns the entries of a required list. Throws host_error for anything else, so that an invalid answer does not count as an empty list. */
 export function listOf(data: unknown, doing: string): readonly (readonly [key: string, value: unknown])[] {
   if (typeof data !== "object" || data === null) throw hostFailure(`${doing}: the host answered something that is no list`);
   return Object.entries(data);
@@ -72,7 +75,7 @@ export function recordOf(data: unknown): Readonly<Record<string, unknown>> {
   return typeof data === "object" && data !== null && !Array.isArray(data) ? (data as Readonly<Record<string, unknown>>) : {};
 }
 
-/** A number that came as a number or as its text; undefined for everything else. */
+/** Returns a number from a number or its text, `undefined` for anything else. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === "number") return value;
   return typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : undefined;
@@ -82,7 +85,7 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
 }
 
-/** The failure of a step, with the host's own words; files of the host are named in its cause alone, which only the log has. */
+/** Returns the failure of a step with the host's own message. Only its cause, which is only logged, contains paths of the host's files. */
 export function hostError(doing: string, answer: EveAnswer): Failure {
   const { code, message, status, broken, words, file = "<lab>.unl" } = answer;
   const host = { ...(code !== undefined && { code }), message: message || `HTTP ${status}`, status };
@@ -96,7 +99,7 @@ export function hostError(doing: string, answer: EveAnswer): Failure {
   return new Failure("host_error", `${doing}: ${host.message}${broke}`, more);
 }
 
-/** Another write holds the lab's file, or one that died left its lock behind. */
+/** Another write has locked the lab's file, or a crashed one has left its lock. */
 export const fileLocked = 60061;
 
 function fileLockedText(file: string): string {

@@ -3,7 +3,7 @@ import { showFingerprint } from "../../../transport/fingerprint.ts";
 import { type Answer, Transport, type TransportCall } from "../../../transport/transport.ts";
 import { hostFailure } from "./host-failure.ts";
 
-/** Requests to the host. An error about its certificate names the way to pin it. */
+/** Sends requests to the host. An error about its certificate explains how to pin it. */
 export class HostTransport extends Transport {
   override async request(call: TransportCall): Promise<Answer> {
     try {
@@ -15,7 +15,7 @@ export class HostTransport extends Transport {
 }
 
 function withRemedy(error: unknown): unknown {
-  // Not the caller's request was too large, but the host's answer.
+  // The host's answer was too large, not the caller's request.
   if (error instanceof Failure && error.code === "payload_too_large") return hostFailure(`the host sent too much: ${error.message}`);
   if (!(error instanceof Failure) || (error.code !== "tls_untrusted" && error.code !== "tls_pin_mismatch")) return error;
   const { fingerprint } = error.data ?? {};

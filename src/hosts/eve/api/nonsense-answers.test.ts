@@ -17,7 +17,7 @@ interface Forged extends EveBench {
   forge: (path: RegExp, body: string | undefined) => void;
 }
 
-/** The double behind a server that forges answers; the session goes through it. */
+/** The fake host behind a server that forges answers. The session uses this server. */
 async function forged(): Promise<Forged> {
   const bench = await eveBench();
   ends.push(async () => bench[Symbol.asyncDispose]());

@@ -1,4 +1,7 @@
-/** Runs the work for each item, at most `width` at a time; answers in the items' order. The first failure ends it, when those under way are done. */
+/**
+ * Runs the work for each item, at most `width` at a time. Returns the results in the items' order. After a failure no further work starts, and the
+ * failure is thrown when the running work is done.
+ */
 export async function parallel<T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<readonly R[]> {
   const results: R[] = new Array(items.length);
   let next = 0;

@@ -2,10 +2,13 @@ import { hostFailure } from "./host-failure.ts";
 
 /** EVE-NG nests about six levels. JSON.parse takes many seconds and gigabytes for millions of levels. */
 const maxDepth = 100;
-/** Objects and lists in one answer. A folder with ten thousand labs has as many. */
+/** Maximum number of objects and lists in one answer. A folder with ten thousand labs has this many. */
 const maxParts = 1_000_000;
 
-/** The JSON object that the host sent; undefined if the body is something else. Throws host_error if it has more levels or parts than any true answer. */
+/**
+ * Parses the JSON object of an answer. Returns `undefined` if the body is something else. Throws host_error if it has more levels or parts than any
+ * real answer.
+ */
 export function parseJson(body: Buffer): Readonly<Record<string, unknown>> | undefined {
   checkShape(body);
   try {
@@ -19,7 +22,7 @@ export function parseJson(body: Buffer): Readonly<Record<string, unknown>> | und
 /** Counts brackets outside of strings in one pass over the bytes. */
 function checkShape(body: Buffer): void {
   const [quote, backslash, openList, closeList, openObject, closeObject] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
-  // Pages and texts are not parsed further than their first character.
+  // HTML pages and texts are recognized by their first character and not parsed.
   const first = body.find((byte) => byte > 0x20);
   if (first !== openObject && first !== openList) return;
   let [depth, parts, isText] = [0, 0, false];

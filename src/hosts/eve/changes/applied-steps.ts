@@ -4,8 +4,7 @@ import type { EveCatalogue } from "../templates/catalogue.ts";
 import { adoptedIds, renumbered } from "../write/given-ids.ts";
 
 /**
- * How many of the steps the host shows, from the first on, after a write that did not end well.
- * @param after the lab as it should be after each of the steps
+ * Returns how many of the steps, from the first on, are done on the host after a failed write. @param after the expected lab after each step
  */
 export function appliedSteps(before: UnlLab, after: readonly UnlLab[], got: UnlLab, catalogue: EveCatalogue): number {
   const last = after.at(-1);

@@ -35,8 +35,8 @@ interface Run {
 const nobody: NativeIds = { nodes: {}, networks: {}, links: {} };
 
 /**
- * Runs the steps. Neighbours of one kind are one batch: all that is written into the lab's file is one write, and nodes start and stop
- * together. Before each batch the lab's lock is checked: Community Edition stores the lock but does not enforce it.
+ * Runs the steps. Consecutive steps of one kind form a batch: all changes of the lab's file are one write, and nodes start and stop together. The
+ * lab's lock is checked before each batch, because Community Edition stores the lock but does not enforce it.
  */
 export async function applySteps(place: EvePlace, at: EveLabPath, operations: readonly Operation[], progress: Progress): Promise<Applied> {
   const run: Run = { place, at, progress, ids: progress.ids };
@@ -62,7 +62,7 @@ export async function applySteps(place: EvePlace, at: EveLabPath, operations: re
   return head === null ? { ids: run.ids } : { ids: run.ids, labId: head.uuid };
 }
 
-/** Warns of each node that runs and whose startup-config changed: the host does not give it the new text before a wipe. */
+/** Warns of each running node whose startup-config changed: the host gives it the new text only after a wipe. */
 async function warnOfConfigs({ place, at, ids, progress }: Run, operations: readonly Operation[]): Promise<void> {
   const changed = operations.flatMap(({ step }) =>
     step.do === "update-node" && step.fields.includes("startupConfig") ? [step.node.key] : [],
@@ -76,7 +76,7 @@ async function warnOfConfigs({ place, at, ids, progress }: Run, operations: read
   }
 }
 
-/** Before anything of a change that takes nodes away: what the host deletes while it runs for another user runs on for ever. */
+/** Checked before a change that removes nodes: a node that is deleted while it runs for another user runs forever. */
 async function refuseOthersNodes({ place, at, progress }: Run, operations: readonly Operation[]): Promise<void> {
   const whole = operations.some(({ step }) => step.do === "delete-lab");
   if (!whole && !operations.some(({ step }) => step.do === "delete-node")) return;
@@ -94,7 +94,7 @@ async function refuseOthersNodes({ place, at, progress }: Run, operations: reado
   });
 }
 
-/** The lab's head; `unreadable` for a lab that the host cannot read. */
+/** Returns the lab's head, `unreadable` for a lab that the host cannot read. */
 async function readHeadToDelete({ account }: EvePlace, at: EveLabPath): Promise<LabHead | null> {
   try {
     return await readHead(account, at);
@@ -133,7 +133,7 @@ async function runBatch(
   const ids = batch.flatMap(({ step }) => {
     const key = "node" in step && typeof step.node === "string" ? step.node : "";
     const id = edit.nodeId(key);
-    // A node that is gone is as stopped and as empty as can be.
+    // A deleted node counts as stopped and wiped.
     if (id === undefined && step.do === "start") throw new Failure("node_not_found", `the lab has no node ${key}`);
     return id ?? [];
   });
@@ -155,7 +155,7 @@ async function runBatch(
   }
 }
 
-/** After starts or stops that did not all end well: those of nodes that are as wanted were done. */
+/** Called after starts or stops of which some failed. Reports the steps of nodes with the wanted state as done. */
 async function tellPower(
   { place, at }: Run,
   batch: readonly Operation[],
@@ -174,7 +174,7 @@ async function tellPower(
   );
 }
 
-/** The failure with the steps that failed, each with its reason. */
+/** Returns the failure with the failed steps and the reason of each. */
 function withSteps(error: unknown, batch: readonly Operation[], edit: LabEdit): unknown {
   const reasons = failedNodes(error);
   if (!(error instanceof Failure) || reasons.size === 0) return error;
@@ -185,7 +185,7 @@ function withSteps(error: unknown, batch: readonly Operation[], edit: LabEdit): 
   return new Failure(error.code, error.message, { data: { ...error.data, failures }, cause: error });
 }
 
-/** The failure of one import of a whole lab file: all of its steps failed, and none of them is the reason. */
+/** Returns the failure of an import of a whole lab file: all of its steps failed, and no single step is the reason. */
 function failedTogether(error: unknown, batch: readonly Operation[]): unknown {
   if (!(error instanceof Failure) || error.data?.["together"] !== true) return error;
   const { together: _marked, ...data } = error.data;
@@ -196,7 +196,7 @@ function nodeIdOf({ step }: Operation, edit: LabEdit): number | undefined {
   return "node" in step && typeof step.node === "string" ? edit.nodeId(step.node) : undefined;
 }
 
-/** Writes of one lab one after another. If labs share numbers, writes that assign new numbers are one after another on the whole host. */
+/** Runs writes of one lab one after the other. If labs share numbers, writes that assign new numbers run one after the other on the whole host. */
 function inTurn<T>({ place, at }: Run, numbers: boolean, work: () => Promise<T>): Promise<T> {
   const { writes, edition } = place.world;
   const mine = () => writes.run(at.path, work);
@@ -226,7 +226,7 @@ async function createLab(run: Run, head: LabHead | null, { lab: wanted }: Step &
     configs: [],
   };
   const edit = openEdit(run, empty, await takenIds(run), placesOf([...wanted.nodes, ...wanted.networks]));
-  // With the bulk path everything is made at once, and the steps that follow find it there.
+  // An import creates everything at once, so that the following steps have nothing to do.
   if (place.world.edition.imports !== "none") {
     for (const network of wanted.networks) edit.step({ do: "create-network", network });
     for (const node of wanted.nodes) edit.step({ do: "create-node", node });
@@ -268,7 +268,7 @@ async function editBatch(
     } catch (error) {
       // Reports the parts that were done as done; if the host cannot be read, reports none.
       const got = await place.world.reader.file(place.account, at).catch(() => undefined);
-      // The last of them is not, or nothing would have gone wrong.
+      // The last step is never counted: if all steps were done, there would be no failure.
       const count = got === undefined ? 0 : Math.min(appliedSteps(before, after, got, place.catalogue), batch.length - 1);
       done(batch.slice(0, count));
       throw failedTogether(error, batch.slice(count));
@@ -280,7 +280,10 @@ async function editBatch(
   }
 }
 
-/** Nodes that go must be down, or their processes stay and hold their number; and their disks would go to the next node of the number. */
+/**
+ * Nodes must be stopped before they are deleted, or their processes keep running under their number. They must be wiped, or the next node with the
+ * number gets their disk.
+ */
 async function emptyGone(run: Run, before: UnlLab, after: UnlLab): Promise<void> {
   const { place, at, progress } = run;
   const kept = new Set(after.nodes.map(({ id }) => id));
@@ -314,7 +317,7 @@ async function deleteLab(run: Run, head: LabHead | null): Promise<void> {
     await settled(
       `delete lab ${at.path}`,
       () => place.account.call({ method: "DELETE", path: `/api/labs${at.url}`, read: false, timeoutMs }),
-      // A broken lab is deleted without a word.
+      // The host deletes a broken lab without a warning.
       ({ code, status }) => code === 60022 || (code === undefined && status === 200),
       gone,
     );
@@ -345,7 +348,7 @@ function placesOf(things: readonly (LabNode | LabNetwork)[]): readonly Position[
   return things.flatMap(({ position }) => position ?? []);
 }
 
-/** The ids of the edit, with the numbers that the host gave instead. */
+/** Returns the ids of the edit, with the numbers that the host assigned instead. */
 function idsAsGiven(edit: LabEdit, wanted: UnlLab): NativeIds {
   const table = (kind: "nodes" | "networks") => new Map(edit.lab[kind].map(({ id }, index) => [id, wanted[kind][index]?.id ?? id]));
   const [nodes, networks] = [table("nodes"), table("networks")];
@@ -358,7 +361,7 @@ function cutOff(error: unknown, { applied, remaining: left }: StepLog): unknown 
   const failures = (error.data?.["failures"] ?? []) as readonly { readonly id: string }[];
   const failed = failures[0]?.id ?? left[0];
   const rest = left.filter((id) => id !== failed && failures.every((one) => one.id !== id));
-  // The host's numbers mean nothing to the caller.
+  // The caller does not know the host's numbers.
   const { nodes: _numbers, ...data } = error.data ?? {};
   return new Failure(error.code, error.message, { data: { ...data, applied, failed, remaining: rest }, cause: error });
 }

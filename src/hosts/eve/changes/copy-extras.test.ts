@@ -18,7 +18,7 @@ const definition = lab({
   texts: [{ text: "plain", x: 1, y: 2 }],
 });
 
-/** The source has everything that a page of EVE-NG can put into a lab. */
+/** The source has everything that EVE-NG's pages can add to a lab. */
 function drawn(file: string): UnlLab {
   const made = readUnl(file);
   return {
@@ -41,7 +41,7 @@ function drawn(file: string): UnlLab {
   };
 }
 
-/** Copies the source's definition, numbers apart, as the service does it; then what it has beyond that. */
+/** Copies the source's definition, with other numbers, as the service does. Then copies the extras. */
 async function copied(
   bench: EveBench,
   configs = true,
@@ -63,7 +63,7 @@ async function copied(
   expect(bench.fake.labFile("/copy.unl")).toBe(once);
   expect(bench.fake.labFile("/source.unl")).toBe(before);
   for (const x of [1, 2, 3]) {
-    // A save each. None of them changes what was copied.
+    // Each is a save, and none of them changes the copied parts.
     await bench.make("/copy", { ...wanted, nodes: wanted.nodes.map((one) => (one.key === "a" ? { ...one, position: { x, y: x } } : one)) });
     expect(await bench.session.copyExtras?.("/source", "/copy", pair)).toEqual(lines);
   }

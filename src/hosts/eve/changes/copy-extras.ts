@@ -9,7 +9,8 @@ import { mustReadHead, withHead } from "../read/lab-read.ts";
 import { writeLab } from "../write/write-lab.ts";
 
 /**
- * Copies into a lab what another lab has beyond its definition. The source is only read; nothing is written if the copy has it all. Throws lab_not_found,
+ * Copies the extras of another lab, the parts beyond its definition, into a lab. Only reads the source. Writes nothing if the copy already has all
+ * extras. Throws lab_not_found,
  * host_error.
  */
 export async function copyExtras(place: EvePlace, from: EveLabPath, to: EveLabPath, about: ExtrasCopy): Promise<readonly CopiedExtra[]> {
@@ -25,7 +26,7 @@ async function readWhole({ world, account }: EvePlace, at: EveLabPath): Promise<
   return withHead(await world.reader.file(account, at), head);
 }
 
-/** The host lists them, but gives their contents in another form than it takes them. */
+/** The host lists them, but returns their contents in another format than it accepts. */
 async function unreadPictures({ account }: EvePlace, at: EveLabPath): Promise<readonly CopiedExtra[]> {
   const doing = `list the pictures of ${at.path}`;
   return listOf(await account.get(`/api/labs${at.url}/pictures`, doing), doing).map(([, picture]) => {

@@ -16,14 +16,15 @@ export function numbersOf(labs: readonly LabNodes[]): ReadonlySet<number> {
 }
 
 /**
- * Before a forced deletion: gives a lab that has the id of another lab its own id, so that the deletion removes no directory of the other lab. Does nothing if
+ * Before a forced deletion: gives a lab that has the id of another lab its own id, so that the deletion removes no directory of the other lab. Does
+ * nothing if
  * no other lab has the id, or if the host takes no lab files.
  */
 export async function separateCopy(place: EvePlace, at: EveLabPath, head: LabHead): Promise<void> {
   const { world, account } = place;
   if (world.edition.imports !== "any") return;
   if ((await labsWithSameId(place, at)).length === 0) return;
-  // In turn with other labs: of two labs with one id, one keeps it, and with it the processes.
+  // One lab at a time: of two labs with the same id, one keeps the id and the processes.
   await world.writes.run("", () =>
     world.writes.run(at.path, async () => {
       const copies = await labsWithSameId(place, at);
@@ -36,8 +37,8 @@ export async function separateCopy(place: EvePlace, at: EveLabPath, head: LabHea
 }
 
 /**
- * Writes the lab with a new id. The directories of its nodes, with processes and disks, stay with the labs that have the old id. The caller has checked that no
- * process of this lab alone runs there: the host could not end it any more. Returns the lab as it is now.
+ * Writes the lab with a new id. The directories of its nodes, with processes and disks, stay with the labs that have the old id. The caller must have
+ * checked that no process of only this lab runs there: the host could not end it any more. Returns the changed lab.
  */
 export async function giveOwnId(place: EvePlace, at: EveLabPath, before: UnlLab): Promise<UnlLab> {
   const { world, account } = place;
@@ -52,8 +53,8 @@ export async function giveOwnId(place: EvePlace, at: EveLabPath, before: UnlLab)
 }
 
 /**
- * Stops the nodes that run for this lab alone: those that this session started for it, and those whose numbers the labs with the same id do not have. Nodes
- * whose owner is unknown run on, and the labs with the same id keep them.
+ * Stops the nodes that run only for this lab: nodes that this session started for it, and nodes whose numbers the labs with the same id do not have.
+ * Nodes with an unknown owner keep running, for the labs with the same id.
  */
 async function stopOwnNodes(place: EvePlace, at: EveLabPath, lab: UnlLab, shared: ReadonlySet<number>): Promise<void> {
   const owners = place.world.owners.of(place.account);

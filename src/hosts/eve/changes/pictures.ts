@@ -11,7 +11,7 @@ interface Picture {
   readonly bytes: Buffer;
 }
 
-/** Sorted by number. Read from the lab's file: the host's own call for the bytes draws each picture again as a PNG. */
+/** Sorted by number. Read from the lab's file, because the host's own call for the bytes converts each picture to PNG. */
 export async function readPictures({ world, account }: EvePlace, at: EveLabPath): Promise<readonly Picture[]> {
   const { lab } = await world.reader.read(account, at);
   if (lab.isPartial === true) throw hostFailure(`the pictures of ${at.path} cannot be read: the host does not export the lab as a file`);

@@ -15,8 +15,8 @@ import { writeLab } from "../write/write-lab.ts";
 const words = ["delay", "jitter", "loss", "bandwidth"] as const;
 
 /**
- * Professional: the links with an effect, by the topology. It shows one quality for each side, which is taken to be what runs and what is
- * kept alike; a link whose ends do not both run has no effect.
+ * Professional: returns the impaired links from the topology. It has one quality for each side, which is assumed to be both the live and the
+ * persisted one. A link with a stopped end is not impaired.
  */
 async function topologyQuality({ account }: EvePlace, at: EveLabPath, nodes: readonly NodeStatus[]): Promise<readonly LiveLink[]> {
   const topology = await account.get(`/api/labs${at.url}/topology`, `read the topology of ${at.path}`);
@@ -39,7 +39,7 @@ async function topologyQuality({ account }: EvePlace, at: EveLabPath, nodes: rea
   return links;
 }
 
-/** PNETLab: the links with an effect, by the interfaces of nodes, which show the shaping in the session. */
+/** PNETLab: returns the impaired links from the interfaces of nodes, which show the shaping of the session. */
 function nodeQuality(lab: UnlLab, nodes: readonly NodeStatus[]): readonly LiveLink[] {
   const shaped = withNodeQuality(lab, nodes);
   const up = new Set(nodes.flatMap(({ id, status }) => (status === 2 || status === 3 ? [id] : [])));
@@ -57,7 +57,7 @@ export interface EveLive {
   readonly links: readonly LiveLink[];
 }
 
-/** The power of all nodes, and the links with an effect. One call on Community, two on Professional, three on PNETLab. Throws lab_not_found. */
+/** Returns the power of all nodes, and the impaired links. One call on Community, two on Professional, three on PNETLab. Throws lab_not_found. */
 export async function readLive(place: EvePlace, at: EveLabPath): Promise<EveLive> {
   const { account, world } = place;
   if (world.edition.quality !== "nodes") {
@@ -69,7 +69,7 @@ export async function readLive(place: EvePlace, at: EveLabPath): Promise<EveLive
   return { statuses, links: nodeQuality(labOfTopology(statuses, data.networks), statuses) };
 }
 
-/** Writes the quality of one link, kept by the host and in effect at once. Throws link_not_found, lab_locked, unsupported. */
+/** Writes the quality of one link. The host persists it and applies it at once. Throws link_not_found, lab_locked, unsupported. */
 export async function setQuality(
   place: EvePlace,
   at: EveLabPath,

@@ -15,9 +15,9 @@ import { writeLab } from "../write/write-lab.ts";
 import { giveOwnId, numbersOf } from "./own-id.ts";
 
 /**
- * Gives new numbers to nodes and networks that have a number of another lab, and a new id to a lab that has the id of another lab. A node's disk lies under its
- * number on the host, which moves none: such nodes are wiped first.
- * Throws lab_locked, lab_in_use, number_clash, and host_error where too few numbers are free.
+ * Gives new numbers to nodes and networks that have a number of another lab, and a new id to a lab that has the id of another lab. The host stores a
+ * node's disk under its number and cannot move it, so such nodes are wiped first. Throws lab_locked, lab_in_use, number_clash, and host_error if too
+ * few numbers are free.
  */
 export async function renumberLab(place: EvePlace, at: EveLabPath, ids: NativeIds): Promise<Renumbered> {
   const { world, account } = place;
@@ -45,7 +45,8 @@ export async function renumberLab(place: EvePlace, at: EveLabPath, ids: NativeId
 }
 
 /**
- * Throws lab_in_use if a node of the lab runs, and number_clash if it may run. A node whose number is in `shared` may run for a lab with the same id: the new id
+ * Throws lab_in_use if a node of the lab runs, and number_clash if it may run. A node whose number is in `shared` may run for a lab with the same id:
+ * the new id
  * leaves its process with that lab. Returns the nodes whose numbers run for other labs.
  */
 async function refuseRunning(place: EvePlace, at: EveLabPath, shared: ReadonlySet<number>): Promise<Clashes> {
@@ -63,9 +64,9 @@ async function refuseRunning(place: EvePlace, at: EveLabPath, shared: ReadonlySe
 }
 
 /**
- * A new node that is called running has a number that something else has: a process that a deleted lab left behind, or another lab where all numbers are
- * taken. It gets another as long as there are any.
- * @param made the lab as it was just written
+ * If the host reports a new node as running, something else has its number: a process of a deleted lab, or another lab if all numbers are taken.
+ * Gives such a node another number while there are free ones.
+ * @param made the lab that was just written
  * @param old numbers of nodes that the lab had before
  * @returns the ids with the new numbers
  */
@@ -87,7 +88,7 @@ export async function leaveTaken(
     if (up.length === 0) break;
     for (const id of up) {
       used.add(id);
-      // Also if the change of the numbers fails.
+      // Also done if the change of the numbers fails.
       owners.disown(id, at.path);
     }
     const taken = (await world.others.taken(account, at.path)).nodes;
@@ -95,7 +96,7 @@ export async function leaveTaken(
     const isRoom = (without: ReadonlySet<number>) => freeNumbers(place, lab, without).length >= up.length;
     // If other labs use all numbers, prefer the numbers of nodes that do not run now.
     const avoided = isRoom(blocked) ? blocked : new Set([...(await world.others.running(account)).keys(), ...used]);
-    // Nothing better is left, or the host does not export the lab as a file, in which alone numbers change: the nodes are shown as unknown.
+    // No better numbers are left, or the host does not export the lab as a file, which is needed to change numbers: the nodes are shown as unknown.
     if (!isRoom(avoided) || made.isPartial === true) break;
     const given = newNumbers(place, lab, avoided, up, new Set());
     lab = await rewrite(place, at, lab, given);
@@ -109,7 +110,7 @@ async function rewrite(place: EvePlace, at: EveLabPath, before: UnlLab, given: G
   return (await writeLab(place, at, before, renumbered(before, given), { whole: true })).wanted;
 }
 
-/** Throws host_error where too few numbers are free. */
+/** Throws host_error if too few numbers are free. */
 function newNumbers(
   place: EvePlace,
   lab: UnlLab,

@@ -6,13 +6,13 @@ import type { GivenIds } from "../write/given-ids.ts";
 export interface RestoredIds {
   /** Number in the snapshot → number in the lab. */
   readonly given: GivenIds;
-  /** Numbers of the nodes that are the same before and after, and keep their disks. */
+  /** Numbers of the nodes that are unchanged and keep their disks. */
   readonly kept: ReadonlySet<number>;
 }
 
 /**
- * The numbers of a restored lab. Nodes that the lab has now keep theirs, because their disks lie under the number. Others get the number of the snapshot, or
- * a free one if another lab has it by now. Throws host_error where too few are free.
+ * Returns the numbers of a restored lab. Nodes that the lab has now keep their numbers, because the host stores disks by number. Others get the
+ * number of the snapshot, or a free number if another lab has it now. Throws host_error if too few are free.
  */
 export function restoredIds(before: UnlLab, wanted: UnlLab, taken: TakenIds, maxNodes: number): RestoredIds {
   const same = new Map<number, number>();
@@ -34,12 +34,12 @@ export function restoredIds(before: UnlLab, wanted: UnlLab, taken: TakenIds, max
   return { given: { node: (id) => nodes.get(id) ?? id, network: (id) => networks.get(id) ?? id }, kept };
 }
 
-/** A disk is a difference to its image: with another image it is of no use. */
+/** A disk contains the differences from its image, so it cannot be used with another image. */
 function isSame(one: UnlNode, other: UnlNode): boolean {
   return one.name === other.name && one.template === other.template && one.type === other.type && one.image === other.image;
 }
 
-/** Each id as it is if it is free, else the lowest number that is free and that none of the ids is. Without those for which no number is left. */
+/** Maps each id to itself if it is free, otherwise to the lowest free number that is none of the ids. Omits ids for which no number is left. */
 function freeNumbers(ids: readonly number[], taken: ReadonlySet<number>, most: number): ReadonlyMap<number, number> {
   const numbers = new Map(ids.filter((id) => !taken.has(id)).map((id) => [id, id]));
   let next = 1;

@@ -9,12 +9,12 @@ import { usesConfig } from "../read/observe.ts";
 import { takesStartupConfig } from "../templates/startup-configs.ts";
 import { writeLab } from "../write/write-lab.ts";
 
-/** The host logs in to a router and types commands: minutes, with a slow one. */
+/** The host logs in to a router and types commands, which takes minutes for a slow router, ms. */
 const exportMs = 300_000;
 
 /**
- * Has the host take each node's configuration over as its startup config, and reads the config back. One after the other: each export writes the lab's
- * file.
+ * Makes the host store each node's configuration as its startup config, and reads the config back. One node after the other, because each export
+ * writes the lab's file.
  */
 export async function saveConfigs(
   place: EvePlace,
@@ -48,7 +48,7 @@ export async function saveConfigs(
   return saved;
 }
 
-/** An export keeps the text alone: a node boots with it only if its config is marked as used, too. */
+/** An export stores only the text: the node boots with it only if its config is also marked as used. */
 async function useConfigs(place: EvePlace, at: EveLabPath, head: LabHead, ids: ReadonlySet<string>): Promise<void> {
   if (ids.size === 0) return;
   const before = withHead(await place.world.reader.file(place.account, at), head);
@@ -101,7 +101,7 @@ async function saveNode({ account }: EvePlace, at: EveLabPath, node: Saving, sig
     if (exported.code !== 80058) return hostError(doing, exported);
   } catch (error) {
     if (!isOutcomePending(error)) throw error;
-    // Whether the host took it over is not known, and the old config must not pass for the new one.
+    // It is not known whether the host stored it, and the old config must not be returned as the new one.
     return error;
   }
   const read = await account.call({ path: `${path}/configs/${id}`, read: true, signal });

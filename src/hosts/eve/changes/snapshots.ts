@@ -68,7 +68,7 @@ export async function restoreSnapshot(place: EvePlace, at: EveLabPath, name: str
       const taken = await world.others.taken(account, at.path);
       const { given, kept } = restoredIds(before, wanted, taken, place.catalogue.maxNodes);
       const leaving = before.nodes.filter(({ id }) => !kept.has(id));
-      // A disk lies under the number of its node, which another node may get.
+      // The host stores a disk under the number of its node, which another node may get.
       await wipeNodes(
         { place, at, lab: before, force: true },
         leaving.map(({ id }) => id),
@@ -96,7 +96,7 @@ export async function removeSnapshot(place: EvePlace, at: EveLabPath, name: stri
       await settled(
         `remove the snapshot ${name} of ${at.path}`,
         () => account.call({ method: "DELETE", path: `/api/labs${copy.url}`, read: false }),
-        // A broken file is deleted without a word.
+        // The host deletes a broken file without a warning.
         ({ code, status }) => code === 60022 || (code === undefined && status === 200),
         async () => (await listSnapshots(place, at)).every((one) => one.name !== name),
       );
@@ -108,7 +108,7 @@ export async function removeSnapshot(place: EvePlace, at: EveLabPath, name: stri
   });
 }
 
-/** A copy whose nodes somebody runs, or shares with another lab, stays where it is, and the rest goes. */
+/** Keeps a copy whose nodes run or are shared with another lab, and deletes the others. */
 export async function removeAllSnapshots(place: EvePlace, at: EveLabPath): Promise<number> {
   let removed = 0;
   for (const { name } of await listSnapshots(place, at)) {
@@ -137,7 +137,7 @@ async function readFile({ world, account }: EvePlace, at: EveLabPath): Promise<U
   return lab;
 }
 
-/** Throws nodes_running, and number_clash where a node may run for another lab. */
+/** Throws nodes_running, and number_clash if a node may run for another lab. */
 async function refuseRunning(place: EvePlace, at: EveLabPath, what: string): Promise<void> {
   const { nodes, clashes } = await readPower(place, at);
   const up = nodes.filter(({ id, status }) => status >= 2 && clashes.get(id)?.certain !== true);
@@ -152,7 +152,7 @@ async function refuseRunning(place: EvePlace, at: EveLabPath, what: string): Pro
   if (first !== undefined && clash !== undefined) throw numberClash(`${what}, as ${first.name} may run`, clash);
 }
 
-/** Somebody may have started the copy in the host's pages: what the host deletes while it runs nothing can end any more. */
+/** A user may have started the copy in the host's pages: nothing can end a node that is deleted while it runs. */
 async function refuseCopyRunning(place: EvePlace, copy: EveLabPath): Promise<void> {
   try {
     const { nodes, clashes } = await readPower(place, copy);
@@ -169,7 +169,7 @@ function nodesRunning(what: string, names: readonly string[]): Failure {
   return new Failure("nodes_running", `${what}, as ${names.join(", ")} ${run}: stop the nodes first`, { data: { nodes: names } });
 }
 
-/** The folders of the lab's snapshots, from the innermost, as far as they are empty. */
+/** Removes the empty folders of the lab's snapshots, the innermost first. */
 async function removeFolders({ account }: EvePlace, at: EveLabPath): Promise<void> {
   for (let folder = folderOf(at); folder !== ""; folder = folder.slice(0, folder.lastIndexOf("/"))) {
     if (!(await removeEmptyFolder(account, folder))) return;

@@ -12,19 +12,19 @@ const authorEscapes: ReadonlyMap<string, string> = new Map([
 const nameEscapes: ReadonlyMap<string, string> = new Map([...htmlEntities, ["#039", "'"]]);
 
 /**
- * The name of a network without the escapes that EVE-NG added. The host escapes the name whenever it loads the lab, and each save writes the result down: a name has one
- * layer of escapes more after each save. Returns the same text for any number of layers.
+ * Returns the name of a network without the escapes that EVE-NG added. The host escapes the name at each load of the lab and stores the result at
+ * each save, so that each save adds a layer of escapes. Returns the same text for any number of layers.
  */
 export function plainNetworkName(name: string): string {
   return withoutEscapes(name, nameEscapes);
 }
 
-/** The author of a lab without the escapes that EVE-NG added: `&`, `<` and `>` alone, one layer more with each save. */
+/** Returns the author of a lab without the escapes that EVE-NG added: only of `&`, `<` and `>`, one layer with each save. */
 export function plainAuthor(author: string): string {
   return withoutEscapes(author, authorEscapes);
 }
 
-/** The lab of a file of the host, with the names that its users gave. */
+/** Returns the lab of a file with the original names, without the host's escapes. */
 export function withPlainNames(lab: UnlLab): UnlLab {
   return {
     ...lab,
@@ -33,7 +33,7 @@ export function withPlainNames(lab: UnlLab): UnlLab {
   };
 }
 
-/** Names of networks that the host keeps: those without anything that reads as an escape. */
+/** Matches names of networks that the host does not change: names without text that looks like an escape. */
 export const networkNamePattern = `^(?![\\s\\S]*&(?:${[...nameEscapes.keys()].join("|")});)`;
 export const networkNameReason =
   "EVE-NG escapes names at each save, so a name cannot hold an HTML entity such as &amp;: write the character that it stands for";

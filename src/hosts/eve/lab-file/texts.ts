@@ -3,8 +3,8 @@ import { htmlEntities } from "./html-entities.ts";
 import type { UnlTextObject } from "./unl.ts";
 
 /**
- * A text of the lab as EVE-NG draws it: HTML in base64, placed by its style. People may draw any HTML there: of that the words and
- * the place are read. undefined: a shape, or a thing without place or words.
+ * Parses a text object of EVE-NG: HTML in base64, positioned by its style. Users may draw any HTML: only the words and the position are read. Returns
+ * `undefined` for a shape, or for an object without position or words.
  */
 export function readText({ type, data }: UnlTextObject): LabText | undefined {
   if (type !== "text" || data === undefined) return undefined;
@@ -29,8 +29,8 @@ export function writeText(id: number, { text, x, y }: LabText): UnlTextObject {
 }
 
 /**
- * The text with other words or at another place. Its id and its look stay. New words get the look of the old ones' beginning; where they could not be read back,
- * the text is written as a new one.
+ * Returns the text with other words or at another position. Its id and its look stay. New words get the look of the old words' beginning. If they
+ * could not be read back, the text is written as a new one.
  */
 export function editText(object: UnlTextObject, wanted: LabText): UnlTextObject {
   const html = Buffer.from(object.data ?? "", "base64").toString("utf8");
@@ -46,7 +46,7 @@ function moved(tag: string, side: "left" | "top", to: number): string {
   return tag.replace(placeOf(side), (found, number: string) => found.replace(`${number}px`, `${to}px`));
 }
 
-/** The tags before the first word, the new words, and what closes the tags. */
+/** The tags before the first word, the new words, and the closing tags. */
 function reworded(html: string, text: string): string {
   const opening = /^(?:\s*<[a-z][^>]*>)+/i.exec(html)?.[0] ?? "";
   const tags = [...opening.matchAll(/<([a-z][a-z0-9]*)\b[^>]*>/gi)].flatMap(([, tag = ""]) => (/^(?:br|hr|img)$/i.test(tag) ? [] : tag));
@@ -60,7 +60,7 @@ function reworded(html: string, text: string): string {
   );
 }
 
-/** The same words at the same place. */
+/** Returns whether two texts have the same words and position. */
 export function textKey({ text, x, y }: LabText): string {
   return JSON.stringify([text, x, y]);
 }

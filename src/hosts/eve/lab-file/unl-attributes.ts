@@ -1,6 +1,5 @@
 /**
- * The attributes of a .unl file that have a meaning here, in the order in which EVE-NG writes them, each under its own name. Others are
- * kept as they stand.
+ * The attributes of a .unl file that Labwright uses, in EVE-NG's order and with its names. Others are kept unchanged.
  */
 export const labAttributes = {
   name: "text",
@@ -58,7 +57,8 @@ export const interfaceAttributes = {
   /** Serial: the other node and its interface. Both ends have it. */
   remote_id: "integer",
   remote_if: "integer",
-  // guess pro-quality-units, pro-quality-names: the names are those of the topology answers of Professional and of a public redevelopment; no file of Professional itself was
+  // guess pro-quality-units, pro-quality-names: the names are those of the topology answers of Professional and of a public redevelopment; no file of
+  // Professional itself was
   // seen. Milliseconds, milliseconds, percent, kbit/s; suspend 0 or 1.
   source_delay: "integer",
   source_jitter: "integer",
@@ -72,7 +72,7 @@ export const interfaceAttributes = {
   destination_suspend: "integer",
 } as const;
 
-/** Those of interfaceAttributes that are guessed: write them only where the host has shown that it keeps them. */
+/** The interfaceAttributes with guessed names. Write them only if the host is known to keep them. */
 export const guessedInterfaceAttributes = Object.keys(interfaceAttributes).filter((name) => /^(source|destination)_/.test(name));
 
 export const networkAttributes = {
@@ -82,7 +82,7 @@ export const networkAttributes = {
   name: "text",
   left: "integer",
   top: "integer",
-  /** 0: hidden; with two interfaces that is how a link between nodes is written, with none EVE-NG drops it. */
+  /** 0: hidden. A hidden network with two interfaces is a link between nodes; EVE-NG deletes one without interfaces. */
   visibility: "integer",
   icon: "text",
 } as const;
@@ -97,7 +97,7 @@ export const configAttributes = { id: "integer" } as const;
 
 export type AttributeTable = Readonly<Record<string, "integer" | "text">>;
 
-/** An attribute is absent where the file does not have it, or has something else than its type in it: then it is among the others. */
+/** An attribute is absent if the file does not have it, or if its value has another type: then it is kept in `others`. */
 export type Attributes<Table extends AttributeTable> = {
   readonly [Name in keyof Table]?: Table[Name] extends "integer" ? number : string;
 };

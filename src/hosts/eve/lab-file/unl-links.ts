@@ -7,15 +7,15 @@ export interface UnlEnd {
 }
 
 /**
- * How interfaces are joined. EVE-NG has no links between ethernet interfaces: what it shows as one is a hidden bridge with two ends ("p2p").
- * Any other network shows each of its ends ("attachment"). Serial links name the other end, on both sides.
+ * How interfaces are connected. EVE-NG has no links between ethernet interfaces: it shows a hidden bridge with two ends as a link ("p2p"). Each end
+ * at any other network is an "attachment". Both ends of a serial link name the other end.
  */
 export type UnlLink =
   | { readonly kind: "p2p"; readonly network: number; readonly a: UnlEnd; readonly b: UnlEnd }
   | { readonly kind: "attachment"; readonly network: number; readonly end: UnlEnd }
   | { readonly kind: "serial"; readonly a: UnlEnd; readonly b: UnlEnd };
 
-/** All links, in the order of their first ends; `a` is the end with the lower node id. An interface that is joined to nothing has no link, as in EVE-NG. */
+/** Returns all links in the order of their first ends. `a` is the end with the lower node id. An unconnected interface has no link, as in EVE-NG. */
 export function linksOf(lab: UnlLab): readonly UnlLink[] {
   const links: UnlLink[] = [];
   const [networks, nodes] = [new Map(lab.networks.map((each) => [each.id, each])), new Set(lab.nodes.map(({ id }) => id))];
@@ -45,8 +45,7 @@ function isHidden({ type, visibility }: UnlNetwork): boolean {
 }
 
 /**
- * The lab with a link between two ethernet interfaces: a hidden bridge with the lowest id that is free. The interfaces leave
- * their former networks.
+ * Returns the lab with a link between two ethernet interfaces: a hidden bridge with the lowest free id. The interfaces leave their former networks.
  */
 export function connect(lab: UnlLab, a: UnlEnd, b: UnlEnd, as: Omit<UnlNetwork, "id" | "type" | "visibility"> = {}): UnlLab {
   const free = disconnect(disconnect(lab, a), b);
@@ -54,18 +53,18 @@ export function connect(lab: UnlLab, a: UnlEnd, b: UnlEnd, as: Omit<UnlNetwork, 
   return join(join({ ...free, networks: [...free.networks, network] }, a, network.id), b, network.id);
 }
 
-/** The lab with an ethernet interface in a network. */
+/** Returns the lab with an ethernet interface in a network. */
 export function attach(lab: UnlLab, end: UnlEnd, network: number): UnlLab {
   return join(disconnect(lab, end), end, network);
 }
 
-/** The lab with a link between two serial interfaces. */
+/** Returns the lab with a link between two serial interfaces. */
 export function connectSerial(lab: UnlLab, a: UnlEnd, b: UnlEnd): UnlLab {
   const towards = (end: UnlEnd) => ({ type: "serial", remote_id: end.node, remote_if: end.interface });
   return withInterface(withInterface(disconnect(disconnect(lab, a), b), a, towards(b)), b, towards(a));
 }
 
-/** The lab with nothing at this end. The other end of a link between nodes is free then too, and its hidden bridge is gone. */
+/** Returns the lab without a link at this end. Of a link between nodes, the other end is disconnected too, and the hidden bridge is removed. */
 export function disconnect(lab: UnlLab, end: UnlEnd): UnlLab {
   const ends = linksOf(lab).flatMap((link) => {
     if (link.kind === "attachment") return sameEnd(link.end, end) ? [{ ends: [end], network: undefined }] : [];
@@ -87,7 +86,7 @@ export function endsOf(link: UnlLink): readonly UnlEnd[] {
   return link.kind === "attachment" ? [link.end] : [link.a, link.b];
 }
 
-/** The id that EVE-NG would give to the next one. */
+/** Returns the id that EVE-NG would assign next. */
 export function lowestFree(used: readonly { readonly id: number }[]): number {
   const ids = new Set(used.map(({ id }) => id));
   let id = 1;

@@ -20,7 +20,7 @@ const text = fc
     fc.string({ unit: "grapheme" }),
     fc.string({ unit: fc.constantFrom("&", "<", ">", '"', "'", "]]>", "\r", "\n", "\t", " ", "&amp;", "<!--", "é", "日") }),
   )
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: what XML cannot carry is left out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: XML cannot contain these characters
   .map((value) => value.replaceAll(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, ""));
 
 const spoken = text.filter((value) => value !== "");
@@ -77,7 +77,7 @@ function attributesOf(table: AttributeTable): fc.Arbitrary<Readonly<Record<strin
   >;
 }
 
-/** An object of a table's attributes, of others, and of more. An attribute that has a value is not among the others too. */
+/** An object with a table's attributes, `others`, and more fields. An attribute with a value is not also in `others`. */
 function object<More extends object>(
   table: AttributeTable,
   known: readonly string[],
@@ -111,7 +111,7 @@ const config = object(
   fc.oneof(
     text.map((value) => ({ text: value })),
     fc.uint8Array({ minLength: 1 }).map((bytes) => {
-      // A first byte that UTF-8 never has.
+      // A first byte that never occurs in UTF-8.
       return { text: Buffer.from([0xff, ...bytes]).toString("latin1"), encoding: "latin1" as const };
     }),
   ),
@@ -126,7 +126,7 @@ const inside: Readonly<Record<Container, readonly string[]>> = {
   configs: ["config"],
 };
 
-/** A lab with everything that a file can have, known and unknown. */
+/** A lab with all known and unknown parts that a file can have. */
 export const anyUnlLab: fc.Arbitrary<UnlLab> = object(
   labAttributes,
   ["topology", "objects", "description", "body"],

@@ -13,18 +13,18 @@ import {
 } from "./unl-attributes.ts";
 import { readXml, writeXml, type XmlAttribute, type XmlElement } from "./xml.ts";
 
-/** The unknown parts of a file, in their order. Written back as they were read. */
+/** The unknown parts of a file, in their order. Written back unchanged. */
 export interface Other {
   readonly otherAttributes?: readonly XmlAttribute[];
   readonly otherElements?: readonly (XmlElement | string)[];
 }
 
 /**
- * A .unl lab file: what EVE-NG keeps of a lab. Lists are in the order of the file. Reading and writing again keeps everything but
- * comments, layout and the order between what is known and what is not.
+ * A .unl lab file, in which EVE-NG stores a lab. Lists are in the order of the file. Reading and writing it keeps everything except comments, layout,
+ * and the order between known and unknown parts.
  */
 export interface UnlLab extends Attributes<typeof labAttributes>, Other {
-  /** Read call by call, without pictures and what else only the file has: it must not be written as a file. */
+  /** The lab was read by single calls, without pictures and other parts that only the file has. It must not be written as a file. */
   readonly isPartial?: boolean;
   readonly description?: string;
   /** The tasks. */
@@ -34,7 +34,7 @@ export interface UnlLab extends Attributes<typeof labAttributes>, Other {
   readonly textObjects: readonly UnlTextObject[];
   readonly pictures: readonly UnlPicture[];
   readonly configs: readonly UnlConfig[];
-  /** Of the elements around them: topology, nodes, networks, objects, textobjects, pictures, configs. */
+  /** Unknown parts of the enclosing elements: topology, nodes, networks, objects, textobjects, pictures, configs. */
   readonly containers?: Readonly<Partial<Record<Container, Other>>>;
 }
 
@@ -42,7 +42,7 @@ export interface UnlNode extends Attributes<typeof nodeAttributes>, Other {
   readonly id: number;
   /** Of dynamips. */
   readonly slots?: readonly UnlSlot[];
-  /** Only those that are connected. */
+  /** Only connected interfaces. */
   readonly interfaces: readonly UnlInterface[];
 }
 
@@ -71,7 +71,7 @@ export interface UnlPicture extends Attributes<typeof pictureAttributes>, Other 
 export interface UnlConfig extends Other {
   readonly id: number;
   readonly text: string;
-  /** How the bytes are the text; UTF-8 unless they are not UTF-8. */
+  /** The encoding of the bytes: UTF-8, unless they are not valid UTF-8. */
   readonly encoding?: "latin1";
 }
 
@@ -79,8 +79,8 @@ export const containers = ["topology", "nodes", "networks", "objects", "textobje
 export type Container = (typeof containers)[number];
 
 /**
- * Reads a .unl file. Several `objects` (EVE-NG writes them so) are read as one. Throws `host_error` for what is not XML or not a lab, or
- * has a node, interface or network without an id.
+ * Parses a .unl file. Merges several `objects` elements, which EVE-NG writes. Throws `host_error` if it is not XML or not a lab, or has a node,
+ * interface or network without an id.
  */
 export function readUnl(text: string): UnlLab {
   const root = parse(text);
@@ -139,7 +139,7 @@ function decode(base64: string): { readonly data: string; readonly encoding?: "l
   try {
     return { data: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch {
-    // Not UTF-8: each byte is a character, so that nothing is lost.
+    // Not UTF-8: reads each byte as a character, so that nothing is lost.
     return { data: bytes.toString("latin1"), encoding: "latin1" };
   }
 }
@@ -164,7 +164,7 @@ function idOf(element: XmlElement, attributes: object): number {
   throw new Failure("host_error", `the lab file cannot be read: a ${element.name} without a number as its id`);
 }
 
-/** An element of which known parts are taken one by one; what nobody took is the other. */
+/** An element from which known parts are taken one by one. The parts that were not taken are `others`. */
 class Taken {
   #attributes: readonly XmlAttribute[];
   #children: readonly (XmlElement | string)[];
@@ -191,7 +191,7 @@ class Taken {
     return found;
   }
 
-  /** All elements of this name as if they were one; of an attribute that several have the first counts. */
+  /** Takes all elements of this name, merged into one. If several have the same attribute, the first value counts. */
   container(name: string): Taken {
     const found = this.elements(name);
     const attributes = new Map<string, string>();
@@ -201,7 +201,7 @@ class Taken {
     return new Taken({ attributes: [...attributes], children: found.flatMap(({ children }) => children) });
   }
 
-  /** Elements that are nothing but text; the last of several counts, as in EVE-NG. */
+  /** Takes an element with only text. The last of several counts, as in EVE-NG. */
   texts<Text extends string>(names: readonly Text[]): { readonly [Name in Text]?: string } {
     const found: Partial<Record<Text, string>> = {};
     for (const name of names) {
@@ -226,12 +226,12 @@ class Taken {
   }
 }
 
-/** Only what is written back the same: "01" is text. */
+/** Only values that would be written back unchanged become numbers: "01" stays text. */
 function isInteger(value: string): boolean {
   return String(Number(value)) === value && Number.isSafeInteger(Number(value)) && value !== "-0";
 }
 
-/** Writes a .unl file that reads back as the same lab. Throws `host_error` for texts that XML cannot carry. */
+/** Writes a .unl file that reads back as the same lab. Throws `host_error` for texts that XML cannot contain. */
 export function writeUnl(lab: UnlLab): string {
   const nodes = lab.nodes.map((node) =>
     element("node", node, nodeAttributes, [
@@ -266,7 +266,7 @@ function element(name: string, of: object & Other, table: AttributeTable, childr
     const value = (of as Readonly<Record<string, unknown>>)[attribute];
     return value === undefined ? [] : [[attribute, String(value)]];
   });
-  // A value that has been given since takes the place of one that could not be read.
+  // A new value replaces one that could not be read.
   const others = (of.otherAttributes ?? []).filter(([attribute]) => known.every(([other]) => other !== attribute));
   return { name, attributes: [...known, ...others], children: [...children, ...(of.otherElements ?? [])] };
 }

@@ -3,41 +3,41 @@ import { checkXmlShape, maxDepth } from "./xml-shape.ts";
 
 /** An element as plain data. Comments and processing instructions are not kept; CDATA is text. */
 export interface XmlElement {
-  /** As written, with its prefix if it has one. */
+  /** The name in the document, with its prefix if it has one. */
   readonly name: string;
   /** In the order of the file. */
   readonly attributes: readonly XmlAttribute[];
-  /** Elements and text. Elements without text beside them have no text for their indentation either. */
+  /** Elements and text. Indentation between elements without other text is omitted. */
   readonly children: readonly (XmlElement | string)[];
 }
 
 export type XmlAttribute = readonly [name: string, value: string];
 
-/** Well above any real file: pictures travel inside. */
+/** Larger than any real file, including its pictures. */
 const maxCharacters = 64 * 1024 * 1024;
 
 const [elementNode, textNode, cdataNode] = [1, 3, 4];
 
 /** Characters that XML 1.0 cannot hold in any notation: most control characters, half surrogate pairs, U+FFFE and U+FFFF. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: this matches control characters
 const unspeakable = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 const elementName = /^[\p{L}_][\p{L}\p{M}\p{N}_.-]*(:[\p{L}_][\p{L}\p{M}\p{N}_.-]*)?$/u;
 
 /**
- * The root element of a document. Throws `SyntaxError` with the parser's words, also for what no lab file needs and attackers do:
- * document types (hence entities), depth over 64, more than 20,000 elements or 64 Mi characters.
+ * Parses a document and returns its root element. Throws `SyntaxError` with the parser's message, and for content that only attackers use: document
+ * types (and so entities), depth over 64, more than 20,000 elements or 64 Mi characters.
  */
 export function readXml(text: string): XmlElement {
   if (text.length > maxCharacters) throw new SyntaxError(`larger than ${maxCharacters} characters`);
-  // Outside of comments and CDATA "<!DOCTYPE" cannot occur in text; inside of them it is not worth the risk.
+  // "<!DOCTYPE" can occur in text only in comments and CDATA, where refusing it is the safer choice.
   if (/<!DOCTYPE/i.test(text)) throw new SyntaxError("a document type is not allowed");
   checkXmlShape(text);
   let said: string | undefined;
   const parser = new DOMParser({
-    // As XML 1.0 has it; the parser's own also turns U+0085 and U+2028 into line feeds, as XML 1.1 has it.
+    // Line ends of XML 1.0. The parser's default also converts U+0085 and U+2028, as in XML 1.1.
     normalizeLineEndings: (source) => source.replaceAll(/\r\n?/g, "\n"),
     onError: (level, message) => {
-      // U+FFFD is a character like others; the other warnings are of documents that are not XML.
+      // U+FFFD is an ordinary character. The parser's other warnings mean that the document is not XML.
       if (level === "warning" && message.includes("replacement character")) return;
       said ??= message;
       throw new SyntaxError(message);
@@ -78,7 +78,7 @@ function withoutIndentation(children: readonly (XmlElement | string)[]): readonl
   return layout ? elements : children;
 }
 
-/** The document of a root element, indented by two. Throws `SyntaxError` for names and characters that XML does not allow. */
+/** Writes the document of a root element, indented by two. Throws `SyntaxError` for names and characters that XML does not allow. */
 export function writeXml(root: XmlElement): string {
   return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n${write(root, "")}\n`;
 }

@@ -2,7 +2,7 @@ import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
 
 /** A file in a ZIP archive. */
 export interface ZipEntry {
-  /** With its folders, separated by slashes. Not checked: who writes entries to disk must refuse "..", and absolute paths. */
+  /** The path with its folders, separated by slashes. Not checked: a caller that writes entries to disk must refuse ".." and absolute paths. */
   readonly name: string;
   readonly data: Uint8Array;
 }
@@ -13,12 +13,12 @@ const endSignature = 0x06054b50;
 const [stored, deflated] = [0, 8];
 const encrypted = 0x0001;
 const utf8Names = 0x0800;
-/** 1 January 1980, the first day of the format: archives of the same files are the same. */
+/** 1 January 1980, the first day of the format, so that archives of the same files are equal. */
 const epoch = 0x21;
 
 /**
- * The files of an archive; folders are not listed. Reads what zip(1) and this module write: stored and deflated, one disk, no ZIP64.
- * Throws `SyntaxError` for anything else, and where the files would be more than `maxBytes` together.
+ * Returns the files of an archive, without folders. Reads the archives of zip(1) and this module: stored and deflated, one disk, no ZIP64. Throws
+ * `SyntaxError` for any other archive, and if the files together exceed `maxBytes`.
  */
 export function readZip(archive: Uint8Array, maxBytes = 64 * 1024 * 1024): readonly ZipEntry[] {
   const bytes = Buffer.from(archive.buffer, archive.byteOffset, archive.byteLength);
@@ -78,7 +78,7 @@ function unpack(name: string, method: number, packed: Buffer, size: number, chec
   return data;
 }
 
-/** An archive of these files, deflated. The same files give the same bytes. */
+/** Writes an archive of these files, deflated. The same files give the same bytes. */
 export function writeZip(entries: readonly ZipEntry[]): Buffer {
   const files: Buffer[] = [];
   const directory: Buffer[] = [];

@@ -9,10 +9,10 @@ import type { EvePlace } from "./world.ts";
 const none: Clashes = new Map();
 
 /**
- * Those of the nodes that the host calls running and that are, or may be, another lab's: on Community Edition a node runs where its console port listens,
- * even if another lab has started it. Asks the host about other labs only if it is not known whose node a number runs.
+ * Returns the nodes that the host reports as running, but that are or may be another lab's. On Community Edition a node counts as running if its
+ * console port listens, even if another lab has started it. Reads other labs only if the owner of a number is not known.
  * @param mark NumberOwners.mark() from before the nodes were read
- * @param maxAgeMs how old the listing of other labs may be
+ * @param maxAgeMs maximum age of the list of other labs
  */
 export async function findClashes(
   { world, account }: EvePlace,
@@ -34,7 +34,7 @@ export async function findClashes(
     const [first] = rivals;
     const certain = owner !== undefined || owners.isStranger(id, at.path);
     if (certain) clashes.set(id, { number: id, ...(owner ?? first), certain });
-    // Nobody else has the number: it runs for this lab, even if another user started it.
+    // No other lab has the number: it runs for this lab, even if another user started it.
     else if (first === undefined) {
       if (isComplete) owners.take(id, at.path);
     } else clashes.set(id, { number: id, ...first, certain });
@@ -42,7 +42,7 @@ export async function findClashes(
   return clashes;
 }
 
-/** The nodes as they are now, and what of them may be others'. Throws lab_not_found. */
+/** Returns the nodes' current states, and which of them may belong to other labs. Throws lab_not_found. */
 export async function readPower(
   place: EvePlace,
   at: EveLabPath,
@@ -56,7 +56,7 @@ export async function readPower(
 /** @param what "start node r1" */
 export function numberClash(what: string, clash: NumberClash): Failure {
   const { number: id, lab, node } = clash;
-  // The name that clients know it by from before clashes had a code of their own.
+  // The field for clients that are older than the error code of clashes.
   const collision = lab === undefined ? {} : { collision: { lab, node, id } };
   return new Failure("number_clash", `${what}: ${clashText(clash)}`, { data: { clash, ...collision } });
 }

@@ -60,7 +60,7 @@ describe.each(["ce5", "ce6", "pro", "pnetlab"] as const)("folders on EVE-NG %s",
     const account = await EveAccount.open(transport, "admin", "eve");
     const call: EveAccount["call"] = async (one) => {
       const answer = await account.call(one);
-      // The folder has its other name now, and the lab was on its way.
+      // The folder has its temporary name now, and the lab was already being created.
       if (one.method === "PUT") bench.fake.putLabFile(`${(one.body as { readonly path: string }).path}/late.unl`, "<lab/>");
       return answer;
     };

@@ -7,11 +7,11 @@ import { encodePath } from "../read/lab-path.ts";
 
 type Account = Pick<EveAccount, "call">;
 
-/** Of EveWorld.writes: labs are made and folders removed one after the other. */
+/** A key of EveWorld.writes: labs are created and folders removed one after the other. */
 export const folderTurn = "folders";
 
 /**
- * Makes a folder and those around it, as far as they do not exist.
+ * Creates a folder and its missing parent folders.
  * @param made Progress.madeFolder
  */
 export async function ensureFolder(account: Account, folder: string, made: NonNullable<Progress["madeFolder"]>): Promise<void> {
@@ -24,7 +24,7 @@ export async function ensureFolder(account: Account, folder: string, made: NonNu
     `make folder ${folder}`,
     () => account.call({ method: "POST", path: "/api/folders", body, read: false }),
     ({ code }) => {
-      // 60013: someone else made it at the same moment.
+      // 60013: someone else created it at the same moment.
       if (code === 60013) made(folder, false);
       return code === 60014 || code === 60013;
     },
@@ -33,9 +33,8 @@ export async function ensureFolder(account: Account, folder: string, made: NonNu
 }
 
 /**
- * Removes a folder if it is empty. EVE-NG deletes a folder with everything in it, so the folder first gets a name that nobody knows: a lab that somebody
- * puts into it at the same moment is found there, and the folder gets its name back.
- * @returns whether the folder is gone
+ * Removes a folder if it is empty. EVE-NG deletes a folder with its content, so the folder is first renamed to an unknown name. If it then contains a
+ * lab that was created at the same moment, it gets its old name back. @returns whether the folder was removed
  */
 export async function removeEmptyFolder(account: Account, folder: string): Promise<boolean> {
   const contents = await contentsOf(account, folder);
@@ -65,7 +64,7 @@ async function rename(account: Account, from: string, to: string): Promise<void>
   );
 }
 
-/** How many labs and folders are in a folder; null: it does not exist. */
+/** Returns the number of labs and folders in a folder, `null` if it does not exist. */
 async function contentsOf(account: Account, folder: string): Promise<number | null> {
   const answer = await account.call({ path: urlOf(folder), read: true });
   if (answer.code === 60008) return null;

@@ -11,7 +11,7 @@ export interface ListedLab {
 
 const maxFolders = 1000;
 
-/** Every lab of the host that the user can see, folder by folder; snapshots are none. */
+/** Lists all labs of the host that the user can see, folder by folder, without snapshots. */
 export async function listLabs(account: EveAccount): Promise<readonly ListedLab[]> {
   const labs: ListedLab[] = [];
   const seen = new Set<string>();
@@ -20,7 +20,7 @@ export async function listLabs(account: EveAccount): Promise<readonly ListedLab[
     for (const folder of level) seen.add(folder);
     const contents = await parallel(level, 6, async (folder) => {
       const answer = await account.call({ path: `/api/folders${folder === "/" ? "/" : encodePath(folder)}`, read: true });
-      // A folder that went meanwhile holds nothing.
+      // A folder that was removed meanwhile counts as empty.
       if (answer.status === 404 || answer.status === 400) return { folders: [], labs: [] };
       const { folders, labs: files } = recordOf(answer.data);
       const doing = `list the labs in ${folder}`;

@@ -19,7 +19,7 @@ async function bench(options: FakeEveOptions = {}): Promise<EveBench> {
 
 const stopped = { ...pair, nodes: pair.nodes.map((one) => ({ ...one, start: false })) };
 
-/** A copy of the lab at this path, with the same numbers, as people draw labs in the web interface. */
+/** A copy of the lab at this path with the same numbers, like labs that users draw in the web interface. */
 function copy({ fake }: EveBench, from: string, to: string): void {
   const file = (fake.labFile(`${from}.unl`) ?? "")
     .replace(/(<lab [^>]*\bid=")[^"]*/, `$1${crypto.randomUUID()}`)
@@ -27,7 +27,7 @@ function copy({ fake }: EveBench, from: string, to: string): void {
   fake.putLabFile(`${to}.unl`, file);
 }
 
-/** Another session with the host: what the one before remembered is not known any more. */
+/** A new session with the host, without the knowledge of the previous one. */
 async function forgetOwners({ fake, session }: EveBench): Promise<void> {
   fake.expireSession("admin");
   await session.labs();
@@ -380,7 +380,7 @@ describe.each(["hidden", "visible"] as const)("with notices %s, another user of 
   });
 });
 
-/** Someone who is signed in with a browser of their own; answers the cookie. */
+/** Signs in another browser of the user. Returns the cookie. */
 async function browser({ fake }: EveBench, username: string): Promise<string> {
   const body = JSON.stringify({ username, password: "eve", html5: "-1" });
   const answer = await fetch(`${fake.url}/api/auth/login`, { method: "POST", body });

@@ -10,15 +10,15 @@ function newEpoch(): number {
 }
 
 /**
- * Which lab's node runs under each number of a user, as far as one session with the host can know it. The host has one session per user, so while it
- * lasts nobody else starts or stops nodes for that user: what this session started runs for the lab that it was started for, until it is seen down.
+ * Records which lab's node runs under each number of a user, as far as one session with the host can know. The host has one session per user, so
+ * during the session nobody else starts or stops nodes for that user. A node that this session started belongs to its lab until it is seen down.
  */
 export class NumberOwners {
   /** Number → path of the lab. */
   readonly #owners = new Map<number, string>();
-  /** "number path": a stop for this lab left the number running, so that something else has it. */
+  /** "number path": after a stop for this lab the number still ran, so that something else has it. */
   readonly #strangers = new Set<string>();
-  /** Numbers that are being started: they are down until they are up. */
+  /** Numbers that are being started: that they are down proves nothing. */
   readonly #starting = new Map<number, string>();
   /** Numbers that no other lab had when they were seen up: this session did not start them. */
   readonly #assumed = new Set<number>();
@@ -28,7 +28,7 @@ export class NumberOwners {
   readonly #tried = new Set<number>();
   #epoch = newEpoch();
 
-  /** Taken before a read of nodes, and given with what it returned: a read that a start or stop overtook proves nothing. */
+  /** A mark, taken before a read of nodes and passed with its result: if a start or stop happened meanwhile, the result proves nothing. */
   mark(): number {
     return this.#epoch;
   }
@@ -43,7 +43,7 @@ export class NumberOwners {
     }
   }
 
-  /** The path of the lab that runs the number; undefined: not known. */
+  /** Returns the path of the lab that runs the number, `undefined` if it is not known. */
   of(id: number): string | undefined {
     return this.#owners.get(id);
   }
@@ -57,13 +57,13 @@ export class NumberOwners {
     this.#starting.set(id, path);
   }
 
-  /** The start has ended, well or not. */
+  /** Records that the start has ended, with or without success. */
   started(id: number): void {
     this.#epoch = newEpoch();
     this.#starting.delete(id);
   }
 
-  /** This session stopped the lab's node and saw its number down. */
+  /** Records that this session stopped the lab's node and saw its number down. */
   stopped(id: number, path: string): void {
     if (this.#starting.has(id) || (this.#owners.get(id) ?? path) !== path) return;
     this.#epoch = newEpoch();
@@ -86,7 +86,7 @@ export class NumberOwners {
     this.#assumed.add(id);
   }
 
-  /** A stop for this lab left the number running: it is a stranger's, unless this session started the node itself. */
+  /** Records that the number still runs after a stop for this lab: it belongs to something else, unless this session started the node itself. */
   stopFailed(id: number, path: string): void {
     if (this.#assumed.has(id)) this.disown(id, path);
   }
@@ -102,8 +102,7 @@ export class NumberOwners {
   }
 
   /**
-   * The lab is gone, or has other numbers.
-   * @param ids the numbers that it has no more; absent: all
+   * Forgets numbers of a lab that was deleted or renumbered. @param ids the numbers that it no longer has. Absent: all
    */
   forget(path: string, ids?: Iterable<number>): void {
     this.#epoch = newEpoch();
@@ -121,7 +120,7 @@ export class NumberOwners {
   }
 }
 
-/** The owners of each account's numbers, for as long as its session with the host lasts. */
+/** The owners of each account's numbers, kept until its session with the host ends. */
 export class OwnersByAccount {
   readonly #known = new WeakMap<EveAccount, { readonly generation: number; readonly owners: NumberOwners }>();
 

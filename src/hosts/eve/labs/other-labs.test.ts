@@ -18,7 +18,7 @@ function hostWith(labs: Readonly<Record<string, readonly string[] | Failure | "h
   const call = async (one: EveCall) => {
     calls.push(one);
     if (one.path.startsWith("/api/folders")) return success({ folders: [], labs: files });
-    // Each read of a lab of somebody else is limited.
+    // Each read of another user's lab is limited.
     expect([one.timeoutMs, one.maxBytes]).toEqual([5_000, 4 * 1024 * 1024]);
     const [, path = "", part = ""] = /^\/api\/labs(.*)\.unl(.*)$/.exec(one.path) ?? [];
     const lab = labs[path];
@@ -47,7 +47,7 @@ it("labs that are too large or slow to read are left out, and not read again at 
   expect(await numbers()).toEqual([1]);
   expect([...(await others.running(account))]).toEqual([]);
   expect(await others.pathOf(account, "id of /fine", 0)).toBe("/fine");
-  // The id of the lab that can be read is all that is new.
+  // Only the id of the readable lab is new.
   expect(calls().filter((path) => !path.startsWith("/api/folders"))).toEqual(["/api/labs/fine.unl/nodes", "/api/labs/fine.unl"]);
 });
 

@@ -6,7 +6,7 @@ import { type EveLabPath, encodePath } from "../read/lab-path.ts";
 import { nodeStatuses } from "../read/lab-read.ts";
 import { type ListedLab, listLabs } from "./lab-listing.ts";
 
-/** Ids that had better not be used: other labs of the user have them, and the two could not run together. */
+/** Ids to avoid: other labs of the user have them, and nodes with the same id cannot run at the same time. */
 export interface TakenIds {
   readonly nodes: ReadonlySet<number>;
   readonly networks: ReadonlySet<number>;
@@ -28,21 +28,21 @@ interface UnreadLab {
 
 interface KnownLabs {
   readonly labs: readonly (readonly [path: string, lab: KnownLab])[];
-  /** Whether there was time for all of them. */
+  /** Whether all labs could be read in time. */
   readonly isComplete: boolean;
 }
 
 /** Limits of each read of another lab: the giant lab of one user must not delay the requests of another. */
 const otherLabMs = 5_000;
 const otherLabBytes = 4 * 1024 * 1024;
-/** How long a lab that could not be read is left out while its file stays as it is, ms. Doubles each time. */
+/** How long an unreadable lab is left out while its file is unchanged, ms. Doubles each time. */
 const [unreadMs, maxUnreadMs] = [60_000, 3_600_000];
-/** How long one request waits for the reads of all other labs, ms. A status is answered without the rest, and the next one goes on. */
+/** How long one request waits for the reads of all other labs, ms. A status is answered without the rest, and the next one continues the reads. */
 const [statusMs, changeMs] = [3_000, 30_000];
 
 /**
- * On Community Edition ports, interfaces and bridges of running nodes are named by user and id: labs of one user that share ids cannot
- * run side by side. This knows the ids of the other labs, as long as their files are not written.
+ * Caches the ids of other labs until their files change. On Community Edition, ports, interfaces and bridges of running nodes are named by user and
+ * id, so that labs of one user with the same ids cannot run at the same time.
  */
 export class OtherLabs {
   readonly #known = new Map<string, KnownLab>();
@@ -50,10 +50,10 @@ export class OtherLabs {
   /** The lab id of each lab. */
   readonly #labIds = new Map<string, { readonly written: number | undefined; readonly uuid: string | undefined }>();
   readonly #reading = new Map<string, Promise<KnownLab | undefined>>();
-  /** The last listing of each user. */
+  /** The last list of labs of each user. */
   readonly #listings = new Map<string, { readonly at: number; readonly labs: Promise<readonly ListedLab[]> }>();
 
-  /** The ids that labs other than this one have. */
+  /** Returns the ids of all labs except this one. */
   async taken(account: EveAccount, path: string): Promise<TakenIds> {
     const { labs } = await this.#read(account, path);
     return {
@@ -63,8 +63,8 @@ export class OtherLabs {
   }
 
   /**
-   * The nodes of other labs that have one of these numbers, by number and by path.
-   * @param maxAgeMs how old the listing of labs may be; 0: a change needs them, and waits longer
+   * Returns the nodes of other labs with these numbers, by number and path. @param maxAgeMs maximum age of the list of labs. 0: for a change, which
+   * waits longer
    */
   async namesakes(account: EveAccount, path: string, ids: ReadonlySet<number>, maxAgeMs: number): Promise<Namesakes> {
     const found = new Map<number, Namesake[]>();
@@ -78,7 +78,7 @@ export class OtherLabs {
     return { found, isComplete };
   }
 
-  /** Numbers that run for the account's user, with the type of their node; a number that several labs have counts once. */
+  /** Returns the numbers that run for the account's user, with the type of their node. A number of several labs counts once. */
   async running(account: EveAccount): Promise<ReadonlyMap<number, string>> {
     const readable = (await listLabs(account)).filter((lab) => !this.#isLeftOut(lab));
     const lists = await parallel(readable, 4, async (lab) => {
@@ -106,7 +106,7 @@ export class OtherLabs {
     );
   }
 
-  /** Other labs with this lab id, whose nodes have the same directories on the host. */
+  /** Returns the other labs with this lab id: their nodes have the same directories on the host. */
   async withId(account: EveAccount, path: string, uuid: string): Promise<readonly LabNodes[]> {
     const { labs } = await this.#read(account, path);
     const found = await parallel(labs, 4, async ([other, { written, nodes }]) => {
@@ -173,7 +173,7 @@ export class OtherLabs {
     return labs;
   }
 
-  /** Several who ask at once share the reads of a lab. */
+  /** Concurrent callers share the reads of a lab. */
   #readOnce(account: EveAccount, lab: ListedLab): Promise<KnownLab | undefined> {
     const key = `${lab.path} ${lab.written}`;
     const under = this.#reading.get(key);
@@ -214,7 +214,7 @@ export interface Namesake {
 export interface Namesakes {
   /** By number. */
   readonly found: ReadonlyMap<number, readonly Namesake[]>;
-  /** false: there was no time to read all other labs. */
+  /** Returns false if not all other labs could be read in time. */
   readonly isComplete: boolean;
 }
 
@@ -226,11 +226,11 @@ export interface LabNodes {
 
 export interface RunningLab extends LabNodes {
   readonly networks: ReadonlySet<number>;
-  /** Ids that the host calls running; on Community Edition also those that run in another lab under the same number. */
+  /** Returns the ids that the host reports as running. On Community Edition also ids that run in another lab under the same number. */
   readonly up: readonly number[];
 }
 
-/** Waits for the work, or until the time is over: then the work is asked to end, and false is returned. */
+/** Waits for the work. After the time-out, signals it to end and returns false. */
 async function within(ms: number, work: (isOver: () => boolean) => Promise<unknown>): Promise<boolean> {
   let isOver = false;
   let timer: NodeJS.Timeout | undefined;
@@ -241,7 +241,7 @@ async function within(ms: number, work: (isOver: () => boolean) => Promise<unkno
     }, ms);
   });
   const done = work(() => isOver).then(() => true);
-  // Nobody may wait for it when it fails.
+  // Avoids an unhandled rejection if no caller waits when it fails.
   done.catch(() => undefined);
   try {
     return await Promise.race([done, over]);
@@ -250,7 +250,7 @@ async function within(ms: number, work: (isOver: () => boolean) => Promise<unkno
   }
 }
 
-/** undefined: the host does not send it in time, or sends too much, or nonsense. */
+/** Returns `undefined` if the host sends nothing in time, too much, or an invalid answer. */
 async function readOther(
   account: EveAccount,
   path: string,
@@ -266,7 +266,7 @@ async function readOther(
   }
 }
 
-/** undefined: a lab that is broken, or went meanwhile: nothing of it runs; or one that the host does not read in time. */
+/** Returns `undefined` for a broken or deleted lab, of which nothing runs, and for a lab that the host does not read in time. */
 async function readIds(account: EveAccount, { path, written }: ListedLab): Promise<KnownLab | undefined> {
   const [nodes, networks] = await Promise.all([readOther(account, path, "/nodes"), readOther(account, path, "/networks")]);
   if (nodes === undefined || networks === undefined) return undefined;
@@ -280,7 +280,7 @@ async function readIds(account: EveAccount, { path, written }: ListedLab): Promi
   };
 }
 
-/** Labs of others may have names that we would not give. */
+/** Labs of other users may have names that Labwright would refuse. */
 function labUrl(path: string): EveLabPath["url"] {
   return `${encodePath(path)}.unl`;
 }

@@ -10,28 +10,28 @@ interface UserRow {
   readonly user: string;
   /** File of the lab that the user opened last in the host's pages. */
   readonly lab: string | undefined;
-  /** The session with the host is alive. */
+  /** Whether the user's session with the host is active. */
   readonly alive: boolean;
 }
 
 /** The use of a lab by another user of the host. */
 export interface OtherUse {
   readonly user: string;
-  /** Has it open in a session that is alive. */
+  /** Whether the user has the lab open in an active session. */
   readonly open: boolean;
-  /** Opened it last of all labs, in any session. */
+  /** Whether it is the lab that the user opened last, in any session. */
   readonly opened: boolean;
-  /** Ids of its nodes that run for this user; undefined: this cannot be seen, as the user is not signed in here. */
+  /** Ids of its nodes that run for this user. `undefined`: not known, because the user is not signed in here. */
   readonly running: readonly number[] | undefined;
 }
 
-/** The users of the host, as its table of users lists them. */
+/** Returns the users of the host, from its user table. */
 export class OtherUsers {
   readonly #known = new Map<string, { readonly at: number; readonly rows: Promise<readonly UserRow[]> }>();
   /** By user and lab. */
   readonly #uses = new Map<string, { readonly at: number; readonly uses: Promise<readonly OtherUse[]> }>();
 
-  /** All but the account's own. Empty where the account may not list them. */
+  /** Returns all users except the account's own. Empty if the account may not list them. */
   async list(account: EveAccount, maxAgeMs: number): Promise<readonly UserRow[]> {
     const now = performance.now();
     const known = this.#known.get(account.user);
@@ -97,18 +97,18 @@ async function runningFor(place: EvePlace, at: EveLabPath, user: string): Promis
 }
 
 export interface Removal {
-  /** The whole lab goes, or changes its numbers: nobody else may have it open, either. Else some of its nodes go. */
+  /** True: the whole lab is deleted or renumbered, so that nobody else may have it open. False: some of its nodes are deleted. */
   readonly whole: boolean;
-  /** Who the lab belongs to; undefined: not known, and it may be any user's. */
+  /** The owner of the lab. `undefined`: not known, so it may be any user. */
   readonly owner: string | undefined;
   readonly force: boolean;
-  /** Node → what cannot be ended any more. */
+  /** Called with a node and a warning about processes that cannot be ended any more. */
   readonly warn: (node: string, message: string) => void;
 }
 
 /**
- * Throws lab_in_use if nodes of the lab run or may run for another user, or that user has the lab open: the host would delete them, and nothing could end
- * them any more. With force it warns of each.
+ * Throws lab_in_use if nodes of the lab run or may run for another user, or if that user has the lab open: the host would delete the nodes, and
+ * nothing could end their processes. With `force`, warns of each instead.
  */
 export async function refuseInUse(place: EvePlace, at: EveLabPath, { whole, owner, force, warn }: Removal): Promise<void> {
   const uses = await place.world.users.uses(place, at, 0);
@@ -142,7 +142,7 @@ export async function refuseInUse(place: EvePlace, at: EveLabPath, { whole, owne
   }
 }
 
-/** Empty for a lab that the host cannot read; null: there is no such lab. */
+/** Returns an empty list for a lab that the host cannot read, `null` if there is no such lab. */
 async function nodesIfReadable({ account }: EvePlace, at: EveLabPath): Promise<readonly NodeStatus[] | null> {
   try {
     return await readNodes(account, at);
@@ -155,7 +155,7 @@ async function nodesIfReadable({ account }: EvePlace, at: EveLabPath): Promise<r
 
 const allTypes = ["iol", "dynamips", "qemu", "docker", "vpcs"];
 
-/** Whether more nodes of these types run on the host than those of the users that are signed in here. */
+/** Returns whether more nodes of these types run on the host than nodes of the users who are signed in here. */
 async function someRunElsewhere({ world, account }: EvePlace, nodes: readonly NodeStatus[]): Promise<boolean> {
   const types = new Set(nodes.length === 0 ? allTypes : nodes.map(({ data }) => textOf(data.type) ?? ""));
   const counts = recordOf(await account.get("/api/status", "count the nodes that run on the host"));

@@ -24,13 +24,13 @@ async function twoLabs(options: FakeEveOptions): Promise<EveBench> {
   return here;
 }
 
-/** Another session with the host: it does not know which lab started a node. */
+/** A new session with the host, which does not know which lab started a node. */
 async function forgetOwners({ fake, session }: EveBench): Promise<void> {
   fake.expireSession("admin");
   await session.labs();
 }
 
-/** A host process that no lab can end any more has the word orphan. */
+/** Processes on the host that no lab can end any more are listed as orphan. */
 const running = ({ fake }: EveBench) =>
   fake
     .running()

@@ -9,7 +9,7 @@ import type { EvePlace } from "./world.ts";
 export interface IdCheck {
   /** The refused operation, for the message: "lab /copy was not destroyed". */
   readonly what: string;
-  /** Numbers of the nodes that would be wiped; undefined: the whole lab goes, with the directories of all its nodes. */
+  /** Numbers of the nodes that would be wiped. `undefined`: the whole lab is deleted, with the directories of all its nodes. */
   readonly ids?: readonly number[];
 }
 
@@ -43,7 +43,7 @@ export async function labsWithSameId({ world, account }: EvePlace, at: EveLabPat
   return uuid === undefined ? [] : world.others.withId(account, at.path, uuid);
 }
 
-/** undefined: there is no such lab, or the host cannot read it: then it deletes the file alone. */
+/** `undefined`: there is no such lab, or the host cannot read it and deletes only its file. */
 async function readLabId(account: EvePlace["account"], at: EveLabPath): Promise<string | undefined> {
   try {
     return (await readHead(account, at))?.uuid;

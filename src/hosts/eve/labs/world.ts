@@ -18,9 +18,9 @@ export interface EveWorld {
   readonly reader: LabReader;
   readonly interfaces: InterfaceLists;
   readonly others: OtherLabs;
-  /** One change of a lab at a time. */
+  /** Runs one change of a lab at a time. */
   readonly changes: KeyedQueue;
-  /** One write of a lab's file at a time: between the steps of a change the lab can be locked. */
+  /** Runs one write of a lab's file at a time, so that a lab can be locked between the steps of a change. */
   readonly writes: KeyedQueue;
   readonly owners: OwnersByAccount;
   /** The accounts that are signed in at this process, by user. */
@@ -30,7 +30,7 @@ export interface EveWorld {
 }
 
 export interface EveTiming {
-  /** Between two looks at nodes that start or stop, ms. */
+  /** Interval of polls while nodes start or stop, ms. */
   readonly pollMs: number;
   /** How long a node may take to be up or down after the host took the call, ms. */
   readonly patienceMs: number;
@@ -41,11 +41,11 @@ export interface EveTiming {
   readonly goneMs: number;
   /** How long a node may have no process after the host answered that it has started, ms, on top of the node's own delay. */
   readonly comeUpMs: number;
-  /** For calls that start, stop or wipe, ms. */
+  /** Time-out of calls that start, stop or wipe, ms. */
   readonly powerMs: number;
-  /** How long a node that may be another lab's, or half started, is waited for, ms. */
+  /** How long to wait for a node that may be another lab's, or whose start is not finished, ms. */
   readonly settleMs: number;
-  /** How old may be what a status shows of other labs and users, ms. */
+  /** Maximum age of the data about other labs and users in a status, ms. */
   readonly othersMs: number;
 }
 
@@ -64,7 +64,7 @@ export interface EvePlace {
   readonly world: EveWorld;
   readonly account: EveAccount;
   readonly catalogue: EveCatalogue;
-  /** The user's number on the host, of which its ports and MAC addresses are made. 0 if the host does not report it. */
+  /** The user's pod number on the host, from which ports and MAC addresses are computed. 0 if the host does not report it. */
   readonly pod: number;
 }
 

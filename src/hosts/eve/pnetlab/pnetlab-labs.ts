@@ -5,7 +5,7 @@ import { entriesOf, numberOf, readAnswer, recordOf, textOf } from "../api/answer
 import type { EveCall } from "../api/eve-call.ts";
 import { eveAnswer, jsonOf } from "./pnetlab-answer.ts";
 
-/** Ends a call that takes several: this is what it comes to. */
+/** Thrown to end a call that consists of several PNETLab calls. `answer` is its final answer. */
 export class Stop extends Error {
   readonly answer: Answer;
 
@@ -15,7 +15,7 @@ export class Stop extends Error {
   }
 }
 
-/** A lab as its file has it, with the power of its nodes where they have any. */
+/** A lab from its file, with the power of its nodes if a session exists. */
 export interface PnetlabView {
   readonly nodes: unknown;
   readonly networks: unknown;
@@ -27,16 +27,15 @@ export interface PnetlabView {
 const settledMs = 2_000;
 
 /**
- * The labs of one PNETLab user. Nodes run in a session of a lab, one for each lab and user, and every call in a lab means the lab that the
- * user entered last – in any way: so calls in labs take turns, each enters its lab first, and after a change it is asked whether that
- * is still where the user is.
+ * The labs of one PNETLab user. Nodes run in a session, one for each lab and user. Every call refers to the lab that the user entered last, in any
+ * client. Therefore calls run one after the other, each first enters its lab, and after a change it is checked that the user is still in that lab.
  *
- * PNETLab makes a lab of every path that it is asked for. So nothing is asked of a lab that the folder does not list.
+ * PNETLab creates a lab for every path in a request. Therefore no call is sent for a lab that the folder does not list.
  */
 export class PnetlabLabs {
   readonly #send: (call: EveCall) => Promise<Answer>;
   readonly #queue = new SerialQueue();
-  /** File → the number of the user's session of it. */
+  /** File → number of the user's session of the lab. */
   readonly #sessions = new Map<string, number>();
   /** Session → the id of its lab. */
   readonly #labOf = new Map<number, string>();
@@ -47,7 +46,10 @@ export class PnetlabLabs {
     this.#send = send;
   }
 
-  /** Throws Stop with "Lab does not exist" where the folder does not list the file; returns the time of its last write, if that is old enough to be reliable. */
+  /**
+   * Throws Stop with "Lab does not exist" if the folder does not list the file. Returns the time of its last write if that is old enough to be
+   * reliable.
+   */
   async mustBe(file: string): Promise<number | undefined> {
     const folder = file.slice(0, file.lastIndexOf("/")) || "/";
     const answer = await this.#get(`/api/folders?path=${encodeURIComponent(folder)}`, true);
@@ -60,12 +62,12 @@ export class PnetlabLabs {
     return written !== undefined && time !== undefined && time - written * 1000 >= settledMs ? written : undefined;
   }
 
-  /** The lab without power: no session is needed for it. */
+  /** Returns the lab without power, which needs no session. */
   async view(file: string): Promise<PnetlabView> {
     return this.#view(file, await this.mustBe(file));
   }
 
-  /** The lab with the power of its nodes. Three calls where the file has not changed, or where its session is known. */
+  /** Returns the lab with the power of its nodes. Three calls if the file is unchanged, or if its session is known. */
   async topology(file: string): Promise<PnetlabView> {
     const written = await this.mustBe(file);
     for (let tries = 0; tries < 2; tries++) {
@@ -87,18 +89,18 @@ export class PnetlabLabs {
     return this.#view(file, written);
   }
 
-  /** The user's session of the lab; undefined: there is none, and so nothing of it runs. */
+  /** Returns the user's session of the lab, `undefined` if there is none, so that nothing of it runs. */
   async session(file: string): Promise<number | undefined> {
     return this.#find(file, await this.mustBe(file));
   }
 
-  /** Runs a call in the lab, in a session that is made where there is none. */
+  /** Runs a call in the lab. Creates a session if there is none. */
   within(file: string, call: EveCall): Promise<Answer> {
     return this.#queue.run(async () => {
       for (let tries = 0; ; tries++) {
         const session = await this.#enter(file);
         const answer = await this.#call(call);
-        // Refused before anything was looked at.
+        // The host refused the call before it did anything, so it can be repeated.
         if (isLost(answer) && tries === 0) continue;
         if (!call.read) await this.#stillThere(file, session);
         return answer;
@@ -106,7 +108,7 @@ export class PnetlabLabs {
     });
   }
 
-  /** Ends the user's session, then deletes the lab; the host refuses it while others have theirs. */
+  /** Ends the user's session, then deletes the lab. The host refuses this while other users have a session. */
   async remove(file: string, call: EveCall): Promise<Answer> {
     const session = await this.session(file);
     if (session !== undefined) {
@@ -131,7 +133,10 @@ export class PnetlabLabs {
     return view;
   }
 
-  /** guess pnetlab-find-session: every node that was ever read in a session is listed with it. A session that is not known yet – of another process, of the web interface – is found by the nodes that it has. */
+  /**
+   * guess pnetlab-find-session: every node that was ever read in a session is listed with it. A session of another process or of the web interface is
+   * found by its nodes.
+   */
   async #find(file: string, written: number | undefined): Promise<number | undefined> {
     const known = this.#sessions.get(file);
     if (known !== undefined) return known;
@@ -221,7 +226,7 @@ export class PnetlabLabs {
     return this.#call({ path, read });
   }
 
-  /** Throws Stop where the user is not signed in. */
+  /** Throws Stop if the user is not signed in. */
   async #call(call: EveCall): Promise<Answer> {
     const answer = await this.#send(call);
     if (answer.status === 412 || answer.status === 401) throw new Stop(answer);
@@ -229,13 +234,13 @@ export class PnetlabLabs {
   }
 }
 
-/** Throws Stop with what is no success. */
+/** Throws Stop with an answer that is not a success. */
 function ok(answer: Answer): Answer {
   if (answer.status >= 300) throw new Stop(answer);
   return answer;
 }
 
-/** Whether the session is gone, or the user is in none. */
+/** Returns whether the session has ended, or the user is in no session. */
 function isLost(answer: Answer): boolean {
   return answer.status === 400 && /NO_LAB_SESSION|Lab Session not found/.test(textOf(jsonOf(answer).message) ?? "");
 }

@@ -8,8 +8,8 @@ const callMs = 60_000;
 const login = "/store/public/auth/login/login";
 
 /**
- * Signs in with a local ("offline") account of PNETLab, for native consoles. Answers the cookie of the session. Throws invalid_credentials,
- * host_error – also where the host asks for the letters of a picture, which only a person can read.
+ * Signs in with a local ("offline") account of PNETLab, for native consoles. Returns the cookie of the session. Throws invalid_credentials, and
+ * host_error, also if the host requires a captcha.
  */
 export async function pnetlabLogin(transport: Transport, username: string, password: string, signal?: AbortSignal): Promise<string> {
   const cookies = await welcome(transport, signal);
@@ -31,7 +31,7 @@ export async function pnetlabLogin(transport: Transport, username: string, passw
   const json = jsonOf(answer);
   const session = cookiesOf(answer).get("token");
   if (json.result === true && session !== undefined) return `token=${session}`;
-  // guess pnetlab-login: the words are those of its source.
+  // guess pnetlab-login: the messages are from its source code.
   const data = json.data;
   const why = textOf(typeof data === "object" && data !== null && "data" in data ? data.data : data) ?? textOf(json.message) ?? "";
   if (/captcha/i.test(why)) {
@@ -56,7 +56,7 @@ async function welcome(transport: Transport, signal?: AbortSignal): Promise<Read
     if (to === undefined) return cookies;
     const next = URL.parse(to, transport.url.href);
     if (next === null) throw refused("PNETLab sends to an address that is none to sign in");
-    // Its shop signs people in elsewhere: our password does not go there.
+    // Online accounts sign in at PNETLab's store: the password must not be sent there.
     if (next.host !== transport.url.host) throw refused(`PNETLab sends to ${next.host} to sign in: turn its offline mode on`);
     path = next.pathname + next.search;
   }
@@ -72,7 +72,7 @@ function cookiesOf(answer: Answer): ReadonlyMap<string, string> {
   );
 }
 
-/** The characters that a header may have. */
+/** The characters that are allowed in a header. */
 function decoded(token: string): string {
   let text: string | undefined;
   try {

@@ -6,8 +6,8 @@ import { PnetlabLabs, Stop } from "./pnetlab-labs.ts";
 import { pnetlabForm } from "./pnetlab-template.ts";
 
 /**
- * PNETLab for those who speak EVE-NG: the same things by other routes. A call of EVE-NG's interface comes in, one of PNETLab's – or a few –
- * goes out, and the answer is as EVE-NG would give it. A request without a call in PNETLab is answered as invalid (60027).
+ * Translates calls of EVE-NG's interface to PNETLab's: each becomes one or a few calls of PNETLab, and the answer has EVE-NG's form. A call without a
+ * counterpart in PNETLab is answered as invalid (60027).
  */
 export class PnetlabRoutes {
   readonly #send: (call: EveCall) => Promise<Answer>;
@@ -93,7 +93,7 @@ export class PnetlabRoutes {
         return change("nodes/start", { id: number });
       case "GET nodes/N/stop":
       case "GET nodes/N/wipe": {
-        // Nodes run, and have disks, in a session alone.
+        // Nodes run and have disks only in a session.
         if ((await labs.session(file)) === undefined) return eveAnswer(undefined, 200, of === "stop" ? "(80051)" : "(80053)");
         return change(`nodes/${of}`, { id: number });
       }
@@ -150,7 +150,7 @@ function noNode(): Answer {
   return eveAnswer(undefined, 404, "Cannot find node in the selected lab (20024).");
 }
 
-/** Messages of success that EVE-NG does not have. */
+/** Success messages that EVE-NG does not have. */
 function saved(answer: Answer): Answer {
   const { status, word, code } = readAnswer(answer);
   return status < 300 && word === "success" && code === undefined ? eveAnswer(answer, 201, "Lab has been saved (60023).") : answer;

@@ -2,7 +2,7 @@ import type { Answer } from "../../../transport/transport.ts";
 import { recordOf } from "../api/answer.ts";
 import { eveAnswer, jsonOf } from "./pnetlab-answer.ts";
 
-/** Fields of PNETLab's forms that no node has, that other fields decide, or that are secret and stay as they are. */
+/** Fields of PNETLab's forms that nodes do not have, that follow from other fields, or that are secret and stay unchanged. */
 const left = new Set([
   "type",
   "template",

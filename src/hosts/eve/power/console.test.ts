@@ -13,7 +13,7 @@ afterEach(async () => {
 
 const two = (start: boolean) => lab({ nodes: ["l1", "l2"].map((key) => node(key, "linux", { attributes: { console: "telnet" }, start })) });
 
-/** The output of the console until it has reported its node. */
+/** Reads the console until the node has identified itself. Returns the output. */
 async function answer(from: EveBench, name: string): Promise<Buffer> {
   const id = (await from.session.observe("/two"))?.nodes.find((one) => one.name === name)?.id ?? "";
   const { stream } = await from.session.console("/two", id);

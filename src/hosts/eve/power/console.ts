@@ -14,8 +14,8 @@ import { consoleType } from "../templates/template.ts";
 const connectMs = 10_000;
 
 /**
- * The node's console by telnet to the host. The port is read again each time: on Professional it is another one after each start. The
- * host's address is the one that we speak with; what it calls itself need not lead there.
+ * Opens the node's console by telnet to the host. Reads the port each time, because on Professional it changes with each start. Uses the address of
+ * the host's web interface: the host name in the console's URL may not be reachable.
  */
 export async function openConsole(place: EvePlace, at: EveLabPath, nodeId: string, tenant: number | undefined): Promise<HostConsole> {
   await mustReadHead(place.account, at);
@@ -43,7 +43,7 @@ export async function openConsole(place: EvePlace, at: EveLabPath, nodeId: strin
   return { stream, resize };
 }
 
-/** The port in a console's URL: telnet://host:port, or the one that is packed into a URL of the web console. */
+/** Returns the port in a console's URL: telnet://host:port, or the encoded port in a URL of the web console. */
 export function consolePort(url: string): number | undefined {
   const native = /^telnet:\/\/(?:\[[^\]]*\]|[^:/]*):(\d+)/.exec(url)?.[1];
   if (native !== undefined) return Number(native);

@@ -1,6 +1,6 @@
 import { Failure } from "../../../contract/errors.ts";
 
-/** Names of nodes in a message; of more than this only the number. */
+/** Maximum number of node names in a message. Of more nodes it contains only the number. */
 const maxNames = 5;
 
 /** "a, b and 3 more". */
@@ -11,8 +11,8 @@ export function someNames(names: readonly string[]): string {
 }
 
 /**
- * The failure of a power change in which single nodes failed: the words of the first one, and in data.nodes all with their native ids.
- * @param failures not empty; they are listed by id
+ * Returns the failure of a power change in which some nodes failed: the message of the first, and all with their native ids in data.nodes. @param
+ * failures not empty, by id
  */
 export function nodesFailed(failures: ReadonlyMap<number, Failure>, nameOf: (id: number) => string): Failure {
   const sorted = [...failures].sort(([a], [b]) => a - b);
@@ -22,7 +22,7 @@ export function nodesFailed(failures: ReadonlyMap<number, Failure>, nameOf: (id:
   return new Failure(first.code, first.message + more, { data: { ...first.data, nodes }, cause: first });
 }
 
-/** The reasons in such a failure, by native id of the node. */
+/** Returns the reasons in such a failure, by native id of the node. */
 export function failedNodes(error: unknown): ReadonlyMap<number, string> {
   const nodes = error instanceof Failure ? error.data?.["nodes"] : undefined;
   if (!Array.isArray(nodes)) return new Map();

@@ -7,8 +7,8 @@ import { communityPort } from "./console.ts";
 const connectMs = 2_000;
 
 /**
- * The nodes of a lab that run, seen without the lab: the host shows no nodes of a lab that is gone, or that it cannot read. On Community Edition a node runs
- * where its console port listens. A number that runs for another lab, or may, is left out. Elsewhere the ports are not known.
+ * Returns the running nodes of a lab that is deleted or unreadable, for which the host lists no nodes. On Community Edition a node counts as running
+ * if its console port listens. Omits numbers that run or may run for another lab. On other editions the ports are not known.
  * @param nodes the lab's numbers by intent key
  */
 export async function leftRunning(place: EvePlace, path: string, nodes: NativeIds["nodes"]): Promise<readonly ChangeWarning[]> {
@@ -30,7 +30,7 @@ export async function leftRunning(place: EvePlace, path: string, nodes: NativeId
   return found.flat();
 }
 
-/** silent: nothing answers, as behind a firewall. */
+/** silent: no answer, as behind a firewall. */
 function lookAt(host: string, port: number): Promise<"open" | "closed" | "silent"> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });

@@ -9,7 +9,7 @@ const width = 8;
 /** A call whose outcome is unknown. */
 export interface PendingOutcome {
   readonly text: string;
-  /** The host, or the connection, ended the call. A call that only took too long may still be under way. */
+  /** Whether the host or the connection ended the call. After a time-out, the call may still be running. */
   readonly ended: boolean;
 }
 
@@ -33,8 +33,8 @@ export async function powerCall(
 }
 
 /**
- * Runs the work for all nodes, some at once, none at the same time as another on the same network. A node that the host refuses keeps no other from its
- * turn: nodesFailed() at the end. Any other failure ends the work.
+ * Runs the work for all nodes, several at the same time, but never for two nodes on the same network. A node that the host refuses does not stop the
+ * others: throws nodesFailed() at the end. Any other failure ends the work.
  */
 export async function inTurns({ lab, signal }: PowerRun, ids: readonly number[], work: (id: number) => Promise<void>): Promise<void> {
   const networks = new Map(lab.nodes.map((node) => [node.id, node.interfaces.flatMap((one) => one.network_id ?? [])]));

@@ -20,15 +20,15 @@ export interface PowerRun {
   readonly at: EveLabPath;
   readonly lab: UnlLab;
   readonly signal?: AbortSignal | undefined;
-  /** Go on where a node does not stop. */
+  /** Continues if a node does not stop. */
   readonly force?: boolean | undefined;
   /** Receives the nodes that are as wanted, while others are waited for. */
   readonly reached?: ((ids: ReadonlySet<number>) => void) | undefined;
 }
 
 /**
- * Starts the nodes and waits until they run; on Community the call means nothing to one that runs. A node that cannot start keeps no other from its turn:
- * afterwards throws nodesFailed(), with number_clash naming the lab in the way, node_stuck, or host_error.
+ * Starts the nodes and waits until they run. On Community the call has no effect on a running node. A node that cannot start does not stop the
+ * others: throws nodesFailed() at the end, with number_clash naming the other lab, node_stuck, or host_error.
  */
 export async function startNodes(run: PowerRun, ids: readonly number[]): Promise<void> {
   const { place, at } = run;
@@ -64,7 +64,7 @@ function startRefused({ place }: PowerRun, name: string, { number, lab }: Number
   return `node ${name} cannot start: another program listens on its console port ${communityPort(place.pod, number)}`;
 }
 
-/** Nodes whose lock stays: one that the host prepares is waited for a while. */
+/** Returns the nodes whose lock stays. Waits a while for a node that the host is preparing. */
 async function stuckNodes(run: PowerRun, ids: readonly number[], before: readonly NodeStatus[]): Promise<readonly NodeStatus[]> {
   const { place, at, signal } = run;
   const stuck = (nodes: readonly NodeStatus[]) => nodes.filter(({ id, status }) => status === 1 && ids.includes(id));
@@ -87,8 +87,8 @@ function nodeStuck(node: string): Failure {
 }
 
 /**
- * Stops those of the nodes that run and waits until they are down. Nodes whose number runs for another lab fail with number_clash, after the others. A node
- * of which only the stop shows that another lab runs under its number is as stopped as can be.
+ * Stops the running nodes and waits until they are down. Nodes whose number runs for another lab fail with number_clash, after the others. If only
+ * the stop shows that another lab runs under a node's number, the node counts as stopped.
  */
 export async function stopNodes(run: PowerRun, ids: readonly number[], mode: StopMode): Promise<void> {
   const { foreign: all, settled } = await bringDown(run, ids, mode);
@@ -101,15 +101,15 @@ export async function stopNodes(run: PowerRun, ids: readonly number[], mode: Sto
 export interface BroughtDown {
   /** Nodes whose number runs for another lab: nothing of this lab runs there. */
   readonly foreign: Clashes;
-  /** Those of them of which that was not known before. */
+  /** The foreign numbers that this stop has detected. */
   readonly settled: ReadonlySet<number>;
-  /** With force: those that do not stop. */
+  /** With `force`: nodes that do not stop. */
   readonly late: readonly number[];
 }
 
 /**
- * Stops what runs of the nodes. A stop never ends another lab's node, so one that may be another lab's is stopped, too: if its number runs on, it is not
- * this lab's. Only a lab with the same id has the same nodes: then nothing is stopped.
+ * Stops the running nodes. A stop never ends another lab's node, so nodes with an unknown owner are stopped too: a number that still runs afterwards
+ * is not this lab's. If another lab has the same lab id, a stop would end its nodes: then nothing is stopped.
  */
 export async function bringDown(run: PowerRun, ids: readonly number[], mode: StopMode): Promise<BroughtDown> {
   const { place, at } = run;
@@ -136,7 +136,7 @@ export async function bringDown(run: PowerRun, ids: readonly number[], mode: Sto
   );
   const sure = own.filter((id) => !clashes.has(id));
   const down = (status: number) => isDown(run, status);
-  // A stop ends what is there, however often it comes. How other editions take a second one is not known.
+  // On Community a repeated stop is harmless. On other editions its effect is not known.
   const again = edition.sharedNames ? await lateAfter(run, [...pending.keys()], down, timing.settleMs) : [];
   for (const id of again) pending.delete(id);
   await inTurns(run, again, stop);
@@ -159,12 +159,12 @@ export async function bringDown(run: PowerRun, ids: readonly number[], mode: Sto
   stopped(uncertain, strangers);
   const after = uncertain.length === 0 ? clashes : (await readPower(place, at, run.signal)).clashes;
   const foreign = new Map([...after].filter(([id, { certain }]) => certain && ids.includes(id)));
-  // Without a lab it is what a deleted lab left behind, and the next step is another one.
+  // Without a lab it is a process of a deleted lab, with another next step.
   const settled = new Set(uncertain.filter((id) => foreign.get(id)?.lab !== undefined));
   return { foreign, settled, late };
 }
 
-/** On Community status 1 is a node without a process, whose lock was left behind. */
+/** On Community, status 1 means a left-over lock of a node without a process. */
 function isDown({ place }: PowerRun, status: number): boolean {
   return place.world.edition.sharedNames ? status < 2 : status === 0;
 }
@@ -179,7 +179,7 @@ export function refuseStrays({ force, lab }: PowerRun, foreign: Clashes): void {
 
 const nothing: BroughtDown = { foreign: new Map(), settled: new Set(), late: [] };
 
-/** Stops the nodes and throws their disks away. */
+/** Stops the nodes and deletes their disks. */
 export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: StopMode): Promise<void> {
   const { place, at } = run;
   if (ids.length > 0) await refuseSharedId(place, at, { what: `nothing of lab ${at.path} was wiped`, ids });
@@ -199,7 +199,7 @@ export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: Sto
     ids.filter((id) => there.has(id) && !late.includes(id)),
     wipe,
   );
-  // Whether a disk is gone cannot be seen, and a second wipe deletes nothing more.
+  // The host does not show whether a disk is deleted, and a second wipe does no harm.
   const again = [...pending.keys()];
   pending.clear();
   await inTurns(run, again, wipe);
@@ -211,7 +211,7 @@ export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: Sto
   if (unsure.length > 0) throw nodesFailed(new Map(unsure), (id) => nameOf(nodes, id));
 }
 
-/** Those of the nodes that are still not as wanted after this time. A node that is gone is as stopped as can be. */
+/** Returns the nodes that do not have the wanted state after this time. A deleted node counts as stopped. */
 async function lateAfter(
   { place, at, signal }: PowerRun,
   ids: readonly number[],
@@ -230,7 +230,8 @@ async function lateAfter(
 }
 
 /**
- * Waits until the nodes are down. Throws nodesFailed() for those that are not in time: on Community a stop ends the process at once, elsewhere the guest may
+ * Waits until the nodes are down. Throws nodesFailed() for those that are not in time: on Community a stop ends the process at once, elsewhere the
+ * guest may
  * shut down first.
  */
 async function until(
@@ -247,7 +248,7 @@ async function until(
   for (;;) {
     const nodes = await readNodes(place.account, at, signal);
     const status = new Map(nodes.map((node) => [node.id, node.status]));
-    // A node that is gone is as stopped as can be.
+    // A deleted node counts as stopped.
     const late = ids.filter((id) => !good(status.get(id) ?? 0));
     run.reached?.(new Set(ids.filter((id) => !late.includes(id))));
     if (late.length === 0) return;
@@ -269,7 +270,10 @@ async function until(
   }
 }
 
-/** Labs of one user share bridges on Community Edition: one of another lab that runs would join both labs. Throws number_clash. */
+/**
+ * Throws number_clash if a bridge of a running other lab has the same name: on Community Edition labs of one user share bridges, so that it would
+ * connect both labs.
+ */
 async function refuseSharedBridge({ place, at, lab }: PowerRun, ids: readonly number[]): Promise<void> {
   const { world, account } = place;
   const starting = lab.nodes.filter(({ id }) => ids.includes(id));
@@ -278,7 +282,7 @@ async function refuseSharedBridge({ place, at, lab }: PowerRun, ids: readonly nu
   const owners = world.owners.of(account);
   const own = new Set(lab.nodes.map(({ id }) => id));
   for (const other of await world.others.runningBeside(account, at.path, { nodes: new Set(), networks })) {
-    // Without an owner a number that this lab has, too, may be its own.
+    // If the owner is not known, a number that this lab also has may be its own.
     const runs = other.up.some((id) => (owners.of(id) ?? (own.has(id) ? undefined : other.path)) === other.path);
     const network = [...networks].find((one) => other.networks.has(one));
     if (!runs || network === undefined) continue;

@@ -8,10 +8,10 @@ import { nodesFailed } from "./failed-nodes.ts";
 import type { PowerRun } from "./power.ts";
 import { inTurns, nameOf, type PendingOutcome, powerCall } from "./power-calls.ts";
 
-/** Users of the host of whom a node ran in the time of this process: their unix user is there. */
+/** Users of the host for whom this process has seen a running node: their unix user exists. */
 const seenRunning = new WeakSet<EveAccount>();
 
-/** Exit codes of the host's wrapper that a second start may not meet again: 11 network, 12 node, 14 unix user. */
+/** Exit codes of the host's wrapper after which a second start may succeed: 11 network, 12 node, 14 unix user. */
 const passing = new Set([11, 12, 14]);
 
 interface Start {
@@ -22,8 +22,8 @@ interface Start {
 }
 
 /**
- * Starts the nodes that are down and waits until all run. The first start ever of a host user makes a unix user, and starts at the same time fail over it
- * (14): for a user who was never seen to run, one node goes first. A node that fails keeps no other from its turn.
+ * Starts the stopped nodes and waits until all run. The first start of a host user creates a unix user, and other starts at the same time fail (14).
+ * Therefore one node starts first for a user without a seen running node. A failed node does not stop the others.
  *
  * Throws nodesFailed(): host_error with data.nodes.
  */
@@ -47,7 +47,10 @@ async function wasSeenRunning({ place, at, signal }: PowerRun): Promise<boolean>
   return seenRunning.has(account);
 }
 
-/** Starts a node, and again if the host could not. Not again while its lock is there (status 1): the host would answer 200 and start nothing. */
+/**
+ * Starts a node, and repeats the start if the host failed. Does not repeat it while the node's lock exists (status 1), because the host would answer
+ * 200 and start nothing.
+ */
 async function startOne({ run, pending, failures }: Start, id: number): Promise<void> {
   const call = () => powerCall(run, id, "start", pending);
   let answer = await call();
@@ -85,7 +88,10 @@ async function statusOf({ place, at, signal }: PowerRun, id: number): Promise<nu
   return (await readNodes(place.account, at, signal)).find((node) => node.id === id)?.status ?? 0;
 }
 
-/** Notes as failed each node that does not come up: at once if it ran and is down again, soon if its process never came, else after the patience. */
+/**
+ * Records as failed each node that does not start: at once if it ran and is down again, soon if its process never existed, otherwise after the
+ * patience.
+ */
 async function waitUntilUp(start: Start, ids: readonly number[]): Promise<void> {
   const { run, pending, failures } = start;
   const { place, at, lab, signal } = run;
@@ -102,13 +108,13 @@ async function waitUntilUp(start: Start, ids: readonly number[]): Promise<void> 
       const delayMs = 1000 * (lab.nodes.find((one) => one.id === id)?.delay ?? 0);
       const waited = performance.now() - (began.get(id) ?? 0);
       const outcome = pending.get(id);
-      // On Community the process exists when the host answers. When it does on other editions is not known.
+      // On Community the process exists when the host answers. For other editions this is not known.
       const isOver = edition.sharedNames && outcome?.ended !== false && (node?.status ?? 0) < 2;
       const limit = isOver ? Math.min(timing.patienceMs, timing.comeUpMs + delayMs) : timing.patienceMs;
       if (isUp(node)) ran.add(id);
       else if (ran.has(id)) failures.set(id, hostFailure(`node ${name} ran and ended at once; ${ownWords}`));
       else if (waited > limit && isOver && outcome !== undefined && node?.status === 0 && !repeated.has(id)) {
-        // No lock and no process: the host does nothing for it any more.
+        // No lock and no process: the host is not starting it any more.
         repeated.add(id);
         pending.delete(id);
         await startOne(start, id);

@@ -50,7 +50,7 @@ function drawingLines(source: UnlLab, copy: UnlLab): readonly CopiedExtra[] {
   ];
 }
 
-/** Whether a text is drawn otherwise than Labwright draws it. */
+/** Returns whether a text looks different from the texts that Labwright draws. */
 function hasLook(object: UnlTextObject): boolean {
   const text = readText(object);
   return text !== undefined && drawingKey({ ...writeText(0, text), name: object.name ?? "" }) !== drawingKey(object);
@@ -96,7 +96,7 @@ function networkLines(source: UnlLab, copy: UnlLab, { from, to }: ExtrasCopy): r
   });
 }
 
-/** The parts of the file outside the format that Labwright knows. Drawings are copied whole; the rest belongs to the source's own ids, or could mean anything. */
+/** The unknown parts of the file. Drawings are copied completely. Other parts refer to the source's ids, or have an unknown meaning. */
 function unknownLines(source: UnlLab, copy: UnlLab, catalogue: EveCatalogue): readonly CopiedExtra[] {
   const { nodes, networks, containers = {} } = source;
   const definition = [

@@ -11,8 +11,8 @@ import { mustReadHead, type NodeStatus, readNodes } from "./lab-read.ts";
 const width = 6;
 
 /**
- * The lab read call by call, in the words of its file: for Professional, whose files may hold more than is known here, and for labs that
- * the host does not export. Pictures and the look of links are not read: the lab is partial.
+ * Reads the lab by single calls, in the format of its file: for Professional, whose files may contain unknown parts, and for labs that the host does
+ * not export. Does not read pictures and the look of links: the lab is partial.
  */
 export async function readByCalls(
   account: EveAccount,
@@ -54,7 +54,7 @@ export async function readByCalls(
 
 async function readNode(account: EveAccount, base: string, status: NodeStatus): Promise<UnlNode> {
   const { id, data: listed } = status;
-  // The list does not show how QEMU is started.
+  // The list of nodes does not contain the options of QEMU.
   const one = listed.type === "qemu" ? recordOf(await account.get(`${base}/nodes/${id}`, `read node ${status.name}`)) : {};
   const interfaces = recordOf(await account.get(`${base}/nodes/${id}/interfaces`, `list the interfaces of node ${status.name}`));
   const data = { ...listed, ...one };
@@ -123,7 +123,7 @@ async function readConfigs(account: EveAccount, edition: EveEdition, base: strin
 
 const qualityWords = ["delay", "jitter", "loss", "bandwidth"] as const;
 
-/** The impairment of what leaves an interface, kept at that interface as source_delay and so on. */
+/** Returns the impairment of packets that leave an interface, stored at that interface as source_delay and so on. */
 async function withQuality(account: EveAccount, base: string, lab: UnlLab): Promise<UnlLab> {
   const topology = await account.get(`${base}/topology`, "read the topology");
   const found = new Map<string, Record<string, number>>();

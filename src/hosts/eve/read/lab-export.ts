@@ -11,14 +11,14 @@ import { withNodeConfigs } from "./pnetlab-lab.ts";
 const exportMs = 15_000;
 
 /**
- * The lab's file, by export. The host takes the lab's id out of it; the caller knows it from the lab's head. null: the host cannot export
- * this lab (as seen with labs that were renamed).
+ * Exports the lab's file. The host removes the lab's id from it; the caller knows the id from the lab's head. Returns `null` if the host cannot
+ * export this lab, as seen with renamed labs.
  *
- * The archive's name on the host has a resolution of one second, so that someone else's export can take its place: the caller compares
- * what came with what the lab is known to have. Only one at a time per host.
+ * The archive's name on the host has a resolution of one second, so that another user's export can replace it: the caller must compare the result
+ * with the known data of the lab. Runs one export at a time per host.
  */
 export async function exportLab(account: EveAccount, at: EveLabPath): Promise<UnlLab | null> {
-  // A read in all that matters: it writes an archive aside and leaves the lab as it is.
+  // Counts as a read: it writes a separate archive and does not change the lab.
   const answer = await account.call({
     method: "POST",
     path: "/api/export",
@@ -40,7 +40,7 @@ export async function exportLab(account: EveAccount, at: EveLabPath): Promise<Un
   }
 }
 
-/** Puts the lab's file in its place, over the one that is there. The folder must be there. */
+/** Writes the lab's file, replacing an existing one. The folder must exist. */
 export async function importLab(account: EveAccount, at: EveLabPath, lab: UnlLab): Promise<void> {
   const archive = writeZip([{ name: `${at.name}.unl`, data: Buffer.from(writeUnl(lab), "utf8") }]);
   const boundary = `labwright-${crypto.randomUUID()}`;

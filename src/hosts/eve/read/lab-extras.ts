@@ -6,8 +6,8 @@ import { lowestFree } from "../lab-file/unl-links.ts";
 import { usesConfig } from "./observe.ts";
 
 /**
- * The copy with what an intent has no words for: author, version, script timeout, tasks, shapes, the look of texts, startup configs that are not in use, and, if the
- * copy is written as a file, pictures and icons of networks. The same copy again for a copy that has it all.
+ * Returns the copy with the parts that an intent cannot express: author, version, script timeout, tasks, shapes, the look of texts, unused startup
+ * configs, and, if the copy is written as a file, pictures and icons of networks. Returns the same object if the copy already has them.
  */
 export function withExtras(source: UnlLab, copy: UnlLab, ids: ExtrasCopy, asFile: boolean): UnlLab {
   const nodes = sameThings(ids.from.nodes, ids.to.nodes);
@@ -27,12 +27,12 @@ export function withExtras(source: UnlLab, copy: UnlLab, ids: ExtrasCopy, asFile
   };
 }
 
-/** Native id of a thing in the source → its id in the copy. */
+/** Native id of an object in the source → its id in the copy. */
 export function sameThings(from: Readonly<Record<string, string>>, to: Readonly<Record<string, string>>): ReadonlyMap<number, number> {
   return new Map(Object.entries(from).flatMap(([key, id]) => (to[key] === undefined ? [] : [[Number(id), Number(to[key])] as const])));
 }
 
-/** A hotspot names the node whose console it opens by its number. */
+/** A hotspot contains the number of the node whose console it opens. */
 const hotspot = /\{\{NODE(\d+)\}\}/g;
 
 export function hasHotspots({ map }: UnlPicture): boolean {
@@ -48,18 +48,18 @@ export function pictureInCopy(picture: UnlPicture, nodes: ReadonlyMap<number, nu
   return { ...picture, map };
 }
 
-/** The same for pictures that differ in their number alone. */
+/** Returns the same text for pictures that differ only in their number. */
 export function pictureKey({ name, type, data, map }: UnlPicture): string {
   return JSON.stringify([name ?? "", type ?? "", data ?? "", map ?? ""]);
 }
 
-/** The same for drawings that differ in their number alone. */
+/** Returns the same text for drawings that differ only in their number. */
 export function drawingKey(object: UnlTextObject): string {
   const { name, type, data } = numbered(object, 0);
   return JSON.stringify([name ?? "", type ?? "", data ?? ""]);
 }
 
-/** Startup configs that the host keeps for nodes of the source that do not use them, with the ids of the copy's nodes. */
+/** Returns the startup configs that the host stores for nodes of the source that do not use them, with the ids of the copy's nodes. */
 export function spareConfigs(source: UnlLab, copy: UnlLab, nodes: ReadonlyMap<number, number>): readonly UnlConfig[] {
   return source.configs.flatMap((config) => {
     const id = nodes.get(config.id);
@@ -75,7 +75,7 @@ function withIcons(source: UnlLab, copy: UnlLab, ids: ExtrasCopy): UnlLab["netwo
   return copy.networks.map((network) => ({ ...network, ...defined<{ icon?: string }>({ icon: icons.get(network.id) ?? network.icon }) }));
 }
 
-/** The copy's pictures, and those of the source that it lacks, under free numbers. */
+/** Returns the copy's pictures, and the missing pictures of the source under free numbers. */
 function mergedPictures(source: readonly UnlPicture[], copy: readonly UnlPicture[]): readonly UnlPicture[] {
   const there = new Set(copy.map(pictureKey));
   const all = [...copy];
@@ -83,14 +83,14 @@ function mergedPictures(source: readonly UnlPicture[], copy: readonly UnlPicture
   return all;
 }
 
-/** Texts of the copy get the look that they have in the source; what is no text comes to them. */
+/** Gives the copy's texts the look that they have in the source, and adds the source's other drawings. */
 function mergedTexts(source: readonly UnlTextObject[], copy: readonly UnlTextObject[]): readonly UnlTextObject[] {
   const all = [...copy];
   const matched = new Set<number>();
   for (const object of source) {
     const key = objectKey(object);
     const found = all.findIndex((one, index) => !matched.has(index) && objectKey(one) === key);
-    // A text that the copy lacks is not wanted there.
+    // A text that the copy does not have was left out on purpose.
     if (found < 0 && readText(object) !== undefined) continue;
     const index = found < 0 ? all.length : found;
     matched.add(index);

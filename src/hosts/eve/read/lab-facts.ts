@@ -8,7 +8,7 @@ import { pictureKey } from "./lab-extras.ts";
 import { rawAttribute } from "./node-attributes.ts";
 import { usesConfig } from "./observe.ts";
 
-/** Everything of a lab that is managed here, one fact a line: "node 3 ram" → "512". Two notations of the host for one value give one fact. */
+/** Returns all managed values of a lab as facts: "node 3 ram" → "512". Different notations of the same value give the same fact. */
 export type LabFacts = ReadonlyMap<string, string>;
 
 export function labFacts(lab: UnlLab, catalogue: EveCatalogue): LabFacts {
@@ -46,7 +46,7 @@ function nodeFacts(node: UnlNode, lab: UnlLab, template: EveTemplate | undefined
   if (used) set(`${about} startup-config`, lab.configs.find(({ id }) => id === node.id)?.text);
   for (const { name, type, default: byDefault } of template?.attributes ?? []) {
     const raw = rawAttribute(node, name);
-    // The host makes an address up where it is given none.
+    // The host generates an address if none is given.
     if (name === "firstmac") continue;
     const text = raw === undefined || raw === "" ? (byDefault ?? "") : raw;
     set(`${about} ${name}`, type === "boolean" ? (text === true || text === "1" || text === "true" ? "1" : "0") : text);
@@ -63,7 +63,7 @@ function joinedTo(one: UnlInterface): string | undefined {
   return one.remote_id === undefined || one.remote_id === 0 ? undefined : `node ${one.remote_id} interface ${one.remote_if ?? 0}`;
 }
 
-/** The facts that differ, each with how it shall be; undefined: not at all. */
+/** Returns the facts that differ, each with its wanted value. `undefined`: the fact must not exist. */
 export function changedFacts(before: LabFacts, after: LabFacts): ReadonlyMap<string, string | undefined> {
   const changed = new Map<string, string | undefined>();
   for (const [key, value] of after) if (before.get(key) !== value) changed.set(key, value);
@@ -71,7 +71,7 @@ export function changedFacts(before: LabFacts, after: LabFacts): ReadonlyMap<str
   return changed;
 }
 
-/** Compares the wanted facts with those of the host. Throws host_error, naming each field with what was wanted and what there is. */
+/** Compares the wanted facts with those of the host. Throws host_error with each different field, its wanted and its actual value. */
 export function expectFacts(wanted: ReadonlyMap<string, string | undefined>, got: LabFacts, pending?: string): void {
   const differences = [...wanted]
     .filter(([key, value]) => got.get(key) !== value)

@@ -1,12 +1,12 @@
 import { Failure } from "../../../contract/errors.ts";
 
-/** The path of a lab on the host: /courses/bgp-1 of the service is /courses/bgp-1.unl of the host. */
+/** The path of a lab on the host: the service's /courses/bgp-1 is the host's /courses/bgp-1.unl. */
 export interface EveLabPath {
   /** /courses/bgp-1 */
   readonly path: string;
   /** /courses, or / */
   readonly folder: string;
-  /** bgp-1: the lab's name, which on EVE-NG is its file's name. */
+  /** bgp-1: the lab's name, which is the file's name on EVE-NG. */
   readonly name: string;
   /** /courses/bgp-1.unl */
   readonly file: string;
@@ -17,17 +17,17 @@ export interface EveLabPath {
 /** Names of labs and folders that EVE-NG accepts; another name breaks it instead of being refused. */
 const named = /^[A-Za-z0-9_ -]+$/;
 
-/** Snapshots are lab files in this folder. Its labs are no labs for Labwright: it neither lists nor opens them. */
+/** Snapshots are lab files in this folder. Labwright neither lists nor opens them as labs. */
 export const snapshotsFolder = "/labwright-snapshots";
 
-/** Throws bad_request for a path that EVE-NG has no name for, and for one among the snapshots, before anything is sent. */
+/** Throws bad_request for a path that EVE-NG does not allow, and for a path in the snapshots' folder, before anything is sent. */
 export function eveLabPath(path: string): EveLabPath {
   const at = placeOf(path);
   if (!at.path.startsWith(`${snapshotsFolder}/`)) return at;
   throw badPath(`${at.path} is not a lab: the folder ${snapshotsFolder} holds snapshots of labs`);
 }
 
-/** Why EVE-NG can have no lab at this path; undefined: it can. */
+/** Returns why EVE-NG cannot have a lab at this path, `undefined` if it can. */
 export function labPathProblem(path: string): string | undefined {
   try {
     eveLabPath(path);
@@ -38,7 +38,7 @@ export function labPathProblem(path: string): string | undefined {
   }
 }
 
-/** The file of a snapshot. Throws bad_request for a name that EVE-NG cannot have. */
+/** Returns the file of a snapshot. Throws bad_request for a name that EVE-NG does not allow. */
 export function snapshotPath(lab: EveLabPath, name: string): EveLabPath {
   return placeOf(`${snapshotsFolder}${lab.path}/${name}`);
 }

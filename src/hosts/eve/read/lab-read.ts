@@ -7,7 +7,7 @@ import { plainAuthor } from "../lab-file/host-names.ts";
 import type { UnlLab } from "../lab-file/unl.ts";
 import type { EveLabPath } from "./lab-path.ts";
 
-/** The lab's own fields, as the host reports them. */
+/** The lab's own fields, from the host. */
 export interface LabHead {
   readonly uuid: string;
   readonly name: string;
@@ -44,8 +44,8 @@ export async function readHead(account: EveAccount, at: EveLabPath, signal?: Abo
 }
 
 /**
- * Throws what `unreadableLab` makes if the host refuses to load the lab. Its answer is then not one of its own messages, but PHP's words, or the bare
- * number of a file that is no XML. PNETLab has words without numbers for other troubles, too.
+ * Throws the error of `unreadableLab` if the host refuses to load the lab. Its answer is then not one of its own messages, but PHP's message, or only
+ * the number for a file that is not XML. PNETLab also has messages without numbers for other errors.
  */
 function refuseUnreadable({ pnetlab }: EveAccount, at: EveLabPath, { status, code, message, broken }: EveAnswer): void {
   const isBare = code === 20003 && message === "20003";
@@ -55,7 +55,7 @@ function refuseUnreadable({ pnetlab }: EveAccount, at: EveLabPath, { status, cod
   throw unreadableLab(text, { ...(code !== undefined && { code }), message, status });
 }
 
-/** Restores the fields that an export leaves out, so that an import puts the lab back as itself. */
+/** Restores the fields that an export omits, so that an import gives the same lab. */
 export function withHead(lab: UnlLab, { uuid, name, lock, description }: LabHead): UnlLab {
   return { ...lab, id: uuid, name, lock, description: lab.description ?? description };
 }
@@ -75,7 +75,7 @@ export function labNotFound(path: string): Failure {
   return new Failure("lab_not_found", `there is no lab ${path}`);
 }
 
-/** One node as the list of nodes shows it: the fields that change without the file. */
+/** One node of the list of nodes, with the fields that change independently of the file. */
 export interface NodeStatus {
   readonly id: number;
   readonly name: string;
@@ -87,7 +87,7 @@ export interface NodeStatus {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Throws lab_not_found. About 25 ms for each node, of the host's time. */
+/** Reads the states of the nodes. Takes the host about 25 ms for each node. Throws lab_not_found. */
 export async function readNodes(account: EveAccount, at: EveLabPath, signal?: AbortSignal): Promise<readonly NodeStatus[]> {
   const answer = await account.call({ path: `/api/labs${at.url}/nodes`, read: true, signal });
   refuseUnreadable(account, at, answer);
@@ -98,10 +98,10 @@ export async function readNodes(account: EveAccount, at: EveLabPath, signal?: Ab
   throw unreadableLab(message, { message, status: answer.status });
 }
 
-/** Twice what any edition accepts. A larger file was not made by EVE-NG, and would delay the requests of other users. */
+/** Twice the maximum of any edition. A larger file was not made by EVE-NG, and would delay the requests of other users. */
 const maxReadNodes = 1024;
 
-/** The nodes of a list, by id. Throws host_error for what is no list of nodes: nodes that run must not be taken for absent ones. */
+/** Parses a list of nodes, by id. Throws host_error for anything else, so that running nodes do not count as absent. */
 export function nodeStatuses(data: unknown): readonly NodeStatus[] {
   return listOf(data, "list the nodes").map(([key, value]) => {
     const node = recordOf(value);
@@ -119,7 +119,7 @@ export function nodeStatuses(data: unknown): readonly NodeStatus[] {
   });
 }
 
-/** When the lab's file was written last, by the folder's listing: seconds, and the host's clock at that moment, ms. */
+/** Returns the time of the last write of the lab's file, from the folder's listing, in seconds, and the host's clock at the moment of reading, ms. */
 export async function readFileTime(
   account: EveAccount,
   at: EveLabPath,
@@ -134,7 +134,7 @@ function encodeFolder(folder: string): string {
   return folder === "/" ? "/" : folder.split("/").map(encodeURIComponent).join("/");
 }
 
-/** Whether a status means that the node's process is there, or may be. */
+/** Returns whether the node's process exists or may exist, by its status. */
 export function isUp(status: number): boolean {
   return status !== 0;
 }

@@ -31,11 +31,11 @@ export class LabReader {
     this.#exports = exports;
   }
 
-  /** The lab with the power of its nodes. Three calls where the file has not changed. Throws lab_not_found. */
+  /** Returns the lab with the power of its nodes. Three calls if the file is unchanged. Throws lab_not_found. */
   async read(account: EveAccount, at: EveLabPath): Promise<{ readonly lab: UnlLab; readonly nodes: readonly NodeStatus[] }> {
     const [nodes, time] = await Promise.all([readNodes(account, at), readFileTime(account, at)]);
     const kept = this.#kept.get(at.path);
-    // guess pro-quality-place: what Professional keeps of link quality is not known to be in the file.
+    // guess pro-quality-place: it is not known whether Professional stores link quality in the file.
     if (kept !== undefined && kept.written === time?.written && this.#edition.quality !== "topology") {
       return { lab: this.#withQuality(kept.lab, nodes), nodes };
     }
@@ -66,7 +66,7 @@ export class LabReader {
         const lab = await this.#exports.run("", () => exportLab(account, at));
         if (lab === null) break;
         if (nodes === undefined || sameNodes(lab, nodes)) return lab;
-        // Another export took the archive's place, or the lab changes at this moment.
+        // Another export replaced the archive, or the lab is being changed.
         nodes = await readNodes(account, at);
         if (sameNodes(lab, nodes)) return lab;
       }

@@ -5,7 +5,7 @@ import type { UnlNode } from "../lab-file/unl.ts";
 import { nodeAttributes } from "../lab-file/unl-attributes.ts";
 import type { EveTemplate } from "../templates/template.ts";
 
-/** Returns the attributes in the intent of a node in the lab file, by the fields of the template's form. A missing value is the template's. */
+/** Returns the intent's attributes for a node of the lab file, by the fields of the template's form. A missing value is the template's default. */
 export function readAttributes(node: UnlNode, template: EveTemplate | undefined): Readonly<Record<string, Scalar>> {
   const found: Record<string, Scalar> = {};
   for (const attribute of template?.attributes ?? []) {
@@ -16,7 +16,7 @@ export function readAttributes(node: UnlNode, template: EveTemplate | undefined)
   return found;
 }
 
-/** The attributes in the file's words: what is the template's own default there is left to it only where it has no value. */
+/** Returns the attributes in the file's format. A value that equals the template's default is omitted only if the default is empty. */
 export function writeAttributes(node: UnlNode, wanted: LabNode["attributes"], template: EveTemplate): UnlNode {
   const slots = new Map((node.slots ?? []).map((slot) => [slot.id, slot]));
   const known: Record<string, unknown> = {};
@@ -60,7 +60,7 @@ function scalar({ type }: TemplateAttribute, raw: string | undefined): Scalar | 
   return type === "integer" || type === "number" ? numberOf(raw) : raw;
 }
 
-/** Whether the host made the address by itself: 00:50:<pod>:00:<id>:00. */
+/** Returns whether the host generated the address: 00:50:<pod>:00:<id>:00. */
 export function isMadeUp({ id }: UnlNode, value: Scalar): boolean {
   const hex = id.toString(16).padStart(2, "0");
   return new RegExp(`^(00:)?50:[0-9a-f]{2}:[0-9a-f]{2}:${hex}:00$`, "i").test(String(value));

@@ -10,10 +10,10 @@ import { consoleType } from "../templates/template.ts";
 import type { LabHead, NodeStatus } from "./lab-read.ts";
 import { readAttributes } from "./node-attributes.ts";
 
-/** Nodes whose number another lab uses, by that number. */
+/** Node number → the node of another lab that runs, or may run, under it. */
 export type Clashes = ReadonlyMap<number, NumberClash>;
 
-/** The lab as the engine sees it: hidden bridges with two ends are links between nodes, everything else hidden or not is a network. */
+/** Converts the lab for the engine: a hidden bridge with two ends is a link between nodes, every other bridge is a network. */
 export function observedLab(
   path: string,
   head: LabHead,
@@ -66,7 +66,7 @@ export function powerOf(
 ): LivePower {
   const clash = clashes.get(id);
   if (clash !== undefined) return { power: "unknown", clash };
-  // On Community a node is prepared while its start is answered: later the status means a lock that was left behind.
+  // On Community the node is prepared before its start is answered. Later this status means a left-over lock.
   if (status === 1 && sharedNames && !isStarting(id)) return { power: "failed", stuck: true };
   return { power: powerWord(status) };
 }
@@ -74,11 +74,11 @@ export function powerOf(
 function powerWord(status: number): Power {
   if (status === 0) return "stopped";
   if (status === 1) return "starting";
-  // guess pro-stopping: Professional reports 4 while a node goes down; more may come.
+  // guess pro-stopping: Professional reports 4 while a node stops; other values may exist.
   return status === 2 || status === 3 ? "running" : "stopping";
 }
 
-/** The link's name among the lab's: of its hidden bridge, or of its end, which have one link each. */
+/** Returns the link's id in the lab: the id of its hidden bridge, or of its end. Each has only one link. */
 export function linkId(link: UnlLink): string {
   if (link.kind === "p2p") return `bridge${link.network}`;
   const { node, interface: end } = link.kind === "serial" ? link.a : link.end;
@@ -94,7 +94,7 @@ function observedNode(
 ): ObservedNode {
   const template = catalogue.template(node.template ?? "");
   const interfaces = lists.of(node);
-  // No lab text holds a NUL character, and one in one node's config must not keep the whole lab from being read.
+  // Removes NUL characters: no intent can contain them, and one in a node's config must not make the lab unreadable.
   const config = usesConfig(node) ? lab.configs.find(({ id }) => id === node.id)?.text.replaceAll("\0", "") : undefined;
   const { left, top, image, icon, cpu, ram } = node;
   return {
@@ -121,10 +121,10 @@ function observedNode(
   };
 }
 
-/** Serial interfaces are counted apart, above any number of ethernet interfaces. */
+/** Serial interfaces are counted separately, from a number above all ethernet interfaces. */
 const serialIndex = 1000;
 
-/** Whether the node boots with the config that the lab keeps for it. guess pro-config-words: Professional has more values than 0 for none. */
+/** Returns whether the node boots with the config that the lab stores for it. guess pro-config-words: Professional has more values than 0 for none. */
 export function usesConfig({ config }: UnlNode): boolean {
   return config !== undefined && config !== "" && config !== "0" && config !== "Unconfigured" && config !== "none";
 }

@@ -2,7 +2,7 @@ import { entriesOf, numberOf, recordOf, textOf } from "../api/answer.ts";
 import type { UnlConfig, UnlLab } from "../lab-file/unl.ts";
 import type { NodeStatus } from "./lab-read.ts";
 
-/** PNETLab keeps startup configs as attributes of nodes; EVE-NG beside the topology, where they are looked for here. */
+/** PNETLab stores startup configs as attributes of nodes. Moves them beside the topology, where EVE-NG has them. */
 export function withNodeConfigs(lab: UnlLab): UnlLab {
   const there = new Set(lab.configs.map(({ id }) => id));
   const found = lab.nodes.flatMap((node): readonly UnlConfig[] => {
@@ -12,7 +12,7 @@ export function withNodeConfigs(lab: UnlLab): UnlLab {
   return found.length === 0 ? lab : { ...lab, configs: [...lab.configs, ...found].sort((a, b) => a.id - b.id) };
 }
 
-/** As much of a lab as links need, from a topology of PNETLab. */
+/** Returns the parts of a lab that links need, from PNETLab's topology. */
 export function labOfTopology(nodes: readonly NodeStatus[], networks: unknown): UnlLab {
   return {
     nodes: nodes.map(({ id, data }) => ({
@@ -32,7 +32,7 @@ export function labOfTopology(nodes: readonly NodeStatus[], networks: unknown): 
   };
 }
 
-/** PNETLab keeps the quality of a link with the session, and reports it with the interfaces of nodes. */
+/** PNETLab stores the quality of a link in the session, and reports it with the interfaces of nodes. */
 export function withNodeQuality(lab: UnlLab, nodes: readonly NodeStatus[]): UnlLab {
   const interfaces = new Map(nodes.map(({ id, data }) => [id, recordOf(data.ethernets)]));
   return {

@@ -7,28 +7,28 @@ import { parallel } from "../api/parallel.ts";
 import { networkNamePattern, networkNameReason } from "../lab-file/host-names.ts";
 import { type EveTemplate, hostTemplate, readTemplate, templateRules } from "./template.ts";
 
-/** The templates, images and networks that the host offers at one moment. */
+/** The current templates, images and networks of the host. */
 export interface EveCatalogue {
   readonly template: (id: string) => EveTemplate | undefined;
   readonly templates: readonly HostTemplate[];
   readonly networkTypes: readonly HostNetworkType[];
   readonly icons: readonly HostIcon[];
   readonly rules: HostRules;
-  /** Of a lab; their ids are from 1 to this. */
+  /** Maximum number of nodes of a lab. Their ids are from 1 to this. */
   readonly maxNodes: number;
 }
 
-/** Fields that a lab of EVE-NG cannot hold, in any known edition. */
+/** Fields that EVE-NG cannot store, in any known edition. */
 const noPlace = ["lab.name", "trafficFilters", "exec", "env", "labels", "start", "mtu", "network.icon"];
 
-/** How long a catalogue is taken as it is: images are put on a host seldom, and then by hand. */
+/** How long a catalogue is cached, ms: images are installed rarely and by hand. */
 const freshMs = 60_000;
 
-/** Reads the catalogue when it is asked for and the last one is old; everyone who asks meanwhile gets the same. */
+/** Reads the catalogue if the cached one is too old. Concurrent callers share one read. */
 export class CatalogueReader {
   readonly #edition: EveEdition;
   #current: { readonly until: number; readonly catalogue: Promise<EveCatalogue> } | undefined;
-  /** Forms of templates without an image: they change only when there is one. */
+  /** Forms of templates without an image. They change only when an image is installed. */
   readonly #forms = new Map<string, EveTemplate>();
 
   constructor(edition: EveEdition) {

@@ -4,18 +4,17 @@ import type { UnlNode } from "../lab-file/unl.ts";
 import { type EveInterface, indexed, interfacesOf } from "./interface-shape.ts";
 
 /**
- * The interfaces of nodes as the host names them. They follow from template, counts and slots alone, so one node of each kind is asked for,
- * once.
+ * The interfaces of nodes with the host's names. They depend only on template, counts and slots, so that one node of each kind is read once.
  */
 export class InterfaceLists {
   readonly #known = new Map<string, readonly EveInterface[]>();
 
-  /** As the host listed them, or as the template is expected to make them where it was not asked yet. */
+  /** Returns the interfaces from the host's list, or the expected ones of the template if that kind was not read yet. */
   of(node: UnlNode): readonly EveInterface[] {
     return this.#known.get(kindOf(node)) ?? interfacesOf(node);
   }
 
-  /** Asks for those kinds that are new. @param url of the lab, below /api/labs */
+  /** Reads the kinds that are new. @param url of the lab, below /api/labs */
   async learn(account: EveAccount, url: string, nodes: readonly UnlNode[]): Promise<void> {
     const missing = new Map(nodes.flatMap((node) => (this.#known.has(kindOf(node)) ? [] : [[kindOf(node), node] as const])));
     await Promise.all(

@@ -1,6 +1,6 @@
 /**
  * The defaults of nodes by the templates of EVE-NG Community 5.0.1 for qemu: interfaces by default, console, names of the interfaces. EVE-NG
- * keeps the names in its code and reports them only for nodes that exist, so these were read off a node of each template.
+ * keeps the names in its code and reports them only for nodes that exist, so these were read from a node of each template.
  *
  * Names: those of the first interfaces, then the pattern of all others, separated by bars. In the pattern {3} counts up from 3, {A} from A,
  * and {1-4} from 1, four at a time; beside the latter {0} counts how often it restarted.

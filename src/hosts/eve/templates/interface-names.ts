@@ -1,7 +1,7 @@
 import { qemuTemplates } from "./interface-name-table.ts";
 
 export interface PlannedInterface {
-  /** EVE-NG's index of the interface: what networks and links name. */
+  /** EVE-NG's index of the interface, which networks and links refer to. */
   readonly id: number;
   readonly name: string;
   readonly type: "ethernet" | "serial";
@@ -9,7 +9,7 @@ export interface PlannedInterface {
 
 export interface InterfacePlan {
   readonly template: string;
-  /** qemu, iol, dynamips, vpcs or docker; where it is absent, what the template is known to be. */
+  /** qemu, iol, dynamips, vpcs or docker. Absent: the known type of the template. */
   readonly type?: string;
   /** Interfaces; of iol groups of four. Absent: the template's default. */
   readonly ethernet?: number;
@@ -17,14 +17,14 @@ export interface InterfacePlan {
   readonly serial?: number;
   /** Modules of dynamips. */
   readonly slots?: readonly { readonly id?: number; readonly module?: string }[];
-  /** From the template's own file; they win over what is known of the template. */
+  /** From the template's own file. They override the table. */
   readonly ethFormat?: string;
   readonly ethName?: readonly string[];
 }
 
 /**
- * The interfaces that EVE-NG will give to a node, in its order; undefined for a template that is not known. Only to plan with before the
- * node is there: then the host's own list counts. Names beyond the tenth interface continue what was seen of the first ten.
+ * Returns the expected interfaces of a node in EVE-NG's order, `undefined` for an unknown template. Only for plans before the node exists: afterwards
+ * the host's own list counts. Names after the tenth interface continue the pattern of the first ten.
  */
 export function plannedInterfaces(plan: InterfacePlan): readonly PlannedInterface[] | undefined {
   switch (plan.type ?? typeOf(plan.template)) {
@@ -73,9 +73,9 @@ function inPattern(pattern: string, index: number): string {
 }
 
 /**
- * The names that EVE-NG makes from `eth_format` and `eth_name` of a template's file. One brace, "Gi{1}" or "Ge0/0/{0-5}", counts from its
- * first number; two, "Gi{0}/{0-4}", are a slot and its ports, four to a slot. Text after the last brace is lost, and two braces
- * without a range give EVE-NG's nonsense; so here too.
+ * Returns the names that EVE-NG makes from `eth_format` and `eth_name` of a template's file. One brace, "Gi{1}" or "Ge0/0/{0-5}", counts from its
+ * first number. Two braces, "Gi{0}/{0-4}", are a slot and its ports, four per slot. Like EVE-NG, it drops text after the last brace, and gives
+ * meaningless names for two braces without a range.
  */
 export function ethFormatNames(count: number, format?: string, names: readonly string[] = []): readonly string[] {
   const { prefix, slot, separator, first, ports } = format === undefined ? plain : readFormat(format);
@@ -101,7 +101,7 @@ interface EthFormat {
   readonly ports?: number;
 }
 
-/** The text of EVE-NG in place of a missing number. */
+/** The text that EVE-NG writes instead of a missing number. */
 const noPorts = 9999;
 const plain: EthFormat = { prefix: "e", first: 0 };
 

@@ -1,22 +1,22 @@
 import { interfaceNaming } from "../../../engine/model/interface-names.ts";
 import { ethFormatNames, plannedInterfaces } from "./interface-names.ts";
 
-/** How nodes of a template get their interfaces. */
+/** The rules for the interfaces of a template's nodes. */
 export interface InterfaceShape {
-  /** Names of ethernet interfaces by index, as the engine reads them. */
+  /** Names of ethernet interfaces by index, in the engine's format. */
   readonly ethFormat: string;
-  /** Ethernet interfaces of a node that asks for none. */
+  /** Default number of ethernet interfaces of a node. */
   readonly count: number;
   readonly max: number;
   /** Whether a node can have any number of them. */
   readonly countable: boolean;
   /** Why not. */
   readonly why?: string;
-  /** How many interfaces the host counts as one. Default 1. */
+  /** Number of interfaces in one unit of the host's count. Default 1. */
   readonly group?: number;
 }
 
-/** The number in the host's words: of IOL groups of four. */
+/** The count in the host's units: for IOL the number of groups of four. */
 export function hostCount(interfaces: number, { group = 1 }: InterfaceShape): number {
   return Math.ceil(interfaces / group);
 }
@@ -25,13 +25,13 @@ export function hostCount(interfaces: number, { group = 1 }: InterfaceShape): nu
 export interface EveInterface {
   /** The host's number of it. */
   readonly id: number;
-  /** Its place among those of its kind, from 0. */
+  /** Its index among the interfaces of its kind, from 0. */
   readonly index: number;
   readonly name: string;
   readonly type: "ethernet" | "serial";
 }
 
-/** The fields that decide the interfaces of a node, beside its template. */
+/** The fields that determine the interfaces of a node, together with its template. */
 export interface InterfaceCounts {
   readonly template?: string;
   readonly type?: string;
@@ -42,7 +42,7 @@ export interface InterfaceCounts {
 }
 
 /**
- * The interfaces of a node as its template makes them, where the host has not been asked. Sorted: ethernet by index, then serial.
+ * Returns the expected interfaces of a node by its template, if the host's list was not read. Sorted: ethernet by index, then serial.
  * guess new-templates: one that was not among the 167 of Community 5.0.1 is taken to have e0, e1 …, until a node of it is there to be asked.
  */
 export function interfacesOf(node: InterfaceCounts): readonly EveInterface[] {
@@ -53,7 +53,7 @@ export function interfacesOf(node: InterfaceCounts): readonly EveInterface[] {
   return indexed(type, planned);
 }
 
-/** Gives each its place among those of its kind: of IOL x/y has the number x + 16 y, and comes after those of a smaller x. */
+/** Gives each interface its index among those of its kind. For IOL, x/y has the number x + 16 y, and is sorted by x first. */
 export function indexed(type: string, interfaces: readonly Omit<EveInterface, "index">[]): readonly EveInterface[] {
   const order = (id: number) => (type === "iol" ? (id % 16) * 16 + Math.floor(id / 16) : id);
   return (["ethernet", "serial"] as const).flatMap((kind) =>
@@ -90,7 +90,7 @@ export function interfaceShape(template: string, type: string, count: number | u
   return { ethFormat: format, count: count ?? 1, max: all ? 128 : seen - 1, countable: true };
 }
 
-/** The names as one format: fixed names until a pattern gives all the rest. `all`: the pattern was seen to go on. */
+/** Returns the names as one format: fixed names, then a pattern for the rest. `all`: the pattern is known to continue. */
 function formatOf(names: readonly string[]): { readonly format: string; readonly all: boolean } {
   for (let fixed = 0; fixed < names.length; fixed++) {
     for (const pattern of patternsOf(names.slice(fixed))) {
@@ -99,11 +99,11 @@ function formatOf(names: readonly string[]): { readonly format: string; readonly
       if (names.every((name, index) => naming.name(index) === name)) return { format, all: names.length - fixed > 2 };
     }
   }
-  // No pattern: the last name gets a number that nobody asks for.
+  // No pattern: the number at the last name is never used.
   return { format: names.join(","), all: false };
 }
 
-/** Patterns that the names could follow, by the first of them. */
+/** Returns the possible patterns of the names, from the first name. */
 function patternsOf(names: readonly string[]): readonly string[] {
   const [first = ""] = names;
   const one = [...first.matchAll(/\d+/g)].map(

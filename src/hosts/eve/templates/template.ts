@@ -6,7 +6,7 @@ import { modules } from "./interface-names.ts";
 import { type InterfaceShape, interfaceShape } from "./interface-shape.ts";
 import { takesStartupConfig } from "./startup-configs.ts";
 
-/** A template of the host, read from the form that EVE-NG describes for it. */
+/** A template of the host, read from EVE-NG's form for it. */
 export interface EveTemplate {
   readonly id: string;
   /** qemu, iol, dynamips, vpcs, docker. */
@@ -25,7 +25,7 @@ export interface EveTemplate {
   readonly shape: InterfaceShape;
 }
 
-/** Fields of the form that the intent has its own words for, and what the host makes up for itself. */
+/** Fields of the form that the intent has under another name, or that the host generates. */
 const notAttributes = new Set(["image", "name", "icon", "uuid", "cpu", "ram", "ethernet", "config", "left", "top", "count"]);
 
 /** Reads the template's form, as EVE-NG returns it from GET /api/list/templates/<id>. Throws host_error for anything else. */
@@ -65,7 +65,7 @@ function attribute(name: string, field: Readonly<Record<string, unknown>>): read
   if (field.type === "checkbox") return [{ ...base, type: "boolean", default: numberOf(value) === 1 || value === true }];
   if (field.type === "list") {
     const options = entriesOf(field.list).map(([key, shown]) => ({ value: key, label: textOf(shown) ?? key }));
-    // "" stands for the template's own value, which the form shows in brackets.
+    // "" means the template's own value, which the form shows in brackets.
     const own = /^tpl\((.*)\)$/.exec(options.find((option) => option.value === "")?.label ?? "")?.[1];
     const given = textOf(value) || own;
     const offered = options.filter((option) => option.value !== "");
@@ -75,7 +75,7 @@ function attribute(name: string, field: Readonly<Record<string, unknown>>): read
     const number = numberOf(value);
     return [{ ...base, type: "integer", min: 0, ...(number !== undefined && { default: number }) }];
   }
-  // An address that the host makes up is no default: the node has another than the form.
+  // A generated address is no default: the node has another address than the form.
   const text = textOf(value) ?? "";
   return [{ ...base, type: "string", ...(text !== "" && { default: text }) }];
 }
@@ -93,7 +93,7 @@ export function hostTemplate(template: EveTemplate): HostTemplate {
     attributes: template.attributes,
     ethFormat: template.shape.ethFormat,
     consoleType: consoleType(template.console),
-    // The host reads the file that this writes; of a router it types the commands itself.
+    // For a VPCS the host reads the file that this command writes. For a router the host types its commands itself.
     ...(template.type === "vpcs" && { saveCommand: "save" }),
   };
 }
@@ -102,7 +102,7 @@ export function consoleType(word: string): HostTemplate["consoleType"] {
   return word === "telnet" ? "telnet" : word === "vnc" || word === "rdp" || word === "rdp-tls" ? "vnc" : word === "" ? "telnet" : "none";
 }
 
-/** The modules that the template's form offers for its slots. */
+/** Returns the modules that the template's form offers for its slots. */
 function moduleRule({ attributes }: EveTemplate): ModuleRule | undefined {
   const slots = attributes.filter(({ name }) => isSlot(name));
   const offered = new Set(slots.flatMap(({ options = [] }) => options.map(({ value }) => value)));
@@ -110,7 +110,7 @@ function moduleRule({ attributes }: EveTemplate): ModuleRule | undefined {
   return { attribute: "slot", kinds: Object.fromEntries(Object.entries(modules).filter(([name]) => offered.has(name))) };
 }
 
-/** Whether the attribute is the module in a numbered slot. */
+/** Returns whether the attribute is the module in a numbered slot. */
 export function isSlot(attribute: string): boolean {
   return /^slot\d+$/.test(attribute);
 }
@@ -153,10 +153,10 @@ export function templateRules(template: EveTemplate, hotPlug: boolean): Template
   });
 }
 
-/** The host copies the text to a node's directory at the first start after a wipe, and never again. */
+/** The host copies the text to a node's directory only at the first start after a wipe. */
 export const configTaken = "a node that has run gets it at its first start after a wipe";
 
-/** The template's own default fits, also if the form does not list it. */
+/** The template's own default is valid, even if the form does not list it. */
 function valueRule({ type, options, min, max, default: own }: TemplateAttribute): ValueRule {
   const listed = options?.map(({ value }) => value);
   return defined<ValueRule>({

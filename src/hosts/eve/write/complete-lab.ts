@@ -5,13 +5,13 @@ import type { EveCatalogue } from "../templates/catalogue.ts";
 import type { EveTemplate } from "../templates/template.ts";
 import { freePlace, shownPlaces } from "./lab-draft.ts";
 
-/** Templates whose nodes EVE-NG gives a MAC address. Without one in the file it fails while it computes it, and refuses the whole lab. */
+/** Templates whose nodes get a MAC address from EVE-NG. If the file has none, EVE-NG fails to compute it and refuses the whole lab. */
 const withFirstMac = new Set(["bigip", "firepower", "firepower6", "linux"]);
 
 /**
- * The lab with everything that EVE-NG needs to read an imported file, and everything that it would choose again at each read of the file.
- * Existing values of the lab stay as they are, and so does a node without a number of interfaces: it has none.
- * @param pod the user's number on the host, part of MAC addresses
+ * Returns the lab with all values that EVE-NG needs to read an imported file, and all values that it would otherwise choose at each read. Existing
+ * values stay unchanged. A node without a number of interfaces stays so: it has no interfaces. @param pod the user's pod number on the host, part of
+ * MAC addresses
  */
 export function completeLab(lab: UnlLab, catalogue: EveCatalogue, pod: number): UnlLab {
   const places = [...shownPlaces(lab)];
@@ -49,7 +49,7 @@ function needsFirstMac({ template: id, firstmac }: UnlNode, template: EveTemplat
   return withFirstMac.has(id ?? "") || (template?.attributes.some(({ name }) => name === "firstmac") ?? false);
 }
 
-/** The address that the host itself gives to a node that it makes. */
+/** Returns the address that the host would give to a new node. */
 function firstMac(pod: number, id: number): string {
   const hex = (value: number) => Math.trunc(value).toString(16).padStart(2, "0");
   return `00:50:${hex(pod)}:${hex(id / 512)}:${hex(id % 512)}:00`;

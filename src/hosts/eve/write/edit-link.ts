@@ -9,7 +9,7 @@ import type { EveTemplate } from "../templates/template.ts";
 import { setLinkQuality } from "./edit-quality.ts";
 import type { LabDraft } from "./lab-draft.ts";
 
-/** Makes the link, or gives the one that is there its quality. Throws host_error, node_not_found, unsupported. */
+/** Creates the link, or sets the quality of the existing link. Throws host_error, node_not_found, unsupported. */
 export function putLink(draft: LabDraft, wanted: LabLink): void {
   const [a, b] = wanted.endpoints;
   const existing = findLink(draft, wanted.key);
@@ -85,7 +85,7 @@ function nativeEnd(draft: LabDraft, end: Endpoint): UnlEnd {
   const template = draft.catalogue.template(node.template ?? "");
   const index = template === undefined ? undefined : interfaceNaming(template.shape.ethFormat).index(end.interface);
   if (template !== undefined && index !== undefined && index < template.shape.max) {
-    // A plan asks for the interfaces first; a link that is made without one may need more.
+    // A plan sets the number of interfaces first. A link that is created without a plan may need more.
     const grown = growTo(node, template, index);
     const now = grown === undefined ? undefined : draft.lists.of(grown).find(({ name }) => name === end.interface);
     if (grown !== undefined && now !== undefined) {
@@ -118,7 +118,7 @@ export function deleteLink(draft: LabDraft, key: string): void {
   draft.ids.links.delete(key);
 }
 
-/** By its ends in intent words, which is what a link is. */
+/** Found by its ends in the intent, which identify a link. */
 function findLink(draft: LabDraft, key: string): UnlLink | undefined {
   const nodeKeys = new Map([...draft.ids.nodes].map(([node, id]) => [id, node]));
   const networkKeys = new Map([...draft.ids.networks].map(([network, id]) => [id, network]));
@@ -133,7 +133,7 @@ function findLink(draft: LabDraft, key: string): UnlLink | undefined {
   });
 }
 
-/** Takes off what is at an interface. A network that is hidden and stays with fewer ends is shown from now on, or it would be a link. */
+/** Removes the link at an interface. A hidden network that keeps fewer ends becomes visible, because with two ends it would be a link. */
 export function cut(draft: LabDraft, end: UnlEnd): void {
   const link = linksOf(draft.lab).find((one) => endsOf(one).some((other) => sameEnd(other, end)));
   draft.lab = disconnect(draft.lab, end);

@@ -9,7 +9,7 @@ import type { EveTemplate } from "../templates/template.ts";
 import { cut } from "./edit-link.ts";
 import { type LabDraft, templateOf } from "./lab-draft.ts";
 
-/** Makes the node, or gives the one that is there all of its fields. Throws host_error. */
+/** Creates the node, or sets all fields of the existing node. Throws host_error. */
 export function putNode(draft: LabDraft, wanted: LabNode): void {
   const template = templateOf(draft, wanted);
   const existing = draft.findNode(wanted.key, wanted.name);
@@ -66,7 +66,7 @@ function setFields(draft: LabDraft, node: UnlNode, wanted: LabNode, template: Ev
     const text = wanted.startupConfig ?? "";
     if (text !== "" && !template.startupConfig) throw hostFailure(`node ${wanted.key}: template ${template.id} takes no startup config`);
     const old = draft.lab.configs.find(({ id }) => id === node.id);
-    // A config that the node does not use is left: it may be what the user exported.
+    // Keeps a config that the node does not use: the user may have exported it.
     if (text !== "" || (old !== undefined && usesConfig(node))) {
       const others = draft.lab.configs.filter(({ id }) => id !== node.id);
       const { encoding: _encoding, ...rest } = old ?? { id: node.id, text: "" };
@@ -79,7 +79,7 @@ function setFields(draft: LabDraft, node: UnlNode, wanted: LabNode, template: Ev
   draft.replaceNode(made);
 }
 
-/** Throws host_error if a link hangs on an interface that the node no longer has. If groups or modules change, another interface may get its number. */
+/** Throws host_error if a link uses an interface that the node no longer has. If groups or modules change, another interface may get its number. */
 function refuseLostEnds(draft: LabDraft, before: UnlNode, after: UnlNode, key: string): void {
   const [now, then] = [draft.lists.of(before), draft.lists.of(after)];
   for (const end of linksOf(draft.lab).flatMap(endsOf)) {
@@ -103,7 +103,7 @@ export function deleteNode(draft: LabDraft, key: string): void {
   draft.ids.nodes.delete(key);
 }
 
-/** Gives the node that is there some of its fields. Throws host_error, node_not_found. */
+/** Sets some fields of the existing node. Throws host_error, node_not_found. */
 export function updateNode(draft: LabDraft, wanted: LabNode, fields: readonly string[]): void {
   const node = draft.nodeOf(wanted.key);
   if (node.template !== wanted.template) throw hostFailure(`node ${wanted.key}: its template cannot change`);

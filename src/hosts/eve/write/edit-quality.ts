@@ -4,7 +4,7 @@ import type { UnlInterface } from "../lab-file/unl.ts";
 import type { UnlEnd } from "../lab-file/unl-links.ts";
 import type { LabDraft } from "./lab-draft.ts";
 
-/** Writes the link's quality at its ends, where the host has any. Throws unsupported for what EVE-NG cannot keep. */
+/** Writes the link's quality at its ends, if the host supports it. Throws unsupported for values that EVE-NG cannot store. */
 export function setLinkQuality(draft: LabDraft, wanted: LabLink, nativeEnd: (end: Endpoint) => UnlEnd): void {
   if (!draft.catalogue.rules.features.linkQuality) return;
   const [a, b] = wanted.endpoints;
@@ -21,7 +21,7 @@ export function setLinkQuality(draft: LabDraft, wanted: LabLink, nativeEnd: (end
     const at = nativeEnd(end);
     const quality = i === 0 ? wanted.quality?.a : wanted.quality?.b;
     if (Object.values(quality ?? {}).some((value) => !Number.isInteger(value))) {
-      throw new Failure("unsupported", `link ${wanted.key}: EVE-NG takes whole numbers for its quality`, {
+      throw new Failure("unsupported", `link ${wanted.key}: EVE-NG accepts only whole numbers for link quality`, {
         data: { feature: "linkQuality" },
       });
     }
@@ -31,7 +31,7 @@ export function setLinkQuality(draft: LabDraft, wanted: LabLink, nativeEnd: (end
   }
 }
 
-/** The interface with the quality of what leaves it, and no other. */
+/** Returns the interface with this quality of the packets that leave it, and without any other. */
 export function withQuality(one: UnlInterface, quality: Quality | undefined): UnlInterface {
   const { source_delay: _d, source_jitter: _j, source_loss: _l, source_bandwidth: _b, ...rest } = one;
   const words = Object.entries(quality ?? {}).flatMap(([word, value]) =>

@@ -8,7 +8,7 @@ export interface GivenIds {
   network(id: number): number;
 }
 
-/** The lab with the host's ids in it. */
+/** Returns the lab with the host's ids. */
 export function renumbered(lab: UnlLab, ids: GivenIds): UnlLab {
   return {
     ...lab,
@@ -31,7 +31,7 @@ export function renumbered(lab: UnlLab, ids: GivenIds): UnlLab {
   };
 }
 
-/** Returns the recorded ids of the intent's keys, with the ids that the host gave. */
+/** Returns the recorded ids of the intent's keys, with the ids that the host assigned. */
 export function renumberedIds(known: NativeIds, ids: GivenIds): NativeIds {
   const record = (old: Readonly<Record<string, string>>, to: (id: number) => number) =>
     Object.fromEntries(Object.entries(old).map(([key, id]) => [key, String(to(Number(id)))]));
@@ -44,7 +44,7 @@ export function renumberedIds(known: NativeIds, ids: GivenIds): NativeIds {
   return { nodes: record(known.nodes, ids.node), networks: record(known.networks, ids.network), links: Object.fromEntries(links) };
 }
 
-/** A MAC address that EVE-NG made of the node's number goes with the number. */
+/** A MAC address that EVE-NG generated from the node's number changes with the number. */
 function withNumber(node: UnlNode, id: number): UnlNode {
   const { firstmac } = node;
   if (firstmac === undefined || id === node.id || !isMadeUp(node, firstmac)) return { ...node, id };
@@ -52,8 +52,8 @@ function withNumber(node: UnlNode, id: number): UnlNode {
 }
 
 /**
- * The ids that the host gave to what is new, where its answers were lost: what is new here and there and has the same name is the same. What
- * is not found keeps the id that it was meant to have.
+ * Finds the ids that the host assigned to new objects if its answers were lost: a new object of the wanted lab and a new object on the host with the
+ * same name are the same. An object that is not found keeps its planned id.
  */
 export function adoptedIds(before: UnlLab, wanted: UnlLab, got: UnlLab): GivenIds {
   const table = (kind: "nodes" | "networks"): ReadonlyMap<number, number> => {

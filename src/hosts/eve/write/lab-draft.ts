@@ -9,17 +9,17 @@ import type { EveCatalogue } from "../templates/catalogue.ts";
 import type { InterfaceLists } from "../templates/interface-list.ts";
 import type { EveTemplate } from "../templates/template.ts";
 
-/** A lab file while steps are played on it, and what of it the intent's keys stand for. */
+/** A lab file to which steps are applied, with the objects of the intent's keys. */
 export class LabDraft {
   lab: UnlLab;
   readonly ids: Readonly<Record<keyof NativeIds, Map<string, string>>>;
   readonly catalogue: EveCatalogue;
   readonly lists: InterfaceLists;
   readonly newUuid: () => string;
-  /** Positions that the steps to come give. */
+  /** Positions that the following steps will set. */
   readonly #coming: readonly Position[];
   readonly #taken: TakenIds;
-  // An id that was used before these steps is not given again by them: what comes is then never taken for what was there.
+  // The steps do not reuse an id that was used before them, so that a new object is never confused with an old one.
   readonly #usedNodes: Set<number>;
   readonly #usedNetworks: Set<number>;
 
@@ -69,7 +69,7 @@ export class LabDraft {
     return id;
   }
 
-  /** A place for what the intent does not place. @param index how many of its kind there are */
+  /** Returns a position for an object without one in the intent. @param index number of existing objects of its kind */
   freePlace(index: number, shift = 0): Position {
     return freePlace([...this.#coming, ...shownPlaces(this.lab)], index, shift);
   }
@@ -110,17 +110,17 @@ export class LabDraft {
   }
 }
 
-/** Throws host_error where the host has no such template. */
+/** Throws host_error if the host has no such template. */
 export function templateOf(draft: LabDraft, node: LabNode): EveTemplate {
   const template = draft.catalogue.template(node.template);
   if (template === undefined) throw hostFailure(`node ${node.key}: the host has no template ${node.template}`);
   return template;
 }
 
-/** Icons nearer than this lie on each other. */
+/** Icons that are nearer than this overlap, px. */
 const iconSize = 60;
 
-/** The first place of the grid, from the `index`th on, where nothing is. */
+/** Returns the first free position of the grid, from the `index`th on. */
 export function freePlace(taken: readonly Position[], index: number, shift = 0): Position {
   for (let at = index; ; at++) {
     const place = { x: 100 + (at % 8) * 120 + shift, y: 100 + Math.floor(at / 8) * 120 + shift };
@@ -128,14 +128,14 @@ export function freePlace(taken: readonly Position[], index: number, shift = 0):
   }
 }
 
-/** The positions of the lab's nodes and networks. */
+/** Returns the positions of the lab's nodes and networks. */
 export function shownPlaces(lab: UnlLab): readonly Position[] {
   return [...lab.nodes, ...lab.networks.filter(({ visibility }) => visibility === 1)].flatMap(({ left, top }) =>
     left === undefined || top === undefined ? [] : [{ x: left, y: top }],
   );
 }
 
-/** The object of the key's id, else one of this name that no other key stands for. */
+/** Returns the object with the key's id, otherwise an object of this name that no other key refers to. */
 function find<T extends { readonly id: number }>(
   ids: ReadonlyMap<string, string>,
   key: string,

@@ -12,17 +12,17 @@ import { deleteNode, putNode, updateNode } from "./edit-node.ts";
 import { LabDraft } from "./lab-draft.ts";
 
 export interface LabEdit {
-  /** Applies the step to the lab, or throws host_error and leaves it as it was. Running a step again changes nothing. */
+  /** Applies the step to the lab, or throws host_error without a change. A repeated step changes nothing. */
   step(step: Step): void;
   readonly lab: UnlLab;
   readonly ids: NativeIds;
-  /** The node that the key stands for. */
+  /** Returns the node of the key. */
   nodeId(key: string): number | undefined;
 }
 
 /**
- * Plays steps on a lab file. Pure: what becomes of it is the caller's.
- * @param coming positions that these steps give: nothing without a position goes there
+ * Applies steps to a lab file. Pure: the caller writes the result. @param coming positions that these steps set: objects without a position are not
+ * placed there
  */
 export function editLab(
   before: UnlLab,
@@ -98,7 +98,7 @@ function updateLab(draft: LabDraft, step: Step & { do: "update-lab" }): void {
   draft.lab = { ...draft.lab, textObjects: editedTexts(draft.lab.textObjects, step.texts) };
 }
 
-/** The drawings with these texts. A text that was moved or reworded keeps its object, and with it its look. */
+/** Returns the drawings with these texts. A moved or changed text keeps its object, and so its look. */
 function editedTexts(objects: readonly UnlTextObject[], texts: readonly LabText[]): readonly UnlTextObject[] {
   const free = new Map(objects.flatMap((object) => (readText(object) === undefined ? [] : [[object, readText(object)] as const])));
   const made = new Map<UnlTextObject, UnlTextObject>();

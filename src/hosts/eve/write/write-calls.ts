@@ -10,22 +10,22 @@ import type { EveCatalogue } from "../templates/catalogue.ts";
 import { type EveTemplate, isSlot } from "../templates/template.ts";
 import { type GivenIds, renumbered } from "./given-ids.ts";
 
-/** One call that changes a lab. Ids in it are those of the wanted lab; the host may give others to what is new. */
+/** One call that changes a lab. Its ids are those of the wanted lab; the host may assign others to new objects. */
 export interface WriteCall {
   readonly about: string;
   readonly method: "POST" | "PUT" | "DELETE";
   /** Below the lab. */
   readonly path: (ids: GivenIds) => string;
   readonly body?: (ids: GivenIds) => unknown;
-  /** Message codes that mean it was done; default: 60023 and 60006. */
+  /** Message codes of a success. Default: 60023 and 60006. */
   readonly done?: readonly number[];
-  /** The key of the object whose id the answer has. */
+  /** The key of the new object whose id is in the answer. */
   readonly gives?: { readonly kind: "node" | "network"; readonly id: number };
 }
 
 /**
- * The calls that make one lab of another, in an order in which nothing dangles: what goes off, networks, nodes, what is joined, and last
- * what is hidden – a hidden network without ends would vanish.
+ * Returns the calls that change one lab into another. Their order avoids references to missing objects: deletions, networks, nodes, connections, and
+ * last the hiding of networks, because the host deletes a hidden network without ends.
  */
 export function writeCalls(before: UnlLab, after: UnlLab, catalogue: EveCatalogue, edition: EveEdition): readonly WriteCall[] {
   const calls: WriteCall[] = [];
@@ -38,11 +38,11 @@ export function writeCalls(before: UnlLab, after: UnlLab, catalogue: EveCatalogu
   }
 
   if (edition.quality !== undefined) calls.push(...clearedQuality(before, after));
-  // Hidden networks go by themselves with their last end.
+  // The host deletes hidden networks with their last end.
   const p2p = new Set(linksOf(before).flatMap((link) => (link.kind === "p2p" ? [link.network] : [])));
   for (const node of before.nodes) {
     if (!now.nodes.has(node.id)) {
-      // The node's own ends go first, so that hidden networks see their last end go.
+      // The node's own ends are disconnected first, so that the host deletes hidden networks with their last end.
       calls.push(
         ...interfaceCalls(
           node,
@@ -116,7 +116,7 @@ export function writeCalls(before: UnlLab, after: UnlLab, catalogue: EveCatalogu
         path: (ids) => `/configs/${ids.node(node.id)}`,
         body: (ids) => ({ id: String(ids.node(node.id)), data: text, ...set }),
       });
-      // An empty text takes the use of it away by itself, and a new one does not bring it back.
+      // An empty text makes the host mark the config as unused, and a new text does not mark it as used again.
       if (usesConfig(node)) {
         calls.push({
           about,
@@ -167,7 +167,7 @@ export function callName({ method, about, path, body }: WriteCall): string {
 }
 
 /**
- * Runs the calls in order and answers the wanted lab with the host's ids in it. Throws host_error, and what the connection throws.
+ * Runs the calls in order and returns the wanted lab with the host's ids. Throws host_error, and the errors of the connection.
  * @param begin called with each call before it is sent
  */
 export async function runCalls(
@@ -194,14 +194,14 @@ export async function runCalls(
 }
 
 function writeError(about: string, answer: EveAnswer): Error {
-  // The host's words for an unknown template, an unknown type and a full lab alike, under a status of success.
+  // The host's message for an unknown template, an unknown type and a full lab, with a status of success.
   if (/^Max nodes reached/.test(answer.message)) {
     return hostFailure(`${about}: the host did not make it: it does not know the template or the type, or the lab is full`);
   }
   return hostError(about, answer);
 }
 
-/** All that EVE-NG would otherwise make up: its own defaults are not those of the template. */
+/** All values that EVE-NG would otherwise choose: its own defaults differ from the template's. */
 function nodeBody(node: UnlNode, template: EveTemplate | undefined): Readonly<Record<string, unknown>> {
   const { name, type, image, icon, left = 100, top = 100, cpu, ram, ethernet, uuid } = node;
   const extra = Object.fromEntries(
@@ -229,12 +229,12 @@ function nodeBody(node: UnlNode, template: EveTemplate | undefined): Readonly<Re
     ...(ethernet !== undefined && { ethernet: String(ethernet) }),
     ...(uuid !== undefined && { uuid }),
     ...extra,
-    // The host takes the template's options unless the call states that they differ.
+    // The host uses the template's options unless the call contains others.
     ...("qemu_options" in extra && { ro_qemu_options: "" }),
   };
 }
 
-/** The node without what other calls are for. */
+/** Returns the node without the fields that other calls set. */
 function plain(node: UnlNode): unknown {
   const { interfaces: _interfaces, ...rest } = node;
   return rest;
@@ -267,7 +267,7 @@ function interfaceCalls(node: UnlNode, ends: readonly (readonly [number, UnlInte
 
 const qualityWords = ["delay", "jitter", "loss", "bandwidth"] as const;
 
-/** Quality stays with an interface, and with its number: it is taken off a link that goes, or the next one there would have it. */
+/** The host stores quality by the interface's number. It is cleared when a link is deleted, or the next link there would have it. */
 function clearedQuality(before: UnlLab, after: UnlLab): readonly WriteCall[] {
   const at = (lab: UnlLab, node: number, id: number) => lab.nodes.find((one) => one.id === node)?.interfaces.find((one) => one.id === id);
   const going = (node: number, one: UnlInterface) => target(at(after, node, one.id)) !== target(one);

@@ -13,19 +13,19 @@ import { completeLab } from "./complete-lab.ts";
 import { adoptedIds, renumbered } from "./given-ids.ts";
 import { callName, runCalls, type WriteCall, writeCalls } from "./write-calls.ts";
 
-/** More calls than this are slower, and less atomic, than one import of the whole file. */
+/** Maximum number of single calls. More are slower and less atomic than one import of the whole file. */
 const fewCalls = 4;
 
-/** The lab on the host after a write, and the wanted lab with the ids that the host gave. */
+/** The lab on the host after a write, and the wanted lab with the ids that the host assigned. */
 export interface Written {
   readonly wanted: UnlLab;
   readonly got: UnlLab;
 }
 
 /**
- * Makes of the lab on the host what is wanted: by single calls where they are few, by one import else. Reads it back and compares every
- * field that was to change. Throws host_error naming field, wanted and got; data.together if the change was one import. A write whose outcome is unknown is not repeated: what is
- * there is compared, and is good if it is what was wanted.
+ * Changes the lab on the host to the wanted one: by a few single calls, or by one import. Reads it back and compares every changed field. Throws
+ * host_error with field, wanted and actual value; with data.together if the change was one import. Does not repeat a write with an unknown outcome:
+ * it succeeds if the lab on the host is as wanted.
  */
 export async function writeLab(
   place: EvePlace,
@@ -59,7 +59,7 @@ export async function writeLab(
       }
       got = await readAfter(place, at, pending);
       if (pending === undefined || last === undefined) break;
-      // Its answer was lost, and with it the id that the host gave. If the call was done, the write continues; the call is not sent again.
+      // The answer was lost, and with it the id that the host assigned. If the call was carried out, the write continues. The call is not sent again.
       wanted = renumbered(wanted, adoptedIds(before, wanted, got));
       const left = writeCalls(got, wanted, catalogue, world.edition);
       const lost = callName(last);
@@ -76,7 +76,7 @@ export async function writeLab(
   return { wanted, got };
 }
 
-/** The lab after a write; if the outcome of the write is unknown and the lab cannot be read either, the error reports both. */
+/** Reads the lab after a write. If the outcome of the write is unknown and the lab cannot be read either, the error reports both. */
 async function readAfter({ world, account }: EvePlace, at: EveLabPath, pending: Failure | undefined): Promise<UnlLab> {
   try {
     return await world.reader.file(account, at);
@@ -92,8 +92,7 @@ async function readAfter({ world, account }: EvePlace, at: EveLabPath, pending: 
 }
 
 /**
- * Makes a lab that is not there.
- * @param madeFolder Progress.madeFolder
+ * Creates a lab that does not exist. @param madeFolder Progress.madeFolder
  */
 export async function writeNewLab(
   place: EvePlace,
@@ -103,7 +102,7 @@ export async function writeNewLab(
 ): Promise<Written> {
   const { world, account, catalogue, pod } = place;
   const lab = completeLab(given, catalogue, pod);
-  // While a lab is on its way into its folder, nothing removes the folder for being empty.
+  // While a lab is being created, no other change removes its still empty folder.
   const inFolder = (make: () => Promise<void>) =>
     world.writes.run(folderTurn, async () => {
       await ensureFolder(account, at.folder, madeFolder);
@@ -143,7 +142,7 @@ function fileParts({ pictures, networks }: UnlLab): unknown {
   return [pictures, networks.map(({ icon }) => icon)];
 }
 
-/** Whether the host would give new things the ids that they have in the file: it takes the lowest that is free. */
+/** Returns whether the host would assign new objects the ids of the file: it uses the lowest free id. */
 function idsAsGiven(before: UnlLab, after: UnlLab, calls: readonly WriteCall[]): boolean {
   for (const kind of ["node", "network"] as const) {
     const kept = kind === "node" ? after.nodes : after.networks;

@@ -14,7 +14,7 @@ export interface TrafficPacket {
   readonly filter: string | null;
 }
 
-/** Counts of one second: the host saw `seen` packets, the stream contains `told` of them, and `dropped` were lost before. */
+/** Counts of one second: the host saw `seen` packets, the stream contains `told` of them (the name is fixed by API v1), and `dropped` were lost before. */
 export interface TrafficSample {
   readonly seen: number;
   readonly told: number;
