@@ -42,7 +42,7 @@ export class Scrollback {
   }
 }
 
-/** Returns the index behind the first line end, or of the first escape sequence, whichever is first; else of a whole character. */
+/** Returns the first of two indices: behind the first line end, and of the first escape sequence. Without both, returns the start of a whole character. */
 function saneStart(bytes: Buffer): number {
   const line = bytes.indexOf(0x0a) + 1;
   const sequence = bytes.indexOf(0x1b);

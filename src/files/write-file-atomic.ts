@@ -5,7 +5,7 @@ import type { Spares } from "./spare-files.ts";
 
 /**
  * Writes the file so that after a crash it has the old or the new text, never a part: a temporary file, fsync, rename, fsync of the directory.
- * @param mode permissions of the file, whatever the umask is
+ * @param mode permissions of the file, independent of the umask
  * @param spares for a write that must succeed on a full disk
  */
 export async function writeFileAtomic(file: string, text: string, mode: number, spares?: Spares): Promise<void> {

@@ -29,7 +29,7 @@ export interface NodeWork {
   /** Whether the node runs after the plan. */
   readonly wantUp: boolean;
   differences: readonly FieldDifference[];
-  /** What must happen to the node so that its own changes, or those of its links, can be made. */
+  /** The power change that the node needs for its own changes or those of its links. */
   need: "none" | "restart" | "recreate";
   /** The action that requires `need`, if it is not the node's own action. */
   cause: string | undefined;

@@ -28,7 +28,7 @@ export function withPositions(
 
 /**
  * Returns the links with a new quality for one of them; undefined if no link has these endpoints. `a` is the quality of packets that leave the first
- * of `endpoints`, in whichever order the intent lists them. Without any quality the field is removed.
+ * of `endpoints`, in the intent's order or the opposite. Without any quality the field is removed.
  */
 export function withQuality(
   links: readonly unknown[] | undefined,

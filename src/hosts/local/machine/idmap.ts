@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import type { LocalPaths } from "./paths.ts";
 
 /**
- * The ids that files of labs have on disk: root file systems and node disks belong to this range, whichever lab uses them; nothing else of the machine
- * owns files in it. A running lab has a range of its own (native/holder/id-range.c) and sees the files in that one. If the kernel or a file
+ * The ids that files of labs have on disk: root file systems and node disks belong to this range, for all labs; nothing else of the machine owns
+ * files in it. A running lab has a range of its own (native/holder/id-range.c) and sees the files in that one. If the kernel or a file
  * system cannot do that, labs run as this range.
  */
 export const idRange = { base: 1_000_000, count: 65_536 } as const;
@@ -34,7 +34,8 @@ function linkedFrom(images: string): readonly string[] {
 }
 
 /**
- * The outermost directory on the way that only the range on disk may pass (makeTraversableDirectory): images are often in the state directory of another service.
+ * The outermost directory on the way that only the range on disk may pass (makeTraversableDirectory): images are often in the state directory of
+ * another service.
  * The directory itself if there is none.
  */
 function outermostTraversable(directory: string): string {

@@ -14,7 +14,7 @@ export interface TemplateProblem {
   readonly message: string;
 }
 
-/** "file:line:column: message", as compilers say it. */
+/** "file:line:column: message", the format of compilers. */
 export function problemText(problem: TemplateProblem): string {
   return `${problem.file}:${problem.line}:${problem.column}: ${problem.message}`;
 }

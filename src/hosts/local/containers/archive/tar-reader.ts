@@ -39,7 +39,7 @@ export async function* readTar(source: Bytes): AsyncGenerator<TarEntry, void, un
   }
 }
 
-/** Links, directories and devices have no data, whatever their size field is. */
+/** Links, directories and devices have no data. Their size field is ignored. */
 function hasData(type: string): boolean {
   return !"123456".includes(type);
 }
