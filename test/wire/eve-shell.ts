@@ -15,7 +15,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** What a person types on the machine of the service: labwright serve and the commands after it, in a home of their own. */
+/** Runs labwright serve and other commands as a person on the machine of the service does, with an own home directory. */
 export class EveShell {
   readonly #home: string;
   readonly #ends: (() => Promise<unknown>)[];
@@ -67,10 +67,10 @@ export class EveShell {
       await ended;
     };
     this.#ends.push(stop);
-    let told = "";
-    child.stdout?.on("data", (chunk: Buffer) => (told += chunk));
-    child.stderr?.on("data", (chunk: Buffer) => (told += chunk));
-    await expect.poll(() => told, { timeout: 60_000 }).toMatch(/listens on/);
+    let output = "";
+    child.stdout?.on("data", (chunk: Buffer) => (output += chunk));
+    child.stderr?.on("data", (chunk: Buffer) => (output += chunk));
+    await expect.poll(() => output, { timeout: 60_000 }).toMatch(/listens on/);
     return stop;
   }
 }

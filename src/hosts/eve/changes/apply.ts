@@ -76,7 +76,10 @@ async function warnOfConfigs({ place, at, ids, progress }: Run, operations: read
   }
 }
 
-/** Checked before a change that removes nodes: a node that is deleted while it runs for another user runs forever. */
+/**
+ * Refuses, before the first step, a change that deletes nodes of other labs or users: the host would forget their processes, and no call could end them. A forced
+ * deletion first separates a lab from labs with the same id.
+ */
 async function refuseOthersNodes({ place, at, progress }: Run, operations: readonly Operation[]): Promise<void> {
   const whole = operations.some(({ step }) => step.do === "delete-lab");
   if (!whole && !operations.some(({ step }) => step.do === "delete-node")) return;
@@ -150,13 +153,13 @@ async function runBatch(
   } catch (error) {
     const failed = failedNodes(error);
     const others = batch.filter((operation) => !failed.has(nodeIdOf(operation, edit) ?? -1));
-    if (first.do !== "wipe") await tellPower(run, others, edit, first.do, done);
+    if (first.do !== "wipe") await reportPower(run, others, edit, first.do, done);
     throw withSteps(error, batch, edit);
   }
 }
 
-/** Called after starts or stops of which some failed. Reports the steps of nodes with the wanted state as done. */
-async function tellPower(
+/** After a batch of starts or stops with failures: reports the steps of the nodes that are as wanted as done. */
+async function reportPower(
   { place, at }: Run,
   batch: readonly Operation[],
   edit: LabEdit,
