@@ -51,6 +51,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   "contract errors": {
     files: /^contract\/errors\.ts$/,
     layers: [],
+    types: ["contract schemas"],
     packages: [],
     node: "none",
     why: "the one error that crosses layers must weigh nothing",

@@ -1,3 +1,5 @@
+import type { CommonErrorData, ErrorDataTable } from "./schemas/error-data.ts";
+
 /**
  * Every error code of API v1, its HTTP status and its cause. Routes, SDK, OpenAPI and docs/errors.md use the codes of
  * this table (a test compares them both ways). Append-only.
@@ -111,25 +113,36 @@ export function answerStatus(code: ErrorCode): number {
   return row.answerStatus ?? row.status;
 }
 
+/** The data of an error with this code; of a union of codes, the union of their data. */
+export type ErrorData<Code extends ErrorCode> = Code extends keyof ErrorDataTable ? ErrorDataTable[Code] : CommonErrorData;
+
+type FieldOf<Data, Name extends PropertyKey> = Data extends { readonly [N in Name]?: infer Value } ? Value : never;
+type NameOf<Data> = Data extends unknown ? keyof Data : never;
+
+/** The data of an error whose code is not known: each field of each code, with the types that it has in any of them. */
+export type AnyErrorData = {
+  readonly [Name in NameOf<ErrorData<ErrorCode>>]?: Exclude<FieldOf<ErrorData<ErrorCode>, Name>, undefined>;
+};
+
 /**
- * The only error that crosses layers: a code of the table, a message for people, and the data that the contract
+ * The only error that crosses layers: a code of the table, a message for people, and the data that `schemas/error-data.ts`
  * defines for that code. Any other thrown value is a defect, returned as `internal`.
  */
-export class Failure extends Error {
-  readonly code: ErrorCode;
-  readonly data: Readonly<Record<string, unknown>> | undefined;
+export class Failure<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly code: Code;
+  readonly data: AnyErrorData | undefined;
   /** Seconds for the Retry-After header; undefined: no header. */
   readonly retryAfter: number | undefined;
 
   constructor(
-    code: ErrorCode,
+    code: Code,
     message: string,
-    options: { readonly data?: Readonly<Record<string, unknown>>; readonly retryAfter?: number; readonly cause?: unknown } = {},
+    options: { readonly data?: ErrorData<Code>; readonly retryAfter?: number; readonly cause?: unknown } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "Failure";
     this.code = code;
-    this.data = options.data;
+    this.data = options.data as AnyErrorData | undefined;
     const row: ErrorRow = errors[code];
     this.retryAfter = options.retryAfter ?? row.retryAfter;
   }

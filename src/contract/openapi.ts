@@ -1,4 +1,4 @@
-import type { TSchema } from "typebox";
+import type { TProperties, TSchema } from "typebox";
 import { answerStatus, type ErrorCode, errors } from "./errors.ts";
 import { commonErrors, type OperationId, type OperationRow, operations } from "./operations.ts";
 import * as authoring from "./schemas/authoring.ts";
@@ -6,6 +6,7 @@ import * as captures from "./schemas/captures.ts";
 import * as catalogue from "./schemas/catalogue.ts";
 import * as consoles from "./schemas/console.ts";
 import * as editing from "./schemas/editing.ts";
+import { CommonErrorData, type ErrorDataTable, errorData } from "./schemas/error-data.ts";
 import * as jobs from "./schemas/jobs.ts";
 import * as links from "./schemas/links.ts";
 import * as observe from "./schemas/observe.ts";
@@ -177,9 +178,27 @@ function failureSchema(): Json {
       ok: { const: false },
       error: { type: "string", description: "for people; not a compatibility surface" },
       code: { enum: Object.keys(errors).filter((code) => answerStatus(code as ErrorCode) !== 0) },
-      data: { type: "object", description: "details that depend on the code, such as problems, diagnostics, request_id" },
+      data: { ...(inside(CommonErrorData) as Json), description: "details that depend on the code" },
     },
+    allOf: codesWithData().map((code) => ({
+      if: { properties: { code: { const: code } } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { properties: { data: ownData(code) } },
+    })),
   };
+}
+
+function codesWithData(): readonly (keyof ErrorDataTable)[] {
+  return (Object.keys(errorData) as (keyof ErrorDataTable)[]).filter((code) => answerStatus(code) !== 0);
+}
+
+/** The data of a code without the fields that any error may have. */
+function ownData(code: keyof ErrorDataTable): Json {
+  const { properties, required = [] }: { readonly properties: TProperties; readonly required?: readonly string[] | undefined } =
+    errorData[code];
+  const own = Object.entries(properties).filter(([name]) => !(name in CommonErrorData.properties));
+  const schemas = Object.fromEntries(own.map(([name, schema]) => [name, reference(schema)]));
+  return { type: "object", properties: schemas, ...(required.length > 0 && { required }) };
 }
 
 /** Returns a $ref for a named schema; any other schema inline. */

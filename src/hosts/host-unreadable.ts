@@ -10,5 +10,5 @@ export function unreadableLab(
 }
 
 export function isUnreadableLab(error: unknown): error is Failure {
-  return error instanceof Failure && error.data?.["unreadable"] === true;
+  return error instanceof Failure && error.data?.unreadable === true;
 }

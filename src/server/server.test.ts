@@ -114,15 +114,16 @@ test.each([
 });
 
 test("a failure of the service keeps its code, data and Retry-After", async () => {
+  const operation = { name: "deploy", user: "ann", started_at: "2026-01-01T00:00:00Z", step: 1, steps: 3 };
   replies = {
     deployProject: () => {
-      throw new Failure("lab_busy", "busy", { data: { operation: { name: "deploy" } }, retryAfter: 1.2 });
+      throw new Failure("lab_busy", "busy", { data: { operation }, retryAfter: 1.2 });
     },
   };
   const answer = await client.post("/api/v1/projects/deploy", { lab: "/x" });
   expect(answer.status).toBe(409);
   expect(answer.headers["retry-after"]).toBe("2");
-  expect(answer.json).toEqual({ ok: false, error: "busy", code: "lab_busy", data: { operation: { name: "deploy" } } });
+  expect(answer.json).toEqual({ ok: false, error: "busy", code: "lab_busy", data: { operation } });
 });
 
 test("a defect answers 500 with the request id and without its message; the log has the cause", async () => {

@@ -109,7 +109,7 @@ export async function failureOf(answer: Promise<unknown> | (() => unknown)): Pro
 }
 
 /** A list in a failure's data. */
-export function listOf(failure: Failure, name: string): readonly unknown[] {
+export function listOf(failure: Failure, name: keyof NonNullable<Failure["data"]>): readonly unknown[] {
   const list = failure.data?.[name];
   if (!Array.isArray(list)) throw new Error(`data.${name} is no list`);
   return list;

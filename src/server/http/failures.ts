@@ -67,7 +67,7 @@ export function loggedFailure(failure: Failure): object {
   const stacks: string[] = [];
   for (let error: unknown = failure; error instanceof Error && stacks.length < 10; error = error.cause)
     stacks.push(error.stack ?? String(error));
-  const host = failure.data?.["host"];
+  const host = failure.data?.host;
   return { type: failure.name, message: failure.message, stack: stacks.join("\ncaused by: "), ...(host !== undefined && { host }) };
 }
 

@@ -17,7 +17,7 @@ export async function startTrouble(error: unknown, stateDir: string | undefined)
 /** Adds the path and the remedy to the error of a users.json that cannot be read. Returns any other error unchanged. */
 export function usersTrouble(file: string, error: unknown): unknown {
   if (!(error instanceof Failure)) return error;
-  const { message = error.message } = (error.data?.["host"] ?? {}) as { readonly message?: string };
+  const { message = error.message } = typeof error.data?.host === "object" ? error.data.host : {};
   return new Error(
     `${file} cannot be read: ${message}: restore it from a backup; or move it away and start again, which creates only a new user admin`,
     { cause: error },

@@ -106,7 +106,7 @@ function withProgress(
   }
   const { failures, failed: named, ...rest } = error.data ?? {};
   // A host that runs steps in batches reports the failed steps.
-  const listed: readonly FailedStep[] = Array.isArray(failures) ? failures : [{ id: String(named ?? left[0]?.id) }];
+  const listed: readonly FailedStep[] = failures ?? [{ id: String(named ?? left[0]?.id) }];
   const reasons = new Map(listed.map(({ id, message }) => [id, message]));
   const known = left.filter(({ id }) => reasons.has(id));
   const failed = known.length > 0 ? known : left.slice(0, 1);

@@ -305,7 +305,7 @@ function refuseGraphic(key: string, node: ObservedNode, feature: Feature): void 
 
 function clashes(key: string, { clash }: ObservedNode): Failure {
   const why = clash === undefined ? "another lab may run it" : clashText(clash);
-  return new Failure("number_clash", `the console of ${key} was not opened: ${why}`, { data: { clash } });
+  return new Failure("number_clash", `the console of ${key} was not opened: ${why}`, { data: clash === undefined ? {} : { clash } });
 }
 
 function notRunning({ host }: Target, key: string, power: ObservedNode["power"]): Failure {

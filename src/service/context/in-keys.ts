@@ -8,7 +8,7 @@ export function inKeys({ key, node: { name } }: { readonly key: string; readonly
   return (error: unknown): never => {
     if (!(error instanceof Failure) || key === name) throw error;
     const message = before.reduce((text, prefix) => text.replaceAll(`${prefix} ${name} `, `${prefix} ${key} `), error.message);
-    const data = error.data?.["node"] === name ? { ...error.data, node: key } : error.data;
+    const data = error.data?.node === name ? { ...error.data, node: key } : error.data;
     throw new Failure(error.code, message, { ...(data !== undefined && { data }), cause: error });
   };
 }

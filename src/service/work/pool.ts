@@ -195,6 +195,6 @@ function shuttingDown(): Failure {
 function tooMuch(problem: string): Failure {
   const place = { line: 1, column: 1, end_line: 1, end_column: 1 };
   const message = `the intent ${problem} to work on`;
-  const diagnostic = { severity: "error", code: "too_large", message, path: "", ...place };
+  const diagnostic = { severity: "error" as const, code: "too_large", message, path: "", ...place };
   return new Failure("invalid_intent", message, { data: { diagnostics: [diagnostic] } });
 }

@@ -5,8 +5,8 @@ import { type EveAnswer, hostError } from "./answer.ts";
 export function isOutcomePending(error: unknown): error is Failure {
   if (!(error instanceof Failure)) return false;
   if (error.code === "host_timeout" || error.code === "host_unreachable") return true;
-  const host = error.data?.host as { readonly status?: unknown } | undefined;
-  return error.code === "host_error" && typeof host?.status === "number" && host.status >= 500;
+  const host = error.data?.host;
+  return error.code === "host_error" && typeof host === "object" && (host.status ?? 0) >= 500;
 }
 
 /**

@@ -190,7 +190,7 @@ function withSteps(error: unknown, batch: readonly Operation[], edit: LabEdit): 
 
 /** Returns the failure of an import of a whole lab file: all of its steps failed, and no single step is the reason. */
 function failedTogether(error: unknown, batch: readonly Operation[]): unknown {
-  if (!(error instanceof Failure) || error.data?.["together"] !== true) return error;
+  if (!(error instanceof Failure) || error.data?.together !== true) return error;
   const { together: _marked, ...data } = error.data;
   return new Failure(error.code, error.message, { data: { ...data, failures: batch.map(({ id }) => ({ id })) }, cause: error });
 }
@@ -361,7 +361,7 @@ function idsAsGiven(edit: LabEdit, wanted: UnlLab): NativeIds {
 /** Returns the error that stopped the run, with the progress of the run. */
 function cutOff(error: unknown, { applied, remaining: left }: StepLog): unknown {
   if (!(error instanceof Failure) || error.code.startsWith("lab_locked")) return error;
-  const failures = (error.data?.["failures"] ?? []) as readonly { readonly id: string }[];
+  const failures = error.data?.failures ?? [];
   const failed = failures[0]?.id ?? left[0];
   const rest = left.filter((id) => id !== failed && failures.every((one) => one.id !== id));
   // The caller does not know the host's numbers.

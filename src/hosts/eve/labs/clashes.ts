@@ -57,6 +57,6 @@ export async function readPower(
 export function numberClash(what: string, clash: NumberClash): Failure {
   const { number: id, lab, node } = clash;
   // The field for clients that are older than the error code of clashes.
-  const collision = lab === undefined ? {} : { collision: { lab, node, id } };
+  const collision = lab === undefined ? {} : { collision: { lab, id, ...(node !== undefined && { node }) } };
   return new Failure("number_clash", `${what}: ${clashText(clash)}`, { data: { clash, ...collision } });
 }

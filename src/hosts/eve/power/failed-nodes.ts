@@ -24,7 +24,6 @@ export function nodesFailed(failures: ReadonlyMap<number, Failure>, nameOf: (id:
 
 /** Returns the reasons in such a failure, by native id of the node. */
 export function failedNodes(error: unknown): ReadonlyMap<number, string> {
-  const nodes = error instanceof Failure ? error.data?.["nodes"] : undefined;
-  if (!Array.isArray(nodes)) return new Map();
-  return new Map((nodes as readonly { readonly id: number; readonly message: string }[]).map(({ id, message }) => [id, message]));
+  const nodes = error instanceof Failure ? (error.data?.nodes ?? []) : [];
+  return new Map(nodes.flatMap((node) => (typeof node === "string" ? [] : [[node.id, node.message]])));
 }

@@ -13,13 +13,13 @@ async function failureOf(error: Error): Promise<Failure> {
 
 test("files of the machine are their names in host_error, in data too, and the cause has the paths", async () => {
   const original = new Failure("host_error", `${file} does not read: EIO, open '${file}'`, {
-    data: { host: { message: `open '${file}'`, code: 5 }, failed: [{ why: "/run/labwright/8a6e/holder.sock: refused" }] },
+    data: { host: { message: `open '${file}'`, code: 5 }, warnings: ["/run/labwright/8a6e/holder.sock: refused"] },
   });
   const failure = await failureOf(original);
   expect(failure).toMatchObject({
     code: "host_error",
     message: "lab.json does not read: EIO, open 'lab.json'",
-    data: { host: { message: "open 'lab.json'", code: 5 }, failed: [{ why: "holder.sock: refused" }] },
+    data: { host: { message: "open 'lab.json'", code: 5 }, warnings: ["holder.sock: refused"] },
     cause: original,
   });
 });

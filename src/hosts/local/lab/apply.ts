@@ -325,10 +325,10 @@ async function removeDisks(trash: Trash, lab: LocalLab, ids: readonly number[]):
 
 /** Returns the error with the finished and the remaining steps. Errors of the machine, such as a full disk or a missing program, become host_error. */
 function withProgress(error: unknown, { applied, remaining: left }: StepLog): unknown {
-  const named = error instanceof Failure ? error.data?.["failed"] : undefined;
+  const named = error instanceof Failure ? error.data?.failed : undefined;
   // The error may name the step of the batch that failed; otherwise it is the first one.
   const failed = left.find((id) => id === named) ?? left[0];
-  const far = { applied, failed, remaining: left.filter((id) => id !== failed) };
+  const far = { applied, ...(failed !== undefined && { failed }), remaining: left.filter((id) => id !== failed) };
   if (error instanceof Failure) {
     const isComplete = error.code !== "host_error" || typeof error.data?.host === "object";
     const host = isComplete ? {} : { host: { message: error.message } };
