@@ -70,7 +70,7 @@ interface State {
 
 async function keep(page: Page, name: string, sameBelow: number): Promise<void> {
   const file = join(folder, `${name}.png`);
-  // Disables transitions and the blinking cursor.
+  // Waits for running animations. The screenshot disables further ones, and hides the blinking cursor.
   await page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {})))");
   const picture = readPng(await page.screenshot({ caret: "hide", animations: "disabled" }));
   const before = await readFile(file).catch((error: NodeJS.ErrnoException) => {

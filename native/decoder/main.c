@@ -1,5 +1,5 @@
 /*
- * labwright-decoder: runs sharkd, which decodes packets of strangers, where it can do nothing else. See README.md.
+ * labwright-decoder: runs sharkd, which decodes untrusted packets, in a confined process. See README.md.
  *
  *   labwright-decoder <directory> <id>
  */

@@ -6,7 +6,7 @@ enum { CONTROL_FD = 3 /* in a node's init: its line to the holder */ };
 /* The holder sends this signal to a node's init when somebody opens its console. */
 #define SIG_CONSOLE_OPENED SIGRTMIN
 
-/* An empty directory that cannot be written to, in the lab's own root: all nodes share it as a mask. */
+/* An empty read-only directory in the lab's own root. It is mounted over directories that nodes must not see. */
 #define EMPTY_DIRECTORY "proc/fs"
 
 /* One node of a spawn request. The texts point into the request. */

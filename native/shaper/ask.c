@@ -139,15 +139,15 @@ static bool send_sockets(int fd, const struct opening *o) {
 
 static int open_sockets(const char *lab, const char *request) {
   int fd = connect_or_start(lab, true);
-  if (fd < 0) return fail("no shaper, and none can be started");
+  if (fd < 0) return fail("the lab's shaper does not run and cannot be started");
   char *answer = send_all(fd, "list\n", 5) && shutdown(fd, SHUT_WR) == 0 ? whole_answer(fd) : NULL;
-  if (!answer) return fail("no whole answer of the shaper");
+  if (!answer) return fail("the shaper's answer is not complete");
   close(fd);
   size_t length = strlen(answer) + 2;
   char *list = malloc(length);
-  if (!list) return fail("memory");
+  if (!list) return fail("no memory");
   snprintf(list, length, "\n%s", answer);
-  if (!collect_openings(request, list)) return fail("memory");
+  if (!collect_openings(request, list)) return fail("no memory");
   size_t there = 0;
   for (const char *c = list; *c; c++) there += *c == '\n';
   many = there + opening_count > MANY;
@@ -169,11 +169,11 @@ int ask(const char *lab, const char *request, bool start) {
     if (problem) return problem;
   }
   int fd = connect_or_start(lab, start);
-  if (fd < 0) return start ? fail("no shaper, and none can be started") : 3;
+  if (fd < 0) return start ? fail("the lab's shaper does not run and cannot be started") : 3;
   bool sent = true;
   for (size_t i = 0; i < opening_count && sent; i++) sent = send_sockets(fd, &openings[i]);
   sent = sent && send_all(fd, request, strlen(request)) && shutdown(fd, SHUT_WR) == 0;
   char *answer = sent ? whole_answer(fd) : NULL;
-  if (!answer) return start ? fail("no whole answer of the shaper") : 3;
+  if (!answer) return start ? fail("the shaper's answer is not complete") : 3;
   return fputs(answer, stdout) < 0 || fflush(stdout) != 0 ? fail("standard output") : 0;
 }

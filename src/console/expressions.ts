@@ -48,7 +48,7 @@ export class Expressions {
 
   /** Whether the expression (multi-line: ^ and $ match at lines) matches within the text. Throws BadExpression. */
   test(source: string, text: string, user = ""): Promise<boolean> {
-    if (this.#closed) return Promise.reject(new Error("closed"));
+    if (this.#closed) return Promise.reject(new Error("the expressions are closed"));
     return new Promise((settle, fail) => {
       const queue = this.#queues.get(user) ?? [];
       queue.push({ source, text, settle, fail });
@@ -59,9 +59,9 @@ export class Expressions {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const queue of this.#queues.values()) for (const { fail } of queue.splice(0)) fail(new Error("closed"));
+    for (const queue of this.#queues.values()) for (const { fail } of queue.splice(0)) fail(new Error("the expressions are closed"));
     this.#queues.clear();
-    await Promise.all([...this.#threads].map((thread) => thread.end(new Error("closed"))));
+    await Promise.all([...this.#threads].map((thread) => thread.end(new Error("the expressions are closed"))));
   }
 
   /** Gives free threads to the users whose turn it is. */

@@ -87,7 +87,8 @@ export interface HostSession {
   /** Paths of the labs that the host holds. */
   labs(): Promise<readonly string[]>;
   /**
-   * Returns the path of the lab with this id: somebody may have moved or renamed it on the host. undefined: no lab has the id, or the host did not send all
+   * Returns the path of the lab with this id: somebody may have moved or renamed it on the host. undefined: no lab has the id, or the host did not
+   * send all
    * labs in time. Absent: only Labwright changes the paths of labs.
    */
   readonly findLab?: (id: string) => Promise<string | undefined>;
@@ -336,8 +337,8 @@ export interface LiveNode {
   readonly cpu_percent?: number;
   readonly memory_bytes?: number;
   /**
-   * It is wanted running and ended unasked: host_restart with the machine, or with all that ran on it; lab_killed with its lab alone. Told by hosts
-   * with feature `resume`.
+   * The node should run, but ended without a request: host_restart with the machine or all its labs, lab_killed only with its lab. Reported by hosts
+   * with the feature `resume`.
    */
   readonly lost?: "host_restart" | "lab_killed";
   /** The node is stopped: it did not end in the given time and was switched off. */

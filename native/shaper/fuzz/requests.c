@@ -1,4 +1,4 @@
-/* A request's lines, as the asker reads them before it opens sockets and as the shaper carries them out. */
+/* Parses the lines of a request twice: as ask.c does before it opens sockets, and as the shaper does to carry them out. */
 #include "../request.c"
 #include "../ask.c"
 #include "../control.c"

@@ -99,7 +99,7 @@ export const ReconcileData = Type.Object({
   summary: Type.Optional(PlanSummary),
   operations: Type.Optional(list(PlanAction)),
   blocked: Type.Optional(list(PlanAction)),
-  /** Of to_host: what the host has no place for. It was left out, or, unless allow_unsupported was sent, kept everything else from being applied. */
+  /** For to_host: the fields that the host cannot store. With allow_unsupported they were left out; without it nothing was applied. */
   unsupported: Type.Optional(list(text)),
   direction: optionalText,
   state: optionalJson,

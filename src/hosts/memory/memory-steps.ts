@@ -27,8 +27,8 @@ export function idMaps(ids: NativeIds): IdMaps {
 }
 
 /**
- * Runs one step on a lab that exists. Idempotent, and strict otherwise: what a running machine could not do is refused, so that a plan in
- * the wrong order fails here before it fails on a real host.
+ * Runs one step on an existing lab. Idempotent, but strict: it refuses steps that a real host could not do, so that a plan in the wrong order already
+ * fails here.
  * @throws Failure host_error
  */
 export function runStep(lab: MemoryLab, ids: IdMaps, step: Step, world: StepWorld): void {

@@ -240,7 +240,7 @@ export class Captures {
     return source;
   }
 
-  /** The caller that ends the capture reports its end. */
+  /** Runs `end`, which ends or removes the capture, without a report of the capture watch: the caller reports the end itself. */
   async #unwatched<T>(caller: Caller, { path, record }: CapturedLab, id: string, end: () => Promise<T>): Promise<T> {
     const watched = this.#watch.forget(path, id);
     try {

@@ -18,7 +18,7 @@ const left = new Set([
 ]);
 
 /**
- * guess pnetlab-forms: the fields of types that its source names: qemu, iol, vpcs; slots of Dynamips are taken to be as in EVE-NG.
+ * guess pnetlab-forms: the fields of types that its source names: qemu, iol, vpcs; slots of Dynamips are assumed to be like EVE-NG's.
  * A template's form in EVE-NG's shape. PNETLab returns type and description as fields, values to choose from as `options`, and – unlike
  * EVE-NG – whether there is a script for startup configs.
  */

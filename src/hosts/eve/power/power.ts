@@ -159,7 +159,7 @@ export async function bringDown(run: PowerRun, ids: readonly number[], mode: Sto
   stopped(uncertain, strangers);
   const after = uncertain.length === 0 ? clashes : (await readPower(place, at, run.signal)).clashes;
   const foreign = new Map([...after].filter(([id, { certain }]) => certain && ids.includes(id)));
-  // Without a lab it is a process of a deleted lab, with another next step.
+  // A foreign process without a lab belongs to a deleted lab. It is not settled: it needs another next step.
   const settled = new Set(uncertain.filter((id) => foreign.get(id)?.lab !== undefined));
   return { foreign, settled, late };
 }
