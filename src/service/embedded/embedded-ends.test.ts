@@ -35,17 +35,20 @@ function post<Id extends keyof Handlers>(id: Id, body: object, more: Partial<Cal
 
 beforeEach(async () => {
   local = await testLocalHost();
-  const limits = { changeStallMs: 4_000, changeGraceMs: 500, closeWaitMs: 100 };
-  service = createService({ host: local.host, store: sqliteStore(":memory:"), log: () => {}, version: "test", ...limits });
-  const request = { body: { username: "admin", password: "test" }, query: undefined, params: undefined };
-  token = (await service.handlers.login(request, null, call)).token!;
-  await post("deployProject", { yaml });
 });
 afterEach(async () => {
   for (const pid of stopped.splice(0)) process.kill(pid, "SIGCONT");
   await service.close();
   await local[Symbol.asyncDispose]();
 });
+
+/** @param changeStallMs on a busy machine an ordinary step takes seconds, so only the change that hangs has a short limit */
+async function startService(changeStallMs: number): Promise<void> {
+  const limits = { changeStallMs, changeGraceMs: 500, closeWaitMs: 100 };
+  service = createService({ host: local.host, store: sqliteStore(":memory:"), log: () => {}, version: "test", ...limits });
+  const request = { body: { username: "admin", password: "test" }, query: undefined, params: undefined };
+  token = (await service.handlers.login(request, null, call)).token!;
+}
 
 function hang(pid: number): () => void {
   process.kill(pid, "SIGSTOP");
@@ -54,6 +57,8 @@ function hang(pid: number): () => void {
 }
 
 test("a change whose holder does not answer ends as host_timeout, its job too, and goes through when the holder is back", async () => {
+  await startService(8_000);
+  await post("deployProject", { yaml });
   const goOn = hang((await local.sandbox(lab)).pid);
   const failure = await failureOf(post("execProject", { lab, action: "stop", stopmode: 1 }));
   expect(failure.code).toBe("host_timeout");
@@ -72,6 +77,7 @@ test("a change whose holder does not answer ends as host_timeout, its job too, a
 });
 
 test("a node that cannot start is named in the failure, and the other nodes start", async () => {
+  await startService(120_000);
   const templates = join(local.paths.state, "templates");
   await mkdir(templates);
   const base = await readFile(join(builtinTemplates, "linux.yaml"), "utf8");
