@@ -2,7 +2,7 @@
 #ifdef __SANITIZE_ADDRESS__
 const char *__asan_default_options(void);
 
-/* The programs exit without freeing, and the leak detector cannot trace processes that are not dumpable. */
+/* Leak detection is off: the programs exit without freeing, and the detector cannot trace processes that are not dumpable. */
 const char *__asan_default_options(void) { return "detect_leaks=0"; }
 #endif
 

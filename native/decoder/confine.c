@@ -61,12 +61,12 @@ static void make_filter(void) {
   FILTER_RETURN(&filter, SECCOMP_RET_ALLOW);
   FILTER_LOAD(&filter, nr);
   FILTER_RETURN(&filter, SECCOMP_RET_ERRNO | ENOSYS);
-  if (filter.full) errno = E2BIG, fail("system call filter");
+  if (filter.full) errno = E2BIG, fail("build the system call filter");
 }
 
 static void limit(__rlimit_resource_t resource, rlim_t max) {
   struct rlimit both = {max, max};
-  if (setrlimit(resource, &both) < 0) fail("resource limits");
+  if (setrlimit(resource, &both) < 0) fail("set resource limits");
 }
 
 void confine(long id) {
@@ -79,12 +79,12 @@ void confine(long id) {
   limit(RLIMIT_MSGQUEUE, 0);
   (void)!capabilities_bound(0); /* fails only for a process without CAP_SETPCAP, which has no capabilities to lose */
   /* Only root must change its ids: an ordinary user has no others. */
-  if (id > 0 && (setgroups(0, NULL) < 0 || setresgid((gid_t)id, (gid_t)id, (gid_t)id) < 0 || setresuid((uid_t)id, (uid_t)id, (uid_t)id) < 0)) fail("ids");
-  if (capabilities_set(0) < 0) fail("capabilities");
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) fail("no_new_privs");
+  if (id > 0 && (setgroups(0, NULL) < 0 || setresgid((gid_t)id, (gid_t)id, (gid_t)id) < 0 || setresuid((uid_t)id, (uid_t)id, (uid_t)id) < 0)) fail("change user and group ids");
+  if (capabilities_set(0) < 0) fail("drop capabilities");
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) fail("set no_new_privs");
   /* Set last: the kernel resets it when the user id or the capabilities change. */
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) fail("pdeathsig");
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) fail("set the parent death signal");
   make_filter();
   struct sock_fprog program = {.len = filter.length, .filter = filter.ops};
-  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0) fail("seccomp");
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) < 0) fail("install the seccomp filter");
 }

@@ -53,14 +53,14 @@ static void show(const char *root, const char *path) {
 void make_root(const char *program, const char *over) {
   char view[PATH_MAX];
   if (snprintf(view, sizeof view, "%s/view", over) >= (int)sizeof view) errno = ENAMETOOLONG, fail(over);
-  if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) fail("/");
+  if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) fail("make all mounts private");
   /* The working directory is usually below `over`. The mount on `over` hides it, but the process still has it open. */
   if (mount("none", over, "tmpfs", MS_NOSUID | MS_NODEV, "size=64k,mode=755") < 0) fail(over);
   if (mkdir(view, 0755) < 0 || mount(".", view, NULL, MS_BIND, NULL) < 0) fail(view);
   read_only(view);
   for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) show(over, libraries[i]);
   show(over, program);
-  if (chdir(over) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0) fail("pivot_root");
+  if (chdir(over) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0) fail("change the root with pivot_root");
   read_only("/");
-  if (chdir("/view") < 0) fail("/view");
+  if (chdir("/view") < 0) fail("enter /view");
 }

@@ -26,7 +26,7 @@ static char *next_line(int timeout) {
       memmove(input, end + 1, filled -= length + 1);
       return line;
     }
-    if (filled == sizeof input) filled = 0; /* no needed line is as long as the buffer */
+    if (filled == sizeof input) filled = 0; /* discards a line that is longer than the buffer: no needed line is that long */
     struct pollfd p = {.fd = qmp_fd, .events = POLLIN};
     if (gone || poll(&p, 1, timeout) <= 0) return NULL;
     ssize_t got = read(qmp_fd, input + filled, sizeof input - filled);

@@ -3,7 +3,7 @@ export interface GraphLine {
   readonly class: string;
   /** Oldest first. `at` is from 0 (left) to 1 (right), `value` is not negative. */
   readonly points: readonly { readonly at: number; readonly value: number }[];
-  /** Draws marks without a line between them. */
+  /** Draws the points as dots, without a line between them. */
   readonly dots?: boolean;
 }
 
