@@ -237,7 +237,7 @@ async function createLab(run: Run, head: LabHead | null, { lab: wanted }: Step &
   }
   edit.step({ do: "create-lab", lab: wanted });
   await writeNewLab(place, at, edit.lab, (folder, isOurs) => run.progress.madeFolder?.(folder, isOurs));
-  run.ids = await leaveTaken(place, at, edit.lab, edit.ids);
+  run.ids = (await leaveTaken(place, at, edit.lab, edit.ids)).ids;
 }
 
 async function editBatch(
@@ -267,7 +267,7 @@ async function editBatch(
       const { wanted } = await writeLab(place, at, before, edit.lab);
       run.ids = idsAsGiven(edit, wanted);
       const old = new Set(before.nodes.map(({ id }) => id));
-      if (wanted.nodes.some(({ id }) => !old.has(id))) run.ids = await leaveTaken(place, at, wanted, run.ids, old);
+      if (wanted.nodes.some(({ id }) => !old.has(id))) run.ids = (await leaveTaken(place, at, wanted, run.ids, old)).ids;
     } catch (error) {
       // Reports the parts that were done as done; if the host cannot be read, reports none.
       const got = await place.world.reader.file(place.account, at).catch(() => undefined);

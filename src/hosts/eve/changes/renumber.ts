@@ -35,13 +35,30 @@ export async function renumberLab(place: EvePlace, at: EveLabPath, ids: NativeId
       const moving = before.nodes.filter(({ id }) => taken.nodes.has(id) || clashes.has(id)).map(({ id }) => id);
       const given = newNumbers(place, before, new Set([...taken.nodes, ...clashes.keys()]), moving, taken.networks);
       await wipeNodes({ place, at, lab: before, force: true }, moving, 3);
-      await rewrite(place, at, before, given);
+      const written = await rewrite(place, at, before, given);
       world.owners.of(account).forget(at.path);
-      const named = (kind: "nodes" | "networks", to: (id: number) => number) =>
-        before[kind].flatMap(({ id, name = "" }): NumberChange[] => (to(id) === id ? [] : [{ name, before: id, after: to(id) }]));
-      return { ids: renumberedIds(ids, given), nodes: named("nodes", given.node), networks: named("networks", given.network) };
+      const kept = new Set(before.nodes.flatMap(({ id }) => (given.node(id) === id ? [id] : [])));
+      const left = await leaveTaken(place, at, written, renumberedIds(ids, given), kept);
+      return {
+        ids: left.ids,
+        nodes: numberChanges(before.nodes, left.lab.nodes),
+        networks: numberChanges(before.networks, left.lab.networks),
+      };
     }),
   );
+}
+
+/** @param before and after: the same resources in the same order */
+function numberChanges(before: readonly Numbered[], after: readonly Numbered[]): readonly NumberChange[] {
+  return before.flatMap(({ id, name = "" }, index) => {
+    const now = after[index]?.id ?? id;
+    return now === id ? [] : [{ name, before: id, after: now }];
+  });
+}
+
+interface Numbered {
+  readonly id: number;
+  readonly name?: string | undefined;
 }
 
 /**
@@ -63,12 +80,16 @@ async function refuseRunning(place: EvePlace, at: EveLabPath, shared: ReadonlySe
   return clashes;
 }
 
+/** Processes that deleted labs left behind hold the low numbers, so that after this many tries numbers are taken from the other end. */
+const lowTries = 2;
+const maxTries = 6;
+
 /**
  * If the host reports a new node as running, something else has its number: a process of a deleted lab, or another lab if all numbers are taken.
- * Gives such a node another number while there are free ones.
+ * Gives such a node another number while there are free ones, as the host does not list the processes. A node for which none is found is shown as unknown.
  * @param made the lab that was just written
  * @param old numbers of nodes that the lab had before
- * @returns the ids with the new numbers
+ * @returns the lab and the ids with the new numbers
  */
 export async function leaveTaken(
   place: EvePlace,
@@ -76,13 +97,13 @@ export async function leaveTaken(
   made: UnlLab,
   ids: NativeIds,
   old: ReadonlySet<number> = new Set(),
-): Promise<NativeIds> {
+): Promise<{ readonly lab: UnlLab; readonly ids: NativeIds }> {
   const { world, account } = place;
-  if (!world.edition.sharedNames) return ids;
+  if (!world.edition.sharedNames) return { lab: made, ids };
   const owners = world.owners.of(account);
   const used = new Set<number>();
   let [lab, now] = [made, ids];
-  for (let tries = 0; tries < 3; tries++) {
+  for (let tries = 0; ; tries++) {
     const nodes = await readNodes(account, at);
     const up = nodes.filter(({ id, status }) => status >= 2 && !old.has(id)).map(({ id }) => id);
     if (up.length === 0) break;
@@ -91,6 +112,7 @@ export async function leaveTaken(
       // Also done if the change of the numbers fails.
       owners.disown(id, at.path);
     }
+    if (tries === maxTries) break;
     const taken = (await world.others.taken(account, at.path)).nodes;
     const blocked = new Set([...taken, ...used]);
     const isRoom = (without: ReadonlySet<number>) => freeNumbers(place, lab, without).length >= up.length;
@@ -98,27 +120,28 @@ export async function leaveTaken(
     const avoided = isRoom(blocked) ? blocked : new Set([...(await world.others.running(account)).keys(), ...used]);
     // No better numbers are left, or the host does not export the lab as a file, which is needed to change numbers: the nodes are shown as unknown.
     if (!isRoom(avoided) || made.isPartial === true) break;
-    const given = newNumbers(place, lab, avoided, up, new Set());
+    const given = newNumbers(place, lab, avoided, up, new Set(), tries >= lowTries);
     lab = await rewrite(place, at, lab, given);
     owners.forget(at.path, up);
     now = renumberedIds(now, given);
   }
-  return now;
+  return { lab, ids: now };
 }
 
 async function rewrite(place: EvePlace, at: EveLabPath, before: UnlLab, given: GivenIds): Promise<UnlLab> {
   return (await writeLab(place, at, before, renumbered(before, given), { whole: true })).wanted;
 }
 
-/** Throws host_error if too few numbers are free. */
+/** Throws host_error if too few numbers are free. @param fromTop the highest free numbers, not the lowest */
 function newNumbers(
   place: EvePlace,
   lab: UnlLab,
   blocked: ReadonlySet<number>,
   moving: readonly number[],
   takenNetworks: ReadonlySet<number>,
+  fromTop = false,
 ): GivenIds {
-  const free = freeNumbers(place, lab, blocked);
+  const free = fromTop ? freeNumbers(place, lab, blocked).toReversed() : freeNumbers(place, lab, blocked);
   if (free.length < moving.length) {
     throw hostFailure(
       `the host has ${place.catalogue.maxNodes} numbers for the nodes of a user, and ${free.length} of them are free, while ${moving.length} are needed: ` +

@@ -47,6 +47,31 @@ describe.each(["hidden", "visible"] as const)("on a host with notices %s, a numb
     expect(await nodes(here, "/pair")).toEqual(["1 pc1 running", "2 pc2 running", "4 pc3 stopped"]);
   });
 
+  it("goes to no node although processes hold many numbers in a row", async () => {
+    const here = await bench(notices);
+    await here.make("/pair", pair);
+    for (let number = 3; number <= 20; number++) here.fake.occupyPort(port(number));
+    await here.make("/pair", { ...pair, nodes: [...pair.nodes, node("pc3", "vpcs", { start: false })] });
+    const [, , added] = (await here.session.observe("/pair"))?.nodes ?? [];
+    expect(added).toMatchObject({ name: "pc3", power: "stopped" });
+    expect(Number(added?.id)).toBeGreaterThan(20);
+    await here.make("/second", pair);
+    expect(await nodes(here, "/second")).toEqual([expect.stringMatching(/ pc1 running$/), expect.stringMatching(/ pc2 running$/)]);
+  });
+
+  it("goes to no node of a lab that is renumbered", async () => {
+    const here = await bench(notices);
+    await here.make("/pair", pair);
+    const copy = (here.fake.labFile("/pair.unl") ?? "").replace(/(<lab [^>]*\bid=")[^"]*/, `$1${crypto.randomUUID()}`);
+    here.fake.putLabFile("/copy.unl", copy.replace(/(<lab [^>]*\bname=")[^"]*/, "$1copy"));
+    for (const number of [3, 5, 6, 7]) here.fake.occupyPort(port(number));
+    const known = { nodes: { pc1: "1", pc2: "2" }, networks: {}, links: {} };
+    const renumbered = await here.session.renumber?.("/copy", known);
+    expect(await nodes(here, "/copy")).toEqual(renumbered?.nodes.map(({ name, after }) => `${after} ${name} stopped`));
+    expect(Object.values(renumbered?.ids.nodes ?? {})).toEqual(renumbered?.nodes.map(({ after }) => String(after)));
+    expect(await nodes(here, "/pair")).toEqual(["1 pc1 running", "2 pc2 running"]);
+  });
+
   it("leaves the node unknown if its number cannot be changed", async () => {
     const here = await bench(notices);
     await here.make("/pair", pair);
