@@ -48,7 +48,7 @@ export const linkSuspendKind: ChangeKind<typeof SuspendRequest, LinkSuspendData>
   run: ({ job, target }, request) => changeSuspend(job, target, request),
 };
 
-/** Sets the quality of a link, live or also in the intent. Throws link_not_found, and unsupported if the host has no link quality. */
+/** Sets the quality of a link, with `save` also in the definition on the host. Throws link_not_found, and unsupported if the host has no link quality. */
 export async function applyLinkQuality(
   context: Context,
   caller: Caller,
