@@ -4,11 +4,10 @@ import { changeKinds } from "./change-kinds.ts";
 import { type ChangeKind, type ChangeRun, readRequest } from "./changes/change-kind.ts";
 import { guarded } from "./changes/managed.ts";
 import { recordUnstarted } from "./changes/owed-starts.ts";
-import { noIds, type Target } from "./context/address.ts";
+import { addressRecorded } from "./context/address.ts";
 import type { Context } from "./context/context.ts";
 import type { Job } from "./jobs/jobs.ts";
 import type { JobRow } from "./store/store.ts";
-import { recordedIntent } from "./work/intents.ts";
 
 /** A stored change that this release can finish. */
 interface Recoverable {
@@ -78,7 +77,12 @@ function ownerProblem({ store }: Context, { lab, identity }: JobRow): string | u
 async function finish(context: Context, job: Job, row: JobRow, { kind, request }: Recoverable): Promise<unknown> {
   const host = await sessionFor(context, row);
   try {
-    const started: ChangeRun = { context, job, target: await targetOf(context, row, host), interrupted: row };
+    const started: ChangeRun = {
+      context,
+      job,
+      target: await addressRecorded(context, row.lab, row.user, host, `job ${row.id}`),
+      interrupted: row,
+    };
     return await guarded(context, started.target, job, async () => {
       const recovered = (await kind.recover?.(started, request, row)) ?? { target: started.target, request };
       return kind.run({ ...started, target: recovered.target }, recovered.request);
@@ -95,19 +99,4 @@ async function sessionFor(context: Context, row: JobRow): Promise<HostSession> {
   } catch (error) {
     throw new Failure("expired_host_session", `cut off by a restart: ${(error as Error).message}`, { cause: error });
   }
-}
-
-async function targetOf(context: Context, row: JobRow, host: HostSession): Promise<Target> {
-  const record = context.store.labs.get(row.lab);
-  const intent = await recordedIntent(context, record);
-  return {
-    path: row.lab,
-    mode: record?.mode ?? "create",
-    caller: { user: row.user, role: host.role, session: `job ${row.id}` },
-    host,
-    ...(record !== undefined && { record }),
-    ...(intent !== undefined && { intent }),
-    sent: false,
-    ids: record?.ids ?? noIds,
-  };
 }

@@ -20,11 +20,10 @@ import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
-import { addressProject, allowUse } from "../context/address.ts";
+import { addressPath, addressProject, allowUse } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import { inKeys } from "../context/in-keys.ts";
 import type { Browsers } from "../labs/browsers.ts";
-import { recordFor } from "../sessions/record-for.ts";
 import { rightOn, seesUnrecorded } from "../sessions/rights.ts";
 import { Tickets } from "../sessions/tickets.ts";
 import type { LabRecord } from "../store/store.ts";
@@ -268,8 +267,7 @@ export class Captures {
   }
 
   async #lab(caller: Caller, path: string): Promise<CapturedLab> {
-    const record = recordFor(this.#context, caller, path);
-    const host = await this.#context.sessions.hostSessionFor(caller, record?.owner);
+    const { host, record } = await addressPath(this.#context, caller, path);
     return { path, host, captures: await capturesOf(host), record };
   }
 

@@ -26,11 +26,10 @@ import type { Feature } from "../../hosts/host.ts";
 import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
-import { addressProject, allowUse, type Selector, type Target } from "../context/address.ts";
+import { addressPath, addressProject, allowUse, type Selector, type Target } from "../context/address.ts";
 import { chosenNodes, refuseUnknown } from "../context/chosen-nodes.ts";
 import type { Context } from "../context/context.ts";
 import { inKeys } from "../context/in-keys.ts";
-import { recordFor } from "../sessions/record-for.ts";
 import type { Tickets } from "../sessions/tickets.ts";
 
 export interface ConsoleGrant {
@@ -175,10 +174,7 @@ export async function streamConsole(
   call: Call,
 ): Promise<Upgrade> {
   const { path, nodeId } = tickets.redeem(ticket, caller.session);
-  // The right may have been revoked since the ticket was issued.
-  const record = recordFor(context, caller, path);
-  allowUse({ caller, record, path }, "operate");
-  const host = await context.sessions.hostSessionFor(caller, record?.owner);
+  const { host } = await addressPath(context, caller, path, "operate");
   const viewer = await context.consoles.view(host, path, nodeId);
   const close = () => viewer.destroy();
   const forget = [context.sessions.onEnd(caller.session, close), context.streams.add(caller.user, path, close)];

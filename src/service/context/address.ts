@@ -7,6 +7,7 @@ import { checkFiles } from "../../intent/parse/files.ts";
 import { type Manifest, readManifest } from "../../intent/parse/manifest.ts";
 import type { Caller } from "../common/call.ts";
 import { badRequest, labNotFound, pathNotAvailable } from "../common/refusals.ts";
+import { recordFor } from "../sessions/record-for.ts";
 import { includes, type Right, rightOn, seesUnrecorded } from "../sessions/rights.ts";
 import type { LabRecord, ProjectMode } from "../store/store.ts";
 import { type Intent, readable, readSent, recordedIntent } from "../work/intents.ts";
@@ -72,18 +73,90 @@ export async function addressProject(
   const record = context.store.labs.get(path);
   const given = loaded || payload.state === undefined || payload.state === null ? undefined : stateIds(payload.state, context.host, path);
   const intent = sent ?? (await recordedIntent(context, record));
+  const place = await placeOf(context, caller, path, record);
   return {
-    path,
+    ...place,
     ...(loaded && { loaded: true }),
     mode: loaded ? "load" : (record?.mode ?? manifest?.mode ?? (sent === undefined ? "load" : "create")),
-    caller,
-    host: await context.sessions.hostSessionFor(caller, record?.owner),
-    ...(record !== undefined && { record }),
     ...(intent !== undefined && { intent }),
     sent: sent !== undefined,
     ...(payload.origin !== undefined && { origin: payload.origin }),
-    ids: given ?? record?.ids ?? noIds,
+    ids: given ?? place.ids,
   };
+}
+
+/** The lab at a path, for one caller: the part of a Target that needs no payload. */
+export type LabPlace = Pick<Target, "path" | "caller" | "host" | "record" | "ids">;
+
+/** Returns the lab at a path that the caller may use. `record`: the record of the lab, which the function that calls has read. */
+export async function placeOf(
+  { sessions }: Pick<Context, "sessions">,
+  caller: Caller,
+  path: string,
+  record: LabRecord | undefined,
+): Promise<LabPlace> {
+  const host = await sessions.hostSessionFor(caller, record?.owner);
+  return { path, caller, host, ...(record !== undefined && { record }), ids: record?.ids ?? noIds };
+}
+
+/**
+ * Finds a lab by the path that a ticket or a capture has kept. The right may have been revoked since then: throws lab_not_found if the caller may not see
+ * the lab now, and operation_not_allowed if `right` is not sufficient.
+ */
+export async function addressPath(
+  context: Pick<Context, "host" | "store" | "sessions">,
+  caller: Caller,
+  path: string,
+  right: Right = "view",
+): Promise<LabPlace> {
+  const record = recordFor(context, caller, path);
+  if (right !== "view") allowUse({ caller, record, path }, right);
+  return placeOf(context, caller, path, record);
+}
+
+/** The target of a change that no caller waits for: one that a restart interrupted, or a restore of a lab. The record has its intent. */
+export async function addressRecorded(
+  context: Pick<Context, "store" | "work">,
+  path: string,
+  user: string,
+  host: HostSession,
+  session: string,
+): Promise<Target> {
+  const record = context.store.labs.get(path);
+  const intent = await recordedIntent(context, record);
+  return {
+    path,
+    mode: record?.mode ?? "create",
+    caller: { user, role: host.role, session },
+    host,
+    ...(record !== undefined && { record }),
+    ...(intent !== undefined && { intent }),
+    sent: false,
+    ids: record?.ids ?? noIds,
+  };
+}
+
+/** Finds the project of a read that needs an existing lab: a sent text does not replace it. Throws as addressProject, and lab_not_found. */
+export async function addressExisting(context: Context, caller: Caller, payload: Selector): Promise<Target> {
+  const target = await addressProject(context, caller, payload);
+  const { record, host, path } = target;
+  await refuseAbsent({ ...(record !== undefined && { record }), host, path });
+  return target;
+}
+
+/** A project with the intent that a change applies. */
+export type WantedTarget = Target & { readonly intent: Intent };
+
+/** Finds the project of a change that applies an intent and may make the lab. Throws as addressProject, neededIntent and allowChange. */
+export async function addressIntent(context: Context, caller: Caller, payload: Selector): Promise<WantedTarget> {
+  return allowIntent(await addressProject(context, caller, payload, { makes: true }));
+}
+
+/** Checks that the caller may apply the intent of the target. Throws as neededIntent and allowChange. */
+export async function allowIntent(target: Target): Promise<WantedTarget> {
+  const intent = await neededIntent(target);
+  allowChange(target);
+  return { ...target, intent };
 }
 
 /**

@@ -9,7 +9,7 @@ import type { HostPictures, LabPicture } from "../../hosts/host-pictures.ts";
 import type { Caller } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { labNotFound } from "../common/refusals.ts";
-import { addressProject, refuseAbsent } from "../context/address.ts";
+import { addressExisting } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 
 /** Larger pictures are listed, but cannot be downloaded. */
@@ -26,9 +26,7 @@ const unknownType = { type: "application/octet-stream", ending: "bin" };
 
 /** Returns the lab's pictures. Throws unsupported if the host has no pictures. */
 export async function listPictures(context: Context, caller: Caller, payload: ProjectPayload): Promise<PicturesData> {
-  const { intent, ...target } = await addressProject(context, caller, payload);
-  const { host, path, ids } = target;
-  await refuseAbsent(target);
+  const { host, path, ids, intent } = await addressExisting(context, caller, payload);
   const pictures = await picturesOf(host);
   const observed = await host.observe(path);
   if (observed === null) throw labNotFound(path);
@@ -50,9 +48,7 @@ export async function listPictures(context: Context, caller: Caller, payload: Pr
 
 /** Returns one picture as it was uploaded. Any format except the usual picture formats is sent as a download of unknown type. */
 export async function getPicture(context: Context, caller: Caller, lab: string, id: string): Promise<BytesAnswer> {
-  const { intent: _intent, ...target } = await addressProject(context, caller, { lab });
-  const { host, path } = target;
-  await refuseAbsent(target);
+  const { host, path } = await addressExisting(context, caller, { lab });
   const { picture, bytes } = await (await picturesOf(host)).read(path, id);
   if (picture.bytes > maxPictureBytes) {
     const text = `the picture is ${picture.bytes} bytes large, and ${maxPictureBytes} are answered at most: fetch it in the host's own pages`;
@@ -65,9 +61,7 @@ export async function getPicture(context: Context, caller: Caller, lab: string, 
 
 /** Returns the text that the lab's author wrote for its users. Throws unsupported if labs have no such text. */
 export async function getTasks(context: Context, caller: Caller, payload: ProjectPayload): Promise<TasksData> {
-  const { intent: _intent, ...target } = await addressProject(context, caller, payload);
-  const { host, path } = target;
-  await refuseAbsent(target);
+  const { host, path } = await addressExisting(context, caller, payload);
   if (!(await host.capabilities()).features.tasks || host.tasks === undefined) throw unsupported("tasks");
   return { lab: path, text: plainText(await host.tasks(path)) };
 }

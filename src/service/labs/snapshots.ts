@@ -21,7 +21,7 @@ import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
-import { addressChange, addressProject, refuseAbsent, type Target } from "../context/address.ts";
+import { addressChange, addressExisting, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import type { Job } from "../jobs/jobs.ts";
 
@@ -55,9 +55,7 @@ export const removeSnapshotKind: ChangeKind<typeof SnapshotRequest, SnapshotRemo
 
 /** Snapshots of a lab. Throws unsupported if the host has none. */
 export async function listSnapshots(context: Context, caller: Caller, payload: ProjectPayload): Promise<SnapshotsData> {
-  const { intent: _intent, ...target } = await addressProject(context, caller, payload);
-  const { host, path } = target;
-  await refuseAbsent(target);
+  const { host, path } = await addressExisting(context, caller, payload);
   const snapshots = await (await snapshotsOf(host)).list(path);
   return { lab: path, snapshots: snapshots.map(({ name, takenAt }) => ({ snapshot: name, taken_at: timeText(takenAt) })) };
 }

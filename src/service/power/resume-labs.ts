@@ -1,10 +1,9 @@
 import type { HostSession } from "../../hosts/host.ts";
 import { storedRequest } from "../changes/change-kind.ts";
 import { guarded } from "../changes/managed.ts";
-import { noIds, type Target } from "../context/address.ts";
+import { addressRecorded } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import type { LabRecord } from "../store/store.ts";
-import { recordedIntent } from "../work/intents.ts";
 import { lostOf, policyOf, resumeKind } from "./resume.ts";
 
 /** Number of labs restored in parallel: starting a lab loads the whole machine. */
@@ -47,17 +46,7 @@ async function resumeOrTell(context: Context, host: HostSession, path: string, n
   const publish = (resume: string) => context.events.publish({ type: "lab", lab: path, data: { resume, nodes } });
   if (policy === "never") return publish("waiting");
   publish("begins");
-  const intent = await recordedIntent(context, record);
-  const target: Target = {
-    path,
-    mode: record.mode,
-    caller: { user: record.owner, role: host.role, session: `resume ${path}` },
-    host,
-    record,
-    ...(intent !== undefined && { intent }),
-    sent: false,
-    ids: record.ids ?? noIds,
-  };
+  const target = await addressRecorded(context, path, record.owner, host, `resume ${path}`);
   const { result } = context.jobs.start({
     operation: resumeKind.operation,
     lab: path,

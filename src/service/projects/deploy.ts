@@ -14,7 +14,7 @@ import { type Planned, planAgainstHost } from "../changes/planned.ts";
 import { refusals } from "../checks/fit-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
-import { addressProject, allowChange, neededIntent, noIds, type Target } from "../context/address.ts";
+import { addressIntent, neededIntent, noIds, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import { refuseMoved } from "../context/moved.ts";
 import type { ProjectState } from "../context/state.ts";
@@ -49,9 +49,8 @@ export async function deployProject(
   payload: ProjectPayload,
   call: ChangeCall,
 ): Promise<DeployData | JobStarted> {
-  const target = await addressProject(context, caller, payload, { makes: true });
-  const intent = await neededIntent(target);
-  allowChange(target);
+  const target = await addressIntent(context, caller, payload);
+  const { intent } = target;
   await checkOnHost(context, target.host, intent, { ...call, deploying: true });
   const replace = payload.replace === true;
   const request: DeployRequest = { yaml: intent.yaml, files: intent.files, replace };

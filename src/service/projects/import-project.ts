@@ -21,7 +21,17 @@ import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
 import { badRequest, labNotFound, pathNotAvailable } from "../common/refusals.ts";
-import { addressProject, allowUse, checkFields, isHidden, mayReadSecrets, neededIntent, noIds, type Target } from "../context/address.ts";
+import {
+  addressProject,
+  allowUse,
+  checkFields,
+  isHidden,
+  mayReadSecrets,
+  neededIntent,
+  noIds,
+  placeOf,
+  type Target,
+} from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import { type Intent, readSent } from "../work/intents.ts";
 import { applyIntent, deletedOld, refuseBlocked } from "./deploy.ts";
@@ -106,19 +116,8 @@ export async function importProject(
     digest: definitionDigest(observed),
     report: fidelityReport({ observed, captured, ids, intent, lines: await context.work.lines(intent.yaml, intent.files) }),
   };
-  const known = context.store.labs.get(path);
-  const host = await context.sessions.hostSessionFor(caller, known?.owner);
-  const target: Target = {
-    path,
-    mode: "import",
-    caller,
-    host,
-    ...(known !== undefined && { record: known }),
-    intent,
-    sent: true,
-    ids: known?.ids ?? noIds,
-    source: from,
-  };
+  const place = await placeOf(context, caller, path, context.store.labs.get(path));
+  const target: Target = { ...place, mode: "import", intent, sent: true, source: from };
   const request: ImportRequest = { yaml: intent.yaml, files: intent.files, replace, source: from, ids, secrets: mayReadSecrets(source) };
   return runChange(context, target, call, importKind, request);
 }

@@ -12,7 +12,7 @@ import { type Planned, planAgainstHost, shownOperation } from "../changes/planne
 import { checkOnHost } from "../checks/host-check.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { badRequest } from "../common/refusals.ts";
-import { addressProject, allowChange, neededIntent, noIds, type Target } from "../context/address.ts";
+import { addressProject, allowIntent, neededIntent, noIds, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import { refuseMoved } from "../context/moved.ts";
 import { type Intent, readSent } from "../work/intents.ts";
@@ -53,11 +53,11 @@ export async function reconcileProject(
   call: ChangeCall,
 ): Promise<ReconcileData | JobStarted> {
   const direction = directionOf(payload.direction);
-  const target = await addressProject(context, caller, payload, { makes: direction === "to_host" });
-  if (direction === "from_host") return reconcileFromHost(context, target, payload, call);
+  const addressed = await addressProject(context, caller, payload, { makes: direction === "to_host" });
+  if (direction === "from_host") return reconcileFromHost(context, addressed, payload, call);
   if (payload.peek === true) throw badRequest("/peek", "reconcile to_host changes the host and has no peek; use plan to see the changes");
-  const intent = await neededIntent(target);
-  allowChange(target);
+  const target = await allowIntent(addressed);
+  const { intent } = target;
   await checkOnHost(context, target.host, intent, call);
   const [prune, confirm, allowUnsupported] = [payload.prune === true, payload.confirm === true, payload.allow_unsupported === true];
   const labId = (payload.state as { readonly lab?: { readonly id?: unknown } } | null | undefined)?.lab?.id;

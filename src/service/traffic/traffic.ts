@@ -10,9 +10,8 @@ import { packetFilter } from "../../packets/bpf.ts";
 import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
-import { addressProject, allowUse, type Target } from "../context/address.ts";
+import { addressPath, addressProject, allowUse, type Target } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
-import { recordFor } from "../sessions/record-for.ts";
 import { Tickets } from "../sessions/tickets.ts";
 import { joinStream } from "../streams/join-stream.ts";
 import { TrafficDesk } from "../streams/traffic-desk.ts";
@@ -87,9 +86,7 @@ export class Traffic {
   async stream(caller: Caller, ticket: string, call: Call): Promise<Upgrade> {
     const grant = this.#tickets.redeem(ticket, caller.session);
     const { path } = grant.target;
-    // The right may have been revoked since the ticket was issued.
-    const record = recordFor(this.#context, caller, path);
-    const host = await this.#context.sessions.hostSessionFor(caller, record?.owner);
+    const { host } = await addressPath(this.#context, caller, path);
     await trafficOf(host);
     const watched = new Map<string, () => void>();
     let current: ReadonlyMap<string, CurrentLink> = new Map();
