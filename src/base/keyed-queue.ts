@@ -6,6 +6,7 @@ export class SerialQueue {
   /** Returns the result of the work, or throws its error. A failure does not stop the work behind it. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
+    // Only for the order: the caller of this function gets the error from `result`.
     this.#last = result.catch(() => undefined);
     this.#length++;
     try {

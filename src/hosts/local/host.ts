@@ -179,7 +179,16 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
   const lab = (id: string): LocalLab => {
     const known = labs.get(id);
     if (known !== undefined) return known;
-    const made = new LocalLab(id, definitions.directory(id), { paths, bootId, shaping, means, stopGrace: grace, natPolicy, onSharedRange });
+    const made = new LocalLab(id, definitions.directory(id), {
+      paths,
+      bootId,
+      shaping,
+      means,
+      stopGrace: grace,
+      natPolicy,
+      onSharedRange,
+      warn,
+    });
     labs.set(id, made);
     return made;
   };
@@ -193,7 +202,7 @@ async function open(options: LocalHostOptions, labs: Map<string, LocalLab>, warn
     warn(`lab ${id}: its holder, process ${pid}, is missing from ${paths.run} and could not be reached: it was ended`);
   }
   await Promise.all(definitions.ids().map(adopt));
-  await sweepLabGroups((await means).groups);
+  await sweepLabGroups((await means).groups, undefined, warn);
   const known = new Set(definitions.ids());
   for (const id of (await readdir(paths.run)).sort()) {
     if (known.has(id) || !isUuid(id)) continue;

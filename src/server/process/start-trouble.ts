@@ -7,7 +7,7 @@ const minFreeBytes = 256 * 1024;
 /** Returns one line that explains why the service did not start. The errors of a full disk do not always name it. */
 export async function startTrouble(error: unknown, stateDir: string | undefined): Promise<string> {
   const message = listenTrouble(error) ?? (error instanceof Error ? error.message : String(error));
-  // A directory that does not exist is no error here: the message already names it.
+  // The caller gets the error of the start in every case. This adds only the cause "disk full", which is unknown if the disk cannot be checked.
   const space = stateDir === undefined ? undefined : await statfs(stateDir).catch(() => undefined);
   // A file system without blocks, such as /proc, is never full.
   if (space === undefined || space.blocks === 0 || space.bavail * space.bsize >= minFreeBytes) return message;

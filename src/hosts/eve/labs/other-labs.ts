@@ -241,7 +241,7 @@ async function within(ms: number, work: (isOver: () => boolean) => Promise<unkno
     }, ms);
   });
   const done = work(() => isOver).then(() => true);
-  // Avoids an unhandled rejection if no caller waits when it fails.
+  // The race throws a failure that comes in time. After the time, the caller already has the result `false`, and a later failure does not change it.
   done.catch(() => undefined);
   try {
     return await Promise.race([done, over]);

@@ -61,6 +61,7 @@ export class LocalLab {
       stopGrace,
       natPolicy,
       onSharedRange,
+      warn,
     }: {
       readonly paths: LocalPaths;
       readonly bootId: string;
@@ -69,6 +70,7 @@ export class LocalLab {
       readonly stopGrace: StopGrace;
       readonly natPolicy: NatPolicy;
       readonly onSharedRange: (why: string) => void;
+      readonly warn: (text: string) => void;
     },
   ) {
     this.id = id;
@@ -77,7 +79,7 @@ export class LocalLab {
     this.#stopGrace = stopGrace;
     const root = process.getuid?.() === 0;
     this.#screens = new Screens(join(paths.run, id));
-    this.#resources = new LabResources(id, means, root ? idRange.base : undefined);
+    this.#resources = new LabResources(id, means, root ? idRange.base : undefined, (text) => warn(`lab ${id}: ${text}`));
     const ids = root ? { idMap: idRange, ownRange: ownRange(paths), onSharedRange } : {};
     const options = { holder: paths.holder, dir: join(paths.run, id), lab: id, ...ids };
     this.#sandbox = new LabSandbox(directory, options, this.#resources, {

@@ -71,11 +71,16 @@ export interface GroupCeilings {
 /**
  * Removes the groups in the background after the end of the lab; `groupsSettled` waits for it. Processes need a moment to end. A group that still has
  * a process is kept until the next sweep.
+ * @param warn gets the reason why groups could not be removed; the next sweep tries again
  */
-export function removeLabGroups(lab: LabGroups): void {
-  // The next sweep removes the groups that are left after a failure.
-  void removals.run(keyOf(lab.directories), () => removeNow(lab).catch(() => undefined));
+export function removeLabGroups(lab: LabGroups, warn: Warn = emitWarning): void {
+  const failed = (error: Error) => warn(`the control groups ${lab.directories.join(", ")} were not removed: ${error.message}`);
+  void removals.run(keyOf(lab.directories), () => removeNow(lab).catch(failed));
 }
+
+type Warn = (text: string) => void;
+
+const emitWarning: Warn = (text) => process.emitWarning(text);
 
 async function removeNow({ groups, directories }: LabGroups): Promise<void> {
   await Promise.all(
@@ -119,7 +124,7 @@ async function removeInner(directory: string): Promise<void> {
  * Removes the groups without processes of labs that ended while no service ran. A running lab has its holder in `lab`; the group of a lab that is
  * being created is younger than `patienceMs`.
  */
-export async function sweepLabGroups(groups: ControlGroups, patienceMs = 60_000): Promise<void> {
+export async function sweepLabGroups(groups: ControlGroups, patienceMs = 60_000, warn: Warn = emitWarning): Promise<void> {
   const labs = new Map<string, string[]>();
   for (const { base } of groups.hierarchies) {
     for (const name of await readdir(base).catch(() => [])) {
@@ -133,7 +138,7 @@ export async function sweepLabGroups(groups: ControlGroups, patienceMs = 60_000)
   for (const directories of labs.values()) {
     // It is no error if another service removes it now.
     const all = await Promise.all(directories.map((directory) => ended(directory).catch(() => true)));
-    if (all.every(Boolean)) removeLabGroups({ groups, directories });
+    if (all.every(Boolean)) removeLabGroups({ groups, directories }, warn);
   }
 }
 

@@ -27,15 +27,17 @@ export class LabResources {
   readonly #means: Promise<MachineMeans>;
   /** The machine's user id of the lab's root. `undefined` if it is this process's user. */
   readonly #owner: number | undefined;
+  readonly #warn: (text: string) => void;
   #groups: LabGroups | undefined;
   #sample: Sample | undefined;
   readonly #idle: IdleMemory = new Map();
   #reading: Promise<ReadonlyMap<number, NodeLoad>> | undefined;
 
-  constructor(lab: string, means: Promise<MachineMeans>, owner: number | undefined) {
+  constructor(lab: string, means: Promise<MachineMeans>, owner: number | undefined, warn: (text: string) => void) {
     this.#lab = lab;
     this.#means = means;
     this.#owner = owner;
+    this.#warn = warn;
   }
 
   /**
@@ -113,7 +115,7 @@ export class LabResources {
     this.#groups = undefined;
     this.#sample = undefined;
     this.#idle.clear();
-    removeLabGroups(lab);
+    removeLabGroups(lab, this.#warn);
   }
 }
 
