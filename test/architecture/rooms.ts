@@ -35,7 +35,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     checks: ["common", "work", "context"],
     projects: ["store", "common", "sessions", "work", "jobs", "context", "changes", "checks"],
     consoles: ["common", "sessions", "context"],
-    power: ["store", "common", "work", "jobs", "context", "changes", "consoles"],
+    power: ["store", "common", "jobs", "context", "changes", "consoles"],
     labs: ["store", "common", "sessions", "work", "jobs", "observe", "context", "changes", "power"],
     links: ["common", "jobs", "context", "changes"],
     captures: ["store", "common", "streams", "sessions", "context", "labs"],
