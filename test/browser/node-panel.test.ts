@@ -80,7 +80,7 @@ test("a node's panel shows its state, saved configuration and console log, and s
   }
 
   await panel.getByText("Intent and node: startup-config differs").waitFor();
-  await panel.getByText("It was changed on the node.").waitFor();
+  await panel.getByText("The startup-config was changed on the node.").waitFor();
   await panel.getByText("- description by hand").or(panel.getByText("-  description by hand")).waitFor();
   await panel.getByText("+  description intended").waitFor();
 
