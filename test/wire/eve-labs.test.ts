@@ -162,6 +162,23 @@ describe.each(["visible", "hidden"] as const)("a service on an EVE-NG host, PHP'
     expect(after.json.data.actions).toEqual([]);
   });
 
+  it.each([
+    ["an apply without changes", "reconcile", yaml],
+    ["an apply of something else", "reconcile", `description: two computers\n${yaml}`],
+    ["a renumber without clashes", "renumber", undefined],
+  ])("%s keeps what somebody moved for the next pull", async (_title, call, text) => {
+    const { fake, ask } = await signedIn();
+    expect((await ask("deploy", { yaml, lab: "/pair" })).status).toBe(200);
+    const made = readUnl(fake.labFile("/pair.unl") ?? "");
+    const nodes = made.nodes.map((node) => (node.name === "pc1" ? { ...node, left: 55, top: 66 } : node));
+    fake.putLabFile("/pair.unl", writeUnl({ ...made, nodes }));
+    expect((await ask("exec", { lab: "/pair", action: "stop" })).status).toBe(200);
+    expect((await ask(call, { lab: "/pair", ...(text !== undefined && { yaml: text }) })).status).toBe(200);
+    const planned = await ask("plan", { lab: "/pair", yaml: text ?? yaml, direction: "from_host" });
+    const change = { field: "position", before: null, after: { x: 55, y: 66 } };
+    expect(planned.json.data.actions).toContainEqual(expect.objectContaining({ id: "node:pc1", changes: [change] }));
+  });
+
   it("makes lab files of labs whose names have spaces, and takes them back without a complaint", async () => {
     const { fake, ask } = await signedIn();
     fake.addFolder("/Hand Labs");

@@ -15,6 +15,7 @@ import { rightOn } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
 import type { Intent } from "../work/intents.ts";
 import { type ChangeKind, storedRequest } from "./change-kind.ts";
+import { withKeptPlaces } from "./kept-places.ts";
 import { stillDown, withOwedStarts } from "./owed-starts.ts";
 
 /** Runs a change of a lab as a job. Prefer: respond-async returns the job at once. Cached observations of the lab are dropped. */
@@ -122,7 +123,8 @@ export async function recordApplied(context: Context, target: Target, known: Nat
     const running = Object.fromEntries(Object.entries(ids.nodes).map(([key, id]) => [key, up.has(id)]));
     // A change makes all earlier plans stale.
     const updatedAt = context.clock.now();
-    const after: LabRecord = { ...record, ids, labId: observed.id, applied: snapshot(observed), plans: {}, power: running, updatedAt };
+    const applied = snapshot(withKeptPlaces(observed, record, ids, intent?.lab));
+    const after: LabRecord = { ...record, ids, labId: observed.id, applied, plans: {}, power: running, updatedAt };
     context.store.labs.put(withOwedStarts(after, stillDown(record.owedStarts ?? [], observed, ids)));
   }
   return projectState(context.host, record?.serial ?? 0, observed, ids);
