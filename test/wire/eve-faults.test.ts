@@ -42,6 +42,21 @@ describe.each(["visible", "hidden"] as const)("a service on an EVE-NG host, PHP'
         { code: "bad_value", line: 5, message: expect.stringContaining("not one of telnet, vnc, rdp") },
       ]);
     }
+    const many =
+      "name: r\nnodes:\n  r3: {template: linux, image: nope, attributes: {consol: telnet, foo: 1, qemu_version: 9.9}}\n  pc: {template: vpcs, ethernet: 3}\n";
+    const { json } = await ask("validate", { yaml: many });
+    const found = (json.data.diagnostics as { severity: string; code: string; path: string }[]).map(({ severity, code, path }) => [
+      severity,
+      code,
+      path,
+    ]);
+    expect(found.sort()).toEqual([
+      ["error", "bad_value", "/nodes/pc/ethernet"],
+      ["error", "bad_value", "/nodes/r3/attributes/qemu_version"],
+      ["error", "unknown_attribute", "/nodes/r3/attributes/consol"],
+      ["error", "unknown_attribute", "/nodes/r3/attributes/foo"],
+      ["error", "unknown_image", "/nodes/r3/image"],
+    ]);
     expect(fake.labFile("/r.unl")).toBeUndefined();
     const right =
       "name: r\nnodes:\n  r3: {template: linux, start: false, attributes: {qemu_nic: e1000, console: telnet, cpulimit: false}}\n";

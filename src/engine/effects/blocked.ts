@@ -26,31 +26,32 @@ export type Obstacle = Reason<
   | "node_stuck"
 >;
 
-/** Returns why a node cannot be made or changed as wanted. Only checks values that the plan changes. */
-export function nodeObstacle(node: NodeWork, rules: HostRules, template: TemplateRules | undefined): Obstacle | undefined {
+/** Returns all reasons why a node cannot be made or changed as wanted. Only checks values that the plan changes. */
+export function nodeObstacles(node: NodeWork, rules: HostRules, template: TemplateRules | undefined): readonly Obstacle[] {
   const { intent, after } = node;
-  if (intent === undefined || after === undefined) return undefined;
+  if (intent === undefined || after === undefined) return [];
   if (template === undefined) {
     const known = rules.templates.map(({ id }) => id);
-    return {
-      code: "unknown_template",
-      text: `the host has no template ${intent.template}; ${templatesText(intent.template, known)}`,
-      field: "template",
-    };
-  }
-  const renamed = node.fate === "create" || node.differences.some(({ field }) => field === "name");
-  if (renamed && rules.nodeName !== undefined && !new RegExp(rules.nodeName).test(after.name)) {
-    return {
-      code: "bad_name",
-      field: "name",
-      text: `the host takes no node name ${JSON.stringify(after.name)}: it must match ${rules.nodeName}`,
-    };
+    const text = `the host has no template ${intent.template}; ${templatesText(intent.template, known)}`;
+    return [{ code: "unknown_template", text, field: "template" }];
   }
   const making = node.fate === "create" || node.before?.template !== intent.template;
-  const value = valueObstacle(node, template, making) ?? keptLinkObstacle(node, template);
-  if (value !== undefined) return value;
+  const others = [nameObstacle(node, rules), keptLinkObstacle(node, template), imageObstacle(node, rules, template, making)];
+  return [...valueObstacles(node, template, making), ...others.filter((one) => one !== undefined)];
+}
+
+function nameObstacle({ after, fate, differences }: NodeWork, { nodeName }: HostRules): Obstacle | undefined {
+  const isNamed = fate === "create" || differences.some(({ field }) => field === "name");
+  if (!isNamed || nodeName === undefined || after === undefined || new RegExp(nodeName).test(after.name)) return undefined;
+  return { code: "bad_name", field: "name", text: `the host takes no node name ${JSON.stringify(after.name)}: it must match ${nodeName}` };
+}
+
+/** @param making the node is made, or gets another template */
+function imageObstacle(node: NodeWork, rules: HostRules, template: TemplateRules, making: boolean): Obstacle | undefined {
+  const { intent, after } = node;
   const chosen = making || node.differences.some(({ field }) => field === "image");
-  if (!chosen || template.images === undefined || unsupportedOnNode(rules, template, "image") !== undefined) return undefined;
+  if (intent === undefined || after === undefined || !chosen || template.images === undefined) return undefined;
+  if (unsupportedOnNode(rules, template, "image") !== undefined) return undefined;
   if (after.image === undefined && template.images.length > 0) {
     return {
       code: "unknown_image",
@@ -122,9 +123,10 @@ function templatesText(word: string, known: readonly string[]): string {
   return isShort ? `it has ${names.join(", ") || "none"}` : `it has ${names.length} others, none with a similar name`;
 }
 
-/** Returns the first of cpu, ram, ethernet and attributes that the template does not have or allow, of a node that is made or changed. */
-function valueObstacle({ intent, after, differences }: NodeWork, template: TemplateRules, making: boolean): Obstacle | undefined {
-  if (after === undefined) return undefined;
+/** Returns the values of cpu, ram, ethernet and attributes that the template does not have or allow, of a node that is made or changed. */
+function valueObstacles({ intent, after, differences }: NodeWork, template: TemplateRules, making: boolean): readonly Obstacle[] {
+  if (after === undefined) return [];
+  const found: Obstacle[] = [];
   const { id, values, maxInterfaces } = template;
   const changed = new Set<string>(differences.flatMap(({ field, changes }) => [field, ...changes.map((change) => change.field)]));
   const maxRule = { type: "integer", min: 0, max: maxInterfaces } as const;
@@ -132,9 +134,9 @@ function valueObstacle({ intent, after, differences }: NodeWork, template: Templ
   if (intent?.ethernet !== undefined && (making || changed.has("ethernet")) && intent.ethernet > maxInterfaces) {
     const why = template.fields["ethernet"] === "unsupported" ? template.why?.["ethernet"] : undefined;
     const text = why === undefined ? `not ${misfit(String(intent.ethernet), maxRule)}` : `but ${why}; remove "ethernet"`;
-    return { code: "bad_value", text: `ethernet is ${intent.ethernet}, ${text}`, field: "ethernet" };
+    found.push({ code: "bad_value", text: `ethernet is ${intent.ethernet}, ${text}`, field: "ethernet" });
   }
-  if (values === undefined) return undefined;
+  if (values === undefined) return found;
   const given = { cpu: after.cpu, ram: after.ram };
   const attributes = Object.entries(after.attributes).map(([name, value]) => [`attributes.${name}`, value] as const);
   for (const [field, value] of [...Object.entries(given), ...attributes]) {
@@ -143,12 +145,12 @@ function valueObstacle({ intent, after, differences }: NodeWork, template: Templ
     const name = field.replace("attributes.", "");
     if (rule === undefined && field !== name) {
       const known = Object.keys(values).flatMap((one) => (one.startsWith("attributes.") ? one.slice("attributes.".length) : []));
-      return { code: "unknown_attribute", text: `template ${id} has no attribute ${name}; ${itHas(name, known)}`, field };
+      found.push({ code: "unknown_attribute", text: `template ${id} has no attribute ${name}; ${itHas(name, known)}`, field });
     }
     const wanted = rule === undefined ? undefined : misfit(String(value), rule);
-    if (wanted !== undefined) return { code: "bad_value", text: `${name} is ${JSON.stringify(value)}, not ${wanted}`, field };
+    if (wanted !== undefined) found.push({ code: "bad_value", text: `${name} is ${JSON.stringify(value)}, not ${wanted}`, field });
   }
-  return undefined;
+  return found;
 }
 
 /** Returns the value that is expected, or undefined if the value fits. */

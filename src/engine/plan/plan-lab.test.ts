@@ -385,6 +385,13 @@ describe("the plan of a lab", () => {
       "e: unknown_attribute: template linux has no attribute sized; did you mean size? It has forwarding, size, speed, words",
       'f: bad_value: speed is "fast", not a number of at least 0.5',
     ]);
+    const several = lab([node("a", { cpu: 9, image: "nope", attributes: { sized: "s", size: "xl" } })]);
+    expect(plan(several, null, { rules: bounded }).blocked.map(({ key, reason }) => [key, reason.code, reason.field])).toEqual([
+      ["a", "bad_value", "cpu"],
+      ["a", "unknown_attribute", "attributes.sized"],
+      ["a", "bad_value", "attributes.size"],
+      ["a", "unknown_image", "image"],
+    ]);
     // A change of an existing node is checked in the same way.
     const existing = host(lab(wrong.nodes.map(({ key }) => node(key))));
     const changed = plan(wrong, existing, { rules: bounded });

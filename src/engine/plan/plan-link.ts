@@ -35,7 +35,8 @@ export function announceLink(plan: Planning, link: LinkWork): void {
     line: undefined,
   });
   const wanted = after ?? before;
-  announce(plan, link, action, wanted && linkObstacle(link, plan.comparison, plan.templates));
+  const obstacle = wanted && linkObstacle(link, plan.comparison, plan.templates);
+  announce(plan, link, action, obstacle === undefined ? [] : [obstacle]);
 }
 
 /** Adds the steps of a link: its own changes, or taking it off and putting it back. */

@@ -28,7 +28,8 @@ export function planNetwork(plan: Planning, network: NetworkWork): void {
     prune: op === "delete",
     line: undefined,
   });
-  if (!announce(plan, network, action, networkObstacle(network, comparison.rules))) return;
+  const obstacle = networkObstacle(network, comparison.rules);
+  if (!announce(plan, network, action, obstacle === undefined ? [] : [obstacle])) return;
   if (op === "delete" || op === "replace") {
     builder.run("delete-network", action, { op: "delete", disruption: level, step: { do: "delete-network", network: key } });
   }

@@ -2,7 +2,7 @@ import type { LabNode } from "../../intent/lab/lab.ts";
 import type { NodeWork } from "../compare/comparison.ts";
 import { type FieldDifference, nodeChanges } from "../compare/diff-node.ts";
 import { affectedByNode } from "../effects/affects.ts";
-import { clashObstacle, nodeObstacle, stuckObstacle } from "../effects/blocked.ts";
+import { clashObstacle, nodeObstacles, stuckObstacle } from "../effects/blocked.ts";
 import { heavier } from "../effects/disruption.ts";
 import { fieldRule, goesDown, nodeAction } from "../effects/propagate.ts";
 import type { Action, Change, Disruption, PlanOp } from "../model/plan.ts";
@@ -53,10 +53,9 @@ function planChangedNode(plan: Planning, node: NodeWork): void {
   const hard = others.filter(waits);
   const { declared, power } = powerChanges(plan, node);
   const template = plan.templates.get(intent?.template ?? "");
-  const obstacle =
-    (node.differences.length > 0 ? nodeObstacle(node, plan.comparison.rules, template) : undefined) ??
-    clashObstacle(node, power.length > 0) ??
-    stuckObstacle(node, power.length > 0 && node.wantUp);
+  const wrong = node.differences.length > 0 ? nodeObstacles(node, plan.comparison.rules, template) : [];
+  const held = clashObstacle(node, power.length > 0) ?? stuckObstacle(node, power.length > 0 && node.wantUp);
+  const obstacles = wrong.length > 0 || held === undefined ? wrong : [held];
   // The step that runs at once must not contain the values that wait for the restart.
   const liveNode = after && before && withFields(after, before, node.differences.filter(waits));
 
@@ -67,7 +66,7 @@ function planChangedNode(plan: Planning, node: NodeWork): void {
     const hardLevel = hard.map((one) => fieldLevel(node, one)).reduce(heavier, "none");
     const level = power.length > 0 ? heavier(hardLevel, node.level) : hardLevel;
     const action = nodeActionOf(node, op, onlyPower ? wantedPower(node) : differs(changes), level, changes, false);
-    if (announce(plan, node, action, obstacle)) {
+    if (announce(plan, node, action, obstacles)) {
       const live = others.filter((one) => !waits(one));
       const fields = [...live.map(({ field }) => field), ...(declared.length > 0 ? ["start"] : [])];
       const liveChanges = [...live.flatMap((one) => one.changes), ...declared];
@@ -84,7 +83,7 @@ function planChangedNode(plan: Planning, node: NodeWork): void {
     const own = nodeActionOf(node, op, differs(config.changes), level, config.changes, false);
     const note = template?.configTaken === undefined ? {} : { note: template.configTaken };
     const action: Action = { ...own, id: configAction(node), kind: "config", ...note };
-    if (announce(plan, node, action, obstacle)) {
+    if (announce(plan, node, action, obstacles)) {
       const wanted = waits(config) ? after : liveNode;
       runUpdate(plan, action, { node: wanted, fields: ["startupConfig"], changes: config.changes, disruption: level, part: op });
     }
@@ -145,7 +144,7 @@ function planNewNode(plan: Planning, node: NodeWork): void {
   const { after, intent } = node;
   if (after === undefined || intent === undefined) return;
   const action = nodeActionOf(node, "create", onlyInIntent, "none", nodeChanges(after), false);
-  if (!announce(plan, node, action, nodeObstacle(node, plan.comparison.rules, node.template))) return;
+  if (!announce(plan, node, action, nodeObstacles(node, plan.comparison.rules, node.template))) return;
   plan.builder.run("create-node", action, {
     op: "create",
     disruption: "none",
@@ -167,8 +166,8 @@ function planRecreate(plan: Planning, node: NodeWork): void {
       ? { code: "recreate_needed", text: `${differs(changes).text} and cannot change in place` }
       : { code: "link_change", text: `its template takes another link only when recreated, for ${cause}` };
   const action = nodeActionOf(node, "replace", reason, node.level, changes, false);
-  const obstacle = intent === undefined ? undefined : nodeObstacle(node, plan.comparison.rules, plan.templates.get(intent.template));
-  if (!announce(plan, node, action, obstacle)) return;
+  const obstacles = intent === undefined ? [] : nodeObstacles(node, plan.comparison.rules, plan.templates.get(intent.template));
+  if (!announce(plan, node, action, obstacles)) return;
   runStop(plan, node, action);
   plan.builder.run("delete-node", action, { op: "delete", disruption: node.level, step: { do: "delete-node", node: key } });
   plan.builder.run("create-node", action, { op: "create", disruption: node.level, changes, step: { do: "create-node", node: after } });

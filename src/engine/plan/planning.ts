@@ -17,16 +17,16 @@ export interface Planning {
 export const onlyInIntent: Reason = { code: "not_on_host", text: "not on the host yet" };
 export const onlyOnHost: Reason = { code: "not_in_intent", text: "not in the intent (prune)" };
 
-/** Adds the action, or blocks it. Returns whether its steps may be planned. */
+/** Adds the action, or blocks it, once for each obstacle. Returns whether its steps may be planned. */
 export function announce(
   plan: Planning,
   work: NodeWork | NetworkWork | LinkWork | undefined,
   action: Action,
-  obstacle?: Action["reason"],
+  obstacles: readonly Action["reason"][] = [],
 ): boolean {
   if (work !== undefined) plan.changed.add(work);
-  if (obstacle !== undefined) {
-    plan.builder.block({ ...action, reason: obstacle });
+  if (obstacles.length > 0) {
+    for (const reason of obstacles) plan.builder.block({ ...action, reason });
     return false;
   }
   plan.actions.set(action.id, action);

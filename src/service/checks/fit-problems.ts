@@ -38,11 +38,14 @@ export async function refusals(
 
 async function leftOut(
   { work }: Pick<Context, "work">,
-  { unsupportedFields }: Plan,
+  { unsupportedFields, blocked }: Plan,
   { yaml, files }: Text,
 ): Promise<readonly Diagnostic[]> {
-  if (unsupportedFields.length === 0) return [];
-  return leftOutDiagnostics(unsupportedFields, await work.fieldPlaces(yaml, files, unsupportedFields));
+  // A value that prevents the deploy is not left out.
+  const refused = new Set(blocked.map(({ key, reason }) => `${key} ${reason.field}`));
+  const fields = unsupportedFields.filter(({ key, field }) => !refused.has(`${key} ${field}`));
+  if (fields.length === 0) return [];
+  return leftOutDiagnostics(fields, await work.fieldPlaces(yaml, files, fields));
 }
 
 /** More memory than any lab needs, so that it is no limit. */

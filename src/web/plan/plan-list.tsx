@@ -33,7 +33,7 @@ export function PlanList({ plan, skipsUnsupported, onLine }: PlanListProps) {
           <strong>This cannot be applied now</strong>
           <ul>
             {blocked.map(({ id, kind, key, reason }) => (
-              <li key={id}>
+              <li key={`${id} ${reason.text}`}>
                 {kind} {key}: {reason.text}
               </li>
             ))}
