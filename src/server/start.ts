@@ -16,6 +16,7 @@ import { routeUpgrades, wantsStream } from "./streams/upgrades.ts";
 import { type WebSocketLimits, WebSockets } from "./streams/web-sockets.ts";
 import { acceptConnections } from "./tls/accept-connections.ts";
 import type { ServerCertificate } from "./tls/certificate.ts";
+import { compileAtFirstUse } from "./validators.ts";
 
 export interface ServerOptions {
   readonly service: Service;
@@ -155,7 +156,10 @@ function createApp(options: ServerOptions, headerWaitMs: number, signals: { read
     return503OnClosing: false,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 1024 },
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true } },
+    ajv: {
+      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true },
+      onCreate: (ajv) => compileAtFirstUse(ajv as never),
+    },
     clientErrorHandler: answerMalformed,
     frameworkErrors: (error, request, reply) => void sendFailure(toFailure(error), request, reply),
   });
