@@ -203,7 +203,7 @@ test("a stopped lab is locked, unlocked and renumbered by its buttons if the hos
   expect(readUnl(eve.fake.labFile("/first.unl") ?? "").lock).toBe(0);
   await button("Renumber…").click();
   const question = page.getByRole("dialog", { name: "Renumber the lab?" });
-  await question.getByText("The disks of such nodes are deleted").waitFor();
+  await question.getByText("The disks of").waitFor();
   await question.getByRole("button", { name: "Renumber" }).click();
   await page.getByText("pc1: 1 is now 3, pc2: 2 is now 4").waitFor();
   await page.reload();
