@@ -5,10 +5,9 @@ import { type EveAccount, type EveUser, readUser } from "./account/account.ts";
 import { editionCapabilities } from "./account/edition.ts";
 import { readLoad } from "./account/host-load.ts";
 import { listUsers } from "./account/host-users.ts";
-import { hostFailure } from "./api/host-failure.ts";
-import { settled } from "./api/pending-outcome.ts";
 import { applySteps } from "./changes/apply.ts";
 import { copyExtras } from "./changes/copy-extras.ts";
+import { writeLock } from "./changes/lab-lock.ts";
 import { readPicture, readPictures } from "./changes/pictures.ts";
 import { readLive, setQuality } from "./changes/quality.ts";
 import { renumberLab } from "./changes/renumber.ts";
@@ -170,17 +169,7 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
           throw new Failure("unsupported", why, { data: { feature: "lock" } });
         }
         if ((head.lock !== 0) === locked) return;
-        const word = locked ? "Lock" : "Unlock";
-        const asWanted = async () => ((await mustReadHead(account, at)).lock !== 0) === locked;
-        await settled(
-          `${word.toLowerCase()} lab ${at.path}`,
-          () => account.call({ method: "PUT", path: `/api/labs${at.url}/${word}`, read: false }),
-          ({ code }) => code === 60023,
-          asWanted,
-        );
-        world.reader.forget(at.path);
-        if (await asWanted()) return;
-        throw hostFailure(`the host took the change and has something else: lock of lab ${at.path}: wanted ${locked}, got ${!locked}`);
+        await writeLock(await place(), at, head, locked);
       });
     },
     console: async (path, nodeId) => openConsole(await place(), eveLabPath(path), nodeId, user.tenant),

@@ -9,6 +9,7 @@ import { importLab } from "../read/lab-export.ts";
 import { changedFacts, expectFacts, labFacts } from "../read/lab-facts.ts";
 import type { EveLabPath } from "../read/lab-path.ts";
 import { readHead } from "../read/lab-read.ts";
+import { hasMissingImage } from "../templates/missing-image.ts";
 import { completeLab } from "./complete-lab.ts";
 import { adoptedIds, renumbered } from "./given-ids.ts";
 import { callName, runCalls, type WriteCall, writeCalls } from "./write-calls.ts";
@@ -39,7 +40,8 @@ export async function writeLab(
   const needsFile = options.whole === true || JSON.stringify(fileParts(before)) !== JSON.stringify(fileParts(after));
   if (calls.length === 0 && !needsFile) return { wanted: after, got: before };
   const canImport = world.edition.imports === "any" && before.isPartial !== true;
-  const whole = canImport && (needsFile || calls.length > fewCalls || !idsAsGiven(before, after, calls));
+  const losesImages = after.nodes.some((node) => hasMissingImage(catalogue, node));
+  const whole = canImport && (needsFile || losesImages || calls.length > fewCalls || !idsAsGiven(before, after, calls));
   let wanted = whole ? completeLab(after, catalogue, pod) : after;
   let got: UnlLab;
   let pending: Failure | undefined;
