@@ -17,8 +17,7 @@ export function numbersOf(labs: readonly LabNodes[]): ReadonlySet<number> {
 
 /**
  * Before a forced deletion: gives a lab that has the id of another lab its own id, so that the deletion removes no directory of the other lab. Does
- * nothing if
- * no other lab has the id, or if the host takes no lab files.
+ * nothing if no other lab has the id, or if the host takes no lab files.
  */
 export async function separateCopy(place: EvePlace, at: EveLabPath, head: LabHead): Promise<void> {
   const { world, account } = place;

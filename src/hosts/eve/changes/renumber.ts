@@ -63,8 +63,7 @@ interface Numbered {
 
 /**
  * Throws lab_in_use if a node of the lab runs, and number_clash if it may run. A node whose number is in `shared` may run for a lab with the same id:
- * the new id
- * leaves its process with that lab. Returns the nodes whose numbers run for other labs.
+ * the new id leaves its process with that lab. Returns the nodes whose numbers run for other labs.
  */
 async function refuseRunning(place: EvePlace, at: EveLabPath, shared: ReadonlySet<number>): Promise<Clashes> {
   const { nodes, clashes } = await readPower(place, at);
