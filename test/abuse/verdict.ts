@@ -95,7 +95,8 @@ function judgeFailure(sent: Case, reply: Reply, envelope: Readonly<Record<string
   if (reply.status === 401 && headerOf(reply, "www-authenticate") !== "Bearer") return bad("401 without WWW-Authenticate");
   if ((code === "lab_busy" || code === "rate_limited") && !/^\d+$/.test(headerOf(reply, "retry-after") ?? "")) return bad("no Retry-After");
   if (sent.judged !== undefined && sent.operation !== undefined) {
-    const refused = code === "bad_request" || code === "unknown_field";
+    // A body over the limit is refused before it is parsed.
+    const refused = code === "bad_request" || code === "unknown_field" || code === "payload_too_large";
     if (bodyIsRight(sent.operation, sent.judged) === false && !refused) return bad("did not refuse a body that breaks its schema");
   }
   return { outcome };
