@@ -33,8 +33,8 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
     alive();
     return { world, account, catalogue: await world.catalogue.read(account), pod: user.tenant ?? 0 };
   };
-  // PNETLab numbers its roles; 0 is the administrator.
-  const role = ["", "admin", "0"].includes(user.role) ? "admin" : "user";
+  // PNETLab numbers its roles; 0 is the administrator. A role that is not known gives no rights of an administrator.
+  const role = user.role === "admin" || (account.pnetlab && user.role === "0") ? "admin" : "user";
   return {
     user: user.name,
     role,

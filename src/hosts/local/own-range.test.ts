@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeTraversableDirectory } from "./files/traversable-directory.ts";
 import { idRange, ownRange } from "./machine/idmap.ts";
 import { boot, sandboxBench } from "./sandbox/sandbox.fixture.ts";
+import { testDirectory } from "./testing/test-directory.fixture.ts";
 
 const { create, newLab, node, top } = sandboxBench("range");
 const root = process.getuid?.() === 0;
@@ -52,8 +53,8 @@ describe.runIf(root)("a lab's range of user ids", () => {
   });
 
   test("is the shared range if a file system has no idmapped mounts; the reason is reported and nodes run", async () => {
-    const plain = join(top(), "ramfs");
-    mkdirSync(plain);
+    // Outside of top(): labs of other tests that start now keep a copy of this mount until they end.
+    const plain = await testDirectory("ramfs");
     execFileSync("mount", ["-t", "ramfs", "ramfs", plain]);
     try {
       const reasons: string[] = [];
@@ -66,6 +67,7 @@ describe.runIf(root)("a lab's range of user ids", () => {
       await sandbox.destroy();
     } finally {
       execFileSync("umount", [plain]);
+      rmSync(plain, { recursive: true });
     }
   });
 });

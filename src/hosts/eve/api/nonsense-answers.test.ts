@@ -105,6 +105,14 @@ it.each([
   await expect(work).rejects.toMatchObject({ code: "host_error" });
 });
 
+it.each(["", "0", "root", "Admin"])("the role %j of a user gives no rights of an administrator", async (role) => {
+  const { forge, host } = await forged();
+  forge(/\/api\/auth$/, envelope(JSON.stringify({ username: "admin", role })));
+  const session = await host.login("admin", "eve");
+  expect(session.role).toBe("user");
+  await session.close();
+});
+
 it("an answer that is too large is the host's error, not the caller's", async () => {
   const { forge, session } = await forged();
   forge(/\/nodes$/, " ".repeat(65 * 1024 * 1024));

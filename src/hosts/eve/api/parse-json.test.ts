@@ -6,6 +6,7 @@ const nested = (levels: number) => Buffer.from(`{"data":${"[".repeat(levels)}${"
 test("an answer that is nested deeper than any true one is refused before it is parsed", () => {
   for (const levels of [100, 2_000_000]) expect(() => parseJson(nested(levels))).toThrow("nested deeper than 100 levels");
   expect(() => parseJson(Buffer.from(`{"data":[${"[],".repeat(1_000_001)}1]}`))).toThrow("more than 1000000 parts");
+  expect(() => parseJson(Buffer.from(`{"data":[${"0,".repeat(1_000_001)}1]}`))).toThrow("more than 1000000 parts");
   expect(parseJson(nested(99))).toHaveProperty("data");
 });
 

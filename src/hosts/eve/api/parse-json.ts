@@ -2,7 +2,7 @@ import { hostFailure } from "./host-failure.ts";
 
 /** EVE-NG nests about six levels. JSON.parse takes many seconds and gigabytes for millions of levels. */
 const maxDepth = 100;
-/** Maximum number of objects and lists in one answer. A folder with ten thousand labs has this many. */
+/** Maximum number of objects, lists and values in one answer. A folder with ten thousand labs has a tenth of this. */
 const maxParts = 1_000_000;
 
 /**
@@ -19,9 +19,11 @@ export function parseJson(body: Buffer): Readonly<Record<string, unknown>> | und
   }
 }
 
-/** Counts brackets outside of strings in one pass over the bytes. */
+const tooMany = `the host's answer has more than ${maxParts} parts: no EVE-NG host answers so`;
+
+/** Counts brackets and commas outside of strings in one pass over the bytes. */
 function checkShape(body: Buffer): void {
-  const [quote, backslash, openList, closeList, openObject, closeObject] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
+  const [quote, backslash, openList, closeList, openObject, closeObject, comma] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d, 0x2c];
   // HTML pages and texts are recognized by their first character and not parsed.
   const first = body.find((byte) => byte > 0x20);
   if (first !== openObject && first !== openList) return;
@@ -34,7 +36,8 @@ function checkShape(body: Buffer): void {
     } else if (byte === quote) isText = true;
     else if (byte === openList || byte === openObject) {
       if (++depth > maxDepth) throw hostFailure(`the host's answer is nested deeper than ${maxDepth} levels: no EVE-NG host answers so`);
-      if (++parts > maxParts) throw hostFailure(`the host's answer has more than ${maxParts} parts: no EVE-NG host answers so`);
+      if (++parts > maxParts) throw hostFailure(tooMany);
     } else if (byte === closeList || byte === closeObject) depth--;
+    else if (byte === comma && ++parts > maxParts) throw hostFailure(tooMany);
   }
 }

@@ -37,7 +37,7 @@ export async function listLabs(account: EveAccount): Promise<readonly ListedLab[
         }),
       };
     });
-    labs.push(...contents.flatMap((one) => one.labs));
+    for (const one of contents) for (const lab of one.labs) labs.push(lab);
     level = [...new Set(contents.flatMap((one) => one.folders))].filter((folder) => !seen.has(folder));
   }
   return labs.sort((a, b) => (a.path < b.path ? -1 : 1));
