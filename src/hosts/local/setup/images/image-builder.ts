@@ -87,7 +87,7 @@ async function buildImage(
   await mkdir(root, { recursive: true });
   for (const file of contents.values()) await place(file, root);
   for (const [path, target] of Object.entries(recipe.links)) await link(join(root, path), target);
-  await copyOwn(join(ownFiles, recipe.name), root);
+  if (recipe.ownFiles) await copyOwn(join(ownFiles, recipe.name), root);
   if (recipe.busybox) await linkApplets(root);
   if (recipe.packages.includes("ca-certificates")) await bundleCertificates(root);
   for (const [path, name] of Object.entries(recipe.programs ?? {})) await compile(name, join(root, path), work);
@@ -122,7 +122,7 @@ async function buildImage(
 async function recipeDigest(recipe: Recipe, options: Pick<BuildOptions, "idBase" | "triplet">): Promise<string> {
   const hash = createHash("sha256").update(JSON.stringify([1, recipe, options.idBase, options.triplet]));
   const tree = join(ownFiles, recipe.name);
-  for (const path of (await pathsBelow(tree, "/")).toSorted()) {
+  for (const path of recipe.ownFiles ? (await pathsBelow(tree, "/")).toSorted() : []) {
     const { mode } = await lstat(join(tree, path));
     hash.update(`\0${path}\0${mode & 0o111}\0`).update(await readFile(join(tree, path)));
   }

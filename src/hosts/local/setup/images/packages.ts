@@ -40,7 +40,7 @@ export async function fetchPackages(
 
 /** Keeps libraries, found by the package's name: an image does not need the programs, scripts and documentation on which packages also depend. */
 function isLibrary(name: string): boolean {
-  return /^lib.*\d/.test(name) || ["zlib1g", "libpam-modules"].includes(name);
+  return /^lib.*\d|-libs$/.test(name) || ["zlib1g", "libpam-modules"].includes(name);
 }
 
 /** Dependencies contain the package name without its version. */

@@ -19,6 +19,8 @@ export interface Recipe {
   readonly modes: readonly { readonly path: string; readonly mode: number; readonly uid?: number; readonly gid?: number }[];
   /** Links every busybox applet that is not in the image as a separate program. */
   readonly busybox: boolean;
+  /** Files of Labwright in setup/rootfs/NAME are added. */
+  readonly ownFiles: boolean;
   /** Labwright's own programs that are compiled for the image, by their path in it. */
   readonly programs?: Readonly<Record<string, ProgramName>>;
   /** The image is for a virtual machine: a Linux kernel, an initial RAM disk with the tree, these modules and their dependencies, and an empty disk. */
@@ -35,45 +37,89 @@ export interface Recipe {
 
 const base: Recipe = {
   name: "base",
-  description: "busybox, iproute2, ping, traceroute, tcpdump, curl, iperf3, nftables, dnsmasq",
+  description: "busybox, iproute2, ping, mtr, dig, tcpdump, curl, iperf3, nftables, dnsmasq, lldpd, sshd, vim, socat, multicast tools",
   packages: [
+    "bind9-dnsutils",
     "busybox",
     "ca-certificates",
     "curl",
     "dnsmasq-base",
     "ethtool",
+    "iperf",
     "iperf3",
     "iproute2",
     "iputils-arping",
     "iputils-ping",
     "iputils-tracepath",
+    "less",
+    "lldpd",
+    "mtr-tiny",
+    "ncat",
     "ncurses-base",
     "netbase",
     "nftables",
+    "openssh-client",
+    "openssh-server",
+    "openssh-sftp-server",
+    "smcroute",
+    "socat",
+    "ssmping",
     "tcpdump",
     "traceroute",
+    "tzdata",
+    "vim-common",
+    "vim-tiny",
   ],
   take: [
     "/usr/bin/arping",
     "/usr/bin/busybox",
+    "/usr/bin/asmping",
     "/usr/bin/curl",
+    "/usr/bin/delv",
+    "/usr/bin/dig",
+    "/usr/bin/iperf",
     "/usr/bin/iperf3",
     "/usr/bin/ip",
+    "/usr/bin/less",
+    "/usr/bin/mcfirst",
+    "/usr/bin/mtr",
+    "/usr/bin/mtr-packet",
+    "/usr/bin/ncat",
     "/usr/bin/nstat",
+    "/usr/bin/nsupdate",
     "/usr/bin/ping",
     "/usr/bin/ping4",
     "/usr/bin/ping6",
+    "/usr/bin/scp",
+    "/usr/bin/sftp",
+    "/usr/bin/socat",
     "/usr/bin/ss",
+    "/usr/bin/ssh",
+    "/usr/bin/ssh-keygen",
+    "/usr/bin/ssh-keyscan",
+    "/usr/bin/ssmping",
+    "/usr/bin/ssmpingd",
     "/usr/bin/tcpdump",
     "/usr/bin/tracepath",
     "/usr/bin/traceroute.db",
+    "/usr/bin/vim.tiny",
+    "/usr/lib/openssh/sftp-server",
     "/usr/sbin/bridge",
     "/usr/sbin/dnsmasq",
     "/usr/sbin/ethtool",
     "/usr/sbin/ip",
+    "/usr/sbin/lldpcli",
+    "/usr/sbin/lldpd",
     "/usr/sbin/nft",
+    "/usr/sbin/smcroutectl",
+    "/usr/sbin/smcrouted",
+    "/usr/sbin/sshd",
     "/usr/sbin/tc",
     "/usr/lib/terminfo/",
+    ...["Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Etc", "Europe", "Indian", "Pacific", "US"].map(
+      (area) => `/usr/share/zoneinfo/${area}/`,
+    ),
+    ...["CET", "EET", "EST", "GMT", "HST", "MET", "MST", "UTC", "WET"].map((zone) => `/usr/share/zoneinfo/${zone}`),
     "/usr/lib/@/tc/normal.dist",
     "/usr/lib/@/tc/pareto.dist",
     "/usr/lib/@/tc/paretonormal.dist",
@@ -89,6 +135,10 @@ const base: Recipe = {
     "/lib": "usr/lib",
     "/lib64": "usr/lib64",
     "/usr/bin/traceroute": "traceroute.db",
+    "/usr/bin/vi": "vim.tiny",
+    "/usr/bin/vim": "vim.tiny",
+    "/usr/sbin/lldpctl": "lldpcli",
+    "/usr/sbin/smcroute": "smcroutectl",
     "/var/run": "/run",
     "/usr/bin/labwright-boot": "/usr/lib/labwright/boot",
     "/etc/mtab": "/proc/self/mounts",
@@ -96,20 +146,35 @@ const base: Recipe = {
     "/etc/labwright": "/run/labwright",
   },
   modes: [
-    ...["/dev", "/etc", "/home", "/mnt", "/proc", "/run", "/sys", "/usr/lib64", "/var/lib/labwright", "/var/log"].map((path) => ({
-      path,
-      mode: 0o755,
-    })),
+    ...["/dev", "/etc", "/home", "/mnt", "/proc", "/run", "/sys", "/usr/lib64", "/var/lib/labwright", "/var/lib/misc", "/var/log"].map(
+      (path) => ({
+        path,
+        mode: 0o755,
+      }),
+    ),
     { path: "/root", mode: 0o700 },
     { path: "/tmp", mode: 0o1777 },
     { path: "/var/tmp", mode: 0o1777 },
   ],
   busybox: true,
+  ownFiles: true,
 };
 
 /** The ids of rootfs/frr/etc/passwd and group. */
 const frrUser = 100;
 const frrvtyGroup = 101;
+
+const python: Recipe = {
+  name: "python",
+  description: "base with Python 3, for example for Ansible",
+  over: "base",
+  packages: ["python3.11", "python3.11-minimal"],
+  take: ["/usr/bin/python3.11", "/usr/lib/python3.11/"],
+  links: { "/usr/bin/python3": "python3.11", "/usr/bin/python": "python3" },
+  modes: [],
+  busybox: false,
+  ownFiles: false,
+};
 
 const frr: Recipe = {
   name: "frr",
@@ -132,6 +197,7 @@ const frr: Recipe = {
     { path: "/var/log/frr", mode: 0o750, uid: frrUser, gid: frrUser },
   ],
   busybox: false,
+  ownFiles: true,
 };
 
 /** The root file system of VM nodes: the hypervisor and its supervisor. The files of a guest's firmware are included, but no boot from a network, no sound and no screen but VNC. */
@@ -158,6 +224,7 @@ const qemu: Recipe = {
   links: {},
   modes: [],
   busybox: false,
+  ownFiles: true,
   programs: { "/usr/lib/labwright/vm": "supervisor" },
 };
 
@@ -183,6 +250,7 @@ const tiny: Recipe = {
     { path: "/root", mode: 0o700 },
   ],
   busybox: true,
+  ownFiles: true,
   machine: {
     modules: ["virtio_pci", "virtio_blk", "virtio_net", "isofs", "overlay", "button", "evdev", "8021q"],
     // A kernel with the features that tests of shaping and limits need: test/microvm/microvm.ts boots it.
@@ -194,7 +262,7 @@ const tiny: Recipe = {
 };
 
 /** In build order: an image comes after the image below it. */
-const recipes: readonly Recipe[] = [base, frr, qemu, tiny];
+const recipes: readonly Recipe[] = [base, python, frr, qemu, tiny];
 
 /** Returns the recipes for machines with this library directory name. */
 export function recipesFor(triplet: string): readonly Recipe[] {
