@@ -21,6 +21,7 @@ describe("arguments", () => {
   test("a short flag has the meaning that its command defines", () => {
     expect(parse("exec -c uptime").text("command")).toBe("uptime");
     expect(parse("deploy -c -y").has("reconfigure")).toBe(true);
+    expect(parse("plan -o json").text("format")).toBe("json");
   });
 
   test("short flags can be combined, the last one with its value", () => {
@@ -33,7 +34,7 @@ describe("arguments", () => {
     ["plan --prun", "did you mean --prune?"],
     ["plan --format yaml", '--format takes table or json, not "yaml"'],
     ["plan -qz", "unknown flag -z"],
-    ["plan -o json", "did you mean --format json?"],
+    ["plan --output json", "did you mean --format json?"],
     ["stop --mode fast", "--mode takes graceful, poweroff, hibernate or auto"],
     ["plan --url --pin x", "--url needs a value: --url URL"],
     ["plan -t", "--topo needs a value: --topo FILE"],

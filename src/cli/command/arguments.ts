@@ -131,7 +131,7 @@ function unknownFlag(command: Command, name: string, flags: readonly Flag[]): Us
   const otherwise = forNode
     ? `arguments for the node are given after --: labwright ${command.name} --node NAME -- COMMAND`
     : `see labwright ${command.name} --help`;
-  if (/^(-o|--output|--json)$/.test(name)) return new UsageError(`${command.name}: unknown flag ${name}`, "did you mean --format json?");
+  if (/^--(output|json)$/.test(name)) return new UsageError(`${command.name}: unknown flag ${name}`, "did you mean --format json?");
   const hint = meant === undefined ? otherwise : `did you mean --${meant}?`;
   return new UsageError(`${command.name}: unknown flag ${name}`, hint);
 }

@@ -47,7 +47,13 @@ export const serviceFlags = [
 ] as const satisfies readonly Flag[];
 
 export const commonFlags = [
-  { long: "format", value: "FORMAT", choices: ["table", "json"], summary: "json: pure JSON on stdout, everything else on stderr" },
+  {
+    long: "format",
+    short: "o",
+    value: "FORMAT",
+    choices: ["table", "json"],
+    summary: "json: pure JSON on stdout, everything else on stderr",
+  },
   { long: "no-color", summary: "Write no colours, even to a terminal" },
   { long: "quiet", short: "q", summary: "Write only results and errors, no progress and no notes" },
   { long: "help", short: "h", summary: "Show this help" },
