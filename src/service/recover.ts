@@ -5,7 +5,7 @@ import { type ChangeKind, type ChangeRun, readRequest } from "./changes/change-k
 import { guarded } from "./changes/managed.ts";
 import { recordUnstarted } from "./changes/owed-starts.ts";
 import { addressRecorded } from "./context/address.ts";
-import type { Context } from "./context/context.ts";
+import type { ChangeParts, SessionsPart, StorePart } from "./context/parts.ts";
 import type { Job } from "./jobs/jobs.ts";
 import type { JobRow } from "./store/store.ts";
 
@@ -25,14 +25,14 @@ interface Recoverable {
  *
  * The labs of these changes are busy when this function returns. The promise settles when all of them have ended.
  */
-export async function recoverJobs(context: Context): Promise<void> {
+export async function recoverJobs(context: ChangeParts): Promise<void> {
   // Normally one unfinished job per lab; more only if the end of an earlier job was not persisted. They run in order.
   const byLab = new Map<string, JobRow[]>();
   for (const row of context.store.jobs.unfinished()) byLab.set(row.lab, [...(byLab.get(row.lab) ?? []), row]);
   await Promise.all([...byLab.values()].map((rows) => recoverLab(context, rows)));
 }
 
-async function recoverLab(context: Context, rows: readonly JobRow[]): Promise<void> {
+async function recoverLab(context: ChangeParts, rows: readonly JobRow[]): Promise<void> {
   for (const row of rows) {
     if (row.unreadable !== true && row.steps.length === 0 && changeKinds.get(row.operation)?.isStepless !== true) {
       const failure = new Failure("cancelled", "cut off by a restart before its first step: nothing was changed");
@@ -68,13 +68,13 @@ function recoverable({ operation, request, unreadable }: JobRow): Recoverable | 
 }
 
 /** Returns a reason if another lab has replaced the change's lab at its path. */
-function ownerProblem({ store }: Context, { lab, identity }: JobRow): string | undefined {
+function ownerProblem({ store }: StorePart, { lab, identity }: JobRow): string | undefined {
   const record = store.labs.get(lab);
   if (record === undefined || identity === undefined || record.identity === identity) return undefined;
   return `${lab} is another lab now`;
 }
 
-async function finish(context: Context, job: Job, row: JobRow, { kind, request }: Recoverable): Promise<unknown> {
+async function finish(context: ChangeParts, job: Job, row: JobRow, { kind, request }: Recoverable): Promise<unknown> {
   const host = await sessionFor(context, row);
   try {
     const started: ChangeRun = {
@@ -92,7 +92,7 @@ async function finish(context: Context, job: Job, row: JobRow, { kind, request }
   }
 }
 
-async function sessionFor(context: Context, row: JobRow): Promise<HostSession> {
+async function sessionFor(context: StorePart & SessionsPart, row: JobRow): Promise<HostSession> {
   try {
     // On the host, a shared lab belongs to its owner.
     return await context.sessions.resume(context.store.labs.get(row.lab)?.owner ?? row.user);

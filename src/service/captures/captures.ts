@@ -19,10 +19,11 @@ import { checkLabPath } from "../../intent/lab/lab-path.ts";
 import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
-import { badRequest, labNotFound } from "../common/refusals.ts";
-import { addressPath, addressProject, allowUse } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { badRequest } from "../common/refusals.ts";
+import { addressObserved, addressPath } from "../context/address.ts";
+import { allowUse } from "../context/allow.ts";
 import { inKeys } from "../context/in-keys.ts";
+import type { ClockPart, EventsPart, IdentitiesPart, LogPart, LookupParts, StreamsPart } from "../context/parts.ts";
 import type { Browsers } from "../labs/browsers.ts";
 import { rightOn, seesUnrecorded } from "../sessions/rights.ts";
 import { Tickets } from "../sessions/tickets.ts";
@@ -38,14 +39,16 @@ interface CapturedLab {
   readonly record: LabRecord | undefined;
 }
 
+type CaptureParts = LookupParts & ClockPart & LogPart & StreamsPart & IdentitiesPart & EventsPart;
+
 /** Packet captures of labs. The right `view` lists them; the right `operate` starts and stops them and reads their packets. */
 export class Captures {
-  readonly #context: Context;
+  readonly #context: CaptureParts;
   readonly #browsers: Browsers;
   readonly #tickets: Tickets<{ readonly path: string; readonly capture: string }>;
   readonly #watch: CaptureWatch;
 
-  constructor(context: Context, browsers: Browsers) {
+  constructor(context: CaptureParts, browsers: Browsers) {
     this.#context = context;
     this.#watch = new CaptureWatch({
       session: (user) => context.sessions.resume(user),
@@ -67,10 +70,7 @@ export class Captures {
 
   async start(caller: Caller, payload: CapturePayload): Promise<CaptureStartData> {
     await this.#supported(caller);
-    const target = await addressProject(this.#context, caller, payload);
-    const observed = await target.host.observe(target.path);
-    if (observed === null) throw labNotFound(target.path);
-    allowUse(target, "operate");
+    const { target, observed } = await addressObserved(this.#context, caller, payload, "operate");
     const captures = await capturesOf(target.host);
     const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
     const nodeId = Object.hasOwn(ids.nodes, payload.node) ? ids.nodes[payload.node] : undefined;

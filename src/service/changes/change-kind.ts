@@ -1,13 +1,13 @@
 import type { Static, TSchema } from "typebox";
 import { Errors } from "typebox/value";
-import type { Target } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import type { ChangeParts } from "../context/parts.ts";
+import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 import type { JobRow } from "../store/store.ts";
 
 /** One run of a change: started by a call, or continued after a restart. */
 export interface ChangeRun {
-  readonly context: Context;
+  readonly context: ChangeParts;
   readonly job: Job;
   readonly target: Target;
   /** The journal row of the interrupted change. Absent for a call. */

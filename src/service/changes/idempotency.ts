@@ -3,7 +3,7 @@ import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import { canonicalText } from "../../engine/shared/canonical.ts";
 import type { Call, Caller } from "../common/call.ts";
 import { badRequest } from "../common/refusals.ts";
-import type { Context } from "../context/context.ts";
+import type { ClockPart, JobsPart, StorePart } from "../context/parts.ts";
 
 /** How long a key refers to its job. */
 const keepMs = 24 * 3_600_000;
@@ -19,11 +19,11 @@ interface Once {
  * or its client has disconnected. A call that failed before its job began has changed nothing and is forgotten.
  */
 export class Idempotency {
-  readonly #context: Context;
+  readonly #context: StorePart & ClockPart & JobsPart;
   /** Running calls, by user and key. */
   readonly #running = new Map<string, Once>();
 
-  constructor(context: Context) {
+  constructor(context: StorePart & ClockPart & JobsPart) {
     this.#context = context;
   }
 

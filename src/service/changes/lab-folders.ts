@@ -1,9 +1,9 @@
 import type { HostSession } from "../../hosts/host.ts";
-import type { Target } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import type { LogPart, StorePart } from "../context/parts.ts";
+import type { Target } from "../context/target.ts";
 
 /** Records that a change creates a folder on the host for the lab, or that the folder belongs to somebody else. */
-export function noteFolder({ store }: Pick<Context, "store">, path: string, folder: string, isOurs = true): void {
+export function noteFolder({ store }: StorePart, path: string, folder: string, isOurs = true): void {
   const record = store.labs.get(path);
   if (record === undefined || (record.folders?.includes(folder) ?? false) === isOurs) return;
   const others = (record.folders ?? []).filter((one) => one !== folder);
@@ -15,7 +15,7 @@ export function noteFolder({ store }: Pick<Context, "store">, path: string, fold
  * such lab. A folder with any other content stays.
  */
 export async function releaseFolders(
-  context: Pick<Context, "store" | "log">,
+  context: StorePart & LogPart,
   host: Pick<HostSession, "removeFolder">,
   path: string,
   folders: readonly string[],
@@ -36,7 +36,7 @@ export async function releaseFolders(
  * Called after an interrupted change: the record keeps the folders that the change created. If the lab has no record any more, the folders are
  * removed.
  */
-export async function keepFolders(context: Pick<Context, "store" | "log">, { path, host }: Target, made: readonly string[]): Promise<void> {
+export async function keepFolders(context: StorePart & LogPart, { path, host }: Target, made: readonly string[]): Promise<void> {
   if (context.store.labs.get(path) === undefined) return releaseFolders(context, host, path, made);
   for (const folder of made) noteFolder(context, path, folder);
 }

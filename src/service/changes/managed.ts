@@ -6,10 +6,11 @@ import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { NativeIds } from "../../hosts/host.ts";
 import type { ChangeCall } from "../common/call.ts";
 import { pathNotAvailable } from "../common/refusals.ts";
-import { makes, noIds, type Target } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { makes } from "../context/address.ts";
+import type { ChangeParts, ClockPart, HostPart, JobsPart, LogPart, StorePart } from "../context/parts.ts";
 import { refuseQuarantined } from "../context/quarantine.ts";
 import { type ProjectState, projectState } from "../context/state.ts";
+import { noIds, type Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 import { rightOn } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
@@ -20,7 +21,7 @@ import { stillDown, withOwedStarts } from "./owed-starts.ts";
 
 /** Runs a change of a lab as a job. Prefer: respond-async returns the job at once. Cached observations of the lab are dropped. */
 export async function runChange<Schema extends TSchema, Result>(
-  context: Context,
+  context: ChangeParts,
   target: Target,
   call: ChangeCall,
   kind: ChangeKind<Schema, Result>,
@@ -42,7 +43,7 @@ export async function runChange<Schema extends TSchema, Result>(
 }
 
 /** Throws lab_not_found if the lab has got another owner since it was looked up, or if another user is creating it. */
-function refuseTaken(context: Context, { path, caller, record }: Target): void {
+function refuseTaken(context: StorePart & JobsPart, { path, caller, record }: Target): void {
   const now = context.store.labs.get(path);
   const busy = now === undefined && record === undefined && context.jobs.running(path) !== undefined;
   if (now === undefined ? busy && !makes(context, caller, path) : rightOn(now, caller) === undefined) throw pathNotAvailable(path);
@@ -51,7 +52,7 @@ function refuseTaken(context: Context, { path, caller, record }: Target): void {
 /**
  * Runs the work of a change with its host session held open, and drops stale views afterwards. Warnings are added to the answer or to the failure's data.
  */
-export async function guarded<Result>(context: Context, target: Target, job: Job, work: () => Promise<Result>): Promise<Result> {
+export async function guarded<Result>(context: ChangeParts, target: Target, job: Job, work: () => Promise<Result>): Promise<Result> {
   const release = context.sessions.hold(target.host);
   try {
     await refuseQuarantined(context, target);
@@ -81,7 +82,7 @@ export function labLocked(path: string, cause?: unknown): Failure {
 
 /** Records the intent before the first step, so that recovery after a crash knows it. */
 export function recordIntent(
-  context: Context,
+  context: StorePart & ClockPart,
   job: Pick<Job, "identity">,
   target: Target,
   intent: Intent,
@@ -113,7 +114,12 @@ export function recordIntent(
 }
 
 /** Records the host's ids after a change. Returns the state for the client. */
-export async function recordApplied(context: Context, target: Target, known: NativeIds, intent: Intent | undefined): Promise<ProjectState> {
+export async function recordApplied(
+  context: HostPart & StorePart & ClockPart,
+  target: Target,
+  known: NativeIds,
+  intent: Intent | undefined,
+): Promise<ProjectState> {
   const observed = await target.host.observe(target.path);
   if (observed === null) throw new Failure("host_error", `the host does not have ${target.path} after the change`);
   const ids = joinIds(intent?.lab ?? null, observed, known);
@@ -136,7 +142,7 @@ export async function recordApplied(context: Context, target: Target, known: Nat
  * @returns the state for the client, and the key of each node by its name on the host
  */
 export async function recordRestored(
-  context: Context,
+  context: HostPart & StorePart & ClockPart,
   target: Target,
   known: NativeIds,
 ): Promise<{ readonly state: ProjectState; readonly keys: ReadonlyMap<string, string> }> {
@@ -164,7 +170,7 @@ export function snapshot(observed: ObservedLab): ObservedLab {
  * @param owed nodes that the change was to start: a failed step may have stopped some of them
  */
 export async function recordUntouched(
-  context: Context,
+  context: StorePart & ClockPart & LogPart,
   target: Target,
   before: LabRecord | undefined,
   owed: readonly string[],
@@ -188,7 +194,7 @@ export async function recordUntouched(
  * call reads it.
  */
 export async function recordBroken(
-  context: Context,
+  context: StorePart & ClockPart & LogPart,
   target: Target,
   known: NativeIds,
   intent: Intent | undefined,

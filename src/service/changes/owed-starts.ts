@@ -2,7 +2,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { Operation } from "../../engine/model/plan.ts";
 import type { NativeIds } from "../../hosts/host.ts";
-import type { Context } from "../context/context.ts";
+import type { StorePart } from "../context/parts.ts";
 import type { JobRow, LabRecord } from "../store/store.ts";
 
 /** Returns the keys of the nodes that a change should have started, but did not because of this error. */
@@ -34,7 +34,7 @@ export function withOwedStarts(record: LabRecord, keys: readonly string[]): LabR
 const planned: ReadonlySet<string> = new Set(["deployProject", "reconcileProject", "importProject"]);
 
 /** Records the nodes that an interrupted change did not start: the next plan starts them, also if the change itself cannot be finished. */
-export function recordUnstarted({ store }: Pick<Context, "store">, { lab, operation, steps, done }: JobRow): void {
+export function recordUnstarted({ store }: StorePart, { lab, operation, steps, done }: JobRow): void {
   const record = store.labs.get(lab);
   const starts = steps.slice(done).flatMap((step) => (step.do === "start" ? [step.key] : []));
   if (record === undefined || starts.length === 0 || !planned.has(operation)) return;

@@ -3,8 +3,8 @@ import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostRules, Operation, Plan } from "../../engine/model/plan.ts";
 import type { NativeIds } from "../../hosts/host.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
-import type { Target } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import type { WorkPart } from "../context/parts.ts";
+import type { Target } from "../context/target.ts";
 import type { Direction } from "../store/store.ts";
 
 /** A plan with what it rests on. */
@@ -36,7 +36,7 @@ export interface Wanted {
 
 /** Observes the lab and plans the change. If `wanted` is null, plans its removal. Writes nothing. */
 export async function planAgainstHost(
-  context: Pick<Context, "work">,
+  context: WorkPart,
   target: Pick<Target, "host" | "path" | "ids" | "record">,
   wanted: Wanted | null,
   options: PlanOptions,

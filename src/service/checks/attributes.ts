@@ -1,12 +1,12 @@
 import type { HostSession, ValueProblem } from "../../hosts/host.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
-import type { Context } from "../context/context.ts";
+import type { WorkPart } from "../context/parts.ts";
 import type { Intent } from "../work/intents.ts";
 import type { HostCheck } from "./host-check.ts";
 
 /** Returns the invalid attributes of an intent's nodes, with their places in the text, for attributes whose grammar only the host knows. */
 export async function attributeProblems(
-  { work }: Pick<Context, "work">,
+  { work }: WorkPart,
   host: Pick<HostSession, "checkAttribute">,
   { lab, yaml, files }: Pick<Intent, "lab" | "yaml" | "files">,
   { known }: HostCheck,

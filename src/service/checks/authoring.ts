@@ -5,26 +5,22 @@ import type { TemplateRules } from "../../engine/model/plan.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import { endpointText, type Lab, type LabNode } from "../../intent/lab/lab.ts";
 import { badRequest } from "../common/refusals.ts";
-import { checkFields } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import type { WorkPart } from "../context/parts.ts";
+import { checkFields } from "../context/selector.ts";
 import { readSent } from "../work/intents.ts";
 
 /** Number of interfaces that are offered for a node without links. */
 const choices = 8;
 
 /** Returns the interfaces that nodes of an intent, or of a template alone, will have. */
-export async function previewInterfaces(
-  context: Pick<Context, "work">,
-  host: HostSession,
-  payload: AuthoringPayload,
-): Promise<InterfacesPreviewData> {
+export async function previewInterfaces(context: WorkPart, host: HostSession, payload: AuthoringPayload): Promise<InterfacesPreviewData> {
   const { items } = await listInterfaces(context, host, payload, "preview");
   return { items: payload.excludeUsed === true ? items.filter(({ used }) => !used) : items };
 }
 
 /** Returns the interfaces for a link's endpoint in the host's order: free ones first (with excludeUsed: only free ones), management interfaces last. */
 export async function completeLinkInterfaces(
-  context: Pick<Context, "work">,
+  context: WorkPart,
   host: HostSession,
   payload: AuthoringPayload,
 ): Promise<LinkCompletionsData> {
@@ -37,7 +33,7 @@ export async function completeLinkInterfaces(
 }
 
 async function listInterfaces(
-  context: Pick<Context, "work">,
+  context: WorkPart,
   host: HostSession,
   payload: AuthoringPayload,
   purpose: "preview" | "completion",

@@ -2,8 +2,8 @@ import type { HostRules, Plan } from "../../engine/model/plan.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { leftOutDiagnostics, refusalDiagnostics, refusedField } from "../../intent/places/refusals.ts";
-import { noIds } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import type { WorkPart } from "../context/parts.ts";
+import { noIds } from "../context/target.ts";
 import type { Intent } from "../work/intents.ts";
 
 type Text = Pick<Intent, "yaml" | "files">;
@@ -13,7 +13,7 @@ type Text = Pick<Intent, "yaml" | "files">;
  * like a deploy of a new lab, but ignores free memory, which changes all the time. @param path of the lab; absent: the name in the intent
  */
 export async function fitProblems(
-  context: Pick<Context, "work">,
+  context: WorkPart,
   host: Pick<HostSession, "rules">,
   intent: Pick<Intent, "lab" | "yaml" | "files">,
   path?: string,
@@ -28,7 +28,7 @@ export async function fitProblems(
 
 /** Returns every blocked action of a plan, with its place in the text. */
 export async function refusals(
-  { work }: Pick<Context, "work">,
+  { work }: WorkPart,
   { blocked }: Pick<Plan, "blocked">,
   { yaml, files }: Text,
 ): Promise<readonly Diagnostic[]> {
@@ -36,11 +36,7 @@ export async function refusals(
   return refusalDiagnostics(blocked, await work.fieldPlaces(yaml, files, blocked.map(refusedField)));
 }
 
-async function leftOut(
-  { work }: Pick<Context, "work">,
-  { unsupportedFields, blocked }: Plan,
-  { yaml, files }: Text,
-): Promise<readonly Diagnostic[]> {
+async function leftOut({ work }: WorkPart, { unsupportedFields, blocked }: Plan, { yaml, files }: Text): Promise<readonly Diagnostic[]> {
   // A value that prevents the deploy is not left out.
   const refused = new Set(blocked.map(({ key, reason }) => `${key} ${reason.field}`));
   const fields = unsupportedFields.filter(({ key, field }) => !refused.has(`${key} ${field}`));
@@ -50,7 +46,7 @@ async function leftOut(
 
 /** More memory than any lab needs, so that it is no limit. */
 async function tooManyCores(
-  { work }: Pick<Context, "work">,
+  { work }: WorkPart,
   { cores }: Pick<HostRules, "cores">,
   { lab, yaml, files }: Pick<Intent, "lab" | "yaml" | "files">,
 ): Promise<readonly Diagnostic[]> {

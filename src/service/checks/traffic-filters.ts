@@ -2,7 +2,7 @@ import { cutOff } from "../../console/cut-off.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { RecentMap } from "../common/recent-map.ts";
-import type { Context } from "../context/context.ts";
+import type { WorkPart } from "../context/parts.ts";
 import type { Intent } from "../work/intents.ts";
 import type { HostCheck } from "./host-check.ts";
 
@@ -13,7 +13,7 @@ const atOnce = 4;
 
 /** Returns the traffic filters of an intent that the host's pcap cannot compile, with their places in the text. None if the host has no pcap. */
 export async function trafficFilterProblems(
-  { work }: Pick<Context, "work">,
+  { work }: WorkPart,
   host: Pick<HostSession, "checkPcapFilter">,
   { lab, yaml, files }: Pick<Intent, "lab" | "yaml" | "files">,
   { signal, known }: HostCheck,

@@ -5,8 +5,8 @@ import { byPlace, type Diagnostic } from "../../intent/diagnostics/diagnostic.ts
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
 import type { Call, Caller } from "../common/call.ts";
 import { badRequest } from "../common/refusals.ts";
-import { checkFields, pathOf } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import type { LookupParts, SessionsPart, WorkPart } from "../context/parts.ts";
+import { checkFields, pathOf } from "../context/selector.ts";
 import { stateIds } from "../context/state.ts";
 import { type Intent, readSent } from "../work/intents.ts";
 import { attributeProblems } from "./attributes.ts";
@@ -18,7 +18,7 @@ import { trafficFilterProblems } from "./traffic-filters.ts";
  * nothing about labs, and the result does not depend on changing values such as free memory. If the host is unreachable, warnings name the skipped checks. Throws
  * bad_request, field_not_allowed, expired_host_session, and invalid_intent with every problem.
  */
-export async function validateProject(context: Context, caller: Caller, payload: ProjectPayload, call: Call): Promise<ValidateData> {
+export async function validateProject(context: LookupParts, caller: Caller, payload: ProjectPayload, call: Call): Promise<ValidateData> {
   if (payload.yaml === undefined) throw badRequest("/yaml", "yaml is missing: send the intent");
   const manifest = checkFields(payload);
   const intent = await readSent(context, payload.yaml, payload.files ?? {});
@@ -33,7 +33,7 @@ export async function validateProject(context: Context, caller: Caller, payload:
 
 /** Problems that the host reports for the intent. A part that cannot be checked on the host gets a warning. */
 async function hostProblems(
-  context: Context,
+  context: SessionsPart & WorkPart,
   caller: Caller,
   intent: Intent,
   { signal, path, isNamed }: Call & ProjectPath,
@@ -81,7 +81,7 @@ interface ProjectPath {
 
 /** Checks whether the host can have a lab at the project's path. Throws bad_request if the path is not from the intent. */
 async function pathProblems(
-  { work }: Context,
+  { work }: WorkPart,
   { checkLabPath }: Pick<HostSession, "checkLabPath">,
   { yaml, files }: Intent,
   { path, isNamed }: ProjectPath,
@@ -94,14 +94,14 @@ async function pathProblems(
 }
 
 /** A warning for each filter. */
-async function uncheckedFilters({ work }: Context, { yaml, files }: Intent, why: string): Promise<readonly Diagnostic[]> {
+async function uncheckedFilters({ work }: WorkPart, { yaml, files }: Intent, why: string): Promise<readonly Diagnostic[]> {
   const message = `the host could not be asked whether its pcap takes this filter: ${why}`;
   const places = [...(await work.filterPlaces(yaml, files)).values()];
   return places.map((place) => ({ severity: "warning", code: "filter_unchecked", message, ...place }));
 }
 
 /** One warning for all attributes. */
-async function uncheckedAttributes({ work }: Context, { lab, yaml, files }: Intent, why: string): Promise<readonly Diagnostic[]> {
+async function uncheckedAttributes({ work }: WorkPart, { lab, yaml, files }: Intent, why: string): Promise<readonly Diagnostic[]> {
   const fields = lab.nodes.flatMap(({ key, attributes }) => Object.keys(attributes).map((name) => ({ key, field: `attributes.${name}` })));
   const message = `the host could not be asked whether it takes the attributes of nodes, of which this is the first: ${why}`;
   const places = await work.fieldPlaces(
@@ -113,7 +113,7 @@ async function uncheckedAttributes({ work }: Context, { lab, yaml, files }: Inte
 }
 
 /** One warning instead of all checks that need the catalogue. */
-async function uncheckedNodes({ work }: Context, { lab, yaml, files }: Intent, why: string): Promise<readonly Diagnostic[]> {
+async function uncheckedNodes({ work }: WorkPart, { lab, yaml, files }: Intent, why: string): Promise<readonly Diagnostic[]> {
   const first = lab.nodes.slice(0, 1).map(({ key }) => ({ kind: "node", key, field: "template" }));
   const message = `the host could not be asked about templates, images, interfaces and what it supports: ${why}`;
   return (await work.fieldPlaces(yaml, files, first)).map((place) => ({ severity: "warning", code: "host_unchecked", message, ...place }));

@@ -25,11 +25,14 @@ import type { ObservedNode } from "../../engine/model/observed.ts";
 import type { Feature } from "../../hosts/host.ts";
 import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
-import { badRequest, labNotFound } from "../common/refusals.ts";
-import { addressPath, addressProject, allowUse, type Selector, type Target } from "../context/address.ts";
+import { badRequest } from "../common/refusals.ts";
+import { addressObserved, addressPath } from "../context/address.ts";
 import { chosenNodes, refuseUnknown } from "../context/chosen-nodes.ts";
-import type { Context } from "../context/context.ts";
 import { inKeys } from "../context/in-keys.ts";
+import type { ConsolesPart, LookupParts, ObservationsPart, StreamsPart } from "../context/parts.ts";
+import type { Selector } from "../context/selector.ts";
+import type { LabPlace, Target } from "../context/target.ts";
+import type { Right } from "../sessions/rights.ts";
 import type { Tickets } from "../sessions/tickets.ts";
 
 export interface ConsoleGrant {
@@ -53,8 +56,12 @@ interface ConsoleLab {
   readonly nodes: readonly ConsoleNode[];
 }
 
-export async function listConsoles(context: Context, caller: Caller, payload: ProjectPayload): Promise<ConsolesData> {
-  const { target, nodes: all } = await consoleLab(context, caller, payload);
+export async function listConsoles(
+  context: LookupParts & ObservationsPart,
+  caller: Caller,
+  payload: ProjectPayload,
+): Promise<ConsolesData> {
+  const { target, nodes: all } = await consoleLab(context, caller, payload, "view");
   const chosen = chosenNodes(payload);
   const rows = all.map(({ key, joined }) => ({ node: joined ? key : null }));
   if (chosen !== undefined) refuseUnknown(chosen, rows, target);
@@ -75,9 +82,13 @@ export async function listConsoles(context: Context, caller: Caller, payload: Pr
   return { lab: target.path, consoles };
 }
 
-export async function execConsole(context: Context, caller: Caller, payload: ConsolePayload, call: Call): Promise<ConsoleExecData> {
-  const lab = await consoleLab(context, caller, payload);
-  allowUse(lab.target, "operate");
+export async function execConsole(
+  context: LookupParts & ObservationsPart & ConsolesPart,
+  caller: Caller,
+  payload: ConsolePayload,
+  call: Call,
+): Promise<ConsoleExecData> {
+  const lab = await consoleLab(context, caller, payload, "operate");
   const { command } = payload;
   if (command === undefined) throw badRequest("/command", "a command is needed");
   const timeoutMs = payload.timeout_ms ?? defaultTimeoutMs;
@@ -85,9 +96,13 @@ export async function execConsole(context: Context, caller: Caller, payload: Con
 }
 
 /** Each target has its own outcome; results are in target order. */
-export async function execConsoleMany(context: Context, caller: Caller, payload: ConsolePayload, call: Call): Promise<ConsoleExecManyData> {
-  const lab = await consoleLab(context, caller, payload);
-  allowUse(lab.target, "operate");
+export async function execConsoleMany(
+  context: LookupParts & ObservationsPart & ConsolesPart,
+  caller: Caller,
+  payload: ConsolePayload,
+  call: Call,
+): Promise<ConsoleExecManyData> {
+  const lab = await consoleLab(context, caller, payload, "operate");
   const targets =
     payload.targets ??
     (payload.node !== undefined && payload.node !== ""
@@ -117,9 +132,13 @@ export async function execConsoleMany(context: Context, caller: Caller, payload:
   return { results };
 }
 
-export async function runConsole(context: Context, caller: Caller, payload: ConsoleRunPayload, call: Call): Promise<ConsoleRunData> {
-  const lab = await consoleLab(context, caller, payload);
-  allowUse(lab.target, "operate");
+export async function runConsole(
+  context: LookupParts & ObservationsPart & ConsolesPart,
+  caller: Caller,
+  payload: ConsoleRunPayload,
+  call: Call,
+): Promise<ConsoleRunData> {
+  const lab = await consoleLab(context, caller, payload, "operate");
   const { key, node } = nodeOf(lab, payload.node);
   refuseGraphic(key, node, "consoleRun");
   const timeoutMs = payload.steps.reduce((sum, step) => sum + (step.timeout_ms ?? defaultTimeoutMs), 0) || defaultTimeoutMs;
@@ -137,9 +156,12 @@ export async function runConsole(context: Context, caller: Caller, payload: Cons
 }
 
 /** Returns the console output since the node's last start, also of a stopped node: its last lines often show why it stopped. */
-export async function readConsoleLog(context: Context, caller: Caller, payload: ConsoleLogPayload): Promise<ConsoleLogData> {
-  const lab = await consoleLab(context, caller, payload);
-  allowUse(lab.target, "operate");
+export async function readConsoleLog(
+  context: LookupParts & ObservationsPart,
+  caller: Caller,
+  payload: ConsoleLogPayload,
+): Promise<ConsoleLogData> {
+  const lab = await consoleLab(context, caller, payload, "operate");
   const { host, path } = lab.target;
   if (host.consoleLog === undefined) throw unsupported("consoleLog");
   const { key, node } = nodeOf(lab, payload.node);
@@ -150,13 +172,12 @@ export async function readConsoleLog(context: Context, caller: Caller, payload: 
 
 /** Issues a one-time ticket for the console's byte stream. */
 export async function attachConsole(
-  context: Context,
+  context: LookupParts & ObservationsPart,
   tickets: Tickets<ConsoleGrant>,
   caller: Caller,
   payload: ConsolePayload,
 ): Promise<ConsoleAttachData> {
-  const lab = await consoleLab(context, caller, payload);
-  allowUse(lab.target, "operate");
+  const lab = await consoleLab(context, caller, payload, "operate");
   const { key, node } = nodeOf(lab, payload.node);
   refuseGraphic(key, node, "consoleStream");
   if (node.power === "stopped" || node.power === "failed") throw notRunning(lab.target, key, node.power);
@@ -167,7 +188,7 @@ export async function attachConsole(
 
 /** Redeems a ticket; the console is open before the upgrade is granted. The stream ends with the session. */
 export async function streamConsole(
-  context: Context,
+  context: LookupParts & ConsolesPart & StreamsPart,
   tickets: Tickets<ConsoleGrant>,
   caller: Caller,
   ticket: string,
@@ -210,7 +231,7 @@ function join(connection: Duplex, viewer: Viewer): void {
 
 /** Runs one command on one node's console. */
 export async function execOn(
-  context: Context,
+  context: ObservationsPart & ConsolesPart,
   target: Target,
   { key, node }: Pick<ConsoleNode, "key" | "node">,
   { command, timeoutMs }: { readonly command: string; readonly timeoutMs: number },
@@ -241,7 +262,7 @@ const lookAfterMs = 250;
 
 /** Runs `work`. Ends it with host_timeout if the lab's host hangs, because an open console would only stay silent. */
 async function whileHostAnswers<Result>(
-  context: Context,
+  context: ObservationsPart,
   { host, path }: Target,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<Result>,
@@ -264,10 +285,9 @@ async function whileHostAnswers<Result>(
   }
 }
 
-async function consoleLab(context: Context, caller: Caller, payload: Selector): Promise<ConsoleLab> {
-  const target = await addressProject(context, caller, payload);
-  const observed = await context.observations.structure(target.host, target.path, structureMs);
-  if (observed === null) throw labNotFound(target.path);
+async function consoleLab(context: LookupParts & ObservationsPart, caller: Caller, payload: Selector, right: Right): Promise<ConsoleLab> {
+  const read = ({ host, path }: LabPlace) => context.observations.structure(host, path, structureMs);
+  const { target, observed } = await addressObserved(context, caller, payload, right, read);
   const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
   const known = target.intent && new Set(target.intent.lab.nodes.map(({ key }) => key));
   const natives = new Map(observed.nodes.map((node) => [node.id, node]));

@@ -1,7 +1,7 @@
 import { Failure } from "../../contract/errors.ts";
 import type { InspectionData, LiveData } from "../../contract/schemas/observe.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
-import type { Target } from "./address.ts";
+import type { Target } from "./target.ts";
 
 /** Returns the keys of the nodes that a call names, `undefined` if it applies to all nodes. An empty list means no node. */
 export function chosenNodes({ node, nodes }: Pick<ProjectPayload, "node" | "nodes">): ReadonlySet<string> | undefined {

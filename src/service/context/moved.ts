@@ -2,16 +2,16 @@ import { shellWord } from "../../base/shell-word.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { Caller } from "../common/call.ts";
 import { rightOn } from "../sessions/rights.ts";
-import type { Target } from "./address.ts";
-import type { Context } from "./context.ts";
+import type { LookupParts, StorePart } from "./parts.ts";
 import { pathNamed } from "./quarantine.ts";
+import type { Target } from "./target.ts";
 
 /**
  * Returns the lab's new path if it was moved or renamed on the host and is not managed there. `undefined` if the host has no such lab, or cannot find
  * a lab by its id. Called for a record whose path has no lab.
  */
 export async function movedTo(
-  { store }: Pick<Context, "store">,
+  { store }: StorePart,
   { host, path, record }: Pick<Target, "host" | "path" | "record">,
 ): Promise<string | undefined> {
   if (record?.labId === undefined || host.findLab === undefined) return undefined;
@@ -20,19 +20,14 @@ export async function movedTo(
 }
 
 /** Throws operation_not_allowed before a change that would create the lab a second time, at its old path. */
-export async function refuseMoved(context: Pick<Context, "store">, target: Pick<Target, "host" | "path" | "record">): Promise<void> {
+export async function refuseMoved(context: StorePart, target: Pick<Target, "host" | "path" | "record">): Promise<void> {
   const to = await movedTo(context, target);
   if (to === undefined) return;
   throw new Failure("operation_not_allowed", `${movedText(target.path, to)} Nothing was changed`, { data: { moved_to: to } });
 }
 
 /** Returns the error to answer in place of lab_not_found: it names the new path of a lab that the caller has a right on. */
-export async function explainMoved(
-  context: Pick<Context, "store" | "work" | "sessions">,
-  caller: Caller,
-  request: unknown,
-  error: Failure,
-): Promise<Failure> {
+export async function explainMoved(context: LookupParts, caller: Caller, request: unknown, error: Failure): Promise<Failure> {
   const path = await pathNamed(context, request);
   const record = path === undefined ? undefined : context.store.labs.get(path);
   if (path === undefined || record === undefined || rightOn(record, caller) === undefined) return error;

@@ -5,8 +5,8 @@ import { checkLabPath } from "../../intent/lab/lab-path.ts";
 import type { Caller } from "../common/call.ts";
 import { rightOn } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
-import type { Target } from "./address.ts";
-import type { Context } from "./context.ts";
+import type { HostPart, LogPart, LookupParts, ObservationsPart, StorePart, WorkPart } from "./parts.ts";
+import type { Target } from "./target.ts";
 
 /** Returns the labs in the host's quarantine, none for a host without quarantine. Throws operation_not_allowed for callers who are not admins. */
 export async function listQuarantine(caller: Caller, host: HostSession): Promise<QuarantineData> {
@@ -14,7 +14,12 @@ export async function listQuarantine(caller: Caller, host: HostSession): Promise
 }
 
 /** Restores a lab from quarantine. If the service still has a record of it, the record is valid again. */
-export async function restoreQuarantined(context: Context, caller: Caller, host: HostSession, id: string): Promise<QuarantineRestoreData> {
+export async function restoreQuarantined(
+  context: StorePart & LogPart & ObservationsPart,
+  caller: Caller,
+  host: HostSession,
+  id: string,
+): Promise<QuarantineRestoreData> {
   const quarantine = quarantineOf(caller, host);
   const found = (await quarantine?.list())?.find((one) => one.id === id);
   if (quarantine === undefined || found === undefined) throw notFound(id);
@@ -28,7 +33,7 @@ export async function restoreQuarantined(context: Context, caller: Caller, host:
 }
 
 /** The record of another lab at the path must not become the record of this lab. */
-function refuseOthersRecord({ store }: Pick<Context, "store">, { id, lab, owner }: QuarantinedLab): void {
+function refuseOthersRecord({ store }: StorePart, { id, lab, owner }: QuarantinedLab): void {
   const record = lab === undefined ? undefined : store.labs.get(lab);
   if (record?.labId === undefined || record.labId === id || record.owner === owner) return;
   throw new Failure(
@@ -38,7 +43,7 @@ function refuseOthersRecord({ store }: Pick<Context, "store">, { id, lab, owner 
 }
 
 /** Ends the processes of a lab in quarantine, and removes its files. */
-export async function deleteQuarantined(context: Context, caller: Caller, host: HostSession, id: string): Promise<QuarantineDeleteData> {
+export async function deleteQuarantined(context: LogPart, caller: Caller, host: HostSession, id: string): Promise<QuarantineDeleteData> {
   const quarantine = quarantineOf(caller, host);
   if (quarantine === undefined) throw notFound(id);
   await quarantine.remove(id);
@@ -47,11 +52,7 @@ export async function deleteQuarantined(context: Context, caller: Caller, host: 
 }
 
 /** Returns whether the lab at this path, or the lab of this record, is in quarantine. The lab of a record is identified by its id. */
-export async function isQuarantined(
-  { host }: Pick<Context, "host">,
-  path: string,
-  record: Pick<LabRecord, "labId"> | undefined,
-): Promise<boolean> {
+export async function isQuarantined({ host }: HostPart, path: string, record: Pick<LabRecord, "labId"> | undefined): Promise<boolean> {
   if (host.quarantined === undefined || (await host.labId?.(path)) !== undefined) return false;
   const id = record?.labId;
   return (await host.quarantined()).some((one) => one.id === id || (id === undefined && one.lab === path));
@@ -61,7 +62,7 @@ export async function isQuarantined(
  * Called before a change. Throws operation_not_allowed if the lab is in quarantine: its nodes may run, and a change could lose track of them or
  * create a second lab at its path.
  */
-export async function refuseQuarantined(context: Pick<Context, "host">, { path, record }: Pick<Target, "path" | "record">): Promise<void> {
+export async function refuseQuarantined(context: HostPart, { path, record }: Pick<Target, "path" | "record">): Promise<void> {
   // The path is also blocked if its record's lab is deleted and another lab in quarantine claims the path.
   if ((await isQuarantined(context, path, record)) || (await isQuarantined(context, path, undefined))) throw inQuarantine(path);
 }
@@ -77,12 +78,7 @@ interface LabNamed {
  * Returns the error instead of lab_not_found: operation_not_allowed if the lab of the request is in quarantine and the caller may see it.
  * @param request its body or query names the lab
  */
-export async function explainAbsence(
-  context: Pick<Context, "host" | "store" | "work">,
-  caller: Caller,
-  request: unknown,
-  error: Failure,
-): Promise<Failure> {
+export async function explainAbsence(context: LookupParts, caller: Caller, request: unknown, error: Failure): Promise<Failure> {
   if (context.host.quarantined === undefined || (await context.host.quarantined()).length === 0) return error;
   const path = await pathNamed(context, request);
   if (path === undefined) return error;
@@ -92,7 +88,7 @@ export async function explainAbsence(
 }
 
 /** Returns the path of the lab that the body or query of a request names; undefined: none, or no valid path. */
-export async function pathNamed({ work }: Pick<Context, "work">, request: unknown): Promise<string | undefined> {
+export async function pathNamed({ work }: WorkPart, request: unknown): Promise<string | undefined> {
   const { body, query } = request as { readonly body?: LabNamed; readonly query?: LabNamed };
   const { lab, yaml, files }: LabNamed = body ?? query ?? {};
   // Checked by its schema when the request came.

@@ -1,5 +1,6 @@
 import { Failure } from "../../contract/errors.ts";
-import { mayReadSecrets, type Target } from "./address.ts";
+import { mayReadSecrets } from "./allow.ts";
+import type { Target } from "./target.ts";
 
 /**
  * Runs work on a text that is not the caller's own. If the text has errors and the caller may not read its secrets, the failure quotes nothing of it: neither

@@ -5,9 +5,8 @@ import type { BrowserSessionRequest } from "../../contract/schemas/session.ts";
 import type { BrowserGrant, Caller } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
-import { labNotFound } from "../common/refusals.ts";
-import { addressProject } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { addressExisting } from "../context/address.ts";
+import type { ClockPart, LookupParts, ObservationsPart } from "../context/parts.ts";
 import { Tickets } from "../sessions/tickets.ts";
 
 /** Web pages that are served beside the API. */
@@ -23,11 +22,11 @@ const ticketMs = 120_000;
 
 /** Creates the sessions of web pages, by a bearer token or by the one-time ticket in the link that opened the page. */
 export class Browsers {
-  readonly #context: Context;
+  readonly #context: LookupParts & ClockPart & ObservationsPart;
   readonly #webUi: WebUi | undefined;
   readonly #tickets: Tickets<{ readonly session: string; readonly user: string }>;
 
-  constructor(context: Context, webUi: WebUi | undefined) {
+  constructor(context: LookupParts & ClockPart & ObservationsPart, webUi: WebUi | undefined) {
     this.#context = context;
     this.#webUi = webUi;
     this.#tickets = new Tickets(context.clock, ticketMs);
@@ -72,8 +71,8 @@ export class Browsers {
   /** Returns a link to the page of a lab, valid once and for a short time. Throws unsupported if no pages are served. */
   async openProject(caller: Caller, payload: ProjectPayload): Promise<OpenData> {
     if (this.#webUi === undefined) throw unsupported("webUi");
-    const { path, host, record } = await addressProject(this.#context, caller, payload);
-    if (record === undefined && (await this.#context.observations.structure(host, path, 5_000)) === null) throw labNotFound(path);
+    const { observations } = this.#context;
+    const { path } = await addressExisting(this.#context, caller, payload, (lab) => observations.structure(lab.host, lab.path, 5_000));
     const fragment = this.fragmentFor(caller);
     const expires = timeText(this.#context.clock.now() + ticketMs);
     return { lab: path, url: `${this.#webUi.page(path)}${fragment}`, expires_at: expires };

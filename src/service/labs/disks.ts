@@ -4,10 +4,10 @@ import type { HostDisks } from "../../hosts/host-disks.ts";
 import type { Caller } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
-import type { Context } from "../context/context.ts";
+import type { LogPart, SessionsPart } from "../context/parts.ts";
 
 /** Returns the caller's kept disks, for an admin those of all users. Throws unsupported if the host keeps no disks. */
-export async function listDisks({ sessions }: Context, caller: Caller): Promise<DisksData> {
+export async function listDisks({ sessions }: SessionsPart, caller: Caller): Promise<DisksData> {
   const disks = await disksOf(await sessions.hostSession(caller));
   return {
     disks: (await disks.list()).map(({ id, lab, owner, keptAt, nodes }) => ({
@@ -22,7 +22,7 @@ export async function listDisks({ sessions }: Context, caller: Caller): Promise<
 }
 
 /** Throws disks_not_found, also for the disks of another user. */
-export async function removeDisks({ sessions, log }: Context, caller: Caller, id: string): Promise<DisksRemovedData> {
+export async function removeDisks({ sessions, log }: LogPart & SessionsPart, caller: Caller, id: string): Promise<DisksRemovedData> {
   const disks = await disksOf(await sessions.hostSession(caller));
   await disks.remove(id);
   log("info", "kept disks were removed", { disks: id, user: caller.user });

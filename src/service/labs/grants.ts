@@ -1,8 +1,9 @@
 import type { LabGrant, LabGrantsData, LabGrantsPayload } from "../../contract/schemas/sharing.ts";
 import type { Caller } from "../common/call.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
-import { addressProject, allowUse, type Selector } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { addressManaged } from "../context/address.ts";
+import type { LookupParts, StorePart, StreamsPart } from "../context/parts.ts";
+import type { Selector } from "../context/selector.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
 
@@ -10,15 +11,13 @@ import type { LabRecord } from "../store/store.ts";
  * Returns the users with whom a lab is shared. Allowed for every user with a right on it. Throws lab_not_found for an unmanaged lab, which has no
  * owner.
  */
-export async function labGrants(context: Context, caller: Caller, selector: Selector): Promise<LabGrantsData> {
-  return grantsOf(managed(context, caller, await pathOf(context, caller, selector)));
+export async function labGrants(context: LookupParts, caller: Caller, selector: Selector): Promise<LabGrantsData> {
+  return grantsOf((await addressManaged(context, caller, selector, "view")).record);
 }
 
 /** Shares a lab: the list replaces the previous list. Throws operation_not_allowed if the caller does not own the lab. */
-export async function setLabGrants(context: Context, caller: Caller, payload: LabGrantsPayload): Promise<LabGrantsData> {
-  const path = await pathOf(context, caller, payload);
-  const record = managed(context, caller, path);
-  allowUse({ caller, record, path }, "own");
+export async function setLabGrants(context: LookupParts & StreamsPart, caller: Caller, payload: LabGrantsPayload): Promise<LabGrantsData> {
+  const { record, path } = await addressManaged(context, caller, payload, "own");
   const grants = new Map<string, LabGrant["right"]>();
   for (const [index, { user, right }] of payload.grants.entries()) {
     const at = `/grants/${index}/user`;
@@ -39,11 +38,7 @@ export async function setLabGrants(context: Context, caller: Caller, payload: La
   return grantsOf(managed(context, caller, path));
 }
 
-async function pathOf(context: Context, caller: Caller, selector: Selector): Promise<string> {
-  return (await addressProject(context, caller, selector)).path;
-}
-
-function managed(context: Context, caller: Caller, path: string): LabRecord {
+function managed(context: StorePart, caller: Caller, path: string): LabRecord {
   const record = context.store.labs.get(path);
   if (record === undefined || rightOn(record, caller) === undefined) throw labNotFound(path);
   return record;

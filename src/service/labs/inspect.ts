@@ -9,13 +9,18 @@ import { endpointText } from "../../intent/lab/lab.ts";
 import type { Caller } from "../common/call.ts";
 import { timeText } from "../common/clock.ts";
 import { labNotFound } from "../common/refusals.ts";
-import { addressProject, type Target } from "../context/address.ts";
+import { addressProject } from "../context/address.ts";
 import { chosenNodes, inspectionOf, refuseUnknown } from "../context/chosen-nodes.ts";
-import type { Context } from "../context/context.ts";
+import type { ChangeParts, IdentitiesPart } from "../context/parts.ts";
+import type { Target } from "../context/target.ts";
 import { freePlaces } from "../observe/free-places.ts";
 
 /** Returns the structure of a lab. Cached per session until `refresh`, or until the service changes the lab. */
-export async function inspectProject(context: Context, caller: Caller, payload: ProjectPayload): Promise<InspectionData> {
+export async function inspectProject(
+  context: ChangeParts & IdentitiesPart,
+  caller: Caller,
+  payload: ProjectPayload,
+): Promise<InspectionData> {
   const target = await addressProject(context, caller, payload);
   const whole = await inspectLab(context, caller, payload, target);
   const chosen = chosenNodes(payload);
@@ -24,7 +29,12 @@ export async function inspectProject(context: Context, caller: Caller, payload: 
   return inspectionOf(whole, chosen);
 }
 
-async function inspectLab(context: Context, caller: Caller, payload: ProjectPayload, target: Target): Promise<InspectionData> {
+async function inspectLab(
+  context: ChangeParts & IdentitiesPart,
+  caller: Caller,
+  payload: ProjectPayload,
+  target: Target,
+): Promise<InspectionData> {
   const key = `${caller.session} ${target.path}`;
   // Forgets the snapshot if another lab has taken the path.
   await context.identities.look(target.path);

@@ -3,13 +3,17 @@ import type { LabLockData, LabLockPayload } from "../../contract/schemas/lock.ts
 import type { Caller } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { addressChange } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import type { InspectionsPart, JobsPart, LookupParts, ObservationsPart } from "../context/parts.ts";
 
 /**
  * Sets or clears the lab's lock on the host. Not a job, because a lock that is set during a change must stop that change. Throws unsupported if the host
  * has no lock.
  */
-export async function setLabLock(context: Context, caller: Caller, payload: LabLockPayload): Promise<LabLockData> {
+export async function setLabLock(
+  context: LookupParts & JobsPart & ObservationsPart & InspectionsPart,
+  caller: Caller,
+  payload: LabLockPayload,
+): Promise<LabLockData> {
   const target = await addressChange(context, caller, payload);
   const { host, path } = target;
   if (!(await host.capabilities()).features.lock) {

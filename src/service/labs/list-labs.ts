@@ -3,14 +3,14 @@ import type { LabEntry, LabsData } from "../../contract/schemas/observe.ts";
 import type { LiveNode } from "../../hosts/host.ts";
 import type { Caller } from "../common/call.ts";
 import { timeText } from "../common/clock.ts";
-import type { Context } from "../context/context.ts";
+import type { JobsPart, LookupParts, ObservationsPart, ResumePart, SessionsPart } from "../context/parts.ts";
 import { lostOf, resumeState } from "../power/resume.ts";
 import { rightOn, seesUnrecorded } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
 import { recordedIntent } from "../work/intents.ts";
 
 /** Lists the managed labs on which the caller has a right, and the unmanaged labs that the caller may see. */
-export async function listLabs(context: Context, caller: Caller): Promise<LabsData> {
+export async function listLabs(context: LookupParts & JobsPart & ObservationsPart & ResumePart, caller: Caller): Promise<LabsData> {
   const host = await context.sessions.hostSession(caller);
   const onHost = new Set(await host.labs());
   const records = context.store.labs.list();
@@ -42,7 +42,11 @@ export async function listLabs(context: Context, caller: Caller): Promise<LabsDa
 }
 
 /** Reads only labs that had stopped before the service started: a list must not read every lab. */
-async function interruptedNodes(context: Context, caller: Caller, { path, owner }: LabRecord): Promise<readonly LiveNode[]> {
+async function interruptedNodes(
+  context: SessionsPart & ObservationsPart & ResumePart,
+  caller: Caller,
+  { path, owner }: LabRecord,
+): Promise<readonly LiveNode[]> {
   if (!context.interrupted.has(path)) return [];
   try {
     const { nodes } = await context.observations.status(await context.sessions.hostSessionFor(caller, owner), path);
@@ -56,7 +60,7 @@ async function interruptedNodes(context: Context, caller: Caller, { path, owner 
 }
 
 /** The host may show a shared lab only to its owner. */
-async function onHostOf(context: Context, caller: Caller, { path, owner }: LabRecord): Promise<boolean> {
+async function onHostOf(context: SessionsPart, caller: Caller, { path, owner }: LabRecord): Promise<boolean> {
   if (owner === caller.user || caller.role !== "user") return false;
   return (await (await context.sessions.hostSessionFor(caller, owner)).labs()).includes(path);
 }

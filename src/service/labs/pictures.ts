@@ -10,7 +10,7 @@ import type { Caller } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { addressExisting } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import type { LookupParts } from "../context/parts.ts";
 
 /** Larger pictures are listed, but cannot be downloaded. */
 const maxPictureBytes = 8 * 1024 * 1024;
@@ -25,7 +25,7 @@ const signatures: readonly { readonly type: string; readonly ending: string; rea
 const unknownType = { type: "application/octet-stream", ending: "bin" };
 
 /** Returns the lab's pictures. Throws unsupported if the host has no pictures. */
-export async function listPictures(context: Context, caller: Caller, payload: ProjectPayload): Promise<PicturesData> {
+export async function listPictures(context: LookupParts, caller: Caller, payload: ProjectPayload): Promise<PicturesData> {
   const { host, path, ids, intent } = await addressExisting(context, caller, payload);
   const pictures = await picturesOf(host);
   const observed = await host.observe(path);
@@ -47,7 +47,7 @@ export async function listPictures(context: Context, caller: Caller, payload: Pr
 }
 
 /** Returns one picture as it was uploaded. Any format except the usual picture formats is sent as a download of unknown type. */
-export async function getPicture(context: Context, caller: Caller, lab: string, id: string): Promise<BytesAnswer> {
+export async function getPicture(context: LookupParts, caller: Caller, lab: string, id: string): Promise<BytesAnswer> {
   const { host, path } = await addressExisting(context, caller, { lab });
   const { picture, bytes } = await (await picturesOf(host)).read(path, id);
   if (picture.bytes > maxPictureBytes) {
@@ -60,7 +60,7 @@ export async function getPicture(context: Context, caller: Caller, lab: string, 
 }
 
 /** Returns the text that the lab's author wrote for its users. Throws unsupported if labs have no such text. */
-export async function getTasks(context: Context, caller: Caller, payload: ProjectPayload): Promise<TasksData> {
+export async function getTasks(context: LookupParts, caller: Caller, payload: ProjectPayload): Promise<TasksData> {
   const { host, path } = await addressExisting(context, caller, payload);
   if (!(await host.capabilities()).features.tasks || host.tasks === undefined) throw unsupported("tasks");
   return { lab: path, text: plainText(await host.tasks(path)) };

@@ -7,8 +7,9 @@ import { recordApplied, refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { labNotFound } from "../common/refusals.ts";
-import { addressChange, type Target } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { addressChange } from "../context/address.ts";
+import type { ChangeParts, ClockPart, HostPart, StorePart } from "../context/parts.ts";
+import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 
 const RenumberRequest = Type.Object({});
@@ -23,7 +24,7 @@ export const renumberKind: ChangeKind<typeof RenumberRequest, RenumberData> = {
 
 /** Gives a stopped lab numbers that no other lab of the host user has. Throws unsupported if labs of this host do not share numbers. */
 export async function renumberProject(
-  context: Context,
+  context: ChangeParts,
   caller: Caller,
   payload: ProjectPayload,
   call: ChangeCall,
@@ -34,7 +35,7 @@ export async function renumberProject(
 }
 
 /** Safe to run again: numbers that no other lab has stay. */
-async function renumberLab(context: Context, job: Job, target: Target): Promise<RenumberData> {
+async function renumberLab(context: HostPart & StorePart & ClockPart, job: Job, target: Target): Promise<RenumberData> {
   const { host, path } = target;
   job.signal.throwIfAborted();
   if (host.renumber === undefined) throw unsupported("renumber");

@@ -21,8 +21,9 @@ import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
-import { addressChange, addressExisting, type Target } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { addressChange, addressExisting } from "../context/address.ts";
+import type { ChangeParts, ClockPart, HostPart, JobsPart, LookupParts, StorePart } from "../context/parts.ts";
+import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 
 /** Journal request of a snapshot change. */
@@ -54,14 +55,14 @@ export const removeSnapshotKind: ChangeKind<typeof SnapshotRequest, SnapshotRemo
 };
 
 /** Snapshots of a lab. Throws unsupported if the host has none. */
-export async function listSnapshots(context: Context, caller: Caller, payload: ProjectPayload): Promise<SnapshotsData> {
+export async function listSnapshots(context: LookupParts, caller: Caller, payload: ProjectPayload): Promise<SnapshotsData> {
   const { host, path } = await addressExisting(context, caller, payload);
   const snapshots = await (await snapshotsOf(host)).list(path);
   return { lab: path, snapshots: snapshots.map(({ name, takenAt }) => ({ snapshot: name, taken_at: timeText(takenAt) })) };
 }
 
 export async function takeSnapshot(
-  context: Context,
+  context: ChangeParts,
   caller: Caller,
   payload: SnapshotTakePayload,
   call: ChangeCall,
@@ -85,7 +86,7 @@ async function makeSnapshot(job: Job, { host, path }: Target, { snapshot }: Snap
 }
 
 export async function restoreSnapshot(
-  context: Context,
+  context: ChangeParts,
   caller: Caller,
   payload: SnapshotPayload,
   call: ChangeCall,
@@ -95,7 +96,12 @@ export async function restoreSnapshot(
 }
 
 /** Safe to repeat. The intent stays unchanged: a plan shows the differences, as after a change by hand on the host. */
-async function restoreLab(context: Context, job: Job, target: Target, { snapshot }: SnapshotRequest): Promise<SnapshotRestoredData> {
+async function restoreLab(
+  context: HostPart & StorePart & ClockPart,
+  job: Job,
+  target: Target,
+  { snapshot }: SnapshotRequest,
+): Promise<SnapshotRestoredData> {
   const { host, path } = target;
   job.signal.throwIfAborted();
   const snapshots = await snapshotsOf(host);
@@ -112,7 +118,7 @@ async function restoreLab(context: Context, job: Job, target: Target, { snapshot
 }
 
 export async function removeSnapshot(
-  context: Context,
+  context: ChangeParts,
   caller: Caller,
   payload: SnapshotPayload,
   call: ChangeCall,
@@ -138,7 +144,7 @@ async function deleteSnapshot(
 }
 
 /** The project of a change. Throws lab_not_found, operation_not_allowed, unsupported. */
-async function changeable(context: Context, caller: Caller, payload: SnapshotTakePayload): Promise<Target> {
+async function changeable(context: LookupParts & JobsPart, caller: Caller, payload: SnapshotTakePayload): Promise<Target> {
   const target = await addressChange(context, caller, payload);
   await snapshotsOf(target.host);
   return target;

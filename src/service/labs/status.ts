@@ -9,11 +9,13 @@ import { endpointText } from "../../intent/lab/lab.ts";
 import type { Caller } from "../common/call.ts";
 import { timeText } from "../common/clock.ts";
 import { labNotFound } from "../common/refusals.ts";
-import { addressProject, makes, originOf, type Target } from "../context/address.ts";
+import { addressProject, makes } from "../context/address.ts";
+import { originOf } from "../context/allow.ts";
 import { chosenNodes, liveOf, refuseUnknown } from "../context/chosen-nodes.ts";
-import type { Context } from "../context/context.ts";
 import { movedTo } from "../context/moved.ts";
+import type { JobsPart, LookupParts, ObservationsPart, ResumePart } from "../context/parts.ts";
 import { isQuarantined } from "../context/quarantine.ts";
+import type { Target } from "../context/target.ts";
 import { resumeState } from "../power/resume.ts";
 import { rightOn } from "../sessions/rights.ts";
 
@@ -32,7 +34,11 @@ function withoutPath(error: unknown): undefined {
 }
 
 /** The light live poll. A failed live read is an answer (live.available false), not an error. */
-export async function projectStatus(context: Context, caller: Caller, payload: ProjectPayload): Promise<StatusData> {
+export async function projectStatus(
+  context: LookupParts & JobsPart & ObservationsPart & ResumePart,
+  caller: Caller,
+  payload: ProjectPayload,
+): Promise<StatusData> {
   const target = await addressProject(context, caller, payload);
   const { path, host, record, mode, intent } = target;
   using limit = new Limit(hostMs);
@@ -99,7 +105,7 @@ class Limit implements Disposable {
 }
 
 /** null: the host has no such lab. A failure: nothing could be read. */
-async function readLive(context: Context, { host, path }: Target, limit: Limit): Promise<LiveStatus | Failure | null> {
+async function readLive(context: ObservationsPart, { host, path }: Target, limit: Limit): Promise<LiveStatus | Failure | null> {
   try {
     return await limit.of(context.observations.status(host, path));
   } catch (error) {

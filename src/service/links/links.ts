@@ -12,8 +12,9 @@ import { refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
-import { addressChange, type Target } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { addressChange } from "../context/address.ts";
+import type { ChangeParts, JobsPart, LookupParts } from "../context/parts.ts";
+import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 
 /** Journal request of a link change. Sides refer to `endpoints`. */
@@ -50,7 +51,7 @@ export const linkSuspendKind: ChangeKind<typeof SuspendRequest, LinkSuspendData>
 
 /** Sets the quality of a link, with `save` also in the definition on the host. Throws link_not_found, and unsupported if the host has no link quality. */
 export async function applyLinkQuality(
-  context: Context,
+  context: ChangeParts,
   caller: Caller,
   payload: LinkQualityPayload,
   call: ChangeCall,
@@ -63,7 +64,7 @@ export async function applyLinkQuality(
 
 /** Throws link_not_found, bad_request for the side of a network, and unsupported if the host cannot suspend links. */
 export async function setLinkSuspend(
-  context: Context,
+  context: ChangeParts,
   caller: Caller,
   payload: LinkSuspendPayload,
   call: ChangeCall,
@@ -107,7 +108,7 @@ function refuseCancelled({ signal }: Job): void {
 }
 
 async function changeable(
-  context: Context,
+  context: LookupParts & JobsPart,
   caller: Caller,
   payload: LinkQualityPayload | LinkSuspendPayload,
   feature: "linkQuality" | "linkSuspend",

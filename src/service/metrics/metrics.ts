@@ -2,7 +2,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { BytesAnswer, OperationId } from "../../contract/operations.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { Caller } from "../common/call.ts";
-import type { Context } from "../context/context.ts";
+import type { ConsolesPart, EventsPart, HostLoadsPart, JobsPart, LookupParts, ObservationsPart, VersionPart } from "../context/parts.ts";
 import type { JobNews } from "../events/watched-store.ts";
 import type { HostLoads } from "../observe/host-load.ts";
 import { hostMetrics } from "./host-metrics.ts";
@@ -25,6 +25,8 @@ const jobSeconds = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 300, 600, 1800];
 /** A scrape waits this long for the host's load, ms. */
 const loadPatienceMs = 3_000;
 
+type MetricsParts = LookupParts & JobsPart & ObservationsPart & ConsolesPart & EventsPart & HostLoadsPart & VersionPart;
+
 /** The service's metrics. Only the host's load is read: node states are the last read ones. */
 export class Metrics {
   readonly #registry = new Registry();
@@ -35,7 +37,7 @@ export class Metrics {
   readonly #loads: HostLoads;
   readonly #end: () => void;
 
-  constructor(context: Context) {
+  constructor(context: MetricsParts) {
     const registry = this.#registry;
     const { host, version, sessions, store, jobs, observations, consoles, events } = context;
     registry.read(

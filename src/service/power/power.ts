@@ -13,9 +13,10 @@ import { refuseLocked, runChange } from "../changes/managed.ts";
 import { withOwedStarts } from "../changes/owed-starts.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
-import { addressChange, type Target } from "../context/address.ts";
+import { addressChange } from "../context/address.ts";
 import { chosenNodes } from "../context/chosen-nodes.ts";
-import type { Context } from "../context/context.ts";
+import type { ChangeParts, ClockPart, ConsolesPart, StorePart } from "../context/parts.ts";
+import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 
 export type PowerAction = "start" | "stop" | "wipe";
@@ -44,7 +45,7 @@ type Tally = { -readonly [Key in Exclude<keyof BulkResult, "nodes" | "warnings">
 
 /** Starts, stops or wipes nodes. Wiping stops a node that runs, and leaves it stopped. */
 export async function execProject(
-  context: Context,
+  context: ChangeParts,
   caller: Caller,
   payload: ExecPayload,
   call: ChangeCall,
@@ -82,7 +83,12 @@ function modeText(mode: StopMode): string {
 }
 
 /** Safe to repeat: nodes in the requested state are not touched. */
-async function powerNodes(context: Context, job: Job, target: Target, request: PowerRequest): Promise<BulkResult> {
+async function powerNodes(
+  context: StorePart & ClockPart & ConsolesPart,
+  job: Job,
+  target: Target,
+  request: PowerRequest,
+): Promise<BulkResult> {
   const { action, mode, must } = request;
   const before = await target.host.observe(target.path);
   if (before === null) throw labNotFound(target.path);
@@ -178,7 +184,7 @@ const nodeTroubles: ReadonlySet<string> = new Set(["host_error", "number_clash",
 
 /** Continues with the other nodes if a node fails. Returns the failure reasons by key. */
 async function applyEach(
-  context: Context,
+  context: ConsolesPart,
   job: Job,
   target: Target,
   operations: readonly Operation[],
@@ -251,7 +257,7 @@ interface Powered {
 }
 
 /** A node that should have been started and does not run is started by the next plan. */
-function recordPower(context: Context, target: Target, action: PowerAction, { asked, all, failed }: Powered): void {
+function recordPower(context: StorePart & ClockPart, target: Target, action: PowerAction, { asked, all, failed }: Powered): void {
   const record = context.store.labs.get(target.path);
   if (record === undefined) return;
   const power = { ...record.power };

@@ -2,7 +2,7 @@ import type { HostSession } from "../../hosts/host.ts";
 import { storedRequest } from "../changes/change-kind.ts";
 import { guarded } from "../changes/managed.ts";
 import { addressRecorded } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import type { ChangeParts, EventsPart, ResumePart } from "../context/parts.ts";
 import type { LabRecord } from "../store/store.ts";
 import { lostOf, policyOf, resumeKind } from "./resume.ts";
 
@@ -13,7 +13,7 @@ const parallel = 3;
  * At the start of the service: restores the nodes that ended with the host, in labs with policy always, and reports the other labs. Settles when all
  * restores have ended. A failed restore is shown in the lab's status and does not affect other labs.
  */
-export async function resumeLabs(context: Context, records: readonly LabRecord[]): Promise<void> {
+export async function resumeLabs(context: ChangeParts & EventsPart & ResumePart, records: readonly LabRecord[]): Promise<void> {
   if (context.host.resume === undefined) return;
   const left = [...records];
   const next = async () => {
@@ -22,7 +22,7 @@ export async function resumeLabs(context: Context, records: readonly LabRecord[]
   await Promise.all(Array.from({ length: Math.min(parallel, left.length) }, next));
 }
 
-async function look(context: Context, { path, owner }: LabRecord): Promise<void> {
+async function look(context: ChangeParts & EventsPart & ResumePart, { path, owner }: LabRecord): Promise<void> {
   try {
     const host = await context.sessions.resume(owner);
     try {
@@ -37,7 +37,7 @@ async function look(context: Context, { path, owner }: LabRecord): Promise<void>
   }
 }
 
-async function resumeOrTell(context: Context, host: HostSession, path: string, nodes: number): Promise<void> {
+async function resumeOrTell(context: ChangeParts & EventsPart & ResumePart, host: HostSession, path: string, nodes: number): Promise<void> {
   context.interrupted.add(path);
   const record = context.store.labs.get(path);
   if (record === undefined) return;

@@ -12,22 +12,25 @@ import { refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { labNotFound } from "../common/refusals.ts";
-import { addressChange, addressProject, allowChange, type Target } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { addressChange } from "../context/address.ts";
+import type { ChangeParts, ConsolesPart, JobsPart, LookupParts, ResumePart, StorePart } from "../context/parts.ts";
+import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 import type { LabRecord, ResumePolicy } from "../store/store.ts";
 import { operationOf } from "./power.ts";
 
 /** The lab's own policy, else the service's. */
-export function policyOf(context: Pick<Context, "resumeDefault">, record: Pick<LabRecord, "resume"> | undefined): ResumePolicy {
+export function policyOf(context: ResumePart, record: Pick<LabRecord, "resume"> | undefined): ResumePolicy {
   return record?.resume ?? context.resumeDefault;
 }
 
 /** Sets a lab's policy; "default" removes it. Throws unsupported if the host cannot report which nodes ended with it. */
-export async function setLabResume(context: Context, caller: Caller, payload: ResumePayload): Promise<ResumeData> {
-  const target = await addressProject(context, caller, payload);
-  if (target.record === undefined && (await target.host.observe(target.path)) === null) throw labNotFound(target.path);
-  allowChange(target, "operate");
+export async function setLabResume(
+  context: LookupParts & JobsPart & ResumePart,
+  caller: Caller,
+  payload: ResumePayload,
+): Promise<ResumeData> {
+  const target = await addressChange(context, caller, payload, "operate");
   await needResume(target.host);
   // Reads the record again, because a change of the lab may have ended meanwhile.
   const record = context.store.labs.get(target.path);
@@ -49,7 +52,7 @@ export const resumeKind: ChangeKind<typeof ResumeRequest, BulkResult> = {
 
 /** Restarts the nodes that ended with the host or with the lab. Throws unsupported if the host cannot report them. */
 export async function resumeLab(
-  context: Context,
+  context: ChangeParts,
   caller: Caller,
   payload: ProjectPayload,
   call: ChangeCall,
@@ -64,7 +67,7 @@ async function needResume(host: HostSession): Promise<void> {
 }
 
 /** Safe to repeat: running nodes are not touched. Tries all nodes, then throws host_error with the names of failed nodes. */
-async function resumeNodes(context: Context, job: Job, target: Target): Promise<BulkResult> {
+async function resumeNodes(context: ConsolesPart, job: Job, target: Target): Promise<BulkResult> {
   const { path, host } = target;
   const observed = await host.observe(path);
   if (observed === null) throw labNotFound(path);
@@ -116,7 +119,7 @@ const none: BulkResult = {
 
 /** Starts all nodes in one call, which is fastest; if that fails, one by one. */
 async function startAll(
-  context: Context,
+  context: ConsolesPart,
   job: Job,
   { path, host }: Target,
   operations: readonly Operation[],
@@ -164,7 +167,7 @@ function reasonText({ lost }: LiveNode): string {
  * @param nodes live
  */
 export function resumeState(
-  context: Pick<Context, "resumeDefault" | "store" | "jobs">,
+  context: StorePart & JobsPart & ResumePart,
   path: string,
   record: LabRecord | undefined,
   nodes: readonly LiveNode[],

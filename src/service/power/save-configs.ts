@@ -13,9 +13,10 @@ import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { execOn } from "../consoles/consoles.ts";
-import { addressChange, type Target } from "../context/address.ts";
+import { addressChange } from "../context/address.ts";
 import { chosenNodes } from "../context/chosen-nodes.ts";
-import type { Context } from "../context/context.ts";
+import type { ChangeParts, ConsolesPart, ObservationsPart } from "../context/parts.ts";
+import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 
 /** Journal request of a save. */
@@ -43,7 +44,7 @@ interface Candidate {
 
 /** Makes running nodes save their configuration, and returns it. Throws node_not_found, and unsupported if the host cannot save configurations. */
 export async function saveConfigs(
-  context: Context,
+  context: ChangeParts,
   caller: Caller,
   payload: ProjectPayload,
   call: ChangeCall,
@@ -56,7 +57,12 @@ export async function saveConfigs(
 }
 
 /** Safe to run again. */
-async function saveNodes(context: Context, job: Job, target: Target, request: SaveRequest): Promise<SaveConfigsData> {
+async function saveNodes(
+  context: ObservationsPart & ConsolesPart,
+  job: Job,
+  target: Target,
+  request: SaveRequest,
+): Promise<SaveConfigsData> {
   try {
     return await saveChosen(context, job, target, request);
   } catch (error) {
@@ -67,7 +73,12 @@ async function saveNodes(context: Context, job: Job, target: Target, request: Sa
   }
 }
 
-async function saveChosen(context: Context, job: Job, target: Target, { nodes: wanted }: SaveRequest): Promise<SaveConfigsData> {
+async function saveChosen(
+  context: ObservationsPart & ConsolesPart,
+  job: Job,
+  target: Target,
+  { nodes: wanted }: SaveRequest,
+): Promise<SaveConfigsData> {
   const { host, path, intent } = target;
   if (host.saveConfigs === undefined) throw unsupported("saveConfigs");
   const observed = await host.observe(path);
@@ -104,7 +115,7 @@ async function saveChosen(context: Context, job: Job, target: Target, { nodes: w
 
 /** Runs the save commands of nodes whose template has one, all at the same time. Returns, by key, why a node cannot be saved now. */
 async function prepared(
-  context: Context,
+  context: ObservationsPart & ConsolesPart,
   job: Job,
   target: Target,
   candidates: readonly Candidate[],

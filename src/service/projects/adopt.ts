@@ -7,14 +7,15 @@ import { snapshot } from "../changes/managed.ts";
 import type { Caller } from "../common/call.ts";
 import { newId } from "../common/new-id.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
-import { checkFields, noIds, pathOf } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import type { ChangeParts, HostPart, JobsPart, StorePart } from "../context/parts.ts";
+import { checkFields, pathOf } from "../context/selector.ts";
+import { noIds } from "../context/target.ts";
 
 /**
  * Creates a record for an unmanaged lab, with an owner and the host's definition as its intent. Does not change the lab.
  * Throws operation_not_allowed for callers that are no admins, lab_not_found, lab_exists for a lab that has a record, lab_busy.
  */
-export async function adoptLab(context: Context, caller: Caller, payload: LabAdoptPayload): Promise<LabAdoptData> {
+export async function adoptLab(context: ChangeParts, caller: Caller, payload: LabAdoptPayload): Promise<LabAdoptData> {
   const { owner = caller.user } = payload;
   if (caller.role !== "admin") throw new Failure("operation_not_allowed", "only an admin adopts a lab that the service has no record of");
   const path = pathOf(payload, checkFields(payload), undefined);
@@ -47,14 +48,14 @@ export async function adoptLab(context: Context, caller: Caller, payload: LabAdo
   return { lab: path, owner, nodes: observed.nodes.length, links: observed.links.length };
 }
 
-function refuseOwner({ host }: Context, owner: string): void {
+function refuseOwner({ host }: HostPart, owner: string): void {
   if (owner === "" || owner.length > 256) throw badRequest("/owner", "a user name has 1 to 256 characters");
   const account = host.accounts?.find(owner);
   if (account === null) throw badRequest("/owner", `the host has no user ${JSON.stringify(owner)}`);
   if (account?.role === "viewer") throw badRequest("/owner", `${JSON.stringify(owner)} is a viewer; viewers cannot own labs`);
 }
 
-function refuseManaged({ store, jobs }: Context, path: string): void {
+function refuseManaged({ store, jobs }: StorePart & JobsPart, path: string): void {
   jobs.refuseBusy(path);
   const record = store.labs.get(path);
   if (record !== undefined) throw new Failure("lab_exists", `${path} has a record: it belongs to ${record.owner}`);

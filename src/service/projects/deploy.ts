@@ -14,10 +14,11 @@ import { type Planned, planAgainstHost } from "../changes/planned.ts";
 import { refusals } from "../checks/fit-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
-import { addressIntent, neededIntent, noIds, type Target } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { addressIntent, neededIntent } from "../context/address.ts";
 import { refuseMoved } from "../context/moved.ts";
+import type { ChangeParts, StorePart, WorkPart } from "../context/parts.ts";
 import type { ProjectState } from "../context/state.ts";
+import { noIds, type Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 import type { JobRow } from "../store/store.ts";
 import { type Intent, readSent } from "../work/intents.ts";
@@ -44,7 +45,7 @@ export function deletedOld(row: JobRow): boolean {
 
 /** Creates the lab and starts it. Throws lab_exists, and invalid_intent with all problems. */
 export async function deployProject(
-  context: Context,
+  context: ChangeParts,
   caller: Caller,
   payload: ProjectPayload,
   call: ChangeCall,
@@ -70,7 +71,7 @@ async function deployLab({ context, job, target, interrupted }: ChangeRun, { rep
 
 /** Throws lab_exists, operation_not_allowed, lab_locked, and invalid_intent for parts that the host cannot deploy. */
 async function refuseDeploy(
-  context: Context,
+  context: StorePart & WorkPart,
   target: Target,
   intent: Intent,
   { plan, observed }: Pick<Planned, "plan" | "observed">,
@@ -89,7 +90,7 @@ async function refuseDeploy(
 
 /** Records the intent, runs the steps, and records the result. Returns the state for the client. */
 export async function applyIntent(
-  context: Context,
+  context: ChangeParts,
   job: Job,
   target: Target,
   intent: Intent,
@@ -139,7 +140,7 @@ function deployed(target: Target, { lab }: Intent, state: ProjectState, unsuppor
 }
 
 /** Throws invalid_intent for parts of the intent that this host cannot create: unknown templates, missing images, more memory than is free … */
-export async function refuseBlocked(context: Pick<Context, "work">, plan: Plan, intent: Pick<Intent, "yaml" | "files">): Promise<void> {
+export async function refuseBlocked(context: WorkPart, plan: Plan, intent: Pick<Intent, "yaml" | "files">): Promise<void> {
   if (plan.blocked.length === 0) return;
   const diagnostics = await refusals(context, plan, intent);
   throw new Failure("invalid_intent", showDiagnostics(diagnostics, intent), {

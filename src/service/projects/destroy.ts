@@ -1,5 +1,4 @@
 import Type, { type Static } from "typebox";
-import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { DestroyData, ProjectPayload } from "../../contract/schemas/project.ts";
 import { flag, optionalFlag } from "../../contract/schemas/shapes.ts";
@@ -12,8 +11,9 @@ import { releaseFolders } from "../changes/lab-folders.ts";
 import { refuseLocked, runChange } from "../changes/managed.ts";
 import { type Planned, planAgainstHost } from "../changes/planned.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
-import { addressProject, allowChange, refuseMissing, type Target } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { addressDestroy } from "../context/address.ts";
+import type { ChangeParts, WorkPart } from "../context/parts.ts";
+import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 
 /** Journal request of a destroy. */
@@ -29,28 +29,18 @@ export const destroyKind: ChangeKind<typeof DestroyRequest, DestroyData> = {
 
 /** Removes the lab. If `wipe` is absent or true, also deletes the nodes' disks. */
 export async function destroyProject(
-  context: Context,
+  context: ChangeParts,
   caller: Caller,
   payload: ProjectPayload,
   call: ChangeCall,
 ): Promise<DestroyData | JobStarted> {
-  const target = await addressProject(context, caller, payload);
-  const wipe = payload.wipe !== false;
-  await refuseMissing(context, target);
-  if (target.record === undefined) allowUnrecorded(target);
-  else allowChange(target, "own");
-  const request: DestroyRequest = { wipe, ...(payload.force === true && { force: true }) };
+  const target = await addressDestroy(context, caller, payload);
+  const request: DestroyRequest = { wipe: payload.wipe !== false, ...(payload.force === true && { force: true }) };
   return runChange(context, target, call, destroyKind, request);
 }
 
-/** Throws operation_not_allowed. A lab without a record has mode load, but an admin may still remove it. */
-function allowUnrecorded({ caller, loaded, path }: Target): void {
-  if (caller.role === "admin" && loaded !== true) return;
-  throw new Failure("operation_not_allowed", `${path} is on the host but not managed here; only an admin may destroy it`);
-}
-
 /** Returns the plan that removes the lab. For a lab that the host cannot read, it only deletes the lab, because its nodes are unknown. */
-async function planEnd(context: Context, target: Target, wipe: boolean): Promise<Pick<Planned, "plan" | "observed" | "ids">> {
+async function planEnd(context: WorkPart, target: Target, wipe: boolean): Promise<Pick<Planned, "plan" | "observed" | "ids">> {
   try {
     return await planAgainstHost(context, target, null, { direction: "to_host", prune: true, replace: false, wipe });
   } catch (error) {
@@ -64,7 +54,7 @@ async function planEnd(context: Context, target: Target, wipe: boolean): Promise
 }
 
 /** Safe to repeat: deleted parts stay deleted. */
-async function destroyLab(context: Context, job: Job, target: Target, { wipe, force }: DestroyRequest): Promise<DestroyData> {
+async function destroyLab(context: ChangeParts, job: Job, target: Target, { wipe, force }: DestroyRequest): Promise<DestroyData> {
   const { path, host } = target;
   const { plan, observed, ids } = await planEnd(context, target, wipe);
   refuseLocked(observed);

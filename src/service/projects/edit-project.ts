@@ -10,30 +10,26 @@ import { printLab } from "../../intent/write/print.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import type { Call, Caller } from "../common/call.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
-import { addressProject, allowChange, allowUse, neededIntent, refuseAbsent, type Target } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { addressEdit, addressProject, addressText } from "../context/address.ts";
+import type { ClockPart, JobsPart, LookupParts, StorePart, WorkPart } from "../context/parts.ts";
+import type { Target } from "../context/target.ts";
 import { type Intent, readSent } from "../work/intents.ts";
 
 /**
  * Returns the intent without secrets. It is printed from the parsed lab: comments and inheritance, which may contain secrets, are left out. For a lab
  * without an intent, returns the host's definition. as_written: the original text, for users who may edit it.
  */
-export async function publicProject(context: Context, caller: Caller, selector: PublicProjectPayload): Promise<PublicProjectData> {
-  const target = await addressProject(context, caller, selector);
-  if (selector.as_written === true) await allowSecrets(target);
+export async function publicProject(context: LookupParts, caller: Caller, selector: PublicProjectPayload): Promise<PublicProjectData> {
+  const asWritten = selector.as_written === true;
+  const target = asWritten ? await addressText(context, caller, selector) : await addressProject(context, caller, selector);
   const intent = target.intent ?? (await observedIntent(target));
-  if (selector.as_written === true) {
+  if (asWritten) {
     const { yaml, files, lab } = intent;
     return { lab: target.path, name: lab.name, yaml, files, traffic_filters: [...lab.trafficFilters], revision: revisionOf(intent) };
   }
   const masked = maskLab(intent.lab);
   const { yaml, files } = printLab(masked);
   return { lab: target.path, name: masked.name, yaml, files, traffic_filters: [...masked.trafficFilters], revision: revisionOf(intent) };
-}
-
-async function allowSecrets(target: Target): Promise<void> {
-  await refuseAbsent(target);
-  allowUse(target, "edit");
 }
 
 async function observedIntent({ host, path, ids }: Target): Promise<Pick<Intent, "lab" | "yaml" | "files">> {
@@ -54,11 +50,14 @@ export function revisionOf({ yaml, files }: Pick<Intent, "yaml" | "files">): str
  * Replaces one section of an intent and keeps the rest of its text. With a sent text, returns the changed text. Without one, changes the recorded
  * intent; the next reconcile changes the host. Throws plan_stale for another revision, and invalid_intent if the result is not a valid lab.
  */
-export async function editProject(context: Context, caller: Caller, payload: EditPayload, { signal }: Call): Promise<EditData> {
-  const target = await addressProject(context, caller, payload);
-  await refuseAbsent(target);
-  allowChange(target);
-  const intent = await neededIntent(target);
+export async function editProject(
+  context: LookupParts & ClockPart & JobsPart,
+  caller: Caller,
+  payload: EditPayload,
+  { signal }: Call,
+): Promise<EditData> {
+  const target = await addressEdit(context, caller, payload);
+  const { intent } = target;
   if (payload.revision !== undefined && payload.revision !== revisionOf(intent)) {
     throw new Failure("plan_stale", "the intent is not of this revision any more; read it again", {
       data: { revision: revisionOf(intent) },
@@ -72,7 +71,7 @@ export async function editProject(context: Context, caller: Caller, payload: Edi
   return { yaml: edited.yaml, revision: revisionOf(edited) };
 }
 
-async function wantedLab({ work }: Context, intent: Intent, { section, value }: EditPayload): Promise<Lab> {
+async function wantedLab({ work }: WorkPart, intent: Intent, { section, value }: EditPayload): Promise<Lab> {
   if (value === undefined) throw badRequest("/value", "the new content of the section is missing; null takes it away");
   const { lab: read, diagnostics, shown } = await work.replaceSection(intent.yaml, intent.files, section, value);
   if (read === undefined) {
@@ -85,7 +84,7 @@ async function wantedLab({ work }: Context, intent: Intent, { section, value }: 
   });
 }
 
-function record(context: Context, { path }: Target, intent: Intent, edited: Pick<Intent, "yaml" | "files">): void {
+function record(context: StorePart & ClockPart & JobsPart, { path }: Target, intent: Intent, edited: Pick<Intent, "yaml" | "files">): void {
   context.jobs.refuseBusy(path);
   const now = context.store.labs.get(path);
   if (now === undefined) throw labNotFound(path);

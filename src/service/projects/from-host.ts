@@ -12,9 +12,10 @@ import { runChange, snapshot } from "../changes/managed.ts";
 import { planAgainstHost } from "../changes/planned.ts";
 import type { ChangeCall } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
-import { mayReadSecrets, type Target } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { mayReadSecrets } from "../context/allow.ts";
+import type { ChangeParts, ClockPart, LookupParts, PlansPart, WorkPart } from "../context/parts.ts";
 import { projectState } from "../context/state.ts";
+import type { Target } from "../context/target.ts";
 import { unquoted } from "../context/unquoted.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
 import { readSent } from "../work/intents.ts";
@@ -29,7 +30,7 @@ const PullRequest = Type.Object({ direction: Type.Literal("from_host") });
  * written to the host. The record of a managed lab gets that intent, unless `peek` is set.
  */
 export async function reconcileFromHost(
-  context: Context,
+  context: ChangeParts,
   target: Target,
   payload: ProjectPayload,
   call: ChangeCall,
@@ -48,7 +49,12 @@ export async function reconcileFromHost(
   return runChange(context, target, call, kind, { direction: "from_host" });
 }
 
-async function captureIntent(context: Context, target: Target, payload: ProjectPayload, write: boolean): Promise<ReconcileData> {
+async function captureIntent(
+  context: LookupParts & ClockPart & PlansPart,
+  target: Target,
+  payload: ProjectPayload,
+  write: boolean,
+): Promise<ReconcileData> {
   const { path, host, intent, record } = target;
   if (payload.plan_identity !== undefined) {
     const options = { direction: "from_host", prune: payload.prune === true, replace: false } as const;
@@ -107,7 +113,7 @@ async function captureIntent(context: Context, target: Target, payload: ProjectP
  * The caller's own text keeps its comments and its own secrets. From the recorded text, which another user may have written, only the redacted lab
  * is returned.
  */
-async function withoutSecrets(context: Context, { intent }: Target, payload: ProjectPayload, lab: Lab): Promise<IntentText> {
+async function withoutSecrets(context: WorkPart, { intent }: Target, payload: ProjectPayload, lab: Lab): Promise<IntentText> {
   const masked = maskLab(lab);
   if (payload.yaml === undefined || intent === undefined) return printLab(masked);
   return await context.work.edit(intent.yaml, intent.files, unmaskLab(masked, intent.lab).lab);

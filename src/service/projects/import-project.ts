@@ -21,18 +21,11 @@ import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
 import { badRequest, labNotFound, pathNotAvailable } from "../common/refusals.ts";
-import {
-  addressProject,
-  allowUse,
-  checkFields,
-  isHidden,
-  mayReadSecrets,
-  neededIntent,
-  noIds,
-  placeOf,
-  type Target,
-} from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { addressProject, isHidden, neededIntent, placeOf } from "../context/address.ts";
+import { allowUse, mayReadSecrets } from "../context/allow.ts";
+import type { ChangeParts, HostPart, StorePart, WorkPart } from "../context/parts.ts";
+import { checkFields } from "../context/selector.ts";
+import { noIds, type Target } from "../context/target.ts";
 import { type Intent, readSent } from "../work/intents.ts";
 import { applyIntent, deletedOld, refuseBlocked } from "./deploy.ts";
 import { extraLine, fidelityReport, type ReportLine } from "./fidelity.ts";
@@ -79,7 +72,7 @@ export const importKind: ChangeKind<typeof ImportRequest, ImportData> = {
  * else a free path is chosen. Throws lab_busy while the source changes, lab_exists if the manifest's path is taken.
  */
 export async function importProject(
-  context: Context,
+  context: ChangeParts,
   caller: Caller,
   payload: ImportPayload,
   call: ChangeCall,
@@ -169,7 +162,7 @@ async function importLab({ context, job, target }: ChangeRun, request: ImportReq
  * Copies the parts of the source that its definition does not contain, and adds them to the report. If this fails, the error states that the copy exists without them.
  */
 async function copyExtras(
-  context: Context,
+  context: StorePart,
   { host, path }: Target,
   { source, ids = noIds, secrets = false }: ImportRequest,
 ): Promise<readonly ReportLine[]> {
@@ -198,7 +191,7 @@ function lostLines({ actions, unsupported: missing }: Awaited<ReturnType<typeof 
 }
 
 /** A managed source keeps its text with comments. Without a text, or if the caller may not read its secrets, the lab is printed. */
-async function textOf({ work }: Context, source: Target, lab: Intent["lab"]): Promise<IntentText> {
+async function textOf({ work }: WorkPart, source: Target, lab: Intent["lab"]): Promise<IntentText> {
   const { intent } = source;
   return intent === undefined || !mayReadSecrets(source) ? printLab(lab) : work.edit(intent.yaml, intent.files, lab);
 }
@@ -211,7 +204,7 @@ export function definitionDigest(observed: ObservedLab): string {
 }
 
 async function copyPath(
-  context: Context,
+  context: HostPart & StorePart,
   caller: Caller,
   host: Target["host"],
   source: string,

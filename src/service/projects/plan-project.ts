@@ -4,14 +4,16 @@ import type { ProjectPayload } from "../../contract/schemas/project.ts";
 import type { Action, PlanSummary } from "../../engine/model/plan.ts";
 import { maskAction } from "../../engine/show/mask.ts";
 import { planText } from "../../engine/show/text.ts";
-import { planAgainstHost, shownOperation, type Wanted } from "../changes/planned.ts";
+import { type Planned, type PlanOptions, planAgainstHost, shownOperation, type Wanted } from "../changes/planned.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import type { Call, Caller } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
-import { addressProject, mayReadSecrets, neededIntent, originOf, type Target } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { addressProject, neededIntent } from "../context/address.ts";
+import { mayReadSecrets, originOf } from "../context/allow.ts";
 import { movedText, movedTo } from "../context/moved.ts";
+import type { LookupParts, PlansPart, StorePart, WorkPart } from "../context/parts.ts";
 import { refuseQuarantined } from "../context/quarantine.ts";
+import type { Target } from "../context/target.ts";
 import { unquoted } from "../context/unquoted.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
 import type { Direction } from "../store/store.ts";
@@ -26,35 +28,34 @@ export function directionOf(value: string | undefined): Direction {
 }
 
 /** Plans a change without applying it. The plan's identity becomes the newest of its direction, unless the caller only peeks. */
-export async function planProject(context: Context, caller: Caller, payload: ProjectPayload, { signal }: Call): Promise<PlanData> {
+export async function planProject(
+  context: LookupParts & PlansPart,
+  caller: Caller,
+  payload: ProjectPayload,
+  { signal }: Call,
+): Promise<PlanData> {
   const direction = directionOf(payload.direction);
   const toHost = direction === "to_host";
-  const target = await addressProject(context, caller, payload, { makes: toHost });
-  await refuseQuarantined(context, target);
-  const options = {
+  const { target, wanted } = await addressPlan(context, caller, payload, direction);
+  if (toHost) {
+    const intent = await neededIntent(target);
+    const check = () => checkOnHost(context, target.host, intent, { signal });
+    await (target.sent ? check() : unquoted(target, check));
+  }
+  const options: PlanOptions = {
     direction,
     prune: payload.prune === true,
     replace: payload.replace === true,
     allowUnsupported: toHost && payload.allow_unsupported === true,
     explain: toHost,
   };
-  const intent = await plannable(target, direction);
-  if (toHost) {
-    const wanted = await neededIntent(target);
-    const check = () => checkOnHost(context, target.host, wanted, { signal });
-    await (target.sent ? check() : unquoted(target, check));
-  }
-  const { plan: whole, observed, identity } = await planAgainstHost(context, target, intent, options);
-  // A plan shows the host's definition: secrets are redacted as in getPublicProject for users who may not edit.
-  const open = mayReadSecrets(target);
-  const shown = <A extends Pick<Action, "changes">>(actions: readonly A[]) => (open ? actions : actions.map(maskAction));
-  const plan = { ...whole, actions: shown(whole.actions), operations: shown(whole.operations), blocked: shown(whole.blocked) };
-  if (observed === null && direction === "from_host") throw labNotFound(target.path);
+  const planned = await planAgainstHost(context, target, wanted, options);
+  const { observed, identity } = planned;
+  if (observed === null && !toHost) throw labNotFound(target.path);
   const given = payload.plan_identity;
   if (given !== undefined && (given !== newestPlan(context, target, direction) || given !== identity)) throw planStale();
   const peek = payload.peek === true;
   if (!peek) remember(context, target, direction, identity);
-
   const facts = {
     lab: target.path,
     exists: observed !== null,
@@ -64,39 +65,36 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
     direction,
     ...originOf(target),
   };
-  if (direction === "from_host") {
-    const pruned = await planAgainstHost(context, target, intent, { ...options, prune: true, explain: true });
-    const known =
-      target.intent === undefined || observed === null ? undefined : await capturedIntent(context, target, observed, pruned.rules);
-    const differs = reversed(pruned.plan.actions);
-    const actions = shown(known === undefined ? differs : withUnmanaged(differs, intent.lab, known));
-    const summary: PlanSummary = {
-      ...plan.summary,
-      creates: actions.filter(({ op }) => op === "create").length,
-      updates: actions.filter(({ op }) => op === "update").length,
-      deletes: actions.filter(({ op }) => op === "delete").length,
-      replaces: 0,
-      stops: 0,
-      starts: 0,
-      skipped_prune: 0,
-      unsupported: 0,
-    };
-    const reversal = { name: intent.lab.name, actions, blocked: [], unsupported: [], summary, locked: false };
-    return {
-      ...facts,
-      summary,
-      operations: [],
-      actions,
-      applicable: true,
-      blocked: [],
-      unsupported: [],
-      text: planText(reversal).replace(/^Labwright will make .*:$/m, `The intent of ${reversal.name} will change to match the host:`),
-    };
-  }
+  if (toHost) return { ...facts, ...(await toHostPlan(context, target, wanted, planned)) };
+  const pruned = await planAgainstHost(context, target, wanted, { ...options, prune: true, explain: true });
+  return { ...facts, ...(await fromHostPlan(context, target, wanted, planned, pruned)) };
+}
+
+/**
+ * Finds the project of a plan, and the lab that is planned. Any user who sees a lab may plan it. Throws as addressProject and neededIntent, and
+ * operation_not_allowed for a lab in quarantine.
+ */
+async function addressPlan(
+  context: LookupParts,
+  caller: Caller,
+  payload: ProjectPayload,
+  direction: Direction,
+): Promise<{ readonly target: Target; readonly wanted: Wanted }> {
+  const target = await addressProject(context, caller, payload, { makes: direction === "to_host" });
+  await refuseQuarantined(context, target);
+  return { target, wanted: await plannable(target, direction) };
+}
+
+/** The part of a plan's answer that depends on its direction. */
+type PlanPart = Omit<PlanData, "lab" | "exists" | "plan_identity" | "locked" | "lock" | "direction" | "origin">;
+
+/** The changes of the host. */
+async function toHostPlan(context: StorePart, target: Target, { lab }: Wanted, { plan: whole, observed }: Planned): Promise<PlanPart> {
   const moved = observed === null ? await movedTo(context, target) : undefined;
-  const text = open ? plan.text : planText({ ...plan, name: intent.lab.name, locked: facts.locked });
+  const shown = shownFor(target);
+  const plan = { ...whole, actions: shown(whole.actions), operations: shown(whole.operations), blocked: shown(whole.blocked) };
+  const text = mayReadSecrets(target) ? plan.text : planText({ ...plan, name: lab.name, locked: observed?.locked ?? false });
   return {
-    ...facts,
     summary: plan.summary,
     operations: plan.operations.map(shownOperation),
     actions: plan.actions,
@@ -106,6 +104,50 @@ export async function planProject(context: Context, caller: Caller, payload: Pro
     text: moved === undefined ? text : `${movedText(target.path, moved)}\n${text}`,
     ...(moved !== undefined && { moved_to: moved }),
   };
+}
+
+/**
+ * The changes of the intent.
+ * @param pruned the plan that also deletes what the intent does not have: read backwards, it changes the intent to match the host
+ */
+async function fromHostPlan(
+  context: WorkPart,
+  target: Target,
+  { lab }: Wanted,
+  { plan, observed }: Planned,
+  pruned: Planned,
+): Promise<PlanPart> {
+  const known =
+    target.intent === undefined || observed === null ? undefined : await capturedIntent(context, target, observed, pruned.rules);
+  const differs = reversed(pruned.plan.actions);
+  const actions = shownFor(target)(known === undefined ? differs : withUnmanaged(differs, lab, known));
+  const counted = (op: Action["op"]) => actions.filter((action) => action.op === op).length;
+  const summary: PlanSummary = {
+    ...plan.summary,
+    creates: counted("create"),
+    updates: counted("update"),
+    deletes: counted("delete"),
+    replaces: 0,
+    stops: 0,
+    starts: 0,
+    skipped_prune: 0,
+    unsupported: 0,
+  };
+  const reversal = { name: lab.name, actions, blocked: [], unsupported: [], summary, locked: false };
+  return {
+    summary,
+    operations: [],
+    actions,
+    applicable: true,
+    blocked: [],
+    unsupported: [],
+    text: planText(reversal).replace(/^Labwright will make .*:$/m, `The intent of ${reversal.name} will change to match the host:`),
+  };
+}
+
+/** A plan shows the host's definition: secrets are redacted as in getPublicProject for users who may not edit. */
+function shownFor(target: Target): <A extends Pick<Action, "changes">>(actions: readonly A[]) => readonly A[] {
+  return mayReadSecrets(target) ? (actions) => actions : (actions) => actions.map(maskAction);
 }
 
 /** Returns the wanted lab of a plan. from_host of a lab without an intent compares with nothing. */
@@ -121,7 +163,7 @@ export function planStale(): Failure {
   );
 }
 
-function remember(context: Context, target: Target, direction: Direction, identity: string): void {
+function remember(context: StorePart & PlansPart, target: Target, direction: Direction, identity: string): void {
   // A caller who may not apply a plan must not make the plans of other users stale.
   const right = target.record && rightOn(target.record, target.caller);
   if (right !== undefined && includes(right, "edit")) context.store.labs.putPlan(target.path, direction, identity);
@@ -129,7 +171,7 @@ function remember(context: Context, target: Target, direction: Direction, identi
 }
 
 /** Returns the identity of the newest plan of this direction. */
-export function newestPlan(context: Context, target: Target, direction: Direction): string | undefined {
+export function newestPlan(context: StorePart & PlansPart, target: Target, direction: Direction): string | undefined {
   const right = target.record && rightOn(target.record, target.caller);
   if (right === undefined || !includes(right, "edit")) return context.unrecordedPlans.get(unrecordedKey(target, direction));
   return context.store.labs.get(target.path)?.plans[direction];

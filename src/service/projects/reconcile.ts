@@ -12,9 +12,10 @@ import { type Planned, planAgainstHost, shownOperation } from "../changes/planne
 import { checkOnHost } from "../checks/host-check.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { badRequest } from "../common/refusals.ts";
-import { addressProject, allowIntent, neededIntent, noIds, type Target } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { addressIntent, addressProject, neededIntent } from "../context/address.ts";
 import { refuseMoved } from "../context/moved.ts";
+import type { ChangeParts, ClockPart, PlansPart, StorePart } from "../context/parts.ts";
+import { noIds, type Target } from "../context/target.ts";
 import { type Intent, readSent } from "../work/intents.ts";
 import { applyIntent } from "./deploy.ts";
 import { reconcileFromHost } from "./from-host.ts";
@@ -47,16 +48,16 @@ export const reconcileKind: ChangeKind<typeof ReconcileRequest, ReconcileData> =
 
 /** Makes the host match the intent (to_host), or returns the host's definition as intent (from_host). */
 export async function reconcileProject(
-  context: Context,
+  context: ChangeParts,
   caller: Caller,
   payload: ProjectPayload,
   call: ChangeCall,
 ): Promise<ReconcileData | JobStarted> {
-  const direction = directionOf(payload.direction);
-  const addressed = await addressProject(context, caller, payload, { makes: direction === "to_host" });
-  if (direction === "from_host") return reconcileFromHost(context, addressed, payload, call);
+  if (directionOf(payload.direction) === "from_host") {
+    return reconcileFromHost(context, await addressProject(context, caller, payload), payload, call);
+  }
   if (payload.peek === true) throw badRequest("/peek", "reconcile to_host changes the host and has no peek; use plan to see the changes");
-  const target = await allowIntent(addressed);
+  const target = await addressIntent(context, caller, payload);
   const { intent } = target;
   await checkOnHost(context, target.host, intent, call);
   const [prune, confirm, allowUnsupported] = [payload.prune === true, payload.confirm === true, payload.allow_unsupported === true];
@@ -120,7 +121,7 @@ async function reconcileToHost({ context, job, target, interrupted }: ChangeRun,
 
 /** Throws plan_stale, operation_not_allowed and lab_locked. */
 async function refuseReconcile(
-  context: Context,
+  context: StorePart & PlansPart,
   target: Target,
   { observed, identity }: Pick<Planned, "observed" | "identity">,
   { confirm, planIdentity, labId }: ReconcileRequest,
@@ -133,7 +134,7 @@ async function refuseReconcile(
 }
 
 /** Records where the intent comes from if nothing but unsupported fields differ: a later change by this source needs no question. */
-function recordOrigin({ store, clock }: Context, { path, origin }: Target): void {
+function recordOrigin({ store, clock }: StorePart & ClockPart, { path, origin }: Target): void {
   const record = store.labs.get(path);
   if (record === undefined || origin === undefined || record.origin === origin) return;
   store.labs.put({ ...record, origin, updatedAt: clock.now() });

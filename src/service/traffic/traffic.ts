@@ -9,9 +9,10 @@ import { type Endpoint, endpointText, type TrafficFilter } from "../../intent/la
 import { packetFilter } from "../../packets/bpf.ts";
 import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
-import { badRequest, labNotFound } from "../common/refusals.ts";
-import { addressPath, addressProject, allowUse, type Target } from "../context/address.ts";
-import type { Context } from "../context/context.ts";
+import { badRequest } from "../common/refusals.ts";
+import { addressObserved, addressPath } from "../context/address.ts";
+import type { ClockPart, IdentitiesPart, LogPart, LookupParts, ObservationsPart, StreamsPart } from "../context/parts.ts";
+import type { Target } from "../context/target.ts";
 import { Tickets } from "../sessions/tickets.ts";
 import { joinStream } from "../streams/join-stream.ts";
 import { TrafficDesk } from "../streams/traffic-desk.ts";
@@ -35,13 +36,15 @@ const maxLinks = 64;
 /** Interval at which new and deleted links are detected, ms. */
 const lookMs = 2_000;
 
+type TrafficParts = LookupParts & ClockPart & LogPart & ObservationsPart & StreamsPart & IdentitiesPart;
+
 /** Streams the packets of a lab's links, with the lab's node and link names, to users with the right `view`. */
 export class Traffic {
-  readonly #context: Context;
+  readonly #context: TrafficParts;
   readonly #desk: TrafficDesk;
   readonly #tickets: Tickets<TrafficGrant>;
 
-  constructor(context: Context) {
+  constructor(context: TrafficParts) {
     this.#context = context;
     this.#desk = new TrafficDesk((path) => context.store.labs.get(path) !== undefined);
     this.#tickets = new Tickets(context.clock);
@@ -54,10 +57,7 @@ export class Traffic {
 
   async attach(caller: Caller, payload: TrafficPayload): Promise<TrafficAttachData> {
     await trafficOf(await this.#context.sessions.hostSession(caller));
-    const target = await addressProject(this.#context, caller, payload);
-    allowUse(target, "view");
-    const observed = await target.host.observe(target.path);
-    if (observed === null) throw labNotFound(target.path);
+    const { target, observed } = await addressObserved(this.#context, caller, payload, "view");
     const current = currentLinks(target, observed);
     const { link } = payload;
     // Empty: all nodes, as in every operation.
