@@ -1,0 +1,156 @@
+import type { DatabaseSync } from "node:sqlite";
+import { type DatabaseRoom, makesRoom } from "./database-room.ts";
+import { inTransaction, type Row } from "./rows.ts";
+import type { JobError, JobOutcome, JobRow, JobStatus, JobStep, Store } from "./store.ts";
+import { noRoom } from "./store-troubles.ts";
+import { readJobAnswer } from "./stored-json.ts";
+
+/** ?2 and ?3, identity and owner of the lab, are null to match any lab that was at the path. */
+const newestEndOf = `WHERE lab = ?1 AND finished_at IS NOT NULL
+       AND (?2 IS NULL OR identity = ?2 OR (identity IS NULL AND user = ?3))
+       ORDER BY finished_at DESC, rowid DESC LIMIT 1`;
+
+function prepare(db: DatabaseSync) {
+  return {
+    insertJob: db.prepare(
+      `INSERT INTO jobs (id, lab, identity, owner, operation, user, request, status, started_at, steps, done)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    beginJob: db.prepare("UPDATE jobs SET steps = ?, done = 0 WHERE id = ?"),
+    progressJob: db.prepare("UPDATE jobs SET done = ? WHERE id = ?"),
+    finishJob: db.prepare(
+      // The request is cleared: only recovery needs it, it is large, and it may contain secrets.
+      "UPDATE jobs SET status = ?, outcome = ?, finished_at = ?, result = ?, error = ?, request = 'null' WHERE id = ?",
+    ),
+    getJob: db.prepare("SELECT * FROM jobs WHERE id = ?"),
+    newestJobs: db.prepare(
+      // Without results and requests, which may be megabytes.
+      `SELECT id, lab, identity, owner, operation, user, 'null' AS request, status, outcome, started_at, finished_at, steps, done, NULL AS result, error
+       FROM jobs ORDER BY started_at DESC, rowid DESC LIMIT ?`,
+    ),
+    unfinishedJobs: db.prepare("SELECT * FROM jobs WHERE status = 'running' ORDER BY started_at, id"),
+    lastJob: db.prepare(`SELECT * FROM jobs ${newestEndOf}`),
+    lastEnd: db.prepare(`SELECT id, operation, outcome, finished_at FROM jobs ${newestEndOf}`),
+    purgeJobs: db.prepare("DELETE FROM jobs WHERE finished_at < ?"),
+    answerKeys: db.prepare("UPDATE job_keys SET answer = ? WHERE job = ?"),
+  };
+}
+
+/** The journal of jobs, with the Idempotency-Keys of their requests. `file`: the database, for messages. */
+export function jobsTable(db: DatabaseSync, room: DatabaseRoom, file: string): Store["jobs"] {
+  const sql = prepare(db);
+  return {
+    insert: (row) => {
+      const { id, lab, identity = null, owner = null, operation, user, request, status, startedAt, steps, done } = row;
+      const [asked, planned] = [JSON.stringify(request), JSON.stringify(steps)];
+      if (!makesRoom(row) && !room.admits(asked.length)) throw noRoom(file);
+      sql.insertJob.run(id, lab, identity, owner, operation, user, asked, status, startedAt, planned, done);
+      room.settle(asked.length);
+    },
+    begin: (id, steps) => {
+      sql.beginJob.run(JSON.stringify(steps), id);
+    },
+    progress: (id, done) => {
+      sql.progressJob.run(done, id);
+    },
+    finish: (id, { status, outcome, finishedAt, result, error, answer }) => {
+      inTransaction(db, () => {
+        sql.finishJob.run(status, outcome ?? null, finishedAt ?? null, jsonOrNull(result), jsonOrNull(error), id);
+        if (answer !== undefined) sql.answerKeys.run(JSON.stringify(answer), id);
+      });
+    },
+    get: (id) => jobOf(sql.getJob.get(id)),
+    newest: (limit) => sql.newestJobs.all(limit).map((row) => jobOf(row)!),
+    unfinished: () => sql.unfinishedJobs.all().map((row) => jobOf(row)!),
+    lastOf: (lab, record) => jobOf(sql.lastJob.get(lab, record?.identity ?? null, record?.owner ?? null)),
+    lastEnd: (lab, record) => {
+      const row: Row | undefined = sql.lastEnd.get(lab, record?.identity ?? null, record?.owner ?? null);
+      return row === undefined
+        ? undefined
+        : {
+            id: row["id"] as string,
+            operation: row["operation"] as string,
+            outcome: row["outcome"] as JobOutcome,
+            finishedAt: row["finished_at"] as number,
+          };
+    },
+    purge: (finishedBefore) => {
+      sql.purgeJobs.run(finishedBefore);
+    },
+    ...keysTable(db),
+  };
+}
+
+function keysTable(db: DatabaseSync): Pick<Store["jobs"], "insertKey" | "findKey" | "purgeKeys"> {
+  const sql = {
+    insertKey: db.prepare("INSERT INTO job_keys (user, key, request, job, created_at) VALUES (?, ?, ?, ?, ?)"),
+    findKey: db.prepare("SELECT * FROM job_keys WHERE user = ? AND key = ?"),
+    purgeKeys: db.prepare("DELETE FROM job_keys WHERE created_at < ?"),
+  };
+  return {
+    insertKey: ({ user, key, request, job, createdAt }) => {
+      sql.insertKey.run(user, key, request, job, createdAt);
+    },
+    findKey: (user, key) => {
+      const row: Row | undefined = sql.findKey.get(user, key);
+      if (row === undefined) return undefined;
+      return {
+        user,
+        key,
+        request: row["request"] as string,
+        job: row["job"] as string,
+        createdAt: row["created_at"] as number,
+        ...(row["answer"] !== null && { answer: readJobAnswer(row["job"] as string, row["answer"] as string) }),
+      };
+    },
+    purgeKeys: (createdBefore) => {
+      sql.purgeKeys.run(createdBefore);
+    },
+  };
+}
+
+function jobOf(row: Row | undefined): JobRow | undefined {
+  if (row === undefined) return undefined;
+  const [request, steps] = [readJson(row["request"]), readJson(row["steps"])];
+  return {
+    id: row["id"] as string,
+    lab: row["lab"] as string,
+    ...(row["identity"] !== null && { identity: row["identity"] as string }),
+    ...(row["owner"] !== null && { owner: row["owner"] as string }),
+    ...((request === undefined || !isSteps(steps)) && { unreadable: true as const }),
+    operation: row["operation"] as string,
+    user: row["user"] as string,
+    request: request ?? null,
+    status: row["status"] as JobStatus,
+    ...(row["outcome"] === null ? {} : { outcome: row["outcome"] as JobOutcome }),
+    startedAt: row["started_at"] as number,
+    ...(row["finished_at"] === null ? {} : { finishedAt: row["finished_at"] as number }),
+    steps: isSteps(steps) ? steps : [],
+    done: row["done"] as number,
+    ...(row["result"] === null ? {} : { result: readJson(row["result"]) }),
+    ...(row["error"] === null ? {} : { error: errorOf(readJson(row["error"])) }),
+  };
+}
+
+/** Returns `undefined` for a damaged text: one row must not prevent the start of the service or the list of jobs. */
+function readJson(text: unknown): unknown {
+  try {
+    return JSON.parse(text as string);
+  } catch {
+    return undefined;
+  }
+}
+
+function isSteps(value: unknown): value is readonly JobStep[] {
+  return Array.isArray(value) && value.every((step) => typeof step === "object" && step !== null && typeof step.key === "string");
+}
+
+function errorOf(value: unknown): JobError {
+  const known = value as Partial<JobError> | null | undefined;
+  if (typeof known?.code === "string" && typeof known.error === "string") return known as JobError;
+  return { code: "internal", error: "the job's error cannot be read any more" };
+}
+
+function jsonOrNull(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}
