@@ -28,21 +28,100 @@ export function editDefinition(
   known: NativeIds,
   template: (id: string) => LocalTemplate | undefined,
 ): DefinitionEdit {
-  const nodes = new NamedObjects<DefinedNode>(start.nodes, known.nodes);
-  const networks = new NamedObjects<DefinedNetwork>(start.networks, known.networks);
-  const links = new PlacedLinks(start.links);
-  const linkIds = new Map(Object.entries(known.links));
-  const next = { ...start.next };
-  let lab: Partial<LabDefinition> = {};
+  return new Edit(start, known, template);
+}
 
-  function keptDisk(name: string): number | undefined {
-    const id = start.disks !== undefined && Object.hasOwn(start.disks, name) ? start.disks[name] : undefined;
-    return id === undefined || nodes.has(id) || id >= next.node ? undefined : id;
+class Edit implements DefinitionEdit {
+  readonly #start: LabDefinition;
+  readonly #template: (id: string) => LocalTemplate | undefined;
+  readonly #nodes: NamedObjects<DefinedNode>;
+  readonly #networks: NamedObjects<DefinedNetwork>;
+  readonly #links: PlacedLinks;
+  readonly #linkIds: Map<string, string>;
+  readonly #next: { -readonly [Kind in keyof LabDefinition["next"]]: number };
+  /** Changed fields of the lab itself. */
+  #lab: Partial<LabDefinition> = {};
+
+  constructor(start: LabDefinition, known: NativeIds, template: (id: string) => LocalTemplate | undefined) {
+    this.#start = start;
+    this.#template = template;
+    this.#nodes = new NamedObjects(start.nodes, known.nodes);
+    this.#networks = new NamedObjects(start.networks, known.networks);
+    this.#links = new PlacedLinks(start.links);
+    this.#linkIds = new Map(Object.entries(known.links));
+    this.#next = { ...start.next };
   }
 
-  function putNode(wanted: LabNode): void {
-    const id = nodes.find(wanted.key, wanted.name) ?? keptDisk(wanted.name) ?? next.node++;
-    const found = template(wanted.template);
+  step(step: Step): void {
+    switch (step.do) {
+      case "update-lab":
+        this.#putLab(step);
+        return;
+      case "create-network":
+      case "update-network":
+        this.#putNetwork(step.network);
+        return;
+      case "delete-network":
+        this.#deleteNetwork(step.network);
+        return;
+      case "create-node":
+      case "update-node":
+        this.#putNode(step.node);
+        return;
+      case "delete-node":
+        this.#deleteNode(step.node);
+        return;
+      case "create-link":
+      case "update-link":
+        this.#putLink(step.link);
+        return;
+      case "delete-link":
+        this.#deleteLink(step.link);
+        return;
+      default:
+        throw new Error(`${step.do} does not change what a lab is`);
+    }
+  }
+
+  power(id: number, power: DefinedNode["power"], bootId?: string): void {
+    const node = this.#nodes.get(id);
+    if (node === undefined) return;
+    const { forced: _before, ...rest } = node;
+    this.#nodes.set({ ...rest, power, ...(bootId !== undefined && { bootId }) });
+  }
+
+  nodeId(key: string): number | undefined {
+    return this.#nodes.find(key);
+  }
+
+  result(): LabDefinition {
+    const { description, ...rest } = { ...this.#start, ...this.#lab };
+    return {
+      ...rest,
+      ...(description === undefined || description === "" ? {} : { description }),
+      next: this.#next,
+      nodes: [...this.#nodes.values()].sort(byId),
+      networks: [...this.#networks.values()].sort(byId),
+      links: [...this.#links.values()].sort(byId),
+    };
+  }
+
+  ids(): NativeIds {
+    return {
+      nodes: existing(this.#nodes.keys, this.#nodes),
+      networks: existing(this.#networks.keys, this.#networks),
+      links: existing(this.#linkIds, this.#links),
+    };
+  }
+
+  #putLab({ do: _do, ...fields }: Extract<Step, { readonly do: "update-lab" }>): void {
+    this.#lab = { ...this.#lab, ...fields };
+  }
+
+  #putNode(wanted: LabNode): void {
+    const nodes = this.#nodes;
+    const id = nodes.find(wanted.key, wanted.name) ?? this.#keptDisk(wanted.name) ?? this.#next.node++;
+    const found = this.#template(wanted.template);
     if (found === undefined) throw refused("template_unknown", `node ${wanted.key}: the host has no template ${wanted.template}`);
     const count = wanted.ethernet ?? nodes.get(id)?.ethernet ?? 0;
     if (count > found.maxInterfaces) {
@@ -54,42 +133,43 @@ export function editDefinition(
     // Refuses settings that no VM can have.
     if (found.backend === "vm") vmOf(found, wanted);
     nodes.set(definedNode(id, wanted, count, nodes.get(id)));
-    for (const link of links.atNode(id)) for (const end of link.endpoints) if ("node" in end && end.node === id) growFor(end);
+    for (const link of this.#links.atNode(id)) for (const end of link.endpoints) if ("node" in end && end.node === id) this.#growFor(end);
     nodes.join(wanted.key, id);
   }
 
-  function putNetwork(wanted: LabNetwork): void {
-    const id = networks.find(wanted.key, wanted.name) ?? next.network++;
-    networks.set(definedNetwork(id, wanted));
-    networks.join(wanted.key, id);
+  #keptDisk(name: string): number | undefined {
+    const { disks } = this.#start;
+    const id = disks !== undefined && Object.hasOwn(disks, name) ? disks[name] : undefined;
+    return id === undefined || this.#nodes.has(id) || id >= this.#next.node ? undefined : id;
   }
 
-  function endpoint(of: LabLink, one: Endpoint): DefinedEndpoint {
-    if ("network" in one) {
-      const network = networks.find(one.network);
-      if (network === undefined) throw refused("network_unknown", `link ${of.key}: no network ${one.network}`);
-      return { network };
+  #deleteNode(key: string): void {
+    const id = this.#nodes.find(key);
+    if (id !== undefined) {
+      this.#nodes.delete(id);
+      for (const link of this.#links.atNode(id)) this.#links.delete(link.id);
     }
-    const node = nodes.get(nodes.find(one.node) ?? -1);
-    if (node === undefined) throw refused("node_unknown", `link ${of.key}: no node ${one.node}`);
-    const index = interfaceNaming(template(node.template)?.ethFormat ?? "eth{0}").index(one.interface);
-    if (index === undefined) throw refused("interface_unknown", `link ${of.key}: ${one.node} cannot have an interface ${one.interface}`);
-    const max = template(node.template)?.maxInterfaces ?? 0;
-    if (index >= max)
-      throw refused("too_many_interfaces", `link ${of.key}: ${one.interface} is beyond the ${max} interfaces of ${one.node}`);
-    return { node: node.id, interface: one.interface };
+    this.#nodes.join(key, undefined);
   }
 
-  /** Gives the node at least the interfaces that its links need. */
-  function growFor(end: DefinedEndpoint): void {
-    const node = "node" in end ? nodes.get(end.node) : undefined;
-    if (node === undefined || !("node" in end)) return;
-    const index = interfaceNaming(template(node.template)?.ethFormat ?? "eth{0}").index(end.interface) ?? 0;
-    if (index >= node.ethernet) nodes.set({ ...node, ethernet: index + 1 });
+  #putNetwork(wanted: LabNetwork): void {
+    const id = this.#networks.find(wanted.key, wanted.name) ?? this.#next.network++;
+    this.#networks.set(definedNetwork(id, wanted));
+    this.#networks.join(wanted.key, id);
   }
 
-  function putLink(wanted: LabLink): void {
-    const endpoints = [endpoint(wanted, wanted.endpoints[0]), endpoint(wanted, wanted.endpoints[1])] as const;
+  #deleteNetwork(key: string): void {
+    const id = this.#networks.find(key);
+    if (id !== undefined) {
+      this.#networks.delete(id);
+      for (const link of this.#links.at({ network: id })) this.#links.delete(link.id);
+    }
+    this.#networks.join(key, undefined);
+  }
+
+  #putLink(wanted: LabLink): void {
+    const links = this.#links;
+    const endpoints = [this.#endpoint(wanted, wanted.endpoints[0]), this.#endpoint(wanted, wanted.endpoints[1])] as const;
     // Searches at an interface, which has few links: a network may have thousands.
     const [a, b] = "node" in endpoints[0] ? endpoints : [endpoints[1], endpoints[0]];
     const word = endpointWord(b);
@@ -100,89 +180,52 @@ export function editDefinition(
         throw refused("interface_taken", `link ${wanted.key}: one of its interfaces has another link`);
       }
     }
-    const id = same?.id ?? next.link++;
-    for (const one of endpoints) growFor(one);
+    const id = same?.id ?? this.#next.link++;
+    for (const one of endpoints) this.#growFor(one);
     links.set(definedLink(id, wanted, endpoints));
-    linkIds.set(wanted.key, String(id));
+    this.#linkIds.set(wanted.key, String(id));
   }
 
-  function removeLink(key: string): void {
-    const id = linkIds.has(key) ? Number(linkIds.get(key)) : linkOf(key);
-    if (id !== undefined) links.delete(id);
-    linkIds.delete(key);
+  #endpoint(of: LabLink, one: Endpoint): DefinedEndpoint {
+    if ("network" in one) {
+      const network = this.#networks.find(one.network);
+      if (network === undefined) throw refused("network_unknown", `link ${of.key}: no network ${one.network}`);
+      return { network };
+    }
+    const node = this.#nodes.get(this.#nodes.find(one.node) ?? -1);
+    if (node === undefined) throw refused("node_unknown", `link ${of.key}: no node ${one.node}`);
+    const template = this.#template(node.template);
+    const index = interfaceNaming(template?.ethFormat ?? "eth{0}").index(one.interface);
+    if (index === undefined) throw refused("interface_unknown", `link ${of.key}: ${one.node} cannot have an interface ${one.interface}`);
+    const max = template?.maxInterfaces ?? 0;
+    if (index >= max)
+      throw refused("too_many_interfaces", `link ${of.key}: ${one.interface} is beyond the ${max} interfaces of ${one.node}`);
+    return { node: node.id, interface: one.interface };
+  }
+
+  /** Gives the node at least the interfaces that its links need. */
+  #growFor(end: DefinedEndpoint): void {
+    const node = "node" in end ? this.#nodes.get(end.node) : undefined;
+    if (node === undefined || !("node" in end)) return;
+    const index = interfaceNaming(this.#template(node.template)?.ethFormat ?? "eth{0}").index(end.interface) ?? 0;
+    if (index >= node.ethernet) this.#nodes.set({ ...node, ethernet: index + 1 });
+  }
+
+  #deleteLink(key: string): void {
+    const id = this.#linkIds.has(key) ? Number(this.#linkIds.get(key)) : this.#linkOf(key);
+    if (id !== undefined) this.#links.delete(id);
+    this.#linkIds.delete(key);
   }
 
   /** Finds a link by the keys of its ends. A link that an interrupted apply made has no known id. */
-  function linkOf(key: string): number | undefined {
-    const words = new Map([...nodes.keys].map(([node, id]) => [Number(id), node]));
-    const names = new Map([...networks.keys].map(([network, id]) => [Number(id), network]));
+  #linkOf(key: string): number | undefined {
+    const words = new Map([...this.#nodes.keys].map(([node, id]) => [Number(id), node]));
+    const names = new Map([...this.#networks.keys].map(([network, id]) => [Number(id), network]));
     const end = (one: DefinedEndpoint): Endpoint =>
       "node" in one ? { node: words.get(one.node) ?? "", interface: one.interface } : { network: names.get(one.network) ?? "" };
-    for (const link of links.values()) if (linkKey(end(link.endpoints[0]), end(link.endpoints[1])) === key) return link.id;
+    for (const link of this.#links.values()) if (linkKey(end(link.endpoints[0]), end(link.endpoints[1])) === key) return link.id;
     return undefined;
   }
-
-  return {
-    step: (step) => {
-      switch (step.do) {
-        case "update-lab": {
-          const { do: _do, ...fields } = step;
-          lab = { ...lab, ...fields };
-          return;
-        }
-        case "create-network":
-        case "update-network":
-          return putNetwork(step.network);
-        case "delete-network": {
-          const id = networks.find(step.network);
-          if (id !== undefined) {
-            networks.delete(id);
-            for (const link of links.at({ network: id })) links.delete(link.id);
-          }
-          networks.join(step.network, undefined);
-          return;
-        }
-        case "create-node":
-        case "update-node":
-          return putNode(step.node);
-        case "delete-node": {
-          const id = nodes.find(step.node);
-          if (id !== undefined) {
-            nodes.delete(id);
-            for (const link of links.atNode(id)) links.delete(link.id);
-          }
-          nodes.join(step.node, undefined);
-          return;
-        }
-        case "create-link":
-        case "update-link":
-          return putLink(step.link);
-        case "delete-link":
-          return removeLink(step.link);
-        default:
-          throw new Error(`${step.do} does not change what a lab is`);
-      }
-    },
-    power: (id, power, bootId) => {
-      const node = nodes.get(id);
-      if (node === undefined) return;
-      const { forced: _before, ...rest } = node;
-      nodes.set({ ...rest, power, ...(bootId !== undefined && { bootId }) });
-    },
-    nodeId: (key) => nodes.find(key),
-    result: () => {
-      const { description, ...rest } = { ...start, ...lab };
-      return {
-        ...rest,
-        ...(description === undefined || description === "" ? {} : { description }),
-        next,
-        nodes: [...nodes.values()].sort(byId),
-        networks: [...networks.values()].sort(byId),
-        links: [...links.values()].sort(byId),
-      };
-    },
-    ids: () => ({ nodes: existing(nodes.keys, nodes), networks: existing(networks.keys, networks), links: existing(linkIds, links) }),
-  };
 }
 
 function definedNode(id: number, node: LabNode, ethernet: number, before: DefinedNode | undefined): DefinedNode {

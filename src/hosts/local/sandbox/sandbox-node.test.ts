@@ -6,7 +6,7 @@ import type { Failure } from "../../../contract/errors.ts";
 import { idRange as idMap } from "../machine/idmap.ts";
 import { Readiness } from "../nodes/readiness.ts";
 import { boot, childrenOf, failure, mountsBelow, reading, readText, sandboxBench, stateOf, until } from "./sandbox.fixture.ts";
-import { spawnedAtOnce } from "./sandbox-client.ts";
+import { spawnedAtOnce } from "./spawn-nodes.ts";
 
 const root = process.getuid?.() === 0;
 const { newLab, create, node, top, serial } = sandboxBench("node");

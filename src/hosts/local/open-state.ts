@@ -1,0 +1,226 @@
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { KeyedQueue } from "../../base/keyed-queue.ts";
+import { openSpareFiles } from "../../files/spare-files.ts";
+import { type CaptureLimits, captureLimits } from "./capture/capture-limits.ts";
+import { captureWorks } from "./capture/capture-works.ts";
+import { Captures } from "./capture/captures.ts";
+import { CaptureViews } from "./decoder/capture-views.ts";
+import { Decoders } from "./decoder/decoders.ts";
+import { type Definitions, openDefinitions } from "./definitions/definitions.ts";
+import type { RecordedLab } from "./definitions/path-claims.ts";
+import { openTrash } from "./files/trash.ts";
+import { makeTraversableDirectory } from "./files/traversable-directory.ts";
+import { preflight } from "./images/preflight.ts";
+import { LocalLab } from "./lab/local-lab.ts";
+import { type StopGrace, stopGrace } from "./lab/stop-grace.ts";
+import { bootEpoch } from "./machine/boot-epoch.ts";
+import { tellingTrouble } from "./machine/machine-trouble.ts";
+import type { LocalPaths } from "./machine/paths.ts";
+import { isUuid } from "./machine/uuid.ts";
+import type { NatPolicy } from "./nat/nat-rules.ts";
+import { Readiness } from "./nodes/readiness.ts";
+import { openCatalogue } from "./open-catalogue.ts";
+import { shapingMeans } from "./quality/quality-means.ts";
+import { Admission } from "./resources/admission.ts";
+import { raiseKernelTables } from "./resources/kernel-tables.ts";
+import { sweepLabGroups } from "./resources/lab-groups.ts";
+import { freeMemory, machineMemory } from "./resources/machine-capacity.ts";
+import { limitProblems, probeMachine } from "./resources/probe-machine.ts";
+import { endStrays } from "./sandbox/end-strays.ts";
+import type { LocalState } from "./session/local-state.ts";
+import { localQuarantine } from "./session/quarantine.ts";
+import { type DiskPace, DiskWatch, diskPace } from "./watches/disk-watch.ts";
+import { NeighbourWatch } from "./watches/neighbour-watch.ts";
+
+export interface LocalHostOptions {
+  readonly paths: LocalPaths;
+  /** Called with warnings for the administrator: an unreadable template or lab.json, a lab that cannot be adopted. Default: process.emitWarning. */
+  readonly warn?: (text: string) => void;
+  /** Path → the lab that the service has a record of. The record decides which lab a disputed path belongs to. */
+  readonly recorded?: ReadonlyMap<string, RecordedLab>;
+  /** Destinations that labs may reach through nat networks, besides the rules that every machine has. */
+  readonly nat?: NatPolicy;
+  /** Replace the defaults. */
+  readonly captureLimits?: Partial<CaptureLimits>;
+  /** Replaces the defaults. */
+  readonly stopGrace?: Partial<StopGrace>;
+  /** Returns the MiB that may still be promised to nodes, from the MiB that are promised. Default: from the machine's memory. */
+  readonly freeMemory?: (promised: number) => number;
+  /** Replaces the default. */
+  readonly diskPace?: DiskPace;
+  /** Replaces the size of the kernel's neighbour tables. */
+  readonly maxNeighbours?: number;
+}
+
+/**
+ * Opens the embedded host's directories, and adopts the labs that run. `labs`: receives the labs, also if a later step fails.
+ */
+export async function openState(options: LocalHostOptions, labs: Map<string, LocalLab>, warn: (text: string) => void): Promise<LocalState> {
+  const { paths } = options;
+  const { bootId, means } = await prepareMachine(paths, warn);
+  const trash = await openTrash(join(paths.state, "trash"), warn);
+  const spares = await openSpareFiles(paths.state, warn);
+  const definitions = await openDefinitions(paths.state, trash, warn, { spares, recorded: options.recorded ?? new Map() });
+  const decoders = await Decoders.open({ program: paths.decoder, state: paths.state, trash, most: 4, warn });
+  const shaping = shapingMeans(paths.shaper);
+  const { state, images, vmImages } = paths;
+  const catalogue = openCatalogue({ state, images, vmImages, shaping, capture: captureWorks(paths.tap), means, warn });
+  const changes = new KeyedQueue();
+  const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => changes.run(path, () => tellingTrouble(work));
+  const lab = labsOf(labs, (id) => new LocalLab(id, definitions.directory(id), { ...labOptions(options, warn), bootId, shaping, means }));
+  const parts = { paths, definitions, lab, catalogue, warn };
+
+  await adoptLabs(parts, labs, means);
+  const captures = new Captures(paths.tap, { ...captureLimits, ...options.captureLimits }, trash, () =>
+    definitions.ids().map((id) => definitions.directory(id)),
+  );
+  await captures.sweep();
+  await repairLinks(parts, exclusive);
+
+  const readiness = new Map<string, Readiness>();
+  const shared: Omit<LocalState, "quarantine"> = {
+    definitions,
+    trash,
+    spares,
+    bootId,
+    lab,
+    catalogue,
+    admission: new Admission(definitions, async (promised) => {
+      if (options.freeMemory !== undefined) return options.freeMemory(promised);
+      const { groups, rules } = await means;
+      return freeMemory(machineMemory(groups), rules, promised);
+    }),
+    readiness: (id) => {
+      const one = readiness.get(id) ?? new Readiness();
+      readiness.set(id, one);
+      return one;
+    },
+    forget: (id) => {
+      labs.delete(id);
+      readiness.delete(id);
+    },
+    exclusive,
+    decoders,
+    views: new CaptureViews(decoders),
+    captures,
+    ...openWatches(parts, options),
+  };
+  return { ...shared, quarantine: localQuarantine(shared, paths.run) };
+}
+
+/** Makes the directories, and warns of parts of the machine that are missing. */
+async function prepareMachine(
+  paths: LocalPaths,
+  warn: (text: string) => void,
+): Promise<{ readonly bootId: string; readonly means: ReturnType<typeof probeMachine> }> {
+  removeDrafts(paths.state);
+  await makeTraversableDirectory(paths.state);
+  await makeTraversableDirectory(paths.vmImages);
+  const bootId = await bootEpoch(paths.run);
+  const means = probeMachine();
+  for (const problem of [...(await preflight(paths)), ...limitProblems(await means)]) warn(problem);
+  if (process.getuid?.() === 0) for (const line of raiseKernelTables()) warn(line);
+  return { bootId, means };
+}
+
+/**
+ * Removes drafts of files whose writing a crash interrupted. Synchronous, so that it is done when localHost() returns: after that the service writes here.
+ */
+function removeDrafts(state: string): void {
+  if (!existsSync(state)) return;
+  for (const name of readdirSync(state)) if (/^(users|service)\.json\.[0-9a-f]{12}\.tmp$/.test(name)) rmSync(join(state, name));
+}
+
+/** Returns a function that returns a lab by its id: always the same object for one id. */
+function labsOf(labs: Map<string, LocalLab>, make: (id: string) => LocalLab): (id: string) => LocalLab {
+  return (id) => {
+    const known = labs.get(id);
+    if (known !== undefined) return known;
+    const made = make(id);
+    labs.set(id, made);
+    return made;
+  };
+}
+
+/** Returns the options of labs that are the same for all of them. */
+function labOptions({ paths, nat, stopGrace: grace }: LocalHostOptions, warn: (text: string) => void) {
+  return {
+    paths,
+    natPolicy: nat ?? { allow: [], deny: [] },
+    stopGrace: { ...stopGrace, ...grace },
+    onSharedRange: sharedRangeWarning(warn),
+    warn,
+  };
+}
+
+/** Returns a function that warns once per reason why labs share one range of user ids. */
+function sharedRangeWarning(warn: (text: string) => void): (why: string) => void {
+  let last = "";
+  return (why) => {
+    if (why !== last) warn(`labs have no user ids of their own: ${why}; all labs of this service share one range (docs/isolation.md)`);
+    last = why;
+  };
+}
+
+interface OpenedParts {
+  readonly paths: LocalPaths;
+  readonly definitions: Definitions;
+  readonly lab: LocalState["lab"];
+  readonly catalogue: LocalState["catalogue"];
+  readonly warn: (text: string) => void;
+}
+
+/** Connects to the holders of running labs. Ends holders that cannot be reached, and warns of labs that run without a definition. */
+async function adoptLabs(
+  { paths, definitions, lab, warn }: OpenedParts,
+  labs: Map<string, LocalLab>,
+  means: ReturnType<typeof probeMachine>,
+): Promise<void> {
+  const adopt = (id: string) =>
+    lab(id)
+      .adopt()
+      // The next use of the lab tries again and reports a failure.
+      .catch((error: Error) => warn(`lab ${id}: ${error.message}`));
+
+  for (const { lab: id, pid } of await endStrays(paths.run, definitions.ids())) {
+    warn(`lab ${id}: its holder, process ${pid}, is missing from ${paths.run} and could not be reached: it was ended`);
+  }
+  await Promise.all(definitions.ids().map(adopt));
+  await sweepLabGroups((await means).groups, undefined, warn);
+  const known = new Set(definitions.ids());
+  for (const id of (await readdir(paths.run)).sort()) {
+    if (known.has(id) || !isUuid(id)) continue;
+    await adopt(id);
+    if (lab(id).isAlive) warn(`lab ${id} runs, but ${paths.state} has no definition of it: labwright quarantine lists it, and can end it`);
+    lab(id).release();
+    labs.delete(id);
+  }
+}
+
+/** Repairs links of a shaper that died while no service ran: they pass no frames. */
+async function repairLinks({ definitions, lab, catalogue, warn }: OpenedParts, exclusive: LocalState["exclusive"]): Promise<void> {
+  const repair = async (path: string) => {
+    const definition = await definitions.get(path);
+    if (definition === undefined || lab(definition.id).sandbox === null) return;
+    if (definition.links.some(({ quality }) => quality !== undefined))
+      await lab(definition.id).reconcileFabric(definition, await catalogue());
+  };
+  const warnOf = (path: string) => (error: Error) => warn(`lab ${path}: ${error.message}`);
+  await Promise.all(definitions.paths().map((path) => exclusive(path, () => repair(path)).catch(warnOf(path))));
+}
+
+function openWatches(
+  { paths, definitions, lab, catalogue, warn }: OpenedParts,
+  { maxNeighbours, diskPace: pace = diskPace }: LocalHostOptions,
+): Pick<LocalState, "neighbours" | "disks"> {
+  return {
+    // Only root can read the tables' counters and raise their limits.
+    neighbours:
+      process.getuid?.() === 0
+        ? new NeighbourWatch({ definitions, lab, ...(maxNeighbours === undefined ? {} : { most: maxNeighbours }), warn })
+        : undefined,
+    disks: new DiskWatch({ definitions, lab, catalogue, directory: paths.state, pace, warn }),
+  };
+}
