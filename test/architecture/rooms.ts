@@ -18,7 +18,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     model: [],
     compare: ["shared", "model"],
     effects: ["model", "compare"],
-    show: ["shared", "model", "compare"],
+    show: ["model", "compare"],
     plan: ["shared", "model", "compare", "effects", "show"],
   },
   service: {

@@ -11,8 +11,8 @@ export const grants: Command = {
   name: "grants",
   summary: "Show, grant and revoke the rights of other users on a lab",
   details:
-    "view: inspect and plan. operate: also power, consoles, links and captures. edit: also change the lab. Only the owner and admins change grants and\n" +
-    "destroy the lab.",
+    "view: inspect and plan. operate: also power, consoles, links and captures; power includes wipe, which deletes the contents of disks. edit: also\n" +
+    "change the lab. Only the owner and admins change grants and destroy the lab.",
   flags: [
     topoFlag,
     labFlag,

@@ -3,5 +3,5 @@ export const hidden = "(sensitive)";
 
 /** Whether an env variable or attribute of this name holds a secret. In doubt, returns true. */
 export function isSensitive(name: string): boolean {
-  return /pass|secret|token|credential|key/i.test(name);
+  return /pass|secret|token|credential|key|psk|pwd/i.test(name);
 }

@@ -1,18 +1,7 @@
 import type { Lab, LabNode } from "../../intent/lab/lab.ts";
 import type { Action, Change } from "../model/plan.ts";
 import { hidden, isSensitive } from "../model/sensitive.ts";
-import { sameValue } from "../shared/canonical.ts";
-
-/** Words that a secret follows in configuration languages. */
-const secretWord =
-  /^(.*?(?:^|[^A-Za-z0-9])(?:pass(?:word|wd|phrase)?|secret|community|credentials?|token|psk|authorization|bearer|(?:[a-z]+-)*key(?:-string)?|message-digest-key \d+ md5|md5)[ \t:=]+)(\S.*)$/is;
-
-/** A pre-shared key that is joined to its word. */
-const joinedSecret = /^(.*?(?:^|[^A-Za-z0-9])psk)(?=[^ \t:=])(\S.*)$/is;
-
-/** A line that ends with such a word: its secret is on the next line. */
-const secretBelow =
-  /(?:^|[^A-Za-z0-9])(?:(?:pass(?:word|wd|phrase)?|secret|community|credentials?|token|psk|authorization|bearer)[ \t:=]*|key[ \t]*[:=][ \t]*)[|>]?[ \t]*$/i;
+import { maskText } from "./secret-words.ts";
 
 /**
  * Returns the lab without its secrets, which read "(sensitive)": values of env variables and attributes with a sensitive name, and text after a word
@@ -22,7 +11,14 @@ export function maskLab(lab: Lab): Lab {
   return { ...lab, nodes: lab.nodes.map(maskNode) };
 }
 
-function maskNode(node: LabNode): LabNode {
+/** Returns a host's lab without its secrets, as maskLab. Two masked labs differ only in their public parts. */
+export function maskObserved<L extends { readonly nodes: readonly WithSecrets[] }>(lab: L): L {
+  return { ...lab, nodes: lab.nodes.map(maskNode) };
+}
+
+type WithSecrets = Pick<LabNode, "env" | "attributes" | "exec" | "startupConfig">;
+
+function maskNode<N extends WithSecrets>(node: N): N {
   return {
     ...node,
     env: maskValues(node.env),
@@ -36,27 +32,6 @@ function maskValues<T>(values: Readonly<Record<string, T>>): Readonly<Record<str
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isSensitive(name) ? hidden : value]));
 }
 
-export function maskText(text: string): string {
-  let isBelow = false;
-  return text
-    .split("\n")
-    .map((whole) => {
-      const end = whole.endsWith("\r") ? "\r" : "";
-      const line = whole.slice(0, whole.length - end.length);
-      const masked = isBelow ? line.replace(/\S.*$/s, hidden) : maskLine(line);
-      // Blank lines may be in between.
-      isBelow = line.trim() === "" ? isBelow : !isBelow && secretBelow.test(line);
-      return masked + end;
-    })
-    .join("\n");
-}
-
-function maskLine(line: string): string {
-  return line
-    .replace(secretWord, (_line, before: string) => before + hidden)
-    .replace(joinedSecret, (_line, before: string) => before + hidden);
-}
-
 /** Fields of a change whose text may contain secrets. Sensitive env and attributes are hidden in every plan. */
 const texts: ReadonlySet<string> = new Set(["startup-config", "exec"]);
 
@@ -68,8 +43,13 @@ export function maskAction<A extends Pick<Action, "changes">>(action: A): A {
 function maskChange(change: Change): Change {
   if (!texts.has(change.field)) return change;
   const [before, after] = [maskValue(change.before), maskValue(change.after)];
-  const masked = !sameValue(before, change.before) || !sameValue(after, change.after);
-  return masked ? { ...change, before, after, sensitive: true } : change;
+  // The values may be masked already.
+  return [before, after].some(hasHidden) ? { ...change, before, after, sensitive: true } : change;
+}
+
+function hasHidden(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasHidden);
+  return typeof value === "string" && value.includes(hidden);
 }
 
 function maskValue(value: unknown): unknown {

@@ -25,6 +25,11 @@ export interface PlanOptions {
   readonly allowUnsupported?: boolean;
   /** Adds line numbers of the intent and the origin of each difference, for plans that people read. */
   readonly explain?: boolean;
+  /**
+   * Compares the labs without their secrets. For callers who may not read the secrets: the plan of a guess must not show whether the guess is right.
+   * The plan must not be applied.
+   */
+  readonly masked?: boolean;
 }
 
 /** The intended lab, with its source text if it has one. */
@@ -42,7 +47,7 @@ export async function planAgainstHost(
   options: PlanOptions,
 ): Promise<Planned> {
   const [rules, observed] = await Promise.all([target.host.rules(), target.host.observe(target.path)]);
-  const { direction, prune, replace, wipe, allowUnsupported, explain } = options;
+  const { direction, prune, replace, wipe, allowUnsupported, explain, masked } = options;
   const { record } = target;
   const input = {
     desired: wanted?.lab ?? null,
@@ -61,6 +66,7 @@ export async function planAgainstHost(
     ids: target.ids,
     direction,
     files: wanted?.files ?? {},
+    ...(masked === true && { masked }),
     ...(explain === true && { explain: explanation, ...(wanted?.yaml !== undefined && { yaml: wanted.yaml }) }),
   });
   return { plan, observed, rules, ids, identity };

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { EditPayload } from "../../contract/schemas/editing.ts";
-import { maskText } from "../../engine/show/mask.ts";
+import { maskText } from "../../engine/show/secret-words.ts";
 import { memoryHost } from "../../hosts/memory/memory-host.ts";
 import { readIntent } from "../../intent/read/read.ts";
 import { type Bench, createBench, failureOf, listOf, pair, users } from "../service.fixture.ts";
@@ -62,6 +62,33 @@ describe("the public project", () => {
     expect((await bob.call("getPublicProject", { lab: "/pair" })).yaml).not.toContain("hunter2");
   });
 
+  test("nothing shows a user who may not edit whether a guess of a secret is right", async () => {
+    const made = bench();
+    const ann = await made.login();
+    await ann.call("deployProject", { yaml: secrets, files });
+    await ann.call("setLabGrants", { lab: "/pair", grants: [{ user: "bob", right: "operate" }] });
+    const bob = await made.login("bob");
+    const asBob = async (yaml: string, texts: typeof files) => {
+      const { plan_identity: identity, ...plan } = await bob.call("planProject", { lab: "/pair", yaml, files: texts });
+      const { text, actions } = await bob.call("planProject", { lab: "/pair", yaml, files: texts, direction: "from_host" });
+      const pulled = await bob.call("reconcileProject", { lab: "/pair", yaml, files: texts, direction: "from_host" });
+      return { identity, plan, text, actions, status: "status" in pulled && pulled.status };
+    };
+    const right = await asBob(secrets, files);
+    const wrong = await asBob(secrets.replace("tok-1", "tok-2").replace("s3cret", "other").replace("deep", "flat"), {
+      "r1.conf": files["r1.conf"].replace("abc123", "abc124"),
+    });
+    expect(wrong).toEqual(right);
+    expect(right.status).toBe("unchanged");
+    const other = await asBob(secrets, { "r1.conf": files["r1.conf"].replace("hostname r1", "hostname r9") });
+    expect(other.plan.actions).toMatchObject([{ key: "r1", changes: [{ field: "startup-config" }] }]);
+    const before = await bob.call("getPublicProject", { lab: "/pair" });
+    await ann.call("deployProject", { lab: "/pair", yaml: secrets.replace("tok-1", "tok-2"), files, replace: true });
+    expect((await bob.call("getPublicProject", { lab: "/pair" })).revision).toBe(before.revision);
+    const owners = await ann.call("planProject", { lab: "/pair", yaml: secrets, files });
+    expect(owners.actions).toMatchObject([{ key: "r1" }, { key: "r2" }]);
+  });
+
   test("of an unmanaged lab is the host's definition", async () => {
     const made = bench({ ownLabs: true });
     const ann = await made.login();
@@ -79,7 +106,7 @@ describe("the public project", () => {
     ["  key-string s", "  key-string (sensitive)"],
     ["echo PASSWORD=x", "echo PASSWORD=(sensitive)"],
     ["hostname keyhole", "hostname keyhole"],
-    ["key chain lan", "key (sensitive)"],
+    ["key chain lan", "key chain lan"],
     ["bypass it all", "bypass it all"],
   ])("hides in %j what is secret", (line, masked) => {
     expect(maskText(line)).toBe(masked);

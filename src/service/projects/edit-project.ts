@@ -11,6 +11,7 @@ import { checkOnHost } from "../checks/host-check.ts";
 import type { Call, Caller } from "../common/call.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
 import { addressEdit, addressProject, addressText } from "../context/address.ts";
+import { mayReadSecrets } from "../context/allow.ts";
 import type { ClockPart, JobsPart, LookupParts, StorePart, WorkPart } from "../context/parts.ts";
 import type { Target } from "../context/target.ts";
 import { type Intent, readSent } from "../work/intents.ts";
@@ -28,8 +29,10 @@ export async function publicProject(context: LookupParts, caller: Caller, select
     return { lab: target.path, name: lab.name, yaml, files, traffic_filters: [...lab.trafficFilters], revision: revisionOf(intent) };
   }
   const masked = maskLab(intent.lab);
-  const { yaml, files } = printLab(masked);
-  return { lab: target.path, name: masked.name, yaml, files, traffic_filters: [...masked.trafficFilters], revision: revisionOf(intent) };
+  const shown = printLab(masked);
+  // A hash of the whole text would let users who may not read its secrets test guesses.
+  const revision = revisionOf(target.sent || mayReadSecrets(target) ? intent : shown);
+  return { lab: target.path, name: masked.name, ...shown, traffic_filters: [...masked.trafficFilters], revision };
 }
 
 async function observedIntent({ host, path, ids }: Target): Promise<Pick<Intent, "lab" | "yaml" | "files">> {

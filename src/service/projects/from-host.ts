@@ -57,7 +57,8 @@ async function captureIntent(
 ): Promise<ReconcileData> {
   const { path, host, intent, record } = target;
   if (payload.plan_identity !== undefined) {
-    const options = { direction: "from_host", prune: payload.prune === true, replace: false } as const;
+    const masked = !mayReadSecrets(target);
+    const options = { direction: "from_host", prune: payload.prune === true, replace: false, masked } as const;
     const { identity } = await planAgainstHost(context, target, await plannable(target, "from_host"), options);
     if (payload.plan_identity !== newestPlan(context, target, "from_host") || payload.plan_identity !== identity) throw planStale();
   }
@@ -66,7 +67,10 @@ async function captureIntent(
   const ids = joinIds(intent?.lab ?? null, observed, target.ids);
   const lab = await capturedIntent(context, target, observed, rules);
   const text = intent === undefined ? printLab(lab) : await context.work.edit(intent.yaml, intent.files, lab);
-  const changed = intent === undefined || text.yaml !== intent.yaml || JSON.stringify(text.files) !== JSON.stringify(intent.files);
+  const shown = mayReadSecrets(target) ? text : await withoutSecrets(context, target, payload, lab);
+  // A sent text without the lab's secrets counts as changed only if its public part changes.
+  const { yaml, files } = target.sent ? shown : text;
+  const changed = intent === undefined || yaml !== intent.yaml || JSON.stringify(files) !== JSON.stringify(intent.files);
 
   const now = await readSent(context, text.yaml, text.files);
   const nowIds = joinIds(now.lab, observed, ids);
@@ -92,7 +96,6 @@ async function captureIntent(
     files: Object.keys(text.files).sort(),
     host: { kind: context.host.kind, url: context.host.url },
   });
-  const shown = mayReadSecrets(target) ? text : await withoutSecrets(context, target, payload, lab);
   return {
     lab: path,
     applied: 0,

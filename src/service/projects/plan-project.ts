@@ -48,6 +48,7 @@ export async function planProject(
     replace: payload.replace === true,
     allowUnsupported: toHost && payload.allow_unsupported === true,
     explain: toHost,
+    masked: !mayReadSecrets(target),
   };
   const planned = await planAgainstHost(context, target, wanted, options);
   const { observed, identity } = planned;

@@ -6,6 +6,7 @@ import type { Action, Plan } from "../../engine/model/plan.ts";
 import { identityText } from "../../engine/plan/identity.ts";
 import { type PlanInput, planLab } from "../../engine/plan/plan-lab.ts";
 import { canonicalText } from "../../engine/shared/canonical.ts";
+import { maskLab, maskObserved } from "../../engine/show/mask.ts";
 import { planText } from "../../engine/show/text.ts";
 import { sourceLines } from "../../intent/places/source-lines.ts";
 import type { Direction } from "../store/store.ts";
@@ -22,6 +23,8 @@ export interface PlanWork {
   readonly yaml?: string;
   /** Present: adds line numbers of the intent and the origin of each difference. */
   readonly explain?: Explanation;
+  /** Compares the labs without their secrets. The plan and its identity do not depend on any secret. */
+  readonly masked?: true;
 }
 
 export interface Explanation {
@@ -38,15 +41,25 @@ export interface ComputedPlan {
 }
 
 /** Computes the plan, its identity and its explanation. Pure: the same input returns the same plan in any thread. */
-export function computePlan({ input: given, ids: known, direction, files, yaml, explain }: PlanWork): ComputedPlan {
+export function computePlan(work: PlanWork): ComputedPlan {
+  const { input: given, ids: known, direction, files, yaml, explain, masked } = work.masked === true ? withoutSecrets(work) : work;
   // Joined first, so that calls with and without state get the same identity.
   const ids = joinIds(given.desired, given.observed, known);
   const input: PlanInput = { ...given, ids };
   const plan = planLab(input);
-  const bound = `${identityText(input, direction, plan)}\n${canonicalText(files)}`;
+  const bound = `${identityText(input, direction, plan)}\n${masked === true ? "masked" : canonicalText(files)}`;
   const identity = createHash("sha256").update(bound).digest("hex");
   if (explain === undefined) return { plan, ids, identity };
   return { plan: explained(plan, input, ids, { ...explain, files, ...(yaml !== undefined && { yaml }) }), ids, identity };
+}
+
+/** The files stay: only the lines of their parts are shown. */
+function withoutSecrets(work: PlanWork): PlanWork {
+  const { desired, observed } = work.input;
+  const input = { ...work.input, desired: desired && maskLab(desired), observed: observed && maskObserved(observed) };
+  const { explain } = work;
+  if (explain?.base === undefined) return { ...work, input };
+  return { ...work, input, explain: { ...explain, base: maskObserved(explain.base) } };
 }
 
 /** Adds the line in the intent and the origin of the difference to each action of the plan. */
