@@ -67,6 +67,7 @@ export function localHost(options: LocalHostOptions): Host {
     accounts: users.accounts,
     ...hidingPaths(calls, privateDirectories(paths)),
     close: async () => {
+      // A failure was thrown at login. Nothing of the host runs then.
       const state = await opening.catch(() => undefined);
       await state?.spares.close();
       await state?.disks.close();

@@ -71,6 +71,7 @@ export function openCatalogue(options: {
       const loading = load();
       const entry = { until: now + (options.freshMs ?? 2000), mark, catalogue: loading };
       current = entry;
+      // The callers that wait for this load get the failure. The next call loads again.
       loading.catch(() => {
         if (current === entry) current = undefined;
       });

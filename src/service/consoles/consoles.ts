@@ -25,6 +25,7 @@ import type { ObservedNode } from "../../engine/model/observed.ts";
 import type { Feature } from "../../hosts/host.ts";
 import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
+import { orIfFailed } from "../common/or-if-failed.ts";
 import { badRequest } from "../common/refusals.ts";
 import { addressObserved, addressPath } from "../context/address.ts";
 import { chosenNodes, refuseUnknown } from "../context/chosen-nodes.ts";
@@ -66,10 +67,11 @@ export async function listConsoles(
   const rows = all.map(({ key, joined }) => ({ node: joined ? key : null }));
   if (chosen !== undefined) refuseUnknown(chosen, rows, target);
   const nodes = chosen === undefined ? all : all.filter(({ key, joined }) => joined && chosen.has(key));
-  const live = await context.observations.status(target.host, target.path).catch(() => undefined);
+  // Without the live read, the power is the one in the lab's definition.
+  const live = await context.observations.status(target.host, target.path).catch(orIfFailed(undefined));
   const powers = new Map((live?.nodes ?? []).map(({ id, status }) => [id, status]));
   // If the screen's address cannot be read now, only the console is listed.
-  const screens = (await target.host.screens?.(target.path).catch(() => undefined)) ?? new Map<string, string>();
+  const screens = (await target.host.screens?.(target.path).catch(orIfFailed(undefined))) ?? new Map<string, string>();
   const consoles = nodes
     .filter(({ node }) => node.consoleType !== "none")
     .map(({ key, joined, node }): ConsoleEntry => {

@@ -8,6 +8,7 @@ import type { LiveLink } from "../../hosts/host.ts";
 import { endpointText } from "../../intent/lab/lab.ts";
 import type { Caller } from "../common/call.ts";
 import { timeText } from "../common/clock.ts";
+import { orIfFailed } from "../common/or-if-failed.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { addressProject } from "../context/address.ts";
 import { chosenNodes, inspectionOf, refuseUnknown } from "../context/chosen-nodes.ts";
@@ -47,7 +48,7 @@ async function inspectLab(
   const [rules, observed] = await Promise.all([target.host.rules(), target.host.observe(target.path)]);
   if (observed === null) throw labNotFound(target.path);
   // Only impairments come from the live read. The structure is valid without it.
-  const live = await target.host.status(target.path).catch(() => undefined);
+  const live = await target.host.status(target.path).catch(orIfFailed(undefined));
   const data = inspection(target, observed, rules, live?.links ?? [], timeText(at));
   // Not cached: an answer without the live data, and an answer that was read during a change. The change clears the cache only once, at its end.
   if (recorded && live !== undefined && context.observations.changes(target.path) === changes) context.inspections.set(key, data);

@@ -8,6 +8,7 @@ import type { LiveStatus } from "../../hosts/host.ts";
 import { endpointText } from "../../intent/lab/lab.ts";
 import type { Caller } from "../common/call.ts";
 import { timeText } from "../common/clock.ts";
+import { orIfFailed } from "../common/or-if-failed.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { addressProject, makes } from "../context/address.ts";
 import { originOf } from "../context/allow.ts";
@@ -21,17 +22,6 @@ import { rightOn } from "../sessions/rights.ts";
 
 /** Maximum age of the cached structure, ms. It changes rarely and only provides names. Shown data is at most twice as old. */
 const structureMs = 2_500;
-
-/** Without the structure, rows have no names. Errors that are not host failures are defects and are thrown. */
-function withoutNames(error: unknown): null {
-  if (error instanceof Failure) return null;
-  throw error;
-}
-
-/** If the labs of the host cannot be read, a missing lab is reported without its new path. */
-function withoutPath(error: unknown): undefined {
-  if (!(error instanceof Failure)) throw error;
-}
 
 /** The light live poll. A failed live read is an answer (live.available false), not an error. */
 export async function projectStatus(
@@ -48,9 +38,11 @@ export async function projectStatus(
   // If the host does not answer, it is unknown whether the lab exists: that is a failed read, not a missing lab.
   if (read === null && record === undefined && !makes(context, caller, path)) throw labNotFound(path);
   const reading = () => limit.of(context.observations.recentStructure(host, path, structureMs));
-  const structure = read === null ? null : await reading().catch(withoutNames);
+  // Without the structure, rows have no names.
+  const structure = read === null ? null : await reading().catch(orIfFailed(null));
   const quarantined = read === null && (await isQuarantined(context, path, record));
-  const moved = read === null && !quarantined ? await limit.of(movedTo(context, target)).catch(withoutPath) : undefined;
+  // If the labs of the host cannot be read, a missing lab is reported without its new path.
+  const moved = read === null && !quarantined ? await limit.of(movedTo(context, target)).catch(orIfFailed(undefined)) : undefined;
   const right = record && rightOn(record, caller);
   const operation = context.jobs.running(path);
   const last = record === undefined && caller.role !== "admin" ? undefined : context.store.jobs.lastEnd(path, record);

@@ -137,6 +137,7 @@ export class Sessions {
     }
     const resuming = this.resume(caller.user);
     this.#hostSessions.set(caller.session, resuming);
+    // The caller gets the failure. The next call opens a session again.
     resuming.catch(() => this.#hostSessions.delete(caller.session));
     return resuming;
   }

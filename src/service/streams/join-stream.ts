@@ -9,5 +9,6 @@ export function joinStream(connection: Duplex, source: Readable): void {
   connection.once("end", () => source.destroy());
   connection.once("close", () => source.destroy());
   connection.on("error", () => source.destroy());
+  // The client sees a connection that breaks: a partial stream must not look complete.
   finished(source, { cleanup: true }).catch(() => connection.destroy());
 }

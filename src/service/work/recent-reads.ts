@@ -30,6 +30,7 @@ export class RecentReads {
     const known = this.#reads.find((one) => one.yaml === yaml && sameFiles(one.files, files));
     const entry = known ?? { yaml, files: { ...files }, characters: charactersOf(yaml, files), reading: read() };
     this.#keep(entry);
+    // The callers of this read get the failure. The next call reads again.
     if (known === undefined) entry.reading.catch(() => this.#drop(entry));
     return entry.reading;
   }

@@ -39,6 +39,7 @@ async function readDefinition(file: string, id: string): Promise<LabDefinition |
   try {
     return checkDefinition(JSON.parse(text), id);
   } catch {
+    // The last good copy of the definition has the owner.
     return undefined;
   }
 }

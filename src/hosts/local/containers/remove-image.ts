@@ -40,6 +40,7 @@ async function labsWith(state: string, image: string): Promise<readonly string[]
       const { path, nodes } = JSON.parse(text) as { readonly path: string; readonly nodes: readonly { readonly image?: string }[] };
       if (nodes.some((node) => node.image === image)) found.push(path);
     } catch {
+      // An unreadable definition may use the image: the removal is refused with this line.
       found.push(`${join(labs, id, "lab.json")}, which is unreadable`);
     }
   }

@@ -41,6 +41,7 @@ async function tryLock(directory: string): Promise<AsyncDisposable | string> {
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     problem += text;
   });
+  // A flock that has ended reports that by its exit code.
   child.stdin.on("error", () => undefined);
   const ended = once(child, "close") as Promise<[number | null]>;
   const held = await Promise.race([once(child.stdout, "data").then(() => true), ended.then(() => false)]);

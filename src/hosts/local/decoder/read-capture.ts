@@ -69,7 +69,7 @@ function endOf(feed: CaptureFeed): () => Promise<boolean> {
   };
 }
 
-/** False: aborted. */
+/** Returns false if the signal ended the pause: a pause fails for no other reason. */
 async function paused(signal: AbortSignal | undefined): Promise<boolean> {
   return delay(lookMs, true, { ...(signal === undefined ? {} : { signal }) }).catch(() => false);
 }

@@ -92,6 +92,7 @@ export class Sharkd {
     this.#child.stderr.setEncoding("utf8").on("data", (text: string) => {
       words = (words + text).slice(0, 4_096);
     });
+    // A sharkd that reads no more has ended: its end fails all requests.
     this.#child.stdin.on("error", () => undefined);
     this.#child.on("error", (error) => this.#end(error));
     this.#gone = new Promise((resolve) => {
@@ -146,6 +147,7 @@ export class Sharkd {
     try {
       answer = JSON.parse(line);
     } catch {
+      // All requests that wait fail with this error.
       this.#end(new Error("sharkd answered what is no JSON"));
       return;
     }

@@ -152,6 +152,7 @@ export class DefinitionStore implements Definitions {
 
   async all(): Promise<readonly LabDefinition[]> {
     const found = await Promise.all(
+      // A lab that cannot be read keeps its place in lists, with its last good definition. A call on the lab itself throws the reason.
       this.paths().map((path) => this.get(path).catch(() => this.#entries.get(this.#index.get(path) ?? "")?.definition)),
     );
     return found.filter((definition) => definition !== undefined);

@@ -91,6 +91,7 @@ export class Pulse {
   }
 
   async #untilAnswer(): Promise<void> {
+    // If it cannot be checked whether the holder lives, the probe shows it.
     while (await lives(this.#identity).catch(() => true)) {
       try {
         await this.#probe({});

@@ -267,6 +267,7 @@ async function stopNodes(
   } catch (error) {
     // Only nodes that were hibernated are recorded as such; the others go on running.
     if (mode === 2) {
+      // If the nodes' power cannot be read now, all are recorded as before: their next status reads their processes.
       const still = await running(live, before, catalogue).catch(() => up);
       const old = new Map(before.nodes.map((node) => [node.id, node]));
       await put(

@@ -269,10 +269,11 @@ export class LabSandbox {
 
   async #clean(): Promise<unknown> {
     const files = rm(this.#options.dir, { recursive: true, force: true });
+    // The next start or adoption of the lab removes remains again, and reports a failure.
     return Promise.all([removeUplinks(this.directory), this.#resources.remove(), files]).catch(() => undefined);
   }
 
-  /** Removes everything of a dead sandbox that is outside it. If that fails, the next start or adoption tries again. */
+  /** Removes everything of a dead sandbox that is outside it. */
   #lost(sandbox: Sandbox): Promise<unknown> {
     if (this.#sandbox === sandbox) {
       this.#sandbox = null;

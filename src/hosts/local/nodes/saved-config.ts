@@ -64,6 +64,7 @@ function plainText(bytes: Buffer): string | undefined {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: YAML forbids these characters
     return /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(text) ? undefined : text;
   } catch {
+    // Bytes that are no UTF-8.
     return undefined;
   }
 }

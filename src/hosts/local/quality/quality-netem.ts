@@ -91,7 +91,7 @@ export class LabNetem implements LinkShaper {
           return dropped.filter((id) => !empty.includes(id));
         });
       } catch {
-        // The lab has ended, and the devices with it.
+        // The lab has ended, and the devices with it. If the holder only does not answer, the next reconcile of the fabric drops the devices.
         return;
       }
       await delay(pause, undefined, { ref: false });

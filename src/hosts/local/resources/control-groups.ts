@@ -181,6 +181,7 @@ async function takeUnified(
     try {
       await mkdir(base, { recursive: true });
       const controllers = await enableControllers(base);
+      // Groups of running labs may be in it.
       await rmdir(base).catch(() => undefined);
       return { base, controllers };
     } catch (error) {
@@ -192,6 +193,7 @@ async function takeUnified(
 
 /** Enables the needed controllers for a group's children, if the group has them. Returns the children's controllers. */
 export async function enableControllers(group: string): Promise<ReadonlySet<string>> {
+  // A group of the old hierarchy has no such file, and so no controllers to enable.
   const words = async (file: string) => (await readFile(join(group, file), "utf8").catch(() => "")).trim().split(/\s+/);
   const available = await words("cgroup.controllers");
   for (const name of ["cpu", "memory", "pids"]) {

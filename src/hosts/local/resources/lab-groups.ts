@@ -107,6 +107,7 @@ export async function groupsSettled(): Promise<void> {
 }
 
 async function removeInner(directory: string): Promise<void> {
+  // If the group is gone already, nothing is left in it. removeGroup reports a group that cannot be removed.
   const inner = await readdir(directory, { withFileTypes: true }).catch(() => []);
   const left: string[] = [];
   let began = performance.now();
@@ -127,6 +128,7 @@ async function removeInner(directory: string): Promise<void> {
 export async function sweepLabGroups(groups: ControlGroups, patienceMs = 60_000, warn: Warn = emitWarning): Promise<void> {
   const labs = new Map<string, string[]>();
   for (const { base } of groups.hierarchies) {
+    // No lab has had a group in this hierarchy yet.
     for (const name of await readdir(base).catch(() => [])) {
       if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name)) labs.set(name, [...(labs.get(name) ?? []), join(base, name)]);
     }
@@ -253,6 +255,7 @@ export async function memoryKills({ groups, directories }: LabGroups, id: number
   if (groups.memory === undefined) return 0;
   const group = file(directories, groups.memory, id);
   const name = groups.memory.version === 1 ? "memory.oom_control" : "memory.events";
+  // The group ends with its node.
   const text = await readFile(join(group, name), "utf8").catch(() => "");
   return numberAfter("oom_kill ", text) ?? 0;
 }

@@ -97,6 +97,7 @@ class Apt {
 }
 
 async function hasLists(directory: string): Promise<boolean> {
+  // Before the first update there is no directory.
   const names = await readdir(directory).catch(() => []);
   return names.some((name) => name.includes("_Packages"));
 }

@@ -36,6 +36,7 @@ export function missingPackages(path: string, { compiler, headers = "/usr/includ
   return [...new Set(missing)];
 }
 
+/** Returns false for a file that does not exist or that this user may not execute. */
 function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
