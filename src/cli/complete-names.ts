@@ -1,3 +1,4 @@
+import { nodeKey } from "../base/node-key.ts";
 import { LabwrightError } from "../client/index.ts";
 import { endpointText } from "../intent/lab/lab.ts";
 import { readIntent } from "../intent/read/read.ts";
@@ -46,7 +47,7 @@ async function namesOfLab(kind: string, words: readonly string[]): Promise<reado
   using context = quietContext(words);
   const { selector } = await context.project();
   const { nodes } = await (await context.client()).inspectProject(selector, { timeoutMs: patienceMs });
-  const names = nodes.map(({ node, name }) => node ?? name);
+  const names = nodes.map(nodeKey);
   if (kind === "node") return names;
   return nodes.flatMap(({ interfaces }, at) => interfaces.map(({ name }) => `${names[at]}:${name}`));
 }

@@ -47,7 +47,7 @@ export function showError(terminal: Terminal, error: unknown, file?: ProjectFile
   }
   const diagnostics = diagnosticsOf(error);
   if (diagnostics.length > 0 && file !== undefined) write(showDiagnostics(diagnostics, file));
-  else if (diagnostics.length > 0) for (const { path, message } of diagnostics) write(`  ${path}: ${message}`);
+  else for (const { path, message } of diagnostics) if (!error.message.includes(message)) write(`  ${path}: ${message}`);
   write(`${head} ${messageOf(error, diagnostics, file)}${error.code === undefined ? "" : ` (${error.code})`}`);
   for (const detail of details(error)) write(`  ${detail}`);
   const hint = hintFor(error);

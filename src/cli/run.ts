@@ -5,6 +5,7 @@ import { isExtcapCall } from "./commands/extcap.ts";
 import { commands, findCommand } from "./commands.ts";
 import { completeCall, completeNames } from "./complete-names.ts";
 import { showError } from "./failure.ts";
+import { withLabFlagHint } from "./parts/labs-of-file.ts";
 import { commandSpeller, programName } from "./program-name.ts";
 import { openTerminal, type Streams } from "./show/terminal.ts";
 
@@ -41,7 +42,7 @@ export async function run(words: readonly string[], streams: Streams = process):
     return code;
   } catch (error) {
     if (error instanceof Error && error.name === "AbortError") return interrupted;
-    showError(context?.terminal ?? plain, error, context?.file);
+    showError(context?.terminal ?? plain, await withLabFlagHint(context, error), context?.file);
     return 1;
   } finally {
     context?.[Symbol.dispose]();

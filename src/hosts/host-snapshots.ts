@@ -12,10 +12,10 @@ export interface LabSnapshot {
 export interface RestoredLab {
   /** The known ids that are still valid. */
   readonly ids: NativeIds;
-  /** Nodes of the snapshot, by the name on the host. kept: the node has its earlier disk. new: it has no disk and begins with its image. */
-  readonly nodes: readonly { readonly name: string; readonly disk: "kept" | "new" }[];
-  /** Names of nodes that the lab had and the snapshot does not have: they are deleted with their disks. */
-  readonly removed: readonly string[];
+  /** Nodes of the snapshot. kept: the node has its earlier disk. new: it has no disk and begins with its image. */
+  readonly nodes: readonly { readonly id: string; readonly name: string; readonly disk: "kept" | "new" }[];
+  /** Nodes that the lab had and the snapshot does not have: they are deleted with their disks. `id`: as before the restore. */
+  readonly removed: readonly { readonly id: string; readonly name: string }[];
 }
 
 /** Snapshots of stopped labs. They belong to the lab's path. */

@@ -343,7 +343,7 @@ describe("exec", () => {
       requested: 3,
       started: 2,
       invalid: 1,
-      nodes: [...good("r1", "r2"), { node: "nope", ok: false, message: "the lab has no node nope" }],
+      nodes: [...good("r1", "r2"), { node: "nope", ok: false, message: "/pair has no node nope" }],
     });
     // A list is exact, also if it is empty.
     const none = { ...zero, nodes: [] };

@@ -222,7 +222,7 @@ test("changes of snapshots that a crash cut off are finished, whether the host h
     },
     restore: async (_lab, name, ids) => {
       restored.push(name);
-      return { ids, nodes: [{ name: "r1", disk: "kept" }], removed: [] };
+      return { ids, nodes: [{ id: "1", name: "r1", disk: "kept" }], removed: [] };
     },
     remove: async (_lab, name) => {
       if (!kept.delete(name)) throw new Failure("snapshot_not_found", name);

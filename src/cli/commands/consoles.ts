@@ -1,4 +1,5 @@
 import { inNaturalOrder } from "../../base/natural-order.ts";
+import { nodeKey, otherName } from "../../base/node-key.ts";
 import { type Command, labFlag, nodeFlag, topoFlag } from "../command/command.ts";
 import { namedNodes } from "../parts/named-nodes.ts";
 import { table } from "../show/table.ts";
@@ -12,12 +13,13 @@ export const consoles: Command = {
     const { selector } = await context.project();
     const client = await context.client();
     context.result(await client.listProjectConsoles({ ...selector, ...namedNodes(args) }), ({ consoles = [] }) => {
-      const nameOf = ({ node, name }: (typeof consoles)[number]) => node ?? name;
+      const isRenamed = consoles.some((one) => otherName(one) !== "");
       const screens = consoles.some(({ vnc }) => vnc !== undefined);
       return table(
-        ["NODE", "CONSOLE", "STATUS", "AVAILABLE", ...(screens ? ["SCREEN"] : [])],
-        inNaturalOrder(consoles, nameOf).map((one) => [
-          nameOf(one),
+        ["NODE", ...(isRenamed ? ["NAME"] : []), "CONSOLE", "STATUS", "AVAILABLE", ...(screens ? ["SCREEN"] : [])],
+        inNaturalOrder(consoles, nodeKey).map((one) => [
+          nodeKey(one),
+          ...(isRenamed ? [otherName(one)] : []),
           one.console_type,
           one.status,
           one.available ? "yes" : "no",

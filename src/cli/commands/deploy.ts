@@ -1,4 +1,5 @@
 import { inNaturalOrder } from "../../base/natural-order.ts";
+import { nodeKey } from "../../base/node-key.ts";
 import type { Arguments } from "../command/arguments.ts";
 import { approve } from "../command/ask.ts";
 import { type Command, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command/command.ts";
@@ -11,7 +12,6 @@ import { waitAndReport } from "../parts/node-troubles.ts";
 import { mayTakeOver, removeOtherFlag } from "../parts/take-over.ts";
 import { nodesThatShouldRun } from "../parts/wait-for-nodes.ts";
 import { checkOffline } from "../project-files/offline-check.ts";
-import { nodeName } from "../show/show-status.ts";
 import { makePlan, showPlanOf } from "./plan.ts";
 
 /** Adds a hint to lab_not_found: if a deploy fails with this code, the path has a lab of another user. */
@@ -59,7 +59,7 @@ export const deploy: Command = {
     }
     const began = Date.now();
     const { status, up } = await waitAndReport(context, project, args.milliseconds("timeout"));
-    const names = inNaturalOrder(nodesThatShouldRun(status), nodeName).map(nodeName);
+    const names = inNaturalOrder(nodesThatShouldRun(status), nodeKey).map(nodeKey);
     if (up && names.length > 0 && !context.json) context.terminal.print(`ready: ${names.join(" ")} (${seconds(began)} s)`);
     return up ? 0 : 1;
   },

@@ -1,4 +1,5 @@
 import { inNaturalOrder } from "../../base/natural-order.ts";
+import { nodeKey } from "../../base/node-key.ts";
 import type { LabwrightClient, ResultOf } from "../../client/index.ts";
 import { type Command, labFlag, nodeFlag, timeoutFlag, topoFlag } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
@@ -91,8 +92,9 @@ async function usableNodes(client: LabwrightClient, selector: object): Promise<{
   const { consoles = [] } = await client.listProjectConsoles(selector);
   const usable: string[] = [];
   const skipped: Skipped[] = [];
-  for (const { node: key, name, console_type: type, status } of inNaturalOrder(consoles, ({ node, name = "" }) => node ?? name)) {
-    const node = key ?? name;
+  for (const one of inNaturalOrder(consoles, nodeKey)) {
+    const { console_type: type, status } = one;
+    const node = nodeKey(one);
     if (status !== "running") skipped.push({ node, reason: status });
     else if (type === "telnet" || type === "serial") usable.push(node);
     else skipped.push({ node, reason: `its console is ${type}, not text` });

@@ -2,6 +2,7 @@ import type { ResultOf } from "../../client/index.ts";
 import { type Command, timeoutFlag, topoFlag } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { runChange } from "../parts/change.ts";
+import { noteLabFlag } from "../parts/labs-of-file.ts";
 import { mustBeNew, writeProject } from "../project-files/write-project.ts";
 
 interface ReportLine {
@@ -43,9 +44,7 @@ export const importCommand: Command = {
     const written = file === undefined ? [] : await writeProject(file, data);
     if (context.json) context.terminal.print(JSON.stringify({ ...data, written }, null, 2));
     else context.terminal.print(show(data, written));
-    // The file names the lab by its name alone, which means a lab in the root folder.
-    if (file !== undefined && data.managed_lab !== `/${data.name}`)
-      context.terminal.note(`use -t ${file} with --lab "${data.managed_lab}": without it, the file means the lab /${data.name}`);
+    if (file !== undefined) noteLabFlag(context, file, data);
     return 0;
   },
 };

@@ -1,3 +1,4 @@
+import { nodeKey } from "../../base/node-key.ts";
 import type { InputOf, ResultOf } from "../../client/index.ts";
 import { qualityPresets } from "../../intent/lab/quality.ts";
 import type { Arguments } from "../command/arguments.ts";
@@ -103,8 +104,15 @@ function linkAt({ lab, links, nodes }: Inspection, end: string): Endpoints {
   if (a !== undefined && b !== undefined) return a === end ? [a, b] : [b, a];
   const own = links.flatMap(({ endpoints }) => endpoints).filter((one) => one.startsWith(`${end.split(":")[0]}:`));
   if (own.length > 0) throw new UsageError(`${end} has no link in ${lab}`, `such as ${own.sort().join(", ")}`);
-  const names = nodes.map(({ node, name }) => node ?? name);
-  throw new UsageError(`${end} has no link in ${lab}`, `NODE:INTERFACE, with a node of ${names.join(", ")}`);
+  const keys = nodes.map(nodeKey);
+  const [word = ""] = end.split(":");
+  const renamed = keys.includes(word) ? undefined : nodes.find(({ name }) => name === word);
+  if (renamed !== undefined)
+    throw new UsageError(
+      `${end} has no link in ${lab}: ${word} is the name of ${nodeKey(renamed)} on the host`,
+      `use ${nodeKey(renamed)}:INTERFACE`,
+    );
+  throw new UsageError(`${end} has no link in ${lab}`, `NODE:INTERFACE, with a node of ${keys.join(", ")}`);
 }
 
 /** Throws UsageError if the two ends are not linked. */
@@ -167,7 +175,7 @@ function show({ endpoints, effective, saved }: ResultOf<"applyLinkQuality">): st
 /** Shows a line for each direction: the current quality, the stored one if it differs, and a suspended end. */
 function showLink({ nodes }: Inspection, link: InspectedLink, ends: Endpoints): string {
   const suspended = new Set(
-    nodes.flatMap((node) => node.interfaces.flatMap((one) => (one.suspended ? [`${node.node ?? node.name}:${one.name}`] : []))),
+    nodes.flatMap((node) => node.interfaces.flatMap((one) => (one.suspended ? [`${nodeKey(node)}:${one.name}`] : []))),
   );
   const lines = ends.map((end) => {
     const side = link.endpoints[0] === end ? "a" : "b";

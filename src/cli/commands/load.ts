@@ -1,5 +1,6 @@
 import { type Command, topoFlag } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
+import { noteLabFlag } from "../parts/labs-of-file.ts";
 import { mustBeNew, writeProject } from "../project-files/write-project.ts";
 import { showInspection } from "../show/show-inspection.ts";
 
@@ -19,10 +20,11 @@ export const load: Command = {
     const selector = { lab, manifest: `version: 1\nmode: load\nlab: ${JSON.stringify(lab)}\n` };
     const client = await context.client();
     const data = await client.inspectProject({ ...selector, refresh: true });
-    const written =
-      file === undefined ? [] : await writeProject(file, await client.reconcileProject({ ...selector, direction: "from_host" }));
+    const intent = file === undefined ? undefined : await client.reconcileProject({ ...selector, direction: "from_host" });
+    const written = file === undefined || intent === undefined ? [] : await writeProject(file, intent);
     if (context.json) context.terminal.print(JSON.stringify({ ...data, written }, null, 2));
     else context.terminal.print([showInspection(data), ...(written.length === 0 ? [] : [`wrote ${written.join(", ")}`])].join("\n"));
+    if (file !== undefined && intent !== undefined) noteLabFlag(context, file, intent);
     return 0;
   },
 };

@@ -1,14 +1,15 @@
+import { nodeKey } from "../../base/node-key.ts";
 import type { Arguments } from "../command/arguments.ts";
 import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { showBlocked } from "../parts/blocked.ts";
+import { labFlagHint } from "../parts/labs-of-file.ts";
 import { originText, otherOrigin } from "../parts/take-over.ts";
 import { maybeRunning } from "../parts/wait-for-nodes.ts";
 import { checkOffline } from "../project-files/offline-check.ts";
 import { Progress } from "../show/progress.ts";
 import { unfinishedDestroy } from "../show/show-job.ts";
 import { extrasText, hasChanges, type Plan, showPlan } from "../show/show-plan.ts";
-import { nodeName } from "../show/show-status.ts";
 import { shortList } from "../show/table.ts";
 
 export const allowUnsupportedFlag = {
@@ -68,7 +69,7 @@ async function noteHidden(context: Context): Promise<void> {
   const status = await (await context.client()).getProjectStatus(selector);
   const broken = unfinishedDestroy(status);
   if (broken !== undefined) context.terminal.note(`note: ${broken}`);
-  const unknown = maybeRunning(status).map(nodeName);
+  const unknown = maybeRunning(status).map(nodeKey);
   if (unknown.length > 0)
     context.terminal.note(`note: whether ${shortList(unknown)} run${unknown.length === 1 ? "s" : ""} is unknown: labwright status`);
 }
@@ -82,7 +83,7 @@ export async function makePlan(
   checkOffline(context, project);
   const client = await context.client();
   using _progress = new Progress(context.terminal, `plan ${project.title}`, { quiet: context.quiet });
-  return await client.planProject(
+  const data = await client.planProject(
     {
       ...project.selector,
       ...(args.has("prune") ? { prune: true } : {}),
@@ -92,4 +93,7 @@ export async function makePlan(
     },
     { timeoutMs: args.milliseconds("timeout") },
   );
+  const hint = data.exists === false ? await labFlagHint(context) : undefined;
+  if (hint !== undefined) context.terminal.note(`note: ${hint}, unless a second lab is wanted`);
+  return data;
 }

@@ -1,3 +1,4 @@
+import { nodeKey } from "../../base/node-key.ts";
 import type { ResultOf } from "../../client/index.ts";
 import type { Arguments } from "../command/arguments.ts";
 import { approve } from "../command/ask.ts";
@@ -19,7 +20,6 @@ import { labAtStake } from "../parts/lab-at-stake.ts";
 import { namedNodes, payloadNodes } from "../parts/named-nodes.ts";
 import { waitAndReport } from "../parts/node-troubles.ts";
 import { nodesThatShouldRun } from "../parts/wait-for-nodes.ts";
-import { nodeName } from "../show/show-status.ts";
 import { shortList, wordList } from "../show/table.ts";
 
 const modes = ["graceful", "poweroff", "hibernate", "auto"];
@@ -49,7 +49,7 @@ export const restart: Command = {
     const { selector } = await context.project();
     const status = await (await context.client()).getProjectStatus({ ...selector, ...namedNodes(args) });
     const given = args.list("node");
-    const nodes = given.length > 0 ? given : nodesThatShouldRun(status).map(nodeName);
+    const nodes = given.length > 0 ? given : nodesThatShouldRun(status).map(nodeKey);
     if (nodes.length === 0) throw new UsageError(`no node of ${status.lab} is running`, "labwright start starts them");
     const stopped = await power(context, args, "stop", nodes, { followed: true });
     if (exitCode(stopped) !== 0) return exitCode(stopped);
@@ -147,9 +147,12 @@ async function nameUnknown(context: Context, nodes: readonly string[]): Promise<
   const { selector } = await context.project();
   const { lab, live } = await (await context.client()).getProjectStatus(selector);
   if (live?.nodes === undefined) return [];
-  const known = new Set(live.nodes.map(({ node, name }) => node ?? name));
+  const known = new Set(live.nodes.map(nodeKey));
   const unknown = nodes.filter((node) => !known.has(node));
   context.terminal.note(`${lab} has no node ${wordList(unknown)}; it has ${shortList([...known], 20)}`);
+  for (const row of live.nodes)
+    if (unknown.includes(row.name))
+      context.terminal.note(`${row.name} is the name of ${nodeKey(row)} on the host: use --node ${nodeKey(row)}`);
   return unknown;
 }
 

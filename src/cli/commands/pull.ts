@@ -6,6 +6,7 @@ import { type Command, labFlag, timeoutFlag, topoFlag, yesFlag } from "../comman
 import type { Context } from "../command/context.ts";
 import type { ProjectFile } from "../command/project.ts";
 import { runChange } from "../parts/change.ts";
+import { noteLabFlag } from "../parts/labs-of-file.ts";
 import { changesOf } from "../project-files/project-changes.ts";
 import { replaceFile } from "../project-files/replace-file.ts";
 import { unifiedDiff } from "../show/diff.ts";
@@ -51,6 +52,7 @@ export const pull: Command = {
     if (context.json) terminal.print(JSON.stringify({ ...data, written: dry ? [] : writes.map(({ name }) => name) }, null, 2));
     else if (writes.length === 0) terminal.print(`${file.name} is up to date`);
     else if (!dry) terminal.print(`wrote ${writes.map(({ name }) => name).join(", ")}`);
+    noteLabFlag(context, file.name, data);
     return dry && writes.length > 0 ? 2 : 0;
   },
 };

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { nodeKey } from "../../base/node-key.ts";
 import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
 import type { Arguments } from "../command/arguments.ts";
 import { type Command, type ExitCode, labFlag, nodeFlag, topoFlag } from "../command/command.ts";
@@ -93,7 +94,7 @@ async function watch(context: Context, project: Project, args: Arguments): Promi
 async function suspendedEnds(client: LabwrightClient, selector: object): Promise<readonly string[]> {
   try {
     const { nodes } = await client.inspectProject(selector);
-    return nodes.flatMap((node) => node.interfaces.flatMap((one) => (one.suspended ? [`${node.node ?? node.name}:${one.name}`] : [])));
+    return nodes.flatMap((node) => node.interfaces.flatMap((one) => (one.suspended ? [`${nodeKey(node)}:${one.name}`] : [])));
   } catch (error) {
     if (error instanceof LabwrightError) return [];
     throw error;

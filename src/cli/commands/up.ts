@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { access, link, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { nodeKey } from "../../base/node-key.ts";
 import { LabwrightError } from "../../client/index.ts";
 import { makeDirectory } from "../../files/make-directory.ts";
 import type { Arguments } from "../command/arguments.ts";
@@ -18,7 +19,7 @@ import { isAllUp, waitForNodes } from "../parts/wait-for-nodes.ts";
 import { checkOffline } from "../project-files/offline-check.ts";
 import { answerOf, answers, startService } from "../service/service-process.ts";
 import { Progress } from "../show/progress.ts";
-import { isUp, nodeName, type Status, showStatus } from "../show/show-status.ts";
+import { isUp, type Status, showStatus } from "../show/show-status.ts";
 import { applyProject } from "./apply.ts";
 import { pathIsTaken } from "./deploy.ts";
 
@@ -199,9 +200,9 @@ function nextSteps(project: Project, status: Status): string {
   const topo = labFlags(project);
   if (nodes.length === 0) return `\nThe lab is empty: it has no nodes yet. Write some into the file, then labwright apply ${topo}`;
   const node = nodes.find(isUp);
-  const stopped = nodes.filter((one) => one.status === "stopped").map(nodeName);
+  const stopped = nodes.filter((one) => one.status === "stopped").map(nodeKey);
   // With other nodes of unknown state, `up` has already failed.
-  const elsewhere = nodes.filter((one) => one.status === "unknown").map(nodeName);
+  const elsewhere = nodes.filter((one) => one.status === "unknown").map(nodeKey);
   const down = [
     ...(stopped.length === 0 ? [] : [`stopped: ${stopped.join(", ")}`]),
     ...(elsewhere.length === 0 ? [] : [`not running, as another lab runs under their numbers: ${elsewhere.join(", ")}`]),
@@ -210,8 +211,8 @@ function nextSteps(project: Project, status: Status): string {
     "",
     `${node === undefined ? "No node of the lab runs" : "The lab is up"}${down.map((text) => `; ${text}`).join("")}. What to do next:`,
     ...(stopped.length === 0 ? [] : [`  labwright start ${topo} --node ${stopped.join(",")}`]),
-    `  labwright console ${topo} ${node === undefined ? "NODE" : nodeName(node)}`,
-    `  labwright exec ${topo} --node ${node === undefined ? "NODE" : nodeName(node)} -- COMMAND`,
+    `  labwright console ${topo} ${node === undefined ? "NODE" : nodeKey(node)}`,
+    `  labwright exec ${topo} --node ${node === undefined ? "NODE" : nodeKey(node)} -- COMMAND`,
     `  labwright open ${topo}         its page in a browser`,
     `  labwright apply ${topo}        after a change of the file`,
     `  labwright destroy ${topo}      when you are done`,

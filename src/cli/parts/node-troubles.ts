@@ -1,8 +1,9 @@
 import { inNaturalOrder } from "../../base/natural-order.ts";
+import { nodeKey } from "../../base/node-key.ts";
 import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
 import type { Context } from "../command/context.ts";
 import { labFlags, type Project } from "../command/project.ts";
-import { isUp, type LiveNode, nodeName, type Status, unreadText } from "../show/show-status.ts";
+import { isUp, type LiveNode, type Status, unreadText } from "../show/show-status.ts";
 import { duration, shortList } from "../show/table.ts";
 import { hasFailed, isAllUp, maybeRunning, nodesThatShouldRun, waitForNodes } from "./wait-for-nodes.ts";
 
@@ -37,16 +38,16 @@ export async function reportTroubles(
   const { terminal } = context;
   const write = terminal.complain;
   const head = terminal.paint("red", "error:");
-  const nodes = inNaturalOrder(nodesThatShouldRun(status), nodeName);
+  const nodes = inNaturalOrder(nodesThatShouldRun(status), nodeKey);
   const failed = nodes.filter(hasFailed);
   if (failed.length > 0) {
-    const names = failed.map((node) => `${nodeName(node)}${node.exit_code === undefined ? "" : ` (exit code ${node.exit_code})`}`);
+    const names = failed.map((node) => `${nodeKey(node)}${node.exit_code === undefined ? "" : ` (exit code ${node.exit_code})`}`);
     write(`${head} ${failed.length} of ${counted(nodes.length)} failed: ${shortList(names)}`);
     const client = await context.client();
     // Some hosts do not store the output of nodes.
     const { features } = await client.getCapabilities();
     const logged = features?.consoleLog === true ? failed : [];
-    for (const node of logged.slice(0, maxNodes)) write(await lastLogLines(client, project, nodeName(node)));
+    for (const node of logged.slice(0, maxNodes)) write(await lastLogLines(client, project, nodeKey(node)));
     if (logged.length > maxNodes) write(`  the last lines of the others: labwright logs ${labFlags(project)} NODE`);
     for (const hint of failureHints(project, failed)) write(`  hint: ${hint}`);
   }
@@ -54,14 +55,14 @@ export async function reportTroubles(
   if (status.live?.available === false) write(`${head} ${unreadText(status.live)}`);
   const unknown = maybeRunning(status);
   if (unknown.length > 0) {
-    write(`${head} whether ${shortList(unknown.map(nodeName))} run${unknown.length === 1 ? "s" : ""} is unknown`);
+    write(`${head} whether ${shortList(unknown.map(nodeKey))} run${unknown.length === 1 ? "s" : ""} is unknown`);
     write(
       `  hint: labwright status ${labFlags(project)} names the lab that may run under the same number; labwright stop on the one that should not run`,
     );
   }
   const pending = nodes.filter((node) => !isUp(node) && !hasFailed(node));
   if (pending.length === 0) return;
-  const names = pending.map((node) => `${nodeName(node)} (${node.status === "running" ? "running, not ready" : node.status})`);
+  const names = pending.map((node) => `${nodeKey(node)} (${node.status === "running" ? "running, not ready" : node.status})`);
   write(`${head} ${pending.length} of ${counted(nodes.length)} not ready after ${duration(options.waitedMs)}: ${shortList(names)}`);
   write(
     `  hint: labwright status ${labFlags(project)} --watch shows their progress; --timeout SECONDS waits longer, --no-wait does not wait`,
@@ -69,7 +70,7 @@ export async function reportTroubles(
 }
 
 function failureHints(project: Project, failed: readonly LiveNode[]): readonly string[] {
-  const stuck = failed.filter((node) => node.stuck === true).map(nodeName);
+  const stuck = failed.filter((node) => node.stuck === true).map(nodeKey);
   const wipe = `labwright wipe ${labFlags(project)} --node ${stuck.join(",")} removes the remains of an interrupted start, and deletes the disk`;
   return [
     ...(stuck.length === 0 ? [] : [`${wipe}; then labwright start`]),

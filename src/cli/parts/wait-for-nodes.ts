@@ -1,8 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { nodeKey } from "../../base/node-key.ts";
 import type { Context } from "../command/context.ts";
 import type { Project } from "../command/project.ts";
 import { Progress } from "../show/progress.ts";
-import { isUp, type LiveNode, nodeName, type Status } from "../show/show-status.ts";
+import { isUp, type LiveNode, type Status } from "../show/show-status.ts";
 
 const pollMs = 300;
 const defaultWaitMs = 120_000;
@@ -25,7 +26,7 @@ export async function waitForNodes(context: Context, { selector, title }: Projec
       until = Math.min(until, Date.now() + afterFailureMs);
     }
     if (Date.now() > until) return status;
-    const names = pending.map(nodeName);
+    const names = pending.map(nodeKey);
     progress.update(
       `${nodes.length - pending.length} of ${nodes.length} nodes are up; waiting for ${names.slice(0, 4).join(", ")}${names.length > 4 ? " …" : ""}`,
     );

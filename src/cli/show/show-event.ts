@@ -15,7 +15,7 @@ export function showEvent(paint: Paint, event: LabEvent): string {
 function what(paint: Paint, type: LabEvent["type"], data: Data): string {
   switch (type) {
     case "node":
-      return `node ${text(data.node ?? data.name)}: ${nodeState(paint, data)}`;
+      return `node ${nodeText(data)}: ${nodeState(paint, data)}`;
     case "link":
       return `link ${text(data.link ?? data.id)}: ${sides(data)}`;
     case "job":
@@ -27,6 +27,12 @@ function what(paint: Paint, type: LabEvent["type"], data: Data): string {
     default:
       return `${type} ${JSON.stringify(data)}`;
   }
+}
+
+/** Returns a node's key, and its name on the host if it is another one. */
+function nodeText({ unique_key, node, name }: Data): string {
+  const key = text(unique_key ?? node ?? name);
+  return name === undefined || name === key ? key : `${key} (${text(name)})`;
 }
 
 const styles: Readonly<Record<string, Style>> = { running: "green", stopped: "dim", failed: "red" };

@@ -1,4 +1,5 @@
 import { inNaturalOrder } from "../../base/natural-order.ts";
+import { nodeKey, otherName } from "../../base/node-key.ts";
 import type { ResultOf } from "../../client/index.ts";
 import { qualityText } from "./quality-text.ts";
 import { bytes, table } from "./table.ts";
@@ -8,9 +9,11 @@ type Inspection = ResultOf<"inspectProject">;
 /** Returns a lab's nodes, interfaces and networks as tables. */
 export function showInspection(data: Inspection): string {
   const parts = [`${data.lab}  mode ${data.mode}${data.locked ? "  locked" : ""}${data.cached ? `  as of ${data.taken_at}` : ""}`];
-  const all = inNaturalOrder(data.nodes, ({ node, name }) => node ?? name);
+  const all = inNaturalOrder(data.nodes, nodeKey);
+  const isRenamed = all.some((node) => otherName(node) !== "");
   const nodes = all.map((node) => [
-    node.node ?? node.name,
+    nodeKey(node),
+    ...(isRenamed ? [otherName(node)] : []),
     node.id,
     node.template,
     node.image ?? "",
@@ -20,10 +23,11 @@ export function showInspection(data: Inspection): string {
     node.console.type,
     limitsText(node.limits),
   ]);
-  if (nodes.length > 0) parts.push(table(["NODE", "ID", "TEMPLATE", "IMAGE", "STATUS", "CPU", "RAM", "CONSOLE", "LIMITS"], nodes));
+  const heads = ["NODE", ...(isRenamed ? ["NAME"] : []), "ID", "TEMPLATE", "IMAGE", "STATUS", "CPU", "RAM", "CONSOLE", "LIMITS"];
+  if (nodes.length > 0) parts.push(table(heads, nodes));
   const interfaces = all.flatMap((node) =>
     node.interfaces.map((one) => [
-      `${node.node ?? node.name}:${one.name}`,
+      `${nodeKey(node)}:${one.name}`,
       one.mac ?? "",
       one.peer ?? one.network ?? "",
       one.suspended ? "suspended" : "",
@@ -31,7 +35,7 @@ export function showInspection(data: Inspection): string {
     ]),
   );
   if (interfaces.length > 0) parts.push(table(["INTERFACE", "MAC", "PEER", "STATE", "QUALITY"], interfaces));
-  const networks = data.networks.map((network) => [network.key ?? network.name, network.id, network.type]);
+  const networks = data.networks.map((network) => [network.unique_key ?? network.key ?? network.name, network.id, network.type]);
   if (networks.length > 0) parts.push(table(["NETWORK", "ID", "TYPE"], networks));
   return parts.join("\n\n");
 }

@@ -1,4 +1,5 @@
 import { inNaturalOrder } from "../../base/natural-order.ts";
+import { nodeKey, otherName } from "../../base/node-key.ts";
 import { shellWord } from "../../base/shell-word.ts";
 import type { ResultOf } from "../../client/index.ts";
 import { unfinishedDestroy } from "./show-job.ts";
@@ -64,20 +65,18 @@ export function waitingText(lab: string, resume: Status["resume"]): string[] {
   ];
 }
 
-/** Returns a node's name in the file, or its name on the host if the file does not contain it. */
-export function nodeName({ node, name }: LiveNode): string {
-  return node ?? name;
-}
-
 /** Returns whether a node is running and ready. A node without a readiness check is ready. */
 export function isUp(node: LiveNode): boolean {
   return node.status === "running" && node.ready !== false;
 }
 
+/** The column NAME has the host's name of nodes with another key. It is left out if there is none. */
 function nodeTable(paint: Paint, all: readonly LiveNode[]): string {
-  const nodes = inNaturalOrder(all, nodeName);
+  const nodes = inNaturalOrder(all, nodeKey);
+  const isRenamed = nodes.some((node) => otherName(node) !== "");
   const rows = nodes.map((node) => [
-    nodeName(node),
+    nodeKey(node),
+    ...(isRenamed ? [otherName(node)] : []),
     statusText(node),
     node.ready === undefined ? "" : node.ready ? "yes" : "no",
     node.uptime_ms === undefined ? "" : duration(node.uptime_ms),
@@ -86,7 +85,8 @@ function nodeTable(paint: Paint, all: readonly LiveNode[]): string {
     node.disk_bytes === undefined ? "" : bytes(node.disk_bytes),
     node.exit_code === undefined ? "" : String(node.exit_code),
   ]);
-  const [heading = "", ...lines] = table(["NODE", "STATUS", "READY", "UPTIME", "CPU", "MEMORY", "DISK", "EXIT"], rows).split("\n");
+  const heads = ["NODE", ...(isRenamed ? ["NAME"] : []), "STATUS", "READY", "UPTIME", "CPU", "MEMORY", "DISK", "EXIT"];
+  const [heading = "", ...lines] = table(heads, rows).split("\n");
   return [heading, ...lines.map((line, index) => paintNode(paint, nodes[index], line))].join("\n");
 }
 

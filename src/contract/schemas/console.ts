@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { selectorFields } from "./project.ts";
-import { flag, integer, list, name, number, optionalFlag, optionalName, optionalText, text, typing, word } from "./shapes.ts";
+import { flag, integer, list, name, number, optionalFlag, optionalName, optionalText, text, typing, uniqueKey, word } from "./shapes.ts";
 
 const timeoutMs = Type.Optional(Type.Integer({ minimum: 1, maximum: 600_000 }));
 
@@ -88,6 +88,7 @@ export type ConsoleRunData = Static<typeof ConsoleRunData>;
 export const ConsoleEntry = Type.Object({
   /** IaC node key; null if the node is not joined to the intent. */
   node: Type.Union([text, Type.Null()]),
+  unique_key: uniqueKey,
   id: text,
   name: text,
   console_type: text,

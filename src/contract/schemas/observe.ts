@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { RunningOperation } from "./project.ts";
 import { ResumeState } from "./resume.ts";
-import { flag, integer, json, list, number, optionalFlag, optionalInteger, optionalText, text, time, word } from "./shapes.ts";
+import { flag, integer, json, list, number, optionalFlag, optionalInteger, optionalText, text, time, uniqueKey, word } from "./shapes.ts";
 
 /** Impairment of the packets that one side of a link sends: delay and jitter in ms, loss in %, bandwidth in kbit/s (0: unlimited). */
 export const LinkQuality = Type.Object({
@@ -31,6 +31,8 @@ export const LiveNodeData = Type.Object({
   id: text,
   /** IaC node key; null if the row is not joined to the intent. */
   node: Type.Union([text, Type.Null()]),
+  unique_key: uniqueKey,
+  /** The node's name on the host. Several nodes may have the same name. */
   name: text,
   status: NodeStatus,
   ready: Type.Optional(flag),
@@ -133,6 +135,8 @@ export const InspectedNode = Type.Object({
   id: text,
   /** IaC node key; null if the node is not joined to the intent. */
   node: Type.Union([text, Type.Null()]),
+  unique_key: uniqueKey,
+  /** The node's name on the host. Several nodes may have the same name. */
   name: text,
   template: text,
   type: text,
@@ -157,6 +161,8 @@ export const InspectedNetwork = Type.Object({
   id: text,
   /** Network key; null if it is not joined to the intent. */
   key: Type.Union([text, Type.Null()]),
+  /** Always set. The key of the network in plans, links and calls: `key`, or a key made from its name, which no other network or node has. */
+  unique_key: optionalText,
   name: text,
   type: text,
   icon: optionalText,
@@ -204,6 +210,8 @@ export const LabEntry = Type.Object({
   right: Type.Optional(LabRight),
   exists: flag,
   locked: Type.Optional(flag),
+  /** As in status. */
+  origin: optionalText,
   /** Nodes of the recorded intent. Absent: unknown, as for a lab that the service does not manage. */
   nodes: optionalInteger,
   /** As in status. */
@@ -226,7 +234,7 @@ export const EventsQuery = Type.Object({
 export type EventsQuery = Static<typeof EventsQuery>;
 
 /**
- * What happened. `data` by type – node: {id, node, name, status, previous?, ready?, exit_code?, forced?, disk_full?}; link: {id, link, a?, b?}, the link's
+ * What happened. `data` by type – node: {id, node, unique_key, name, status, previous?, ready?, exit_code?, forced?, disk_full?}; link: {id, link, a?, b?}, the link's
  * effective quality; lab: {change: created|updated|deleted}, {live: available|unavailable|absent} or {resume: waiting|begins|done|failed, nodes}; job: {job, operation, user, status,
  * step, steps, outcome?, error?, duration_ms?}; gap: {after, reason: restart|history}: events may be missing, read the state again; heartbeat: none.
  */

@@ -31,6 +31,10 @@ export const json = Type.Unknown();
 export const files = map(text);
 
 export const optionalText = Type.Optional(text);
+/**
+ * Always set. The key of the node in plans, links and calls: `node`, or a key made from its name on the host, which no other node of the lab has.
+ */
+export const uniqueKey = Type.Optional(text);
 export const optionalName = Type.Optional(name);
 export const optionalInteger = Type.Optional(integer);
 export const optionalFlag = Type.Optional(flag);

@@ -16,9 +16,7 @@ export interface JoinedIds {
  * made from its name, never a key of the intent. Joining with the result as `ids` returns the same result.
  */
 export function joinIds(desired: Lab | null, observed: ObservedLab | null, stateIds?: JoinedIds): JoinedIds {
-  const taken = new Set<string>();
-  for (const one of desired?.nodes ?? []) taken.add(one.key);
-  for (const one of desired?.networks ?? []) taken.add(one.key);
+  const taken = intentKeys(desired);
   const nodes = joinNamed(desired?.nodes ?? [], observed?.nodes ?? [], stateIds?.nodes ?? {}, taken, "node");
   const networks = joinNamed(desired?.networks ?? [], observed?.networks ?? [], stateIds?.networks ?? {}, taken, "net");
 
@@ -30,6 +28,21 @@ export function joinIds(desired: Lab | null, observed: ObservedLab | null, state
     links[key in links ? `${key} (${link.id})` : key] = link.id;
   }
   return { nodes, networks, links };
+}
+
+/** Returns the keys of nodes by their native ids: the same keys as joinIds, from their ids and names alone. */
+export function nodeKeys(
+  desired: Lab | null,
+  nodes: readonly { readonly id: string; readonly name: string }[],
+  stateIds?: Pick<JoinedIds, "nodes">,
+): ReadonlyMap<string, string> {
+  const ids = joinNamed(desired?.nodes ?? [], nodes, stateIds?.nodes ?? {}, intentKeys(desired), "node");
+  return new Map(Object.entries(ids).map(([key, id]) => [id, key]));
+}
+
+/** Returns the keys that an object outside of the intent must not get. */
+function intentKeys(desired: Lab | null): Set<string> {
+  return new Set([...(desired?.nodes ?? []), ...(desired?.networks ?? [])].map(({ key }) => key));
 }
 
 /** Returns the intent key of a native node or network id. */

@@ -182,7 +182,9 @@ export function networkObstacle(network: NetworkWork, rules: HostRules): Obstacl
   }
   const type = network.after?.type;
   if (type === undefined || (network.fate === "keep" && !network.replaced) || rules.networkTypes.includes(type)) return undefined;
-  return { code: "unknown_network_type", text: `the host has no network type ${type}; ${itHas(type, rules.networkTypes)}`, field: "type" };
+  const other = rules.otherNetworkTypes?.[type];
+  const known = other ?? itHas(type, rules.networkTypes);
+  return { code: "unknown_network_type", text: `the host has no network type ${type}; ${known}`, field: "type" };
 }
 
 /** Returns why a link cannot be made: a missing end, or an interface that the node will not have. */

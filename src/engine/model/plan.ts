@@ -196,6 +196,8 @@ export interface ModuleRule {
 export interface HostRules {
   readonly templates: readonly TemplateRules[];
   readonly networkTypes: readonly string[];
+  /** By a type that the host does not have: the type to use instead, for people. */
+  readonly otherNetworkTypes?: Readonly<Record<string, string>>;
   /** Features as in capabilities. linkQuality and linkSuspend decide which link fields are unsupported. */
   readonly features: Readonly<Record<string, boolean>>;
   /**

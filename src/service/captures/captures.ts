@@ -22,6 +22,7 @@ import { timeText } from "../common/clock.ts";
 import { badRequest } from "../common/refusals.ts";
 import { addressObserved, addressPath } from "../context/address.ts";
 import { allowUse } from "../context/allow.ts";
+import { keyedNodes, nodeNotFound } from "../context/chosen-nodes.ts";
 import { inKeys } from "../context/in-keys.ts";
 import type { ClockPart, EventsPart, IdentitiesPart, LogPart, LookupParts, StreamsPart } from "../context/parts.ts";
 import type { Browsers } from "../labs/browsers.ts";
@@ -74,7 +75,7 @@ export class Captures {
     const captures = await capturesOf(target.host);
     const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
     const nodeId = Object.hasOwn(ids.nodes, payload.node) ? ids.nodes[payload.node] : undefined;
-    if (nodeId === undefined) throw new Failure("node_not_found", `${target.path} has no node ${payload.node}`);
+    if (nodeId === undefined) throw nodeNotFound(target.path, payload.node, keyedNodes(observed, ids));
     const fragment = this.#browsers.fragmentFor(caller);
     const { filter, snaplen } = payload;
     const name = observed.nodes.find(({ id }) => id === nodeId)?.name ?? payload.node;

@@ -139,7 +139,7 @@ export async function recordApplied(
 /**
  * Records the host's ids after a restore. The last applied definition is kept, so that a plan shows the restored differences as changes on
  * the host.
- * @returns the state for the client, and the key of each node by its name on the host
+ * @returns the state for the client, and the key of each node by its native id
  */
 export async function recordRestored(
   context: HostPart & StorePart & ClockPart,
@@ -155,9 +155,7 @@ export async function recordRestored(
     const after: LabRecord = { ...record, ids, labId: observed.id, plans: {}, power, updatedAt: context.clock.now() };
     context.store.labs.put(withOwedStarts(after, []));
   }
-  const { nodes: keyOf } = endpointKeys(ids);
-  const keys = new Map(observed.nodes.map(({ id, name }) => [name, keyOf.get(id) ?? name]));
-  return { state: projectState(context.host, record?.serial ?? 0, observed, ids), keys };
+  return { state: projectState(context.host, record?.serial ?? 0, observed, ids), keys: endpointKeys(ids).nodes };
 }
 
 /** Returns the part of an observed lab with which later plans compare. Interfaces are left out, because they follow from the rest. */

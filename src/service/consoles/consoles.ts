@@ -28,7 +28,7 @@ import { unsupported } from "../common/capabilities.ts";
 import { orIfFailed } from "../common/or-if-failed.ts";
 import { badRequest } from "../common/refusals.ts";
 import { addressObserved, addressPath } from "../context/address.ts";
-import { chosenNodes, refuseUnknown } from "../context/chosen-nodes.ts";
+import { chosenNodes, nodeNotFound, refuseUnknown } from "../context/chosen-nodes.ts";
 import { inKeys } from "../context/in-keys.ts";
 import type { ConsolesPart, LookupParts, ObservationsPart, StreamsPart } from "../context/parts.ts";
 import type { Selector } from "../context/selector.ts";
@@ -64,9 +64,9 @@ export async function listConsoles(
 ): Promise<ConsolesData> {
   const { target, nodes: all } = await consoleLab(context, caller, payload, "view");
   const chosen = chosenNodes(payload);
-  const rows = all.map(({ key, joined }) => ({ node: joined ? key : null }));
+  const rows = all.map(({ key, node }) => ({ unique_key: key, name: node.name }));
   if (chosen !== undefined) refuseUnknown(chosen, rows, target);
-  const nodes = chosen === undefined ? all : all.filter(({ key, joined }) => joined && chosen.has(key));
+  const nodes = chosen === undefined ? all : all.filter(({ key }) => chosen.has(key));
   // Without the live read, the power is the one in the lab's definition.
   const live = await context.observations.status(target.host, target.path).catch(orIfFailed(undefined));
   const powers = new Map((live?.nodes ?? []).map(({ id, status }) => [id, status]));
@@ -78,8 +78,8 @@ export async function listConsoles(
       const status = powers.get(node.id) ?? node.power;
       const available = status === "running" || status === "starting";
       const vnc = screens.get(node.id);
-      const entry = { node: joined ? key : null, id: node.id, name: node.name, console_type: node.consoleType, status, available };
-      return vnc === undefined ? entry : { ...entry, vnc };
+      const names = { node: joined ? key : null, unique_key: key, id: node.id, name: node.name };
+      return { ...names, console_type: node.consoleType, status, available, ...(vnc !== undefined && { vnc }) };
     });
   return { lab: target.path, consoles };
 }
@@ -307,8 +307,12 @@ function nodeOf({ target, nodes }: ConsoleLab, key: string | undefined): Console
     throw badRequest("/node", "a node is needed: the lab has several");
   }
   const found = nodes.find((one) => one.key === key);
-  if (found === undefined) throw new Failure("node_not_found", `${target.path} has no node ${key}`);
-  return found;
+  if (found !== undefined) return found;
+  throw nodeNotFound(
+    target.path,
+    key,
+    nodes.map((one) => ({ key: one.key, name: one.node.name })),
+  );
 }
 
 function isText(node: ObservedNode): boolean {

@@ -1,4 +1,5 @@
 import { Failure } from "../../contract/errors.ts";
+import { nodeKeys } from "../../engine/compare/join.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { Caller } from "../common/call.ts";
 import { RecentMap } from "../common/recent-map.ts";
@@ -148,8 +149,10 @@ export class LiveWatch {
     const intent = changes.some(({ of }) => of === "node") ? await this.#intentOf(record) : undefined;
     if (this.#views.get(key) !== known) return;
     this.#views.set(key, read);
+    if (known === undefined || changes.length === 0) return;
     const audience = key === path ? record : { only: caller.user };
-    for (const change of changes) publish(newsOf(path, change, record, intent), audience);
+    const keys = keysOf(known, read, record, intent);
+    for (const change of changes) publish(newsOf(path, change, { record, intent, keys }), audience);
   }
 
   async #intentOf(record: LabRecord | undefined): Promise<Intent | undefined> {
@@ -163,7 +166,14 @@ export class LiveWatch {
   }
 }
 
-function newsOf(lab: string, change: LabChange, record: LabRecord | undefined, intent: Intent | undefined): News {
+interface Names {
+  readonly record: LabRecord | undefined;
+  readonly intent: Intent | undefined;
+  /** Keys of the nodes by their native ids. */
+  readonly keys: ReadonlyMap<string, string>;
+}
+
+function newsOf(lab: string, change: LabChange, { record, intent, keys }: Names): News {
   if (change.of === "live") return { type: "lab", lab, data: { live: change.live } };
   if (change.of === "link") {
     const { id, now } = change;
@@ -173,9 +183,12 @@ function newsOf(lab: string, change: LabChange, record: LabRecord | undefined, i
   }
   const { before, now } = change;
   const { id, name } = (now ?? before)!;
+  const key = keys.get(id) ?? name;
+  const isJoined = intent === undefined ? record?.ids.nodes[key] === id : intent.lab.nodes.some((node) => node.key === key);
   const data = {
     id,
-    node: keyOf(record?.ids.nodes, id) ?? keyByName(intent, name),
+    node: isJoined ? key : null,
+    unique_key: key,
     name,
     ...(now === undefined ? { removed: true } : { status: now.status }),
     ...(before !== undefined && { previous: before.status }),
@@ -187,14 +200,15 @@ function newsOf(lab: string, change: LabChange, record: LabRecord | undefined, i
   return { type: "node", lab, data };
 }
 
+/** Returns the keys of the nodes in both views. A deleted node has the key that it had until now. */
+function keysOf(before: LabView, now: LabView, record: LabRecord | undefined, intent: Intent | undefined): ReadonlyMap<string, string> {
+  const [was, is] = [before, now].map(({ nodes }) => nodeKeys(intent?.lab ?? null, [...nodes.values()], record?.ids));
+  return new Map([...(was ?? []), ...(is ?? [])]);
+}
+
 /** null: not joined to the intent. */
 function keyOf(ids: Readonly<Record<string, string>> | undefined, id: string): string | null {
   return Object.entries(ids ?? {}).find(([, each]) => each === id)?.[0] ?? null;
-}
-
-/** While a lab is being created, its nodes have no ids in the record yet. */
-function keyByName(intent: Intent | undefined, name: string): string | null {
-  return intent?.lab.nodes.find((node) => (node.name ?? node.key) === name)?.key ?? null;
 }
 
 async function within(ms: number, work: Promise<void> | undefined): Promise<void> {

@@ -29,12 +29,15 @@ export function leftOut(operation: string, result: unknown): readonly string[] {
   return isIntent ? [...texts] : [];
 }
 
+/** A line of an intent, as showDiagnostics quotes it. */
+const quotedLine = /^ *\d+ \| /m;
+
 /** Redacts an error in the same way as jobResult: diagnostics keep their positions, but no line of the intent is shown. */
 export function jobError({ code, error, data }: JobError): JobError {
   if (!isFields(data)) return { code, error, ...(data !== undefined && { data }) };
   const { diagnostics } = data;
-  const isIntent = code === "invalid_intent" && Array.isArray(diagnostics);
-  return { code, error: isIntent ? showDiagnostics(diagnostics as readonly Diagnostic[], { yaml: "" }) : error, data: kept(data) };
+  const quotes = code === "invalid_intent" && Array.isArray(diagnostics) && quotedLine.test(error);
+  return { code, error: quotes ? showDiagnostics(diagnostics as readonly Diagnostic[], { yaml: "" }) : error, data: kept(data) };
 }
 
 /** Converts an error to the error answer of a failed change. */

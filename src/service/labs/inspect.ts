@@ -1,4 +1,5 @@
 import { compareNatural } from "../../base/natural-order.ts";
+import { nodeKey } from "../../base/node-key.ts";
 import type { InspectedInterface, InspectedLink, InspectedNode, InspectionData, NodeLimitsData } from "../../contract/schemas/observe.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
 import { endpointKeys, endpointOf, joinIds, observedLinkKey } from "../../engine/compare/join.ts";
@@ -121,6 +122,7 @@ function inspection(
     return {
       id,
       node: joined(keys.nodes.get(id), nodeKeys),
+      unique_key: keys.nodes.get(id) ?? name,
       name,
       template,
       type,
@@ -159,10 +161,13 @@ function inspection(
     lock: observed.lock,
     cached: false,
     taken_at: takenAt,
-    nodes: nodes.sort((a, b) => compareNatural(a.node ?? a.name, b.node ?? b.name)),
+    nodes: nodes.sort((a, b) => compareNatural(nodeKey(a), nodeKey(b))),
     networks: observed.networks
-      .map((network) => ({ ...network, key: joined(keys.networks.get(network.id), networkKeys) }))
-      .sort((a, b) => compareNatural(a.key ?? a.name, b.key ?? b.name)),
+      .map((network) => {
+        const key = keys.networks.get(network.id) ?? network.name;
+        return { ...network, key: joined(key, networkKeys), unique_key: key };
+      })
+      .sort((a, b) => compareNatural(a.unique_key, b.unique_key)),
     links: links.sort((a, b) => compareNatural(a.key, b.key)),
     texts: [...observed.texts],
   };

@@ -3,6 +3,7 @@ import type { LabEntry, LabsData } from "../../contract/schemas/observe.ts";
 import type { LiveNode } from "../../hosts/host.ts";
 import type { Caller } from "../common/call.ts";
 import { timeText } from "../common/clock.ts";
+import { originOf } from "../context/allow.ts";
 import type { JobsPart, LookupParts, ObservationsPart, ResumePart, SessionsPart } from "../context/parts.ts";
 import { lostOf, resumeState } from "../power/resume.ts";
 import { rightOn, seesUnrecorded } from "../sessions/rights.ts";
@@ -27,6 +28,7 @@ export async function listLabs(context: LookupParts & JobsPart & ObservationsPar
         owner: record.owner,
         right,
         exists: onHost.has(record.path) || (await onHostOf(context, caller, record)),
+        ...originOf({ record, caller }),
         ...(lab !== undefined && { nodes: lab.nodes.length }),
         ...(resume !== undefined && { resume }),
         updated_at: timeText(record.updatedAt),

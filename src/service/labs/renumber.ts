@@ -1,7 +1,7 @@
 import Type from "typebox";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { ProjectPayload, RenumberData } from "../../contract/schemas/project.ts";
-import { joinIds } from "../../engine/compare/join.ts";
+import { endpointKeys, joinIds } from "../../engine/compare/join.ts";
 import type { ChangeKind } from "../changes/change-kind.ts";
 import { recordApplied, refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
@@ -45,10 +45,11 @@ async function renumberLab(context: HostPart & StorePart & ClockPart, job: Job, 
   const known = joinIds(target.intent?.lab ?? null, observed, target.ids);
   const { ids, nodes, networks } = await host.renumber(path, known);
   const state = await recordApplied(context, target, ids, target.intent);
+  const keys = endpointKeys(known);
   return {
     lab: path,
-    nodes: nodes.map(({ name, before, after }) => ({ node: name, before, after })),
-    networks: networks.map(({ name, before, after }) => ({ network: name, before, after })),
+    nodes: nodes.map(({ name, before, after }) => ({ node: keys.nodes.get(String(before)) ?? name, before, after })),
+    networks: networks.map(({ name, before, after }) => ({ network: keys.networks.get(String(before)) ?? name, before, after })),
     state,
   };
 }

@@ -12,9 +12,9 @@ import type {
   SnapshotTakenData,
   SnapshotTakePayload,
 } from "../../contract/schemas/snapshots.ts";
-import { joinIds } from "../../engine/compare/join.ts";
+import { endpointKeys, joinIds } from "../../engine/compare/join.ts";
 import type { HostSession } from "../../hosts/host.ts";
-import type { HostSnapshots, RestoredLab } from "../../hosts/host-snapshots.ts";
+import type { HostSnapshots } from "../../hosts/host-snapshots.ts";
 import type { ChangeKind } from "../changes/change-kind.ts";
 import { recordRestored, refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
@@ -112,9 +112,11 @@ async function restoreLab(
   const restored = await snapshots.restore(path, snapshot, known);
   const { state, keys } = await recordRestored(context, target, restored.ids);
   const nodes = restored.nodes
-    .map(({ name, disk }) => ({ node: keys.get(name) ?? name, disk }))
+    .map(({ id, name, disk }) => ({ node: keys.get(id) ?? name, disk }))
     .sort((a, b) => compareNatural(a.node, b.node));
-  return { lab: path, snapshot, nodes, removed: restored.removed, not_restored: notRestored(restored), state };
+  const before = endpointKeys(known).nodes;
+  const removed = restored.removed.map(({ id, name }) => before.get(id) ?? name);
+  return { lab: path, snapshot, nodes, removed, not_restored: notRestored(nodes, removed), state };
 }
 
 export async function removeSnapshot(
@@ -166,8 +168,11 @@ function timeName(now: number): string {
   return timeText(now).slice(0, 19).replace("T", "-").replaceAll(":", "");
 }
 
-function notRestored({ nodes, removed }: RestoredLab): readonly string[] {
-  const named = (disk: "kept" | "new") => nodes.filter((node) => node.disk === disk).map(({ name }) => name);
+function notRestored(
+  nodes: readonly { readonly node: string; readonly disk: "kept" | "new" }[],
+  removed: readonly string[],
+): readonly string[] {
+  const named = (disk: "kept" | "new") => nodes.filter((one) => one.disk === disk).map(({ node }) => node);
   const [kept, fresh] = [named("kept"), named("new")];
   return [
     "a snapshot holds no disks, so none was restored",

@@ -2,7 +2,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { LiveData, LiveNetemData, LiveNodeData, StatusData } from "../../contract/schemas/observe.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
 import { share } from "../../contract/shared-answer.ts";
-import { type EndpointKeys, endpointKeys, endpointOf, joinIds } from "../../engine/compare/join.ts";
+import { type EndpointKeys, endpointKeys, endpointOf, joinIds, nodeKeys } from "../../engine/compare/join.ts";
 import type { ObservedLab, ObservedLink } from "../../engine/model/observed.ts";
 import type { LiveStatus } from "../../hosts/host.ts";
 import { endpointText } from "../../intent/lab/lab.ts";
@@ -130,13 +130,10 @@ function liveData(target: Target, read: LiveStatus | Failure | null, structure: 
   return live;
 }
 
-/** The intent keys for the rows of a read. */
+/** The intent keys for the links of a read. */
 interface Names {
   readonly intent: Target["intent"] | undefined;
   readonly ids: Target["ids"];
-  /** Keys in the intent; undefined: not reported. */
-  readonly known: ReadonlySet<string> | undefined;
-  readonly nodes: ReadonlyMap<string, string>;
   readonly linkKeys: ReadonlyMap<string, string>;
   readonly links: ReadonlyMap<string, ObservedLink>;
   readonly ends: EndpointKeys;
@@ -152,8 +149,6 @@ function namesOf(target: Target, structure: ObservedLab | null): Names {
   const names: Names = {
     intent: target.intent,
     ids: target.ids,
-    known: structure === null || target.intent === undefined ? undefined : new Set(target.intent.lab.nodes.map(({ key }) => key)),
-    nodes: new Map(Object.entries(ids.nodes).map(([key, id]) => [id, key])),
     linkKeys: new Map(Object.entries(ids.links).map(([key, id]) => [id, key])),
     links: new Map((structure?.links ?? []).map((link) => [link.id, link])),
     ends: endpointKeys(ids),
@@ -163,11 +158,14 @@ function namesOf(target: Target, structure: ObservedLab | null): Names {
 }
 
 function joinLive(target: Target, read: LiveStatus, structure: ObservedLab | null): LiveData {
-  const { known, nodes: keys, linkKeys, links, ends } = namesOf(target, structure);
+  const { linkKeys, links, ends } = namesOf(target, structure);
+  const lab = target.intent?.lab;
+  const known = lab && new Set(lab.nodes.map(({ key }) => key));
+  // From the rows themselves: the structure may be older, or not readable.
+  const keys = nodeKeys(lab ?? null, read.nodes, target.ids);
   const nodes = read.nodes.map((row): LiveNodeData => {
-    const key = keys.get(row.id);
-    // A generated key, for a node that is not in the intent, is not reported.
-    return { ...row, node: key !== undefined && (known === undefined || known.has(key)) ? key : null };
+    const key = keys.get(row.id) ?? row.name;
+    return { ...row, node: known === undefined || known.has(key) ? key : null, unique_key: key };
   });
   const netem = read.links.map(({ id, a, b }): LiveNetemData => {
     const key = linkKeys.get(id);

@@ -13,6 +13,7 @@ import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
 import { addressChange } from "../context/address.ts";
+import { type KeyedNode, keyedNodes, keysOfName } from "../context/chosen-nodes.ts";
 import type { ChangeParts, JobsPart, LookupParts } from "../context/parts.ts";
 import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
@@ -143,7 +144,17 @@ async function findLink(target: Target, endpoints: readonly [string, string]): P
     const key = Object.entries(ids.links).find(([, id]) => id === link.id)?.[0] ?? link.id;
     return foundLink(link, key, straight);
   }
-  throw new Failure("link_not_found", `${target.path} has no link between ${endpoints[0]} and ${endpoints[1]}`, { data: { endpoints } });
+  const renamed = endpoints.flatMap((text) => renamedHint(text, keyedNodes(observed, ids)));
+  throw new Failure("link_not_found", `${target.path} has no link between ${endpoints[0]} and ${endpoints[1]}`, {
+    data: { endpoints, ...(renamed.length > 0 && { hint: renamed.join("; ") }) },
+  });
+}
+
+/** Returns which key to use if an endpoint begins with a node's name on the host, not with its key. */
+function renamedHint(text: string, nodes: readonly KeyedNode[]): readonly string[] {
+  const end = endpointFrom(text);
+  if (!("node" in end) || nodes.some(({ key }) => key === end.node)) return [];
+  return keysOfName(end.node, nodes).map((key) => `${end.node} is the name of ${key} on the host: use ${key}:${end.interface}`);
 }
 
 /**

@@ -14,7 +14,7 @@ import { withOwedStarts } from "../changes/owed-starts.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { addressChange } from "../context/address.ts";
-import { chosenNodes } from "../context/chosen-nodes.ts";
+import { chosenNodes, keyedNodes, nodeNotFound } from "../context/chosen-nodes.ts";
 import type { ChangeParts, ClockPart, ConsolesPart, StorePart } from "../context/parts.ts";
 import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
@@ -94,7 +94,7 @@ async function powerNodes(
   if (before === null) throw labNotFound(target.path);
   refuseLocked(before);
   const ids = joinIds(target.intent?.lab ?? null, before, target.ids);
-  if (must !== undefined && ids.nodes[must] === undefined) throw new Failure("node_not_found", `${target.path} has no node ${must}`);
+  if (must !== undefined && ids.nodes[must] === undefined) throw nodeNotFound(target.path, must, keyedNodes(before, ids));
   const keys = request.listed === true || request.nodes.length > 0 ? request.nodes : Object.keys(ids.nodes);
   const tally: Tally = {
     requested: keys.length,
@@ -128,7 +128,7 @@ async function powerNodes(
   const after = operations.length === 0 ? before : await target.host.observe(target.path);
   for (const [key, message] of count(tally, action, asked, failed, after)) failed.set(key, message);
   recordPower(context, target, action, { asked: asked.keys(), all: keys, failed: failed.keys() });
-  for (const key of unknown) failed.set(key, `the lab has no node ${key}`);
+  for (const key of unknown) failed.set(key, nodeNotFound(target.path, key, keyedNodes(before, ids)).message);
   return { ...tally, nodes: keys.map((key) => outcomeOf(key, failed.get(key))) };
 }
 

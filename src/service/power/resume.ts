@@ -3,7 +3,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { BulkResult, ProjectPayload } from "../../contract/schemas/project.ts";
 import type { ResumeData, ResumePayload, ResumeState } from "../../contract/schemas/resume.ts";
-import { joinIds } from "../../engine/compare/join.ts";
+import { endpointKeys, joinIds } from "../../engine/compare/join.ts";
 import type { Operation } from "../../engine/model/plan.ts";
 import type { HostSession, LiveNode, NativeIds } from "../../hosts/host.ts";
 import { applyOperations } from "../changes/apply.ts";
@@ -14,7 +14,7 @@ import { unsupported } from "../common/capabilities.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { addressChange } from "../context/address.ts";
 import type { ChangeParts, ConsolesPart, JobsPart, LookupParts, ResumePart, StorePart } from "../context/parts.ts";
-import type { Target } from "../context/target.ts";
+import { noIds, type Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 import type { LabRecord, ResumePolicy } from "../store/store.ts";
 import { operationOf } from "./power.ts";
@@ -74,17 +74,15 @@ async function resumeNodes(context: ConsolesPart, job: Job, target: Target): Pro
   refuseLocked(observed);
   const lost = lostOf((await host.status(path)).nodes);
   const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
-  const keys = new Map(Object.entries(ids.nodes).map(([key, id]) => [id, key]));
-  const operations = lost.map((node): Operation => {
-    const key = keys.get(node.id) ?? node.name;
+  const keys = endpointKeys(ids).nodes;
+  const operations = lost.flatMap((node): Operation[] => {
+    const key = keys.get(node.id);
+    // Deleted since the status was read.
+    if (key === undefined) return [];
     const operation = operationOf({ do: "start", node: key }, key, node, "start");
-    return { ...operation, reason: { code: "resume", text: reasonText(node) } };
+    return [{ ...operation, reason: { code: "resume", text: reasonText(node) } }];
   });
-  const known: NativeIds = {
-    ...ids,
-    nodes: { ...ids.nodes, ...Object.fromEntries(operations.map(({ key, native_id }) => [key, native_id ?? ""])) },
-  };
-  const failed = await startAll(context, job, target, operations, known);
+  const failed = await startAll(context, job, target, operations, ids);
   const started = operations.length - failed.length;
   const [first] = failed;
   if (first !== undefined) {
@@ -180,5 +178,7 @@ export function resumeState(
   const last = context.jobs.running(path) === undefined && record !== undefined ? context.store.jobs.lastOf(path, record) : undefined;
   const error =
     last?.operation === "resumeLab" && last.error !== undefined ? { code: last.error.code, error: last.error.error } : undefined;
-  return { policy, waiting: lost.map(({ name }) => name).sort(), reason: first.lost, ...(error !== undefined && { error }) };
+  const keys = endpointKeys(record?.ids ?? noIds).nodes;
+  const waiting = lost.map(({ id, name }) => keys.get(id) ?? name).sort();
+  return { policy, waiting, reason: first.lost, ...(error !== undefined && { error }) };
 }

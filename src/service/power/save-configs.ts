@@ -14,7 +14,7 @@ import { unsupported } from "../common/capabilities.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { execOn } from "../consoles/consoles.ts";
 import { addressChange } from "../context/address.ts";
-import { chosenNodes } from "../context/chosen-nodes.ts";
+import { chosenNodes, keyedNodes, nodeNotFound } from "../context/chosen-nodes.ts";
 import type { ChangeParts, ConsolesPart, ObservationsPart } from "../context/parts.ts";
 import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
@@ -89,7 +89,7 @@ async function saveChosen(
   const keys = (wanted ?? Object.keys(ids.nodes)).toSorted(compareNatural);
   const candidates = keys.map((key): Candidate => {
     const node = native.get(ids.nodes[key] ?? "");
-    if (node === undefined) throw new Failure("node_not_found", `${path} has no node ${key}`);
+    if (node === undefined) throw nodeNotFound(path, key, keyedNodes(observed, ids));
     return { key, node };
   });
   const ready = await prepared(context, job, target, candidates);

@@ -17,6 +17,7 @@ import { type IntentText, printLab } from "../../intent/write/print.ts";
 import type { ChangeKind, ChangeRun } from "../changes/change-kind.ts";
 import { runChange } from "../changes/managed.ts";
 import { planAgainstHost } from "../changes/planned.ts";
+import { copyProblems, notCopied } from "../checks/not-copied.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
@@ -100,7 +101,7 @@ export async function importProject(
   const name = path === source.path ? captured.name : toLabName(path.slice(path.lastIndexOf("/") + 1));
   const lab = { ...captured, name };
   const text = await textOf(context, source, lab);
-  const intent = await readSent(context, text.yaml, text.files);
+  const intent = await readSent(context, text.yaml, text.files).catch(notCopied(source.path));
   const from: ImportSource = {
     format: context.host.kind,
     lab: source.path,
@@ -121,7 +122,8 @@ async function importLab({ context, job, target }: ChangeRun, request: ImportReq
   const { path } = target;
   const options = { direction: "to_host", prune: false, replace: request.replace } as const;
   const planned = await planAgainstHost(context, target, intent, options);
-  await refuseBlocked(context, planned.plan, intent);
+  const plan = { ...planned.plan, blocked: copyProblems(planned.plan.blocked, intent) };
+  await refuseBlocked(context, plan, intent).catch(notCopied(request.source.lab));
   const declared = new Set(intent.lab.nodes.filter(({ start }) => start === true).map(({ key }) => key));
   // A copy needs no resources of the machine until somebody starts it.
   const operations = planned.plan.operations.filter(({ step }) => step.do !== "start" || declared.has(step.node));

@@ -11,6 +11,7 @@ import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { badRequest } from "../common/refusals.ts";
 import { addressObserved, addressPath } from "../context/address.ts";
+import { keyedNodes, nodeNotFound } from "../context/chosen-nodes.ts";
 import type { ClockPart, IdentitiesPart, LogPart, LookupParts, ObservationsPart, StreamsPart } from "../context/parts.ts";
 import type { Target } from "../context/target.ts";
 import { Tickets } from "../sessions/tickets.ts";
@@ -62,8 +63,8 @@ export class Traffic {
     const { link } = payload;
     // Empty: all nodes, as in every operation.
     const node = payload.node === "" ? undefined : payload.node;
-    const keys = nodeKeys(target, observed);
-    if (node !== undefined && !keys.includes(node)) throw new Failure("node_not_found", `${target.path} has no node ${node}`);
+    const nodes = keyedNodes(observed, joinIds(target.intent?.lab ?? null, observed, target.ids));
+    if (node !== undefined && nodes.every(({ key }) => key !== node)) throw nodeNotFound(target.path, node, nodes);
     const wanted = link === undefined ? undefined : linkNamed(current, link);
     if (link !== undefined && wanted === undefined) throw new Failure("link_not_found", `${target.path} has no link ${link}`);
     const filters = await this.#filters(target, observed, current, payload.filters);
@@ -211,10 +212,6 @@ function currentLinks(target: Target, observed: ObservedLab): ReadonlyMap<string
 function linkNamed(current: ReadonlyMap<string, CurrentLink>, text: string): CurrentLink | undefined {
   const turned = text.split(" -- ").reverse().join(" -- ");
   return [...current.values()].find(({ key }) => key === text || key === turned);
-}
-
-function nodeKeys(target: Target, observed: ObservedLab): readonly string[] {
-  return Object.keys(joinIds(target.intent?.lab ?? null, observed, target.ids).nodes);
 }
 
 /** Throws unsupported. */

@@ -1,4 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
+import { nodeKey } from "../../base/node-key.ts";
 import type { InspectedNode } from "../../contract/schemas/observe.ts";
 import { Problem } from "../parts/problem.tsx";
 import { goTo } from "../parts/route.ts";
@@ -16,7 +17,7 @@ export function StartCapture({ lab, nodes }: StartCaptureProps) {
   const [chosenPort, setChosenPort] = useState<string>();
   const [filter, setFilter] = useState("");
   const [state, setState] = useState<{ readonly busy?: boolean; readonly error?: unknown }>({});
-  const node = candidates.find((one) => keyOf(one) === chosenNode) ?? candidates[0];
+  const node = candidates.find((one) => nodeKey(one) === chosenNode) ?? candidates[0];
   if (node === undefined) return <p>No node of the lab has an interface to capture.</p>;
   const { interfaces } = node;
   const port = interfaces.find(({ name }) => name === chosenPort) ?? interfaces.find(({ peer }) => peer !== undefined) ?? interfaces[0];
@@ -25,7 +26,7 @@ export function StartCapture({ lab, nodes }: StartCaptureProps) {
     try {
       const { capture } = await call("startCapture", {
         lab,
-        node: keyOf(node),
+        node: nodeKey(node),
         interface: port?.name ?? "",
         ...(filter.trim() !== "" && { filter }),
       });
@@ -46,15 +47,15 @@ export function StartCapture({ lab, nodes }: StartCaptureProps) {
       <label>
         Node
         <select
-          value={keyOf(node)}
+          value={nodeKey(node)}
           onChange={(event) => {
             setChosenNode(event.currentTarget.value);
             setChosenPort(undefined);
           }}
         >
           {candidates.map((one) => (
-            <option key={one.id} value={keyOf(one)}>
-              {keyOf(one)}
+            <option key={one.id} value={nodeKey(one)}>
+              {nodeKey(one)}
             </option>
           ))}
         </select>
@@ -86,8 +87,4 @@ export function StartCapture({ lab, nodes }: StartCaptureProps) {
       {state.error !== undefined && <Problem error={state.error} />}
     </form>
   );
-}
-
-function keyOf({ node, name }: InspectedNode): string {
-  return node ?? name;
 }

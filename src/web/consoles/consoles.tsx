@@ -1,6 +1,7 @@
 import "@xterm/xterm/css/xterm.css";
 import "./consoles.css";
 import { useEffect, useReducer } from "preact/hooks";
+import { nodeKey, otherName } from "../../base/node-key.ts";
 import type { InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
 import { Broadcast } from "./broadcast.tsx";
 import { layoutReducer, readLayout, storeLayout } from "./console-layout.ts";
@@ -23,7 +24,7 @@ export default function Consoles({ lab, nodes, live, node }: ConsolesProps) {
   const { tiles, broadcast } = layout;
   const rows = nodes
     .filter(hasConsole)
-    .map((one): ConsoleNode => ({ key: one.node ?? one.name, name: one.name, status: live.get(one.id)?.status ?? one.status }));
+    .map((one): ConsoleNode => ({ key: nodeKey(one), name: labelOf(one), status: live.get(one.id)?.status ?? one.status }));
   const byKey = new Map(rows.map((row) => [row.key, row]));
   const open = layout.open.flatMap((key) => byKey.get(key) ?? []);
   const current = (open.find(({ key }) => key === layout.current) ?? open.at(-1))?.key;
@@ -103,4 +104,9 @@ function runningIds(nodes: readonly InspectedNode[], live: ReadonlyMap<string, L
     .filter(({ id, status }) => isUp(live.get(id)?.status ?? status))
     .map(({ id }) => id)
     .join(" ");
+}
+
+/** Returns a node's name, with its key if that is another one: several nodes of a host's lab may have the same name. */
+function labelOf(node: InspectedNode): string {
+  return otherName(node) === "" ? node.name : `${node.name} (${nodeKey(node)})`;
 }

@@ -1,3 +1,4 @@
+import { nodeKey } from "../../base/node-key.ts";
 import type { LabEntry } from "../../contract/schemas/observe.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
@@ -43,7 +44,7 @@ async function lossesOf(lab: string, { capture, snapshots }: DestroyLabProps["fe
   const copies = snapped.status === "fulfilled" ? snapped.value.snapshots.length : 0;
   const count = captured.status === "fulfilled" ? captured.value.captures.length : 0;
   return [
-    running.length > 0 ? `Running now: ${someOf(running.map((node) => node.node ?? node.name))}.` : "",
+    running.length > 0 ? `Running now: ${someOf(running.map(nodeKey))}.` : "",
     changedOnHost.length > 0 ? `Changed on the host and not in the intent: ${someOf(changedOnHost)}.` : "",
     extras > 0 ? `${extras === 1 ? "1 part exists" : `${extras} parts exist`} only on the host.` : "",
     copies > 0 ? `${copies === 1 ? "1 snapshot is" : `${copies} snapshots are`} deleted, too.` : "",

@@ -1,4 +1,5 @@
 import { useMemo, useRef } from "preact/hooks";
+import { nodeKey } from "../../base/node-key.ts";
 import { LabwrightError } from "../../client/browser.ts";
 import type { EventData, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
 import { hasConsole } from "../consoles/has-console.ts";
@@ -69,7 +70,7 @@ export function LabPage({ lab, view, node: nodeInAddress, mayChange }: LabPagePr
   };
   const openConsole = (id: string) => {
     const one = inspection.data?.nodes.find((each) => each.id === id);
-    if (one !== undefined && hasConsole(one)) goTo({ page: "lab", lab, view: "consoles", node: one.node ?? one.name });
+    if (one !== undefined && hasConsole(one)) goTo({ page: "lab", lab, view: "consoles", node: nodeKey(one) });
   };
   return (
     <section class="lab">

@@ -1,5 +1,6 @@
 import type { ComponentType } from "preact";
 import { useState } from "preact/hooks";
+import { nodeKey } from "../../base/node-key.ts";
 import type { InspectedLink, InspectedNode, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
 import type { PlanData } from "../../contract/schemas/plan.ts";
 import { hasConsole } from "../consoles/has-console.ts";
@@ -89,7 +90,7 @@ export function TopologyView({ lab, inspection, live, rights, reload, reloadStat
 }
 
 function trafficSelection(node: InspectedNode | undefined, link: InspectedLink | undefined): TrafficSelection | undefined {
-  if (node !== undefined) return { kind: "node", key: node.node ?? node.name };
+  if (node !== undefined) return { kind: "node", key: nodeKey(node) };
   return link === undefined ? undefined : { kind: "link", key: link.key };
 }
 
@@ -98,5 +99,5 @@ function interfaceAt({ nodes }: InspectionData, end: string) {
   const colon = end.indexOf(":");
   if (colon < 0) return undefined;
   const [nodeName, interfaceName] = [end.slice(0, colon), end.slice(colon + 1)];
-  return nodes.find((one) => (one.node ?? one.name) === nodeName)?.interfaces.find((one) => one.name === interfaceName);
+  return nodes.find((one) => nodeKey(one) === nodeName)?.interfaces.find((one) => one.name === interfaceName);
 }

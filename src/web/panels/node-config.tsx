@@ -1,3 +1,4 @@
+import { nodeKey } from "../../base/node-key.ts";
 import type { InspectedNode } from "../../contract/schemas/observe.ts";
 import type { PlanData } from "../../contract/schemas/plan.ts";
 import { lazy } from "../parts/lazy.tsx";
@@ -26,9 +27,7 @@ export function NodeConfig({ lab, node, drift: { data, error, again } }: NodeCon
     );
   }
   if (data === undefined) return null;
-  const actions = (data.actions ?? []).filter(
-    ({ kind, key }) => (kind === "config" || kind === "node") && key === (node.node ?? node.name),
-  );
+  const actions = (data.actions ?? []).filter(({ kind, key }) => (kind === "config" || kind === "node") && key === nodeKey(node));
   const config = actions.find(({ kind }) => kind === "config");
   const fields = actions.flatMap(({ changes }) => changes.filter(({ field }) => field !== "startup-config"));
   const text = config?.changes.find(({ field }) => field === "startup-config");

@@ -1,4 +1,5 @@
 import { useEffect } from "preact/hooks";
+import { nodeKey, otherName } from "../../base/node-key.ts";
 import type { InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
 import type { PlanData } from "../../contract/schemas/plan.ts";
 import type { Answer } from "../parts/use-answer.ts";
@@ -54,7 +55,7 @@ export function NodePanel({ lab, mode, node, live, drift, mayChange, reloadStatu
         node.limits?.disk_bytes === undefined ? undefined : mebibytes(node.limits.disk_bytes),
       ),
     ],
-    ["In the intent", node.node === null ? "no, only on the host" : node.node === node.name ? undefined : node.node],
+    ["In the intent", node.node === null ? notInIntent(node) : node.node === node.name ? undefined : node.node],
   ];
   return (
     <aside class="panel" aria-label={`Node ${node.name}`} tabIndex={-1}>
@@ -85,14 +86,14 @@ export function NodePanel({ lab, mode, node, live, drift, mayChange, reloadStatu
       <h3>Interfaces</h3>
       <NodeInterfaces
         lab={lab}
-        node={node.node ?? node.name}
+        node={nodeKey(node)}
         mayCapture={mayChange && status === "running"}
         interfaces={node.interfaces}
         onLink={onLink}
       />
       <NodeConfig lab={lab} node={node} drift={drift} />
       {onConsole !== undefined && mayChange && capabilities?.features?.["consoleLog"] === true && (
-        <ConsoleLog key={node.id} lab={lab} node={node.node ?? node.name} status={status} />
+        <ConsoleLog key={node.id} lab={lab} node={nodeKey(node)} status={status} />
       )}
     </aside>
   );
@@ -118,4 +119,9 @@ function loadText(used: string | undefined, max: string | number | undefined): s
 function mebibytes(bytes: number): string {
   const value = bytes / 2 ** 20;
   return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} MiB`;
+}
+
+function notInIntent(node: InspectedNode): string {
+  const text = "no, only on the host";
+  return otherName(node) === "" ? text : `${text}; its key is ${nodeKey(node)}`;
 }

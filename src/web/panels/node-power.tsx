@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { nodeKey } from "../../base/node-key.ts";
 import { LabwrightError } from "../../client/browser.ts";
 import type { InspectedNode } from "../../contract/schemas/observe.ts";
 import type { ProjectModeCaps } from "../../contract/schemas/session.ts";
@@ -24,7 +25,7 @@ export function NodePower({ lab, modeCaps, node, status }: NodePowerProps) {
   const [error, setError] = useState<unknown>();
   const [wiping, setWiping] = useState(false);
   const [stopMode, setStopMode] = useState(auto);
-  const key = node.node ?? node.name;
+  const key = nodeKey(node);
   const up = status === "running" || status === "starting" || status === "stopping";
   const power = async (action: "start" | "stop" | "wipe", label: string) => {
     setBusy(label);

@@ -36,6 +36,14 @@ test("a node with another image, and the second of two namesakes, are new nodes"
   expect(numbers(lab([node(1, "a")]), lab([node(1, "a"), node(2, "a")])).kept).toEqual([1]);
 });
 
+test("of several nodes with one name, each keeps its own number and disk", () => {
+  const before = lab([node(1, "a"), node(5, "a")]);
+  expect(restoredIds(before, lab([node(5, "a")]), taken(), 127).given.node(5)).toBe(5);
+  expect([...restoredIds(before, lab([node(5, "a")]), taken(), 127).kept]).toEqual([5]);
+  const { given } = restoredIds(before, lab([node(2, "a"), node(5, "a")]), taken(), 127);
+  expect([given.node(2), given.node(5)]).toEqual([1, 5]);
+});
+
 test("networks keep their number unless another lab has it", () => {
   const { given } = restoredIds(lab([]), lab([], [1, 2, 3]), taken([], [2]), 127);
   expect([1, 2, 3].map(given.network)).toEqual([1, 4, 3]);

@@ -17,11 +17,23 @@ export interface RestoredIds {
 export function restoredIds(before: UnlLab, wanted: UnlLab, taken: TakenIds, maxNodes: number): RestoredIds {
   const same = new Map<number, number>();
   const kept = new Set<number>();
-  for (const node of wanted.nodes) {
-    const now = before.nodes.find((one) => !kept.has(one.id) && isSame(one, node));
-    if (now === undefined) continue;
+  const keep = (node: UnlNode, now: UnlNode | undefined) => {
+    if (now === undefined) return;
     same.set(node.id, now.id);
     kept.add(now.id);
+  };
+  // Several nodes may have the same name: each prefers its own number, and so its own disk.
+  for (const node of wanted.nodes)
+    keep(
+      node,
+      before.nodes.find((one) => one.id === node.id && isSame(one, node)),
+    );
+  for (const node of wanted.nodes) {
+    if (!same.has(node.id))
+      keep(
+        node,
+        before.nodes.find((one) => !kept.has(one.id) && isSame(one, node)),
+      );
   }
   const others = wanted.nodes.map(({ id }) => id).filter((id) => !same.has(id));
   const nodes = new Map([...same, ...freeNumbers(others, new Set([...taken.nodes, ...kept]), maxNodes)]);

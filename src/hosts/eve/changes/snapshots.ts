@@ -6,7 +6,7 @@ import { isUnreadableLab } from "../../host-unreadable.ts";
 import { entriesOf, hostError, numberOf, recordOf, textOf } from "../api/answer.ts";
 import { hostFailure } from "../api/host-failure.ts";
 import { settled } from "../api/pending-outcome.ts";
-import type { UnlLab } from "../lab-file/unl.ts";
+import type { UnlLab, UnlNode } from "../lab-file/unl.ts";
 import { numberClash, readPower } from "../labs/clashes.ts";
 import { folderTurn, removeEmptyFolder } from "../labs/lab-folders.ts";
 import { refuseInUse } from "../labs/other-users.ts";
@@ -79,11 +79,28 @@ export async function restoreSnapshot(place: EvePlace, at: EveLabPath, name: str
       const stays = new Set([...kept].map(String));
       return {
         ids: { nodes: Object.fromEntries(Object.entries(ids.nodes).filter(([, id]) => stays.has(id))), networks: {}, links: {} },
-        nodes: wanted.nodes.map((node) => ({ name: node.name ?? "", disk: kept.has(given.node(node.id)) ? "kept" : "new" })),
-        removed: leaving.flatMap((node) => (wanted.nodes.some((one) => one.name === node.name) ? [] : [node.name ?? ""])),
+        nodes: wanted.nodes.map(({ id, name = "" }) => ({
+          id: String(given.node(id)),
+          name,
+          disk: kept.has(given.node(id)) ? "kept" : "new",
+        })),
+        removed: removedNodes(
+          leaving,
+          wanted.nodes.filter(({ id }) => !kept.has(given.node(id))),
+        ),
       };
     }),
   );
+}
+
+/** Returns the nodes that leave the lab. A new node of the same name takes the place of one of them. */
+function removedNodes(leaving: readonly UnlNode[], fresh: readonly UnlNode[]): RestoredLab["removed"] {
+  const names = fresh.map(({ name }) => name);
+  return leaving.flatMap(({ id, name }) => {
+    const at = names.indexOf(name);
+    if (at >= 0) names.splice(at, 1);
+    return at >= 0 ? [] : [{ id: String(id), name: name ?? "" }];
+  });
 }
 
 export async function removeSnapshot(place: EvePlace, at: EveLabPath, name: string): Promise<void> {

@@ -72,6 +72,7 @@ export class CatalogueReader {
       rules: {
         templates: sorted.map((template) => templateRules(template, this.#edition.hotPlug)),
         networkTypes: networkTypes.map(({ type }) => type),
+        otherNetworkTypes: inPlaceOfNat(networkTypes),
         features: editionCapabilities(this.#edition).features,
         unsupportedFields: noPlace,
         wholePositions: true,
@@ -110,4 +111,17 @@ function networkType(type: string): HostNetworkType {
     ovs: "An Open vSwitch bridge inside the lab",
   };
   return { type, description: known[type] ?? type, external: false, nat: false };
+}
+
+/** Returns the network type for a lab that asks for `nat`, which is no type of EVE-NG. */
+function inPlaceOfNat(types: readonly HostNetworkType[]): Readonly<Record<string, string>> {
+  const own = types.find(({ nat }) => nat)?.type;
+  if (own === "nat") return {};
+  if (own !== undefined) return { nat: `its network with address translation has the type ${own}` };
+  if (!types.some(({ type }) => type === "pnet0")) return {};
+  return {
+    nat:
+      "EVE-NG has no network with address translation. Its way out is the type pnet0 (Cloud 0): the network that the host is managed over, " +
+      "where nodes need addresses of that network, by DHCP or by hand",
+  };
 }

@@ -1,3 +1,4 @@
+import { nodeKey } from "../../../base/node-key.ts";
 import { LabwrightError } from "../../../client/browser.ts";
 import { call } from "../../service/api.ts";
 import { newOutput } from "./new-output.ts";
@@ -95,7 +96,7 @@ export class ConsoleLink {
     try {
       // Checked first, because attaching to a stopped node is an error in the browser's console.
       const { consoles = [] } = await call("listProjectConsoles", { lab, node }, { signal });
-      const entry = consoles.find((one) => (one.node ?? one.name) === node);
+      const entry = consoles.find((one) => nodeKey(one) === node);
       if (entry?.available === false) {
         this.#waitForNode();
         return;

@@ -1,3 +1,4 @@
+import { nodeKey } from "../../../base/node-key.ts";
 import type { InspectedNode, InspectionData } from "../../../contract/schemas/observe.ts";
 import type { PlanAction } from "../../../contract/schemas/plan.ts";
 import { layoutOf, type Place } from "../layout/layout.ts";
@@ -52,7 +53,11 @@ export interface GraphOptions {
   readonly layout?: typeof layoutOf;
 }
 
-type UnplacedNode = Omit<GraphNode, "at" | "autoPlaced"> & { readonly position: Place | undefined };
+type UnplacedNode = Omit<GraphNode, "at" | "autoPlaced"> & {
+  readonly position: Place | undefined;
+  /** The key in plans and in the ends of links, also of a node that the intent does not have. */
+  readonly uniqueKey: string;
+};
 type UnplacedLink = Pick<GraphLink, "id" | "key" | "endpoints" | "suspended" | "quality">;
 
 /** Returns the drawing of an inspected lab. With the actions of a plan, it also contains the parts that the plan will create. */
@@ -63,8 +68,8 @@ export function graphOf(inspection: InspectionData, { moved, actions = [], layou
     return mark === undefined ? {} : { mark };
   };
   const existing = [...nodesOf(inspection), ...networksOf(inspection)];
-  const drawn = [...existing, ...createdNodes(actions)].map((one) => ({ ...one, ...marked(`${one.kind}:${one.key ?? one.label}`) }));
-  const ends = new Map(drawn.map(({ id, key, label }) => [key ?? label, id]));
+  const drawn = [...existing, ...createdNodes(actions)].map((one) => ({ ...one, ...marked(`${one.kind}:${one.uniqueKey}`) }));
+  const ends = new Map(drawn.map(({ id, uniqueKey }) => [uniqueKey, id]));
   const links = [...linksOf(inspection), ...createdLinks(actions)].flatMap((link) => {
     const [a, b] = link.endpoints.map(endOf);
     const from = a && ends.get(a.name);
@@ -75,7 +80,7 @@ export function graphOf(inspection: InspectionData, { moved, actions = [], layou
   const pairs = links.map(({ from, to }) => [from, to] as const);
   const places = layout(drawn, pairs);
   return {
-    nodes: drawn.map(({ position, ...node }) => ({
+    nodes: drawn.map(({ position, uniqueKey: _key, ...node }) => ({
       ...node,
       at: moved?.get(node.id) ?? places.get(node.id)!,
       autoPlaced: position === undefined && moved?.has(node.id) !== true,
@@ -91,11 +96,27 @@ export function declaredPlace({ position, placed }: InspectedNode): Place | unde
 }
 
 function nodesOf({ nodes }: InspectionData): readonly UnplacedNode[] {
-  return nodes.map((one) => ({ id: one.id, key: one.node, label: one.name, kind: "node", type: one.type, position: declaredPlace(one) }));
+  return nodes.map((one) => ({
+    id: one.id,
+    key: one.node,
+    uniqueKey: nodeKey(one),
+    label: one.name,
+    kind: "node",
+    type: one.type,
+    position: declaredPlace(one),
+  }));
 }
 
 function networksOf({ networks }: InspectionData): readonly UnplacedNode[] {
-  return networks.map(({ id, key, name, type, position }) => ({ id: `net:${id}`, key, label: name, kind: "network", type, position }));
+  return networks.map(({ id, key, unique_key, name, type, position }) => ({
+    id: `net:${id}`,
+    key,
+    uniqueKey: unique_key ?? key ?? name,
+    label: name,
+    kind: "network",
+    type,
+    position,
+  }));
 }
 
 function linksOf({ links }: InspectionData): readonly UnplacedLink[] {
@@ -113,7 +134,9 @@ function createdNodes(actions: readonly PlanAction[]): readonly UnplacedNode[] {
     if (op !== "create" || (kind !== "node" && kind !== "network")) return [];
     const after = (field: string) => changes.find((change) => change.field === field)?.after;
     const type = String(after(kind === "node" ? "template" : "type") ?? "");
-    return [{ id: `new:${kind}:${key}`, key, label: name ?? key, kind, type, position: after("position") as Place | undefined }];
+    return [
+      { id: `new:${kind}:${key}`, key, uniqueKey: key, label: name ?? key, kind, type, position: after("position") as Place | undefined },
+    ];
   });
 }
 
