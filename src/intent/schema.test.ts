@@ -28,7 +28,9 @@ const good = [
   "name: x\nnodes: {r1: {template: frr}, r2: {template: frr}}\nlinks: [{endpoints: [r1:eth1, r2:eth1], quality: wan1, suspended: true, mtu: 9000}, {endpoints: [r1:e0/1, r2:ge-0/0/1.5], quality: {a: {delay: 20, jitter: 0.5}, b: 3g}, suspended: {a: true}}]",
   "name: x\nnodes: {r1: {template: frr}}\nlinks: [{endpoints: [r1:eth1, {node: r1, interface: eth2}], quality: {loss: 100, bandwidth: 10000000}, type: veth}]",
   "name: x\nnodes: {r1: {template: frr}, r2: {template: frr}}\nlinks: [[r1:eth1, r2:eth1]]\ntraffic_filters: [{name: bgp, match: tcp port 179, color: red, nodes: [r1], links: [r1:eth1, [r2:eth1, r1:eth1]]}]",
-  "name: x\ntexts: [{text: a, x: 1, y: 2}, {text: 5, x: 0, y: 0}]\ntests: [anything: {goes: 1}]",
+  "name: x\ntexts: [{text: a, x: 1, y: 2}, {text: 5, x: 0, y: 0}]\ntests: []",
+  "name: x\nnodes: {a: {template: frr}, b: {template: frr}}\nlinks: [[a:eth1, b:eth1]]\ntests: [{from: a, ping: 10.0.0.2}, {name: all, from: [a, b], command: {run: 'ip route', exit: 0, contains: default, lacks: bgp}, within: 30, expect: fail, given: {suspend: 'a:eth1', stop: [b]}}]",
+  "name: x\nnodes: {a: {template: frr}}\ntests: [{from: a, http: 'http://10.0.0.1/'}, {from: a, port: '[fd00::1]:22'}, {from: a, route: 10.0.0.0/8}, {from: a, neighbor: {protocol: ospf, peer: 1.1.1.1, state: 2-Way}}, {from: a, path: {to: b, hops: ['*', 10.0.0.1]}}, {from: a, config: router ospf}, {from: a, config: {lacks: [router bgp]}}]",
 ];
 
 const bad = [
@@ -75,6 +77,11 @@ const bad = [
   "name: x\ntraffic_filters: [{name: a, match: ''}]",
   "name: x\ntexts: [{text: a, x: 1}]",
   "name: x\ntopology: {name: y}",
+  "name: x\ntests: {a: 1}",
+  "name: x\nnodes: {a: {template: frr}}\ntests: [{from: a, pong: b}]",
+  "name: x\nnodes: {a: {template: frr}}\ntests: [{from: a, ping: {to: b, loss: 101}}]",
+  "name: x\nnodes: {a: {template: frr}}\ntests: [{from: a, neighbor: {protocol: rip, peer: b}}]",
+  "name: x\nnodes: {a: {template: frr}}\ntests: [{ping: a}]",
 ];
 
 test.each(good)("schema and reader accept %j", (yaml) => {

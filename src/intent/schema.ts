@@ -1,4 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets of editors use this syntax
+
+import { maxTests } from "./lab/lab-test.ts";
 import { qualityFields, qualityLimits, qualityPresets } from "./lab/quality.ts";
 import {
   endpointVocabulary,
@@ -12,11 +14,9 @@ import {
   sidesVocabulary,
   textVocabulary,
   topologyVocabulary,
-  type Vocabulary,
 } from "./lab/vocabulary.ts";
-
-type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
-type JsonSchema = { readonly [key: string]: Json };
+import { type Json, type JsonSchema, object } from "./schema-object.ts";
+import { testSchema } from "./schema-tests.ts";
 
 const NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
 const INTERFACE = "[A-Za-z0-9][A-Za-z0-9._/-]{0,63}";
@@ -26,18 +26,6 @@ const LINE = "^(?=.*\\S)[^\\u0000-\\u001f\\u007f]*$";
 const LOOSE = ["string", "number", "boolean"];
 
 const ref = (name: string): JsonSchema => ({ $ref: `#/definitions/${name}` });
-
-/** The keys of one place. Each has its schema, a key without effect is described as such, and no other key is allowed. */
-function object(vocabulary: Vocabulary, properties: Readonly<Record<string, Json>>, more: JsonSchema = {}): JsonSchema {
-  const missing = vocabulary.known.filter((key) => !Object.hasOwn(properties, key));
-  if (missing.length > 0) throw new Error(`the schema does not describe ${missing.join(", ")}`);
-  const known = vocabulary.known.map((key) => [key, properties[key] as Json] as const);
-  const ignored = vocabulary.ignored.map((key) => {
-    const description = "Known to containerlab; read with a warning, without effect here.";
-    return [key, { description, deprecationMessage: `${key} has no effect` }] as const;
-  });
-  return { type: "object", properties: Object.fromEntries([...known, ...ignored]), additionalProperties: false, ...more };
-}
 
 const orNull = (schema: JsonSchema): JsonSchema => {
   const { type } = schema;
@@ -250,7 +238,13 @@ export const labSchema: JsonSchema = {
         description: "containerlab's wrapper around the sections.",
         anyOf: [object(topologyVocabulary, sections), { type: "null" }],
       },
-      tests: { title: "Tests", description: "Reserved." },
+      tests: {
+        title: "Tests",
+        description: "Checks of the running lab: labwright test.",
+        type: ["array", "null"],
+        items: testSchema,
+        maxItems: maxTests,
+      },
     },
     { required: ["name"] },
   ),

@@ -70,7 +70,7 @@ links:
   - endpoints: ['lan', 'h1:eth1']
     quality: {a: {delay: 20}}   # slow
   # the end
-tests: [{ping: h1}]   # kept
+tests: [{from: h1, ping: r1}]   # kept
 `;
 
 /** Expects two texts that differ in exactly one line, by the expected change. */
@@ -323,7 +323,8 @@ test.each(Object.keys(styles))("a text with %s is edited to any lab in place", (
     fc.property(arbitraryLab(), fc.boolean(), (wanted, windows) => {
       const yaml = windows ? text.replaceAll("\n", "\r\n") : text;
       const result = editIntent(yaml, {}, wanted);
-      expect(read(result.yaml, result.files)).toStrictEqual(wanted);
+      const { tests } = read(text, {});
+      expect(read(result.yaml, result.files)).toStrictEqual({ ...wanted, ...(tests === undefined ? {} : { tests }) });
       expect(result.yaml).toContain("# top");
     }),
     { numRuns: 60 },

@@ -29,10 +29,9 @@ export function editIntent(yaml: string, files: Readonly<Record<string, string>>
   if (first.reading === undefined) {
     throw new Failure("invalid_intent", showDiagnostics(first.diagnostics, { yaml, files }), { data: { diagnostics: first.diagnostics } });
   }
-  const inPlace =
-    editInPlace(yaml, all, separated.lab) ??
-    editInPlace(expandAliases(yaml, first.reading.document), all, separated.lab) ??
-    print(separated.lab, all);
+  // Tests do not describe the structure: those of the text stay.
+  const lab = canonicalLab({ ...separated.lab, tests: first.lab?.tests ?? [] });
+  const inPlace = editInPlace(yaml, all, lab) ?? editInPlace(expandAliases(yaml, first.reading.document), all, lab) ?? print(lab, all);
   return { yaml: inPlace, files: all };
 }
 

@@ -21,6 +21,7 @@ export function canonicalLab(lab: Lab): Lab {
     links: lab.links.map(canonicalLink).sort(byKey),
     trafficFilters: lab.trafficFilters.map(canonicalFilter).sort((a, b) => order(a.name, b.name)),
     texts: lab.texts.map(({ text, x, y }) => ({ text, x: positive(x), y: positive(y) })).sort(byText),
+    ...(lab.tests === undefined || lab.tests.length === 0 ? {} : { tests: lab.tests }),
   };
 }
 

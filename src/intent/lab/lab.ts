@@ -1,3 +1,5 @@
+import type { LabTest } from "./lab-test.ts";
+
 /**
  * Lab: the user's intent after YAML, inheritance (defaults → kinds → groups → node) and files are resolved. Plain data, every list sorted by key
  * (code-unit order). An absent field means the default of the host or the template. The engine fills in template defaults, because it has the
@@ -11,6 +13,8 @@ export interface Lab {
   readonly links: readonly LabLink[];
   readonly trafficFilters: readonly TrafficFilter[];
   readonly texts: readonly LabText[];
+  /** In the order of the text; absent if there are none. Not a part of the structure: plans and hosts ignore them. */
+  readonly tests?: readonly LabTest[];
 }
 
 export type Scalar = string | number | boolean;

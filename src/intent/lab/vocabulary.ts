@@ -152,3 +152,33 @@ export const filterVocabulary: Vocabulary = {
 };
 
 export const textVocabulary: Vocabulary = { known: ["text", "x", "y"], ignored: [], meant: {} };
+
+/** The checks of a test; a test has exactly one. */
+export const testChecks = ["ping", "http", "port", "command", "route", "neighbor", "path", "config"] as const;
+
+export const testVocabulary: Vocabulary = {
+  known: ["name", "from", ...testChecks, "within", "expect", "given"],
+  ignored: [],
+  meant: { neighbour: "neighbor", timeout: "within", node: "from", source: "from", exec: "command", run: "command", tcp: "port" },
+};
+
+export const givenVocabulary: Vocabulary = { known: ["suspend", "stop"], ignored: [], meant: { suspended: "suspend", stopped: "stop" } };
+
+export const checkVocabularies: Readonly<Record<(typeof testChecks)[number], Vocabulary>> = {
+  ping: { known: ["to", "count", "loss", "rtt"], ignored: [], meant: { target: "to", host: "to", latency: "rtt" } },
+  http: { known: ["url", "status", "contains"], ignored: [], meant: { code: "status", body: "contains" } },
+  port: { known: ["to", "port"], ignored: [], meant: { host: "to", target: "to" } },
+  command: {
+    known: ["run", "exit", "contains", "lacks"],
+    ignored: [],
+    meant: { command: "run", cmd: "run", code: "exit", output: "contains", expect: "contains" },
+  },
+  route: {
+    known: ["to", "via", "interface", "protocol"],
+    ignored: [],
+    meant: { prefix: "to", gateway: "via", dev: "interface", proto: "protocol" },
+  },
+  neighbor: { known: ["protocol", "peer", "state"], ignored: [], meant: { address: "peer", to: "peer" } },
+  path: { known: ["to", "hops"], ignored: [], meant: { through: "hops", via: "hops" } },
+  config: { known: ["contains", "lacks"], ignored: [], meant: { lines: "contains", has: "contains" } },
+};

@@ -2,7 +2,7 @@ import type { Document } from "yaml";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { Problems, pointer } from "../diagnostics/problems.ts";
 import { canonicalLab } from "../lab/canonical.ts";
-import type { Lab, LabLink } from "../lab/lab.ts";
+import { endpointText, type Lab, type LabLink } from "../lab/lab.ts";
 import { labVocabulary, type Section, topologyVocabulary } from "../lab/vocabulary.ts";
 import { checkFiles } from "../parse/files.ts";
 import { type MapValue, parseYaml } from "../parse/parse.ts";
@@ -12,6 +12,7 @@ import { type ReadContext, readName } from "./node-fields.ts";
 import { type ReadFilter, type ReadNetwork, type ReadText, readFilters, readNetworks, readTexts } from "./read-extras.ts";
 import { linkNames, type ReadLink, readLinks } from "./read-links.ts";
 import { type Inheritance, type ReadNode, readInheritance, readNodes } from "./read-nodes.ts";
+import { readTests } from "./read-tests.ts";
 
 export interface ReadResult {
   /** Undefined if any diagnostic is an error. */
@@ -141,6 +142,10 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
   const textsField = section("texts");
   const texts = textsField === undefined ? [] : readTexts(context, textsField);
 
+  const testsField = fieldOf(root, "tests", "");
+  const names = { nodes: nodeKeys, ends: new Set(links.flatMap(({ link }) => link.endpoints.map(endpointText))) };
+  const tests = testsField === undefined ? [] : readTests(context, testsField, names);
+
   const lab = canonicalLab({
     name: name ?? "",
     ...(description === undefined ? {} : { description }),
@@ -149,6 +154,7 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
     links: links.map(({ link }) => link),
     trafficFilters: filters.map(({ filter }) => filter),
     texts: texts.map(({ text }) => text),
+    tests,
   });
   const bodyPath = body === undefined ? "" : "/topology";
   return { lab, root, bodyPath, inheritance, nodes, networks, bridges: new Set(bridges.keys()), links, filters, texts };

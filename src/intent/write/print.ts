@@ -2,6 +2,7 @@ import { canonicalLab, order } from "../lab/canonical.ts";
 import type { Lab } from "../lab/lab.ts";
 import { separateFiles } from "../lab/separate-files.ts";
 import { authorFilter, authorLink, authorNetwork, authorNode, authorText, type Fields } from "./author.ts";
+import { authorTest } from "./author-test.ts";
 import { type Data, present, writeItem, writePair } from "./write.ts";
 
 /** An intent as text: the YAML and the files that it names. */
@@ -16,7 +17,7 @@ export interface IntentText {
  */
 export function printLab(lab: Lab): IntentText {
   const separated = separateFiles(canonicalLab(lab), new Map());
-  const { name, description, nodes, networks, links, trafficFilters, texts } = separated.lab;
+  const { name, description, nodes, networks, links, trafficFilters, texts, tests = [] } = separated.lab;
   const parts = [writePair("name", name, 0)];
   if (description !== undefined) parts.push(writePair("description", description, 0));
   parts.push(
@@ -34,6 +35,7 @@ export function printLab(lab: Lab): IntentText {
   parts.push(...section("links", items(links.map(authorLink))));
   parts.push(...section("traffic_filters", items(trafficFilters.map(authorFilter))));
   parts.push(...section("texts", items(texts.map(authorText))));
+  parts.push(...section("tests", items(tests.map(authorTest))));
   const files = [...separated.needed].sort(([a], [b]) => order(a, b));
   return { yaml: `${parts.join("\n")}\n`, files: Object.fromEntries(files) };
 }
