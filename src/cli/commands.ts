@@ -44,6 +44,7 @@ import { status } from "./commands/status.ts";
 import { systemdUnitCommand } from "./commands/systemd-unit.ts";
 import { tasks } from "./commands/tasks.ts";
 import { templates } from "./commands/templates.ts";
+import { test } from "./commands/test.ts";
 import { traffic } from "./commands/traffic.ts";
 import { up } from "./commands/up.ts";
 import { users } from "./commands/users.ts";
@@ -100,6 +101,7 @@ export const commands: readonly Command[] = [
   apply,
   pull,
   save,
+  test,
   destroy,
   importCommand,
   load,

@@ -643,6 +643,16 @@ export const operations = {
     errors: [...project, "lab_busy", "lab_locked", "cancelled", "unsupported", "node_not_found"],
     summary: "Save the running configuration of nodes as their startup configuration, and return it",
   },
+  testProject: {
+    ...change,
+    path: "/api/v1/projects/test",
+    auth: "bearer",
+    timeoutMs: 3_600_000,
+    replay: false,
+    feature: "nodeExec",
+    errors: [...project, "invalid_intent", "lab_busy", "lab_locked", "cancelled", "unsupported"],
+    summary: "Run the tests of the intent in the nodes of the running lab",
+  },
   resumeLab: {
     ...change,
     path: "/api/v1/projects/resume",

@@ -1,4 +1,5 @@
 import type { ChangeKind } from "./changes/change-kind.ts";
+import { testKind } from "./lab-tests/test-project.ts";
 import { renumberKind } from "./labs/renumber.ts";
 import { removeSnapshotKind, restoreSnapshotKind, takeSnapshotKind } from "./labs/snapshots.ts";
 import { linkQualityKind, linkSuspendKind } from "./links/links.ts";
@@ -21,6 +22,7 @@ export const changeKinds: ReadonlyMap<string, ChangeKind> = new Map(
       powerKind,
       resumeKind,
       saveConfigsKind,
+      testKind,
       renumberKind,
       linkQualityKind,
       linkSuspendKind,

@@ -28,6 +28,7 @@ import { deleteQuarantined, explainAbsence, listQuarantine, restoreQuarantined }
 import { Events, type EventsLimits } from "./events/events.ts";
 import { watchedStore } from "./events/watched-store.ts";
 import { Jobs } from "./jobs/jobs.ts";
+import { testProject } from "./lab-tests/test-project.ts";
 import { Browsers, type WebUi } from "./labs/browsers.ts";
 import { icons, listTemplates, networkTypes, templateAttributes, templateDetail, templateImages } from "./labs/catalogue.ts";
 import { listDisks, removeDisks } from "./labs/disks.ts";
@@ -272,6 +273,7 @@ function handlersOf(
     deleteQuarantined: known(async (caller, { params }) => deleteQuarantined(context, caller, await onHost(caller), params.id)),
     setLabResume: known((caller, { body }) => setLabResume(context, caller, body)),
     saveConfigs: changing("saveConfigs", saveConfigs),
+    testProject: changing("testProject", testProject),
     resumeLab: changing("resumeLab", resumeLab),
     renumberLab: changing("renumberLab", renumberProject),
     listSnapshots: known((caller, { body }) => listSnapshots(context, caller, body)),

@@ -37,6 +37,7 @@ const requests: Readonly<Record<ChangeOperationId, readonly [object, object]>> =
     { lab, endpoints, suspended: false },
   ],
   saveConfigs: [{ lab }, { lab, node: "h1" }],
+  testProject: [{ lab }, { lab, tests: ["a"] }],
   resumeLab: [{ lab }, { lab, yaml }],
   renumberLab: [{ lab }, { lab, yaml }],
   takeSnapshot: [

@@ -68,6 +68,7 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   setLabLock: { lab, locked: false },
   setLabResume: { lab, resume: "never" },
   saveConfigs: { lab },
+  testProject: { lab },
   resumeLab: { lab },
   renumberLab: { lab },
   listSnapshots: { lab },

@@ -96,6 +96,7 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   setLabLock: { lab, locked: true },
   setLabResume: { lab, resume: "always" },
   saveConfigs: { lab },
+  testProject: { lab },
   resumeLab: { lab },
   renumberLab: { lab },
   takeSnapshot: { lab, snapshot: "s" },

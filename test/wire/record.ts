@@ -61,6 +61,7 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["setLabLock", { lab, locked: false }],
   ["getLabGrants", { lab }],
   ["saveConfigs", { lab, node: "r1" }],
+  ["testProject", { lab }],
   ["listJobs"],
   ["getJob"],
   ["cancelJob"],

@@ -78,6 +78,7 @@ import {
   SnapshotTakenData,
   SnapshotTakePayload,
 } from "./snapshots.ts";
+import { TestData, TestPayload } from "./tests.ts";
 
 const byId = Type.Object({ id: text });
 const byTicket = Type.Object({ ticket: text });
@@ -142,6 +143,7 @@ export const requestSchemas = {
   deleteQuarantined: { params: byId },
   setLabResume: { body: ResumePayload },
   saveConfigs: { body: ProjectPayload },
+  testProject: { body: TestPayload },
   resumeLab: { body: ProjectPayload },
   renumberLab: { body: ProjectPayload },
   listSnapshots: { body: ProjectPayload },
@@ -225,6 +227,7 @@ export const dataSchemas = {
   deleteQuarantined: QuarantineDeleteData,
   setLabResume: ResumeData,
   saveConfigs: SaveConfigsData,
+  testProject: TestData,
   resumeLab: BulkResult,
   renumberLab: RenumberData,
   listSnapshots: SnapshotsData,

@@ -135,6 +135,7 @@ function catalogue(
     "linkSuspend",
     "resume",
     "saveConfigs",
+    "nodeExec",
     "hostLoad",
     "hostUsers",
     ...(nat ? (["nat"] as const) : []),

@@ -92,7 +92,11 @@ async function changeQuality(job: Job, target: Target, { endpoints, quality, sav
 }
 
 /** Safe to run again. */
-async function changeSuspend(job: Job, target: Target, { endpoints, suspended, side }: SuspendRequest): Promise<LinkSuspendData> {
+export async function changeSuspend(
+  job: Pick<Job, "signal">,
+  target: Target,
+  { endpoints, suspended, side }: SuspendRequest,
+): Promise<LinkSuspendData> {
   const found = await findLink(target, endpoints);
   refuseCancelled(job);
   const wanted: LinkSides<boolean> =
@@ -104,7 +108,7 @@ async function changeSuspend(job: Job, target: Target, { endpoints, suspended, s
   return { lab: target.path, link: found.key, suspended: { a, b } };
 }
 
-function refuseCancelled({ signal }: Job): void {
+function refuseCancelled({ signal }: Pick<Job, "signal">): void {
   if (signal.aborted) throw new Failure("cancelled", "the change was cancelled: the link is as it was");
 }
 

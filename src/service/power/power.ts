@@ -83,7 +83,7 @@ function modeText(mode: StopMode): string {
 }
 
 /** Safe to repeat: nodes in the requested state are not touched. */
-async function powerNodes(
+export async function powerNodes(
   context: StorePart & ClockPart & ConsolesPart,
   job: Job,
   target: Target,

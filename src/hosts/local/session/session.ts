@@ -5,6 +5,7 @@ import { findDefinedLink } from "../definitions/definition.ts";
 import { applySteps } from "../lab/apply.ts";
 import { observedLab } from "../lab/observed-lab.ts";
 import { tellingTrouble } from "../machine/machine-trouble.ts";
+import { runInNode } from "../nodes/run-in-node.ts";
 import { saveConfigs } from "../nodes/save-configs.ts";
 import { savedConfigs } from "../nodes/saved-config.ts";
 import { vmAttributeProblem } from "../templates/attribute-problem.ts";
@@ -138,6 +139,12 @@ function changeCalls(
           signal,
         );
       }),
+    // Does not wait for a change of the lab: tests run programs while they change it.
+    runInNode: async (path, nodeId, argv, options) => {
+      mayChange();
+      const definition = await lab(path);
+      return runInNode(state.lab(definition.id), definition, await catalogue(), { nodeId, argv, options });
+    },
     // Does not wait for an apply: the lock stops it before its next batch.
     setLock: async (path, locked) => {
       mayChange();

@@ -104,6 +104,8 @@ const base: Recipe = {
     "/usr/bin/traceroute.db",
     "/usr/bin/vim.tiny",
     "/usr/lib/openssh/sftp-server",
+    // ncat loads it, and prints an error if it is missing.
+    "/usr/lib/@/ossl-modules/legacy.so",
     "/usr/sbin/bridge",
     "/usr/sbin/dnsmasq",
     "/usr/sbin/ethtool",

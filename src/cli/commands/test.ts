@@ -1,0 +1,55 @@
+import type { ResultOf } from "../../client/index.ts";
+import { writeFileAtomic } from "../../files/write-file-atomic.ts";
+import { type Command, labFlag, timeoutFlag, topoFlag } from "../command/command.ts";
+import { table } from "../show/table.ts";
+import type { Paint } from "../show/terminal.ts";
+import { githubAnnotations, junitReport } from "../show/test-report.ts";
+
+type Tested = ResultOf<"testProject">;
+
+export const test: Command = {
+  name: "test",
+  summary: "Run the tests of the lab's file in the running lab",
+  operands: "[NAME...]",
+  details:
+    "Each test of `tests:` runs in its nodes until it passes or its time (within) is over; tests run at the same time. Tests with `given` run alone: cables are\n" +
+    "pulled and nodes stopped for the time of the test, and restored afterwards, also after Ctrl-C. Without -t the tests of the last apply run.\n" +
+    "In GitHub Actions, failed tests are annotations of the lab's file. Exit code 1: a test failed or could not be made.",
+  flags: [
+    topoFlag,
+    labFlag,
+    { long: "junit", value: "FILE", completes: "file", summary: "Write a report in JUnit's XML to this file" },
+    timeoutFlag,
+  ],
+  example: "labwright test -t campus.lw.yml --junit report.xml",
+  run: async (context, args) => {
+    const { selector, file } = await context.project();
+    const client = await context.client();
+    const { operands } = args;
+    const chosen = operands.length === 0 ? {} : { tests: [...operands] };
+    const data = await client.testProject({ ...selector, ...chosen }, { timeoutMs: args.milliseconds("timeout") });
+    const report = args.text("junit");
+    if (report !== undefined) await writeFileAtomic(report, junitReport(data), 0o666 & ~process.umask());
+    context.result(data, (shown) => show(context.terminal.paint, shown));
+    if (process.env["GITHUB_ACTIONS"] === "true") {
+      for (const line of githubAnnotations(data, file)) context.terminal.note(line);
+    }
+    return data.failed + data.errors > 0 ? 1 : 0;
+  },
+};
+
+function show(paint: Paint, { tests, passed, failed, errors }: Tested): string {
+  if (tests.length === 0) return "the intent has no tests";
+  const colour = { passed: "green", failed: "red", error: "yellow" } as const;
+  const rows = tests.map(({ name, node, outcome, message, duration_ms }) => [
+    outcome,
+    name,
+    node,
+    `${(duration_ms / 1000).toFixed(1)} s`,
+    message,
+  ]);
+  const [heading, ...lines] = table(["OUTCOME", "TEST", "NODE", "TIME", "RESULT"], rows).split("\n");
+  const painted = lines.map((line, index) => paint(colour[tests[index]?.outcome ?? "error"], line));
+  const counts = [`${passed} passed`, `${failed} failed`, ...(errors > 0 ? [`${errors} could not be made`] : [])];
+  return [heading, ...painted, counts.join(", ")].join("\n");
+}

@@ -1,0 +1,114 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { LabTest } from "../../intent/lab/lab-test.ts";
+import { checkProgram, type ProgramEnd, type Verdict } from "./check-program.ts";
+
+/** What tests do with the lab. */
+export interface TestBench {
+  /** Runs a program in a node. Throws a Failure if the node cannot run it now. */
+  run(node: string, argv: readonly string[], timeoutMs: number): Promise<ProgramEnd>;
+  /** Makes the changes of `given`; returns how to take them back. */
+  give(given: NonNullable<LabTest["given"]>): Promise<() => Promise<void>>;
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+  /** Called after each finished row. */
+  readonly onRow?: (row: TestRow) => void;
+}
+
+/** One test in one node. */
+export interface TestRow extends Verdict {
+  readonly name: string;
+  readonly node: string;
+  readonly kind: LabTest["check"]["kind"];
+  /** Number of times that the check ran. */
+  readonly attempts: number;
+  readonly durationMs: number;
+}
+
+/** Maximum number of checks that run at the same time. */
+const parallel = 16;
+/** Pause between two attempts of a check. */
+const pauseMs = 500;
+/** A check runs at least this long before it is ended, also if `within` is over. */
+const minAttemptMs = 10_000;
+
+/** Runs tests: those without `given` at the same time, then the others one after the other. Returns the rows in the order of the tests. */
+export async function runTests(tests: readonly LabTest[], bench: TestBench): Promise<readonly TestRow[]> {
+  const rows = new Map<LabTest, readonly TestRow[]>();
+  const queue = tests.filter(({ given }) => given === undefined).flatMap((test) => test.from.map((node) => ({ test, node })));
+  const found = new Map<LabTest, Map<string, TestRow>>();
+  const worker = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const row = await runTest(next.test, next.node, bench);
+      found.set(next.test, (found.get(next.test) ?? new Map()).set(next.node, row));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(parallel, queue.length) }, worker));
+  for (const [test, byNode] of found)
+    rows.set(
+      test,
+      test.from.flatMap((node) => byNode.get(node) ?? []),
+    );
+  for (const test of tests) if (test.given !== undefined) rows.set(test, await runGiven(test, test.given, bench));
+  return tests.flatMap((test) => rows.get(test) ?? []);
+}
+
+async function runGiven(test: LabTest, given: NonNullable<LabTest["given"]>, bench: TestBench): Promise<readonly TestRow[]> {
+  bench.signal.throwIfAborted();
+  const takeBack = await bench.give(given);
+  try {
+    return await Promise.all(test.from.map((node) => runTest(test, node, bench)));
+  } finally {
+    await takeBack();
+  }
+}
+
+/** Repeats a check until it has its expected outcome, or the time is over. A check that cannot be made is repeated too: its node may be starting. */
+async function runTest(test: LabTest, node: string, bench: TestBench): Promise<TestRow> {
+  const start = bench.now();
+  const deadline = start + test.within * 1000;
+  const { argv, judge } = checkProgram(test.check);
+  for (let attempts = 1; ; attempts++) {
+    bench.signal.throwIfAborted();
+    const verdict = expected(test, await attempt(bench, node, argv, judge, Math.max(minAttemptMs, deadline - bench.now())));
+    if (verdict.outcome === "passed" || bench.now() + pauseMs > deadline) {
+      const row: TestRow = {
+        name: test.name,
+        node,
+        kind: test.check.kind,
+        ...verdict,
+        attempts,
+        durationMs: Math.round(bench.now() - start),
+      };
+      bench.onRow?.(row);
+      return row;
+    }
+    await delay(pauseMs, undefined, { signal: bench.signal });
+  }
+}
+
+async function attempt(
+  bench: TestBench,
+  node: string,
+  argv: readonly string[],
+  judge: (end: ProgramEnd) => Verdict,
+  timeoutMs: number,
+): Promise<Verdict> {
+  try {
+    return judge(await bench.run(node, argv, timeoutMs));
+  } catch (error) {
+    if (bench.signal.aborted) throw error;
+    if (!isRefusal(error)) throw error;
+    return { outcome: "error", message: error.message };
+  }
+}
+
+/** Failures of the node or the host make a test fail with their text; anything else is a defect of the service. */
+function isRefusal(error: unknown): error is Error & { readonly code: string } {
+  return error instanceof Error && "code" in error && error.code !== "internal";
+}
+
+function expected(test: LabTest, verdict: Verdict): Verdict {
+  if (test.expect === "pass" || verdict.outcome === "error") return verdict;
+  if (verdict.outcome === "failed") return { outcome: "passed", message: `fails as expected: ${verdict.message}` };
+  return { outcome: "failed", message: `should fail, but passes: ${verdict.message}` };
+}

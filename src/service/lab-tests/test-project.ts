@@ -1,0 +1,184 @@
+import Type, { type Static } from "typebox";
+import { Failure } from "../../contract/errors.ts";
+import type { JobStarted } from "../../contract/schemas/jobs.ts";
+import { list, text } from "../../contract/schemas/shapes.ts";
+import type { TestData, TestPayload, TestResult } from "../../contract/schemas/tests.ts";
+import { joinIds } from "../../engine/compare/join.ts";
+import type { NodeRunResult } from "../../hosts/host.ts";
+import { endpointText } from "../../intent/lab/lab.ts";
+import type { LabTest } from "../../intent/lab/lab-test.ts";
+import type { ChangeKind } from "../changes/change-kind.ts";
+import { refuseLocked, runChange } from "../changes/managed.ts";
+import type { Caller, ChangeCall } from "../common/call.ts";
+import { unsupported } from "../common/capabilities.ts";
+import { badRequest, labNotFound } from "../common/refusals.ts";
+import { addressChange, neededIntent } from "../context/address.ts";
+import type { ChangeParts, ClockPart, ConsolesPart, StorePart } from "../context/parts.ts";
+import type { Target } from "../context/target.ts";
+import type { Job } from "../jobs/jobs.ts";
+import { changeSuspend } from "../links/links.ts";
+import { powerNodes } from "../power/power.ts";
+import type { ProgramEnd } from "./check-program.ts";
+import { runTests, type TestBench, type TestRow } from "./run-tests.ts";
+
+/** Maximum output of a check's program, bytes. */
+const maxOutputBytes = 1024 * 1024;
+
+type PowerParts = StorePart & ClockPart & ConsolesPart;
+
+/** Journal request. `restore` is what a restart of the service must bring back if it interrupts the tests. */
+const TestRequest = Type.Object({
+  tests: Type.Array(Type.Unsafe<LabTest>(Type.Object({ name: Type.String() }))),
+  /** Ends of links that had carrier, and nodes that ran, before the first test. */
+  restore: Type.Object({ links: list(text), nodes: list(text) }),
+});
+type TestRequest = Static<typeof TestRequest>;
+
+export const testKind: ChangeKind<typeof TestRequest, TestData> = {
+  operation: "testProject",
+  version: 1,
+  request: TestRequest,
+  isStepless: true,
+  recover: async ({ target }, request) => ({ target, request: { ...request, tests: [] } }),
+  run: async ({ context, job, target, interrupted }, request) => {
+    if (interrupted === undefined) return testLab(context, job, target, request);
+    await restore(context, job, target, request.restore);
+    return dataOf(target.path, []);
+  },
+};
+
+/** Runs the tests of the intent. Throws unsupported if the host cannot run programs in nodes, and lab_locked for tests that change the lab. */
+export async function testProject(
+  context: PowerParts,
+  caller: Caller,
+  payload: TestPayload,
+  call: ChangeCall,
+): Promise<TestData | JobStarted> {
+  const target = await addressChange(context, caller, payload, "operate");
+  if (!(await target.host.capabilities()).features.nodeExec) throw unsupported("nodeExec");
+  const { lab } = await neededIntent(target);
+  const tests = chosen(lab.tests ?? [], payload.tests);
+  return runChange(context, target, call, testKind, { tests, restore: await changedBy(target, tests) });
+}
+
+function chosen(tests: readonly LabTest[], names: readonly string[] | undefined): LabTest[] {
+  if (names === undefined) return [...tests];
+  for (const [index, name] of names.entries()) {
+    if (!tests.some((test) => test.name === name)) throw badRequest(`/tests/${index}`, `the intent has no test ${JSON.stringify(name)}`);
+  }
+  return tests.filter(({ name }) => names.includes(name));
+}
+
+/** Returns what the tests change and have to restore. Throws lab_locked if they change anything of a locked lab. */
+async function changedBy(target: Target, tests: readonly LabTest[]): Promise<TestRequest["restore"]> {
+  const given = tests.flatMap((test) => test.given ?? []);
+  if (given.length === 0) return { links: [], nodes: [] };
+  const observed = await target.host.observe(target.path);
+  if (observed === null) throw labNotFound(target.path);
+  refuseLocked(observed);
+  const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
+  const power = new Map(observed.nodes.map((node) => [node.id, node.power]));
+  const links = new Map(observed.links.map((link) => [link.id, link]));
+  const nodes = [...new Set(given.flatMap(({ stop }) => stop))].filter((key) => power.get(ids.nodes[key] ?? "") === "running");
+  const ends = [...new Set(given.flatMap(({ suspend }) => suspend))].filter((end) => {
+    const found = linkOf(target, end);
+    const link = found && links.get(ids.links[found.key] ?? "");
+    return link !== undefined && link.suspended?.[found?.side ?? "a"] !== true;
+  });
+  return { links: ends, nodes };
+}
+
+/** Returns the link of the intent with this end (`node:interface`), and its side. */
+function linkOf({ intent }: Target, end: string): { key: string; endpoints: readonly [string, string]; side: "a" | "b" } | undefined {
+  for (const { key, endpoints } of intent?.lab.links ?? []) {
+    const [a, b] = [endpointText(endpoints[0]), endpointText(endpoints[1])];
+    if (a === end || b === end) return { key, endpoints: [a, b], side: a === end ? "a" : "b" };
+  }
+  return undefined;
+}
+
+async function testLab(context: PowerParts, job: Job, target: Target, request: TestRequest): Promise<TestData> {
+  const { host, path, intent } = target;
+  const observed = await host.observe(path);
+  if (observed === null) throw labNotFound(path);
+  const ids = joinIds(intent?.lab ?? null, observed, target.ids);
+  const bench: TestBench = {
+    now: () => performance.now(),
+    signal: job.signal,
+    run: (node, argv, timeoutMs) => runProgram(target, ids.nodes[node], node, argv, { timeoutMs, maxOutputBytes, signal: job.signal }),
+    give: (given) => give(context, job, target, request.restore, given),
+  };
+  try {
+    return dataOf(path, await runTests(request.tests, bench));
+  } catch (error) {
+    if (!job.signal.aborted) throw error;
+    throw new Failure("cancelled", "the tests were cancelled; links and nodes are as they were before", { cause: error });
+  }
+}
+
+async function runProgram(
+  { host, path }: Target,
+  id: string | undefined,
+  key: string,
+  argv: readonly string[],
+  options: { readonly timeoutMs: number; readonly maxOutputBytes: number; readonly signal: AbortSignal },
+): Promise<ProgramEnd> {
+  if (host.runInNode === undefined) throw unsupported("nodeExec");
+  if (id === undefined) throw new Failure("node_not_found", `the lab has no node ${key}`);
+  try {
+    return { ...(await host.runInNode(path, id, argv, options)), timedOut: false };
+  } catch (error) {
+    // Its data is what the program had printed until then.
+    if (!(error instanceof Failure) || error.code !== "host_timeout" || !isResult(error.data)) throw error;
+    return { ...error.data, timedOut: true };
+  }
+}
+
+function isResult(data: unknown): data is NodeRunResult {
+  return typeof data === "object" && data !== null && "stdout" in data && "stderr" in data;
+}
+
+async function give(
+  context: PowerParts,
+  job: Job,
+  target: Target,
+  { links, nodes }: TestRequest["restore"],
+  given: NonNullable<LabTest["given"]>,
+): Promise<() => Promise<void>> {
+  const changed = { links: links.filter((end) => given.suspend.includes(end)), nodes: nodes.filter((key) => given.stop.includes(key)) };
+  const takeBack = () => restore(context, job, target, changed);
+  try {
+    for (const end of changed.links) await suspend(job, target, end, true);
+    if (changed.nodes.length > 0) await power(context, job, target, "stop", changed.nodes);
+  } catch (error) {
+    await takeBack();
+    throw error;
+  }
+  return takeBack;
+}
+
+/** Brings links and nodes back, also after a cancel. */
+async function restore(context: PowerParts, job: Job, target: Target, { links, nodes }: TestRequest["restore"]): Promise<void> {
+  for (const end of links) await suspend({ signal: new AbortController().signal }, target, end, false);
+  if (nodes.length > 0) await power(context, job, target, "start", nodes);
+}
+
+async function suspend(job: Pick<Job, "signal">, target: Target, end: string, suspended: boolean): Promise<void> {
+  const link = linkOf(target, end);
+  if (link === undefined) throw new Failure("link_not_found", `${target.path} has no link at ${end}`);
+  await changeSuspend(job, target, { endpoints: link.endpoints, suspended, side: link.side });
+}
+
+async function power(context: PowerParts, job: Job, target: Target, action: "start" | "stop", nodes: readonly string[]): Promise<void> {
+  const { failed, nodes: outcomes = [] } = await powerNodes(context, job, target, { action, nodes: [...nodes], listed: true, mode: 3 });
+  const first = outcomes.find(({ ok }) => !ok);
+  if (failed > 0) throw new Failure("host_error", `${action} ${first?.node}: ${first?.message}`);
+}
+
+function dataOf(lab: string, rows: readonly TestRow[]): TestData {
+  const count = (outcome: TestRow["outcome"]) => rows.filter((row) => row.outcome === outcome).length;
+  const tests = rows.map(({ kind, durationMs, name, node, outcome, message, attempts }): TestResult => {
+    return { name, node, check: kind, outcome, message, attempts, duration_ms: durationMs };
+  });
+  return { lab, passed: count("passed"), failed: count("failed"), errors: count("error"), tests };
+}
