@@ -36,6 +36,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     projects: ["store", "common", "sessions", "work", "jobs", "context", "changes", "checks"],
     consoles: ["common", "sessions", "context"],
     power: ["store", "common", "jobs", "context", "changes", "consoles"],
+    "lab-tests": ["store", "common", "jobs", "context", "changes", "links", "power"],
     labs: ["store", "common", "sessions", "work", "jobs", "observe", "context", "changes", "power"],
     links: ["common", "jobs", "context", "changes"],
     captures: ["store", "common", "streams", "sessions", "context", "labs"],

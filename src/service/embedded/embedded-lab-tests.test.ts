@@ -48,7 +48,7 @@ function post<Id extends keyof Handlers>(id: Id, body: object, how: object = {})
 }
 
 const live = async () => (await post("getProjectStatus", { lab: "/tested" })).live?.nodes ?? [];
-const suspendedLinks = async () => ((await post("inspectProject", { lab: "/tested" })).links ?? []).filter((link) => link.suspended).length;
+const suspendedLinks = async () => ((await post("inspectProject", { lab: "/tested", refresh: true })).links ?? []).filter((link) => link.suspended).length;
 
 beforeAll(async () => {
   local = await testLocalHost();
@@ -110,7 +110,7 @@ test("tests that are cancelled end at once, and the pulled cable is back", async
   await until(async () => (await suspendedLinks()) === 0);
   await until(
     async () =>
-      ((await post("listJobs", {})) as { jobs: { job: string; status: string }[] }).jobs.find((one) => one.job === job)?.status ===
+      ((await post("listJobs", {})) as { jobs: readonly { job: string; status: string }[] }).jobs.find((one) => one.job === job)?.status ===
       "cancelled",
   );
 });

@@ -49,7 +49,7 @@ export const testKind: ChangeKind<typeof TestRequest, TestData> = {
 
 /** Runs the tests of the intent. Throws unsupported if the host cannot run programs in nodes, and lab_locked for tests that change the lab. */
 export async function testProject(
-  context: PowerParts,
+  context: ChangeParts,
   caller: Caller,
   payload: TestPayload,
   call: ChangeCall,
