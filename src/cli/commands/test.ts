@@ -1,9 +1,9 @@
 import type { ResultOf } from "../../client/index.ts";
 import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { type Command, labFlag, timeoutFlag, topoFlag } from "../command/command.ts";
+import { githubAnnotations, junitReport } from "../parts/test-report.ts";
 import { table } from "../show/table.ts";
 import type { Paint } from "../show/terminal.ts";
-import { githubAnnotations, junitReport } from "../show/test-report.ts";
 
 type Tested = ResultOf<"testProject">;
 
