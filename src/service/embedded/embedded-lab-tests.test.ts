@@ -48,7 +48,8 @@ function post<Id extends keyof Handlers>(id: Id, body: object, how: object = {})
 }
 
 const live = async () => (await post("getProjectStatus", { lab: "/tested" })).live?.nodes ?? [];
-const suspendedLinks = async () => ((await post("inspectProject", { lab: "/tested", refresh: true })).links ?? []).filter((link) => link.suspended).length;
+const suspendedLinks = async () =>
+  ((await post("inspectProject", { lab: "/tested", refresh: true })).links ?? []).filter((link) => link.suspended).length;
 
 beforeAll(async () => {
   local = await testLocalHost();

@@ -77,7 +77,7 @@ test.each([
   expect(`${outcome}: ${message}`).toBe(expected);
 });
 
-/** A bench on which a command ends as `ends` says for its attempts, in turn. */
+/** A bench on which a command ends as `ends` returns. */
 function bench(ends: (node: string, run: string) => ProgramEnd | Failure): TestBench & { readonly log: string[] } {
   const log: string[] = [];
   return {

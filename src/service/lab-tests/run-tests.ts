@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { LabTest } from "../../intent/lab/lab-test.ts";
 import { checkProgram, type ProgramEnd, type Verdict } from "./check-program.ts";
 
-/** What tests do with the lab. */
+/** The access of tests to the lab. */
 export interface TestBench {
   /** Runs a program in a node. Throws a Failure if the node cannot run it now. */
   run(node: string, argv: readonly string[], timeoutMs: number): Promise<ProgramEnd>;

@@ -1,12 +1,19 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { NodeRunOptions, NodeRunResult } from "../../host.ts";
 import type { LabDefinition } from "../definitions/definition.ts";
-import type { LocalLab } from "../lab/local-lab.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
+
+interface RunningLab {
+  readonly sandbox: Pick<Sandbox, "exec"> | null;
+  life(definition: LabDefinition, offered: Catalogue): Promise<ReadonlyMap<number, { readonly power: string }>>;
+  /** Throws if the lab's processes belong to another service. */
+  refuseForeign(): Promise<void>;
+}
 
 /** Runs a program inside a running node that is processes of this machine: not in a virtual machine or a switch. */
 export async function runInNode(
-  live: Pick<LocalLab, "life" | "sandbox" | "refuseForeign">,
+  live: RunningLab,
   definition: LabDefinition,
   offered: Catalogue,
   run: { readonly nodeId: string; readonly argv: readonly string[]; readonly options: NodeRunOptions },

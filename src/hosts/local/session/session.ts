@@ -108,7 +108,7 @@ function readCalls(
 function changeCalls(
   state: LocalState,
   { lab, unlocked, mayChange, ownerOf, refuseUnlessAdmin }: UserLabs,
-): Required<Pick<HostSession, "apply" | "setOwner" | "saveConfigs" | "setLock">> {
+): Required<Pick<HostSession, "apply" | "setOwner" | "saveConfigs" | "runInNode" | "setLock">> {
   const { definitions, catalogue } = state;
   return {
     apply: (path, operations, progress) =>
