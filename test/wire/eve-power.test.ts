@@ -49,7 +49,7 @@ describe.each(["hidden", "visible"] as const)("power on a host with notices %s",
       { node: "pc1", ok: true },
       { node: "pc2", ok: false, message: expect.stringContaining("Failed to start node (12)") },
       { node: "pc3", ok: true },
-      { node: "nope", ok: false, message: "the lab has no node nope" },
+      { node: "nope", ok: false, message: "/trio has no node nope" },
     ]);
     const { jobs } = (await client.get("/api/v1/jobs")).json.data;
     const job = jobs.find((one: { readonly operation: string }) => one.operation === "execProject");

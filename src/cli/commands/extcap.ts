@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { nodeKey } from "../../base/node-key.ts";
 import type { ResultOf } from "../../client/index.ts";
 import { packagePath } from "../../files/program-path.ts";
 import type { Command, ExitCode } from "../command/command.ts";
@@ -99,12 +100,12 @@ async function tellConfiguration(context: Context, lab: string): Promise<ExitCod
   return 0;
 }
 
-/** Returns the interfaces of running nodes, linked ones first. A node that is not in the intent has no name to capture by. */
+/** Returns the interfaces of running nodes, linked ones first. */
 function portsOf(nodes: ResultOf<"inspectProject">["nodes"]): readonly { readonly port: string; readonly peer: string | undefined }[] {
   return nodes
-    .filter(({ node, status }) => node !== null && ["running", "starting"].includes(status))
-    .flatMap(({ node, interfaces }) =>
-      interfaces.filter(({ type }) => type === "ethernet").map(({ name, peer }) => ({ port: `${node}:${name}`, peer })),
+    .filter(({ status }) => ["running", "starting"].includes(status))
+    .flatMap((node) =>
+      node.interfaces.filter(({ type }) => type === "ethernet").map(({ name, peer }) => ({ port: `${nodeKey(node)}:${name}`, peer })),
     );
 }
 

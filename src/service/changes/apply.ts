@@ -1,6 +1,7 @@
 import { Failure } from "../../contract/errors.ts";
 import type { Operation, StopMode } from "../../engine/model/plan.ts";
 import type { Applied, HostSession, NativeIds } from "../../hosts/host.ts";
+import { inKeyText } from "../context/in-keys.ts";
 import type { Job } from "../jobs/jobs.ts";
 import type { ConsoleDesk } from "../streams/console-desk.ts";
 import { labLocked } from "./managed.ts";
@@ -112,7 +113,7 @@ function withProgress(
   const failed = known.length > 0 ? known : left.slice(0, 1);
   const failedSteps = failed.map((operation) => {
     const message = reasons.get(operation.id);
-    return { ...summaries([operation])[0], ...(message !== undefined && { message }) };
+    return { ...summaries([operation])[0], ...(message !== undefined && { message: inKeyText(message, operation) }) };
   });
   const data = {
     ...rest,
@@ -124,7 +125,8 @@ function withProgress(
   // Steps that failed together in one write have no individual reasons.
   const isOne = failed.length === 1 || reasons.get(first?.id ?? "") !== undefined;
   const where = first === undefined || running === undefined || !isOne ? "" : `${first.op} ${first.kind} ${first.key}: `;
-  return new Failure(error.code, where + error.message, {
+  const message = first === undefined ? error.message : inKeyText(error.message, first);
+  return new Failure(error.code, where + message, {
     data,
     cause: error,
     ...(error.retryAfter !== undefined && { retryAfter: error.retryAfter }),
