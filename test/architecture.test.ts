@@ -101,7 +101,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   console: {
     files: /^console\//,
-    layers: ["contract errors", "files"],
+    layers: ["base", "contract errors", "files"],
     types: ["host interface"],
     packages: [],
     node: { except: network },

@@ -8,6 +8,7 @@ import { showError } from "./failure.ts";
 import { withLabFlagHint } from "./parts/labs-of-file.ts";
 import { commandSpeller, programName } from "./program-name.ts";
 import { openTerminal, type Streams } from "./show/terminal.ts";
+import { visible, visibleCell } from "./show/visible.ts";
 
 const interrupted = 130;
 
@@ -16,7 +17,9 @@ export async function run(words: readonly string[], streams: Streams = process):
   const [name, ...rest] = asCommand(words);
   if (name === completeCall) {
     const [kind = "", ...line] = rest;
-    streams.stdout.write((await completeNames(kind, line)).map((found) => `${found}\n`).join(""));
+    // The shell shows the names and types them into its line.
+    const typable = (await completeNames(kind, line)).filter((found) => visibleCell(visible(found)) === found);
+    streams.stdout.write(typable.map((found) => `${found}\n`).join(""));
     return 0;
   }
   const spell = commandSpeller(

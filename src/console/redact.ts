@@ -1,3 +1,4 @@
+import { TextFinder } from "../base/text-finder.ts";
 import { escapeAt } from "./terminal.ts";
 
 const redacted = "********";
@@ -12,10 +13,11 @@ export const maxSecretCharacters = 64 << 10;
  * secrets.
  */
 export function redact(pieces: readonly string[], secrets: readonly string[]): string[] {
-  const finder = new SecretFinder(secrets.flatMap(shownForms));
+  const finder = new TextFinder(secrets.flatMap(shownForms));
   if (finder.empty) return [...pieces];
   const whole = pieces.join("");
-  const gaps = finder.find(whole);
+  const solid = solidText(whole);
+  const gaps = finder.find(solid.text).map(({ start, end }) => ({ start: solid.starts[start]!, end: solid.ends[end - 1]! }));
   const shown: string[] = [];
   let start = 0;
   let gap = 0;
@@ -79,70 +81,4 @@ function solidText(raw: string): SolidText {
 
 function isSolid(code: number): boolean {
   return code > 0x20 && code !== 0x7f;
-}
-
-/** Finds many texts at once (Aho-Corasick). */
-class SecretFinder {
-  /** State and next character → state. */
-  readonly #next = new Map<number, number>();
-  /** The state of the longest proper suffix. */
-  readonly #suffix: number[] = [0];
-  /** The length of the longest text that ends in the state; 0 for none. */
-  readonly #found: number[] = [0];
-  readonly #firsts = new Uint8Array(1 << 16);
-
-  constructor(texts: readonly string[]) {
-    const states: { readonly state: number; readonly parent: number; readonly code: number; readonly depth: number }[] = [];
-    for (const text of new Set(texts)) {
-      let state = 0;
-      for (let i = 0; i < text.length; i++) {
-        const [parent, code] = [state, text.charCodeAt(i)];
-        state = this.#step(parent, code) ?? this.#found.length;
-        if (state < this.#found.length) continue;
-        this.#next.set(parent * 0x10000 + code, state);
-        this.#found.push(0);
-        states.push({ state, parent, code, depth: i });
-      }
-      this.#found[state] = text.length;
-      if (text !== "") this.#firsts[text.charCodeAt(0)] = 1;
-    }
-    for (const { state, parent, code, depth } of states.sort((a, b) => a.depth - b.depth)) {
-      this.#suffix[state] = depth === 0 ? 0 : this.#follow(this.#suffix[parent]!, code);
-      this.#found[state] = Math.max(this.#found[state]!, this.#found[this.#suffix[state]]!);
-    }
-  }
-
-  get empty(): boolean {
-    return this.#found.length === 1;
-  }
-
-  /** Returns the ranges of the texts in `raw`, in order; overlapping ranges are joined. */
-  find(raw: string): { readonly start: number; readonly end: number }[] {
-    const { text, starts, ends } = solidText(raw);
-    const places: { start: number; end: number }[] = [];
-    let state = 0;
-    for (let i = 0; i < text.length; i++) {
-      const code = text.charCodeAt(i);
-      if (state === 0 && this.#firsts[code] === 0) continue;
-      state = this.#follow(state, code);
-      const length = this.#found[state]!;
-      if (length === 0) continue;
-      const place = { start: starts[i + 1 - length]!, end: ends[i]! };
-      while (places.length > 0 && places.at(-1)!.end > place.start) place.start = Math.min(place.start, places.pop()!.start);
-      places.push(place);
-    }
-    return places;
-  }
-
-  #step(state: number, code: number): number | undefined {
-    return this.#next.get(state * 0x10000 + code);
-  }
-
-  #follow(from: number, code: number): number {
-    for (let state = from; ; state = this.#suffix[state]!) {
-      const next = this.#step(state, code);
-      if (next !== undefined) return next;
-      if (state === 0) return 0;
-    }
-  }
 }

@@ -2,13 +2,14 @@ import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { Terminal } from "../show/terminal.ts";
+import { visible } from "../show/visible.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Asks for a line of text. The question is written to stderr. */
 export async function askText(terminal: Terminal, question: string): Promise<string> {
   const lines = createInterface({ input: terminal.stdin, output: terminal.stderr });
   try {
-    return (await lines.question(question)).trim();
+    return (await lines.question(visible(question))).trim();
   } catch (error) {
     // After Ctrl-C or the end of the input, the next output must begin on a new line.
     terminal.stderr.write("\n");
@@ -45,7 +46,7 @@ export async function readPassword(terminal: Terminal, question: string, options
   if (!terminal.interactive) {
     throw new UsageError("no password: there is no terminal to ask on", "set LABWRIGHT_PASSWORD, or pipe it in with --password-stdin");
   }
-  terminal.stderr.write(question);
+  terminal.stderr.write(visible(question));
   const nothing = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: terminal.stdin, output: nothing, terminal: true });
   try {

@@ -37,7 +37,7 @@ export const validate: Command = {
       terminal.note(
         `${file.name} is valid${warnings === 0 ? "" : `, with ${counted(warnings, "warning")}`}${args.has("online") ? "" : uncheckedParts(lab)}`,
       );
-    else terminal.stderr.write(`${terminal.paint("red", "error:")} ${file.name} has ${counted(errors, "error")} (invalid_intent)\n`);
+    else terminal.complain(`${terminal.paint("red", "error:")} ${file.name} has ${counted(errors, "error")} (invalid_intent)`);
     return valid ? 0 : 1;
   },
 };

@@ -27,6 +27,7 @@ export interface Terminal extends Streams {
   readonly redraw: (text: string) => void;
   /** Replaces commands in a text by the form that the user can type, such as "npm run labwright -- up". */
   readonly spell: (text: string) => string;
+  /** Returns a text for print, note, complain or redraw. */
   readonly paint: Paint;
 }
 
@@ -35,6 +36,13 @@ export type Paint = (style: Style, text: string) => string;
 
 const codes = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const satisfies Record<Style, unknown>;
 
+/**
+ * paint() marks styles by this text, and the terminal's escape sequences replace the marks after all other sequences are escaped. It is random: hosts,
+ * nodes and other users choose texts, and must not be able to choose a style.
+ */
+const styleMark = `\ue000${globalThis.crypto.randomUUID()}:`;
+const styleMarks = new RegExp(`${styleMark}(\\d+)m`, "g");
+
 /** @param options.spell replaces commands in texts for people; default: no change */
 export function openTerminal(
   { stdin, stdout, stderr }: Streams,
@@ -42,7 +50,7 @@ export function openTerminal(
 ): Terminal {
   const { spell = (text: string) => text } = options;
   const colored = options.color && stdout.isTTY === true && (process.env.NO_COLOR ?? "") === "" && process.env.TERM !== "dumb";
-  const shown = (text: string) => visible(text, colored);
+  const shown = (text: string) => visible(text).replace(styleMarks, "\u001b[$1m");
   return {
     stdin,
     stdout,
@@ -53,7 +61,7 @@ export function openTerminal(
     complain: (text) => void stderr.write(`${shown(spell(text))}\n`),
     redraw: (text) => void stdout.write(`\u001b[H\u001b[2J${shown(text)}\n`),
     spell,
-    paint: (style, text) => (colored ? `\u001b[${codes[style][0]}m${text}\u001b[${codes[style][1]}m` : text),
+    paint: (style, text) => (colored ? `${styleMark}${codes[style][0]}m${text}${styleMark}${codes[style][1]}m` : text),
   };
 }
 

@@ -5,16 +5,12 @@
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
 const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** The same characters, except the sequences of a terminal's paint(). */
-const unsafeUnpainted = new RegExp(`(?!\\u001b\\[(?:1|2|22|31|32|33|39)m)${unsafe.source}`, "g");
-
 /**
  * Escapes unsafe characters of a text, such as \u001b. Names, messages and output come from hosts, nodes and other users. The escapes do not change the
  * value of JSON.
- * @param painted whether the text may contain the colours of paint()
  */
-export function visible(text: string, painted = false): string {
-  return text.replaceAll("\r\n", "\n").replace(painted ? unsafeUnpainted : unsafe, escaped);
+export function visible(text: string): string {
+  return text.replaceAll("\r\n", "\n").replace(unsafe, escaped);
 }
 
 /** Escapes line ends in a table cell. */

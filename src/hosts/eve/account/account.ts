@@ -1,8 +1,9 @@
 import { Failure } from "../../../contract/errors.ts";
-import type { Answer, Transport, TransportCall } from "../../../transport/transport.ts";
+import type { Transport, TransportCall } from "../../../transport/transport.ts";
 import { type EveAnswer, hostError, readAnswer, recordOf, textOf } from "../api/answer.ts";
-import type { EveCall } from "../api/eve-call.ts";
+import type { EveCall, EveReply } from "../api/eve-call.ts";
 import { hostFailure } from "../api/host-failure.ts";
+import { joinSecrets, secretsOfBody, secretsOfTexts } from "../api/repeated-secrets.ts";
 import { pnetlabLogin } from "../pnetlab/pnetlab-login.ts";
 import { PnetlabRoutes } from "../pnetlab/pnetlab-routes.ts";
 
@@ -33,7 +34,7 @@ export class EveAccount {
     this.#password = password;
     this.#cookie = cookie;
     this.pnetlab = pnetlab;
-    if (pnetlab) this.#routes = new PnetlabRoutes((call) => send(transport, call, this.#cookie));
+    if (pnetlab) this.#routes = new PnetlabRoutes((call) => send(transport, call, this.#credentials()));
   }
 
   /** Throws invalid_credentials, host_unreachable, host_timeout, host_error. */
@@ -60,7 +61,7 @@ export class EveAccount {
   }
 
   /** Sends a call and returns its answer with any status. Throws expired_host_session, and the errors of the transport. */
-  async send(call: EveCall): Promise<Answer> {
+  async send(call: EveCall): Promise<EveReply> {
     const answer = await this.#send(call);
     if (!(await this.#sessionLost(answer))) return answer;
     if (!call.read) {
@@ -101,8 +102,12 @@ export class EveAccount {
     await this.#send({ path: "/api/auth/logout", read: false, timeoutMs: 5_000 });
   }
 
-  #send(call: EveCall): Promise<Answer> {
-    return this.#routes === undefined ? send(this.#transport, call, this.#cookie) : this.#routes.send(call);
+  #send(call: EveCall): Promise<EveReply> {
+    return this.#routes === undefined ? send(this.#transport, call, this.#credentials()) : this.#routes.send(call);
+  }
+
+  #credentials(): Credentials {
+    return { cookie: this.#cookie, password: this.#password };
   }
 
   async #login(password: string, signal?: AbortSignal): Promise<string> {
@@ -111,7 +116,7 @@ export class EveAccount {
   }
 
   /** guess pro-lost-session: Professional reports a lost session as an unknown request. The request may really be unknown, so the host is then asked for the session's user. */
-  async #sessionLost(answer: Answer): Promise<boolean> {
+  async #sessionLost(answer: EveReply): Promise<boolean> {
     if (answer.status === 412 || answer.status === 401) return readAnswer(answer).code !== 90032;
     if (answer.status !== 400 || readAnswer(answer).code !== 60027) return false;
     const who = await this.#send({ path: "/api/auth", read: true });
@@ -144,8 +149,14 @@ export class EveAccount {
   }
 }
 
-async function send(transport: Transport, call: EveCall, cookie: string | undefined): Promise<Answer> {
-  const { method = "GET", path, body, contentType, timeoutMs = callMs, maxBytes, signal, read } = call;
+interface Credentials {
+  /** The cookie of the session. */
+  readonly cookie?: string;
+  readonly password?: string;
+}
+
+async function send(transport: Transport, call: EveCall, { cookie, password }: Credentials): Promise<EveReply> {
+  const { method = "GET", path, body, contentType, configs = [], timeoutMs = callMs, maxBytes, signal, read } = call;
   const bytes = body === undefined ? undefined : body instanceof Uint8Array ? body : JSON.stringify(body);
   const request: TransportCall = {
     method,
@@ -161,7 +172,10 @@ async function send(transport: Transport, call: EveCall, cookie: string | undefi
     signal,
     repeatable: read,
   };
-  return transport.request(request);
+  const answer = await transport.request(request);
+  const cookies = [...(cookie?.split(";") ?? []), ...(answer.headers["set-cookie"] ?? []).map((line) => line.replace(/;.*/s, ""))];
+  const values = [...(password === undefined ? [] : [password]), ...cookies.map((one) => one.slice(one.indexOf("=") + 1))];
+  return { ...answer, secrets: joinSecrets({ values, texts: [] }, secretsOfBody(body), secretsOfTexts(configs)) };
 }
 
 interface SignedIn {
@@ -175,7 +189,7 @@ interface SignedIn {
  */
 async function login(transport: Transport, username: string, password: string, signal?: AbortSignal): Promise<SignedIn> {
   const call: EveCall = { method: "POST", path: "/api/auth/login", body: { username, password, html5: "-1" }, read: false, signal };
-  const response = await send(transport, call, undefined);
+  const response = await send(transport, call, { password });
   const answer = readAnswer(response);
   if (answer.code === 90013) {
     const cookie = response.headers["set-cookie"]
@@ -202,7 +216,7 @@ async function login(transport: Transport, username: string, password: string, s
 async function wrongPasswordBreaks(transport: Transport, page: EveAnswer, signal?: AbortSignal): Promise<boolean> {
   if (/api_authentication/.test(page.message)) return /\brows\b/.test(page.message);
   if (page.message !== "Slim Application Error" && !page.message.startsWith("HTTP ")) return false;
-  const who = readAnswer(await send(transport, { path: "/api/auth", read: true, signal }, undefined));
+  const who = readAnswer(await send(transport, { path: "/api/auth", read: true, signal }, {}));
   return who.status === 401 && who.code === 90001;
 }
 
@@ -219,9 +233,28 @@ export async function readUser(account: EveAccount): Promise<EveUser> {
   const tenant = Number(data.tenant ?? data.pod ?? Number.NaN);
   const [name, role] = [textOf(data.username), textOf(data.role)];
   if (name === undefined || role === undefined) throw hostFailure("read the user: the host does not report its name and role");
+  checkUserName(name, account.user);
   return {
     name,
     role,
     tenant: Number.isInteger(tenant) && tenant >= 0 ? tenant : undefined,
   };
+}
+
+/** Maximum characters of a user's name. The form of EVE-NG accepts fewer. */
+const maxUserName = 64;
+
+/** Throws host_error for a name that is not a name, or not the name of the user who signed in. Labs and rights belong to this name. */
+function checkUserName(name: string, typed: string): void {
+  if (name.length > maxUserName || name !== name.trim() || /^$|[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)) {
+    throw hostFailure("read the user: the host reports a name that is empty, too long, or has control characters");
+  }
+  if (comparedName(name) !== comparedName(typed)) {
+    throw hostFailure(`read the user: signed in as ${JSON.stringify(typed)}, but the host reports ${JSON.stringify(name)}`);
+  }
+}
+
+/** EVE-NG's database compares names without case, accents and blanks at the end. */
+function comparedName(name: string): string {
+  return name.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().trimEnd();
 }

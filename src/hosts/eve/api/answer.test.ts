@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 import { communityPort, consolePort } from "../power/console.ts";
 import { eveLabPath } from "../read/lab-path.ts";
 import { entriesOf, hostError, readAnswer } from "./answer.ts";
+import { noSecrets } from "./repeated-secrets.ts";
 
 const answer = (status: number, body: string) =>
-  readAnswer({ status, headers: { date: "Fri, 20 Nov 2026 23:58:20 GMT" }, body: Buffer.from(body) });
+  readAnswer({ status, headers: { date: "Fri, 20 Nov 2026 23:58:20 GMT" }, body: Buffer.from(body), secrets: noSecrets });
 
 describe("what a host answers", () => {
   test("the number at the end of the message identifies the outcome", () => {

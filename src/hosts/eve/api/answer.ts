@@ -1,8 +1,9 @@
 import { Failure } from "../../../contract/errors.ts";
-import type { Answer } from "../../../transport/transport.ts";
+import type { EveReply } from "./eve-call.ts";
 import { withoutPaths } from "./hidden-paths.ts";
 import { hostFailure } from "./host-failure.ts";
 import { parseJson } from "./parse-json.ts";
+import { type SentSecrets, withoutSecrets } from "./repeated-secrets.ts";
 
 /** An answer of the REST interface, parsed as far as possible. */
 export interface EveAnswer {
@@ -10,9 +11,9 @@ export interface EveAnswer {
   readonly status: number;
   /** The number at the end of the message, which alone identifies the outcome: "Lab has been saved (60023)." Absent if there is none. */
   readonly code?: number;
-  /** The host's message, without paths of files on the host. */
+  /** The host's message, without paths of files on the host and without the secrets of the request. */
   readonly message: string;
-  /** The message as the host sent it, if it has such paths: for the log. */
+  /** The message with such paths, if it has any: for the log. */
   readonly words?: string;
   readonly data?: unknown;
   /** The status word of the envelope: success, fail, unauthorized … */
@@ -29,11 +30,13 @@ export interface EveAnswer {
  * Parses the envelope. An answer that is not a JSON object is `broken` if its status is 500 or more, otherwise text. Throws host_error for JSON that
  * no host sends.
  */
-export function readAnswer({ status, headers, body }: Answer): EveAnswer {
+export function readAnswer({ status, headers, body, secrets }: EveReply): EveAnswer {
   const date = headers.date === undefined ? Number.NaN : Date.parse(headers.date);
   const time = Number.isNaN(date) ? {} : { time: date };
   const json = parseJson(body);
-  if (json === undefined) return { status, ...messageOf(pageMessage(status, body.toString("utf8"))), broken: status >= 500, ...time };
+  if (json === undefined) {
+    return { status, ...messageOf(pageMessage(status, body.toString("utf8")), secrets), broken: status >= 500, ...time };
+  }
   const { message: said, code: number, status: word, data, result } = json;
   // Only envelopes have a word; the list of icons is bare.
   if (typeof word !== "string") return { status, message: "", data: json, broken: status >= 500, ...time };
@@ -44,7 +47,7 @@ export function readAnswer({ status, headers, body }: Answer): EveAnswer {
   return {
     status: status === 200 && Number.isInteger(envelope) && envelope >= 400 ? envelope : status,
     ...(code !== undefined && { code: Number(code) }),
-    ...messageOf(message),
+    ...messageOf(message, secrets),
     data: data ?? result,
     word,
     broken: false,
@@ -53,7 +56,8 @@ export function readAnswer({ status, headers, body }: Answer): EveAnswer {
 }
 
 /** Joined to one line: text of the host must not look like lines of Labwright. */
-function messageOf(words: string): Pick<EveAnswer, "message" | "words"> {
+export function messageOf(raw: string, secrets: SentSecrets): Pick<EveAnswer, "message" | "words"> {
+  const words = withoutSecrets(raw, secrets);
   const message = withoutPaths(words)
     .trim()
     .replace(/\s*[\r\n]\s*/g, " ");

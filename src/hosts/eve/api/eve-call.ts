@@ -1,3 +1,11 @@
+import type { Answer } from "../../../transport/transport.ts";
+import type { SentSecrets } from "./repeated-secrets.ts";
+
+/** An answer of the host, with the secrets of its request. They are redacted in the message. */
+export interface EveReply extends Answer {
+  readonly secrets: SentSecrets;
+}
+
 /** One call of the host's REST interface. */
 export interface EveCall {
   readonly method?: "GET" | "POST" | "PUT" | "DELETE";
@@ -6,6 +14,8 @@ export interface EveCall {
   /** Sent as JSON. Bytes are sent unchanged. */
   readonly body?: unknown;
   readonly contentType?: string;
+  /** Startup configurations in a body of bytes. Those in a JSON body are found in it. */
+  readonly configs?: readonly string[];
   readonly timeoutMs?: number;
   /** Maximum bytes of the answer; a larger one is a host_error. */
   readonly maxBytes?: number;

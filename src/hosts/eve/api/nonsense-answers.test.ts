@@ -105,6 +105,26 @@ it.each([
   await expect(work).rejects.toMatchObject({ code: "host_error" });
 });
 
+it.each(["second", "", " admin", "admin\u0000", "admin\u202e", "adm\nin", "a".repeat(65), "admin\u001b[31m"])(
+  "a login that the host answers with the user %j is a host_error",
+  async (username) => {
+    const { forge, host } = await forged();
+    forge(/\/api\/auth$/, envelope(JSON.stringify({ username, role: "admin" })));
+    await expect(host.login("admin", "eve")).rejects.toMatchObject({
+      code: "host_error",
+      message: expect.stringMatching(/^[\x20-\x7e]{1,200}$/),
+    });
+  },
+);
+
+it("a user's name may differ in case from the typed one, as in EVE-NG's database", async () => {
+  const { forge, host } = await forged();
+  forge(/\/api\/auth$/, envelope(JSON.stringify({ username: "Admin", role: "admin" })));
+  const session = await host.login("admin", "eve");
+  expect(session.user).toBe("Admin");
+  await session.close();
+});
+
 it.each(["", "0", "root", "Admin"])("the role %j of a user gives no rights of an administrator", async (role) => {
   const { forge, host } = await forged();
   forge(/\/api\/auth$/, envelope(JSON.stringify({ username: "admin", role })));

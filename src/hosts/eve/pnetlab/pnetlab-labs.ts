@@ -1,15 +1,14 @@
 import { SerialQueue } from "../../../base/keyed-queue.ts";
 import { Failure } from "../../../contract/errors.ts";
-import type { Answer } from "../../../transport/transport.ts";
 import { entriesOf, numberOf, readAnswer, recordOf, textOf } from "../api/answer.ts";
-import type { EveCall } from "../api/eve-call.ts";
+import type { EveCall, EveReply } from "../api/eve-call.ts";
 import { eveAnswer, jsonOf } from "./pnetlab-answer.ts";
 
 /** Thrown to end a call that consists of several PNETLab calls. `answer` is its final answer. */
 export class Stop extends Error {
-  readonly answer: Answer;
+  readonly answer: EveReply;
 
-  constructor(answer: Answer) {
+  constructor(answer: EveReply) {
     super(`HTTP ${answer.status}`);
     this.answer = answer;
   }
@@ -33,7 +32,7 @@ const settledMs = 2_000;
  * PNETLab creates a lab for every path in a request. Therefore no call is sent for a lab that the folder does not list.
  */
 export class PnetlabLabs {
-  readonly #send: (call: EveCall) => Promise<Answer>;
+  readonly #send: (call: EveCall) => Promise<EveReply>;
   readonly #queue = new SerialQueue();
   /** File → number of the user's session of the lab. */
   readonly #sessions = new Map<string, number>();
@@ -42,7 +41,7 @@ export class PnetlabLabs {
   readonly #views = new Map<string, { readonly written: number; readonly view: PnetlabView }>();
   #pod: number | undefined;
 
-  constructor(send: (call: EveCall) => Promise<Answer>) {
+  constructor(send: (call: EveCall) => Promise<EveReply>) {
     this.#send = send;
   }
 
@@ -95,7 +94,7 @@ export class PnetlabLabs {
   }
 
   /** Runs a call in the lab. Creates a session if there is none. */
-  within(file: string, call: EveCall): Promise<Answer> {
+  within(file: string, call: EveCall): Promise<EveReply> {
     return this.#queue.run(async () => {
       for (let tries = 0; ; tries++) {
         const session = await this.#enter(file);
@@ -109,7 +108,7 @@ export class PnetlabLabs {
   }
 
   /** Ends the user's session, then deletes the lab. The host refuses this while other users have a session. */
-  async remove(file: string, call: EveCall): Promise<Answer> {
+  async remove(file: string, call: EveCall): Promise<EveReply> {
     const session = await this.session(file);
     if (session !== undefined) {
       const path = "/api/labs/session/factory/destroy";
@@ -222,12 +221,12 @@ export class PnetlabLabs {
     if (session !== undefined) this.#labOf.delete(session);
   }
 
-  #get(path: string, read: boolean): Promise<Answer> {
+  #get(path: string, read: boolean): Promise<EveReply> {
     return this.#call({ path, read });
   }
 
   /** Throws Stop if the user is not signed in. */
-  async #call(call: EveCall): Promise<Answer> {
+  async #call(call: EveCall): Promise<EveReply> {
     const answer = await this.#send(call);
     if (answer.status === 412 || answer.status === 401) throw new Stop(answer);
     return answer;
@@ -235,17 +234,17 @@ export class PnetlabLabs {
 }
 
 /** Throws Stop with an answer that is not a success. */
-function ok(answer: Answer): Answer {
+function ok(answer: EveReply): EveReply {
   if (answer.status >= 300) throw new Stop(answer);
   return answer;
 }
 
 /** Returns whether the session has ended, or the user is in no session. */
-function isLost(answer: Answer): boolean {
+function isLost(answer: EveReply): boolean {
   return answer.status === 400 && /NO_LAB_SESSION|Lab Session not found/.test(textOf(jsonOf(answer).message) ?? "");
 }
 
-function viewOf(answer: Answer): PnetlabView {
+function viewOf(answer: EveReply): PnetlabView {
   const { nodes, networks, textObjects, labinfo } = recordOf(jsonOf(answer).data);
   return { nodes, networks, textObjects, uuid: textOf(recordOf(labinfo).id) ?? "" };
 }

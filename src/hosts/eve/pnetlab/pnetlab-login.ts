@@ -1,7 +1,6 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { Answer, Transport } from "../../../transport/transport.ts";
-import { textOf } from "../api/answer.ts";
-import { withoutPaths } from "../api/hidden-paths.ts";
+import { messageOf, textOf } from "../api/answer.ts";
 import { jsonOf } from "./pnetlab-answer.ts";
 
 const callMs = 60_000;
@@ -40,7 +39,8 @@ export async function pnetlabLogin(transport: Transport, username: string, passw
     );
   }
   if (/username|password/i.test(why)) throw new Failure("invalid_credentials", "wrong user name or password");
-  throw refused(`PNETLab did not let ${username} in: ${withoutPaths(why) || `HTTP ${answer.status}`}`, answer.status);
+  const secrets = { values: [password, ...cookies.values(), ...cookiesOf(answer).values()], texts: [] };
+  throw refused(`PNETLab did not let ${username} in: ${messageOf(why, secrets).message || `HTTP ${answer.status}`}`, answer.status);
 }
 
 /** The cookies that the pages before the login set. */

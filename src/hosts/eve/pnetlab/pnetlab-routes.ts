@@ -1,6 +1,5 @@
-import type { Answer } from "../../../transport/transport.ts";
 import { entriesOf, numberOf, readAnswer, recordOf } from "../api/answer.ts";
-import type { EveCall } from "../api/eve-call.ts";
+import type { EveCall, EveReply } from "../api/eve-call.ts";
 import { eveAnswer, jsonOf } from "./pnetlab-answer.ts";
 import { PnetlabLabs, Stop } from "./pnetlab-labs.ts";
 import { pnetlabForm } from "./pnetlab-template.ts";
@@ -10,15 +9,15 @@ import { pnetlabForm } from "./pnetlab-template.ts";
  * counterpart in PNETLab is answered as invalid (60027).
  */
 export class PnetlabRoutes {
-  readonly #send: (call: EveCall) => Promise<Answer>;
+  readonly #send: (call: EveCall) => Promise<EveReply>;
   readonly #labs: PnetlabLabs;
 
-  constructor(send: (call: EveCall) => Promise<Answer>) {
+  constructor(send: (call: EveCall) => Promise<EveReply>) {
     this.#send = send;
     this.#labs = new PnetlabLabs(send);
   }
 
-  async send(call: EveCall): Promise<Answer> {
+  async send(call: EveCall): Promise<EveReply> {
     const { method = "GET" } = call;
     const path = decodeURIComponent(call.path);
     try {
@@ -36,7 +35,7 @@ export class PnetlabRoutes {
     }
   }
 
-  async #folder(call: EveCall, method: string, folder: string): Promise<Answer> {
+  async #folder(call: EveCall, method: string, folder: string): Promise<EveReply> {
     const change = (action: string, body: object) =>
       this.#send({ ...call, method: "POST", path: `/api/folders/${action}`, body: { path: folder, ...body } });
     if (method === "PUT") return change("edit", { new_path: recordOf(call.body).path });
@@ -44,7 +43,7 @@ export class PnetlabRoutes {
     return this.#send({ ...call, path: `/api/folders?path=${encodeURIComponent(folder)}` });
   }
 
-  async #inLab(call: EveCall, method: string, file: string, rest: string): Promise<Answer> {
+  async #inLab(call: EveCall, method: string, file: string, rest: string): Promise<EveReply> {
     const [what = "", id, of = ""] = rest.split("/");
     const labs = this.#labs;
     const number = Number(id);
@@ -132,7 +131,7 @@ export class PnetlabRoutes {
   }
 
   /** The host does not return the node's id, but all nodes: the new node is the one that did not exist before. */
-  async #addNode(file: string, call: EveCall): Promise<Answer> {
+  async #addNode(file: string, call: EveCall): Promise<EveReply> {
     const path = "/api/labs/session/nodes";
     const before = await this.#labs.within(file, { path, read: true });
     if (before.status >= 300) return before;
@@ -146,12 +145,12 @@ export class PnetlabRoutes {
   }
 }
 
-function noNode(): Answer {
+function noNode(): EveReply {
   return eveAnswer(undefined, 404, "Cannot find node in the selected lab (20024).");
 }
 
 /** Success messages that EVE-NG does not have. */
-function saved(answer: Answer): Answer {
+function saved(answer: EveReply): EveReply {
   const { status, word, code } = readAnswer(answer);
   return status < 300 && word === "success" && code === undefined ? eveAnswer(answer, 201, "Lab has been saved (60023).") : answer;
 }

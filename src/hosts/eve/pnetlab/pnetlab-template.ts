@@ -1,5 +1,5 @@
-import type { Answer } from "../../../transport/transport.ts";
 import { recordOf } from "../api/answer.ts";
+import type { EveReply } from "../api/eve-call.ts";
 import { eveAnswer, jsonOf } from "./pnetlab-answer.ts";
 
 /** Fields of PNETLab's forms that nodes do not have, that follow from other fields, or that are secret and stay unchanged. */
@@ -22,7 +22,7 @@ const left = new Set([
  * A template's form in EVE-NG's shape. PNETLab returns type and description as fields, values to choose from as `options`, and – unlike
  * EVE-NG – whether there is a script for startup configs.
  */
-export function pnetlabForm(answer: Answer): Answer {
+export function pnetlabForm(answer: EveReply): EveReply {
   const fields = recordOf(recordOf(jsonOf(answer).data).options);
   const value = (name: string) => recordOf(fields[name]).value;
   const options = Object.fromEntries(

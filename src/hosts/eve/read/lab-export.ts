@@ -54,6 +54,7 @@ export async function importLab(account: EveAccount, at: EveLabPath, lab: UnlLab
     Buffer.from(`\r\n--${boundary}--\r\n`),
   ]);
   const contentType = `multipart/form-data; boundary=${boundary}`;
-  const answer = await account.call({ method: "POST", path: "/api/import", body, contentType, read: false, timeoutMs: 300_000 });
+  const configs = lab.configs.map(({ text }) => text);
+  const answer = await account.call({ method: "POST", path: "/api/import", body, contentType, configs, read: false, timeoutMs: 300_000 });
   if (answer.code !== 80080) throw hostError(`import lab ${at.path}`, { ...answer, file: at.file });
 }

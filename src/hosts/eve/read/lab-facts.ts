@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { hidden, isSensitive } from "../../../engine/model/sensitive.ts";
+import { maskText } from "../../../engine/show/secret-words.ts";
 import { hostFailure } from "../api/host-failure.ts";
 import { readText, textKey } from "../lab-file/texts.ts";
 import type { UnlInterface, UnlLab, UnlNode } from "../lab-file/unl.ts";
@@ -71,11 +73,14 @@ export function changedFacts(before: LabFacts, after: LabFacts): ReadonlyMap<str
   return changed;
 }
 
-/** Compares the wanted facts with those of the host. Throws host_error with each different field, its wanted and its actual value. */
+/**
+ * Compares the wanted facts with those of the host. Throws host_error with each different field, its wanted and its actual value, without their
+ * secrets.
+ */
 export function expectFacts(wanted: ReadonlyMap<string, string | undefined>, got: LabFacts, pending?: string): void {
   const differences = [...wanted]
     .filter(([key, value]) => got.get(key) !== value)
-    .map(([field, value]) => ({ field, wanted: value ?? null, got: got.get(field) ?? null }));
+    .map(([field, value]) => ({ field, wanted: publicValue(field, value), got: publicValue(field, got.get(field)) }));
   const [first] = differences;
   if (first === undefined) return;
   const more = differences.length > 1 ? ` and ${differences.length - 1} more` : "";
@@ -84,6 +89,12 @@ export function expectFacts(wanted: ReadonlyMap<string, string | undefined>, got
   throw hostFailure(pending === undefined ? `the host took the change and has something else: ${shown}` : `${pending}; ${undone}`, {
     differences,
   });
+}
+
+function publicValue(field: string, value: string | undefined): string | null {
+  if (value === undefined) return null;
+  // The last word is the attribute's name: node 3 enable_password.
+  return isSensitive(field.slice(field.lastIndexOf(" ") + 1)) ? hidden : maskText(value);
 }
 
 function show(value: string | null): string {
