@@ -28,129 +28,131 @@ export interface WriteCall {
  * last the hiding of networks, because the host deletes a hidden network without ends.
  */
 export function writeCalls(before: UnlLab, after: UnlLab, catalogue: EveCatalogue, edition: EveEdition): readonly WriteCall[] {
-  const calls: WriteCall[] = [];
-  const old = { nodes: byId(before.nodes), networks: byId(before.networks) };
-  const now = { nodes: byId(after.nodes), networks: byId(after.networks) };
-  const head = headChanges(before, after);
-  if (Object.keys(head).length > 0) {
-    const about = `the lab's ${Object.keys(head).join(", ")}`;
-    calls.push({ about, method: "PUT", path: () => "", body: () => head, done: [60023, 20030] });
-  }
+  return [
+    ...headCalls(before, after),
+    ...(edition.quality === undefined ? [] : clearedQuality(before, after)),
+    ...disconnections(before, after),
+    ...deletions(before, after, edition),
+    ...networkCalls(before, after),
+    ...nodeCalls(before, after, catalogue, edition),
+    ...connections(before, after),
+    ...visibilityCalls(before, after),
+    ...(edition.quality === undefined ? [] : qualityCalls(before, after)),
+    ...textCalls(before, after),
+  ];
+}
 
-  if (edition.quality !== undefined) calls.push(...clearedQuality(before, after));
+function headCalls(before: UnlLab, after: UnlLab): readonly WriteCall[] {
+  const head = headChanges(before, after);
+  if (Object.keys(head).length === 0) return [];
+  const about = `the lab's ${Object.keys(head).join(", ")}`;
+  return [{ about, method: "PUT", path: () => "", body: () => head, done: [60023, 20030] }];
+}
+
+/** Disconnects interfaces with another target, and all interfaces of deleted nodes, so that the host deletes hidden networks with their last end. */
+function disconnections(before: UnlLab, after: UnlLab): readonly WriteCall[] {
+  const now = byId(after.nodes);
+  return before.nodes.flatMap((node) => {
+    const wanted = now.get(node.id);
+    const off =
+      wanted === undefined
+        ? node.interfaces
+        : node.interfaces.filter((one) => target(one) !== target(wanted.interfaces.find(({ id }) => id === one.id)));
+    return interfaceCalls(
+      node,
+      off.map(({ id }) => [id, undefined] as const),
+    );
+  });
+}
+
+function deletions(before: UnlLab, after: UnlLab, edition: EveEdition): readonly WriteCall[] {
+  const now = { nodes: byId(after.nodes), networks: byId(after.networks) };
   // The host deletes hidden networks with their last end.
   const p2p = new Set(linksOf(before).flatMap((link) => (link.kind === "p2p" ? [link.network] : [])));
-  for (const node of before.nodes) {
-    if (!now.nodes.has(node.id)) {
-      // The node's own ends are disconnected first, so that the host deletes hidden networks with their last end.
-      calls.push(
-        ...interfaceCalls(
-          node,
-          node.interfaces.map(({ id }) => [id, undefined] as const),
-        ),
-      );
-      continue;
-    }
-    const wanted = now.nodes.get(node.id)?.interfaces ?? [];
-    const off = node.interfaces.filter((one) => target(one) !== target(wanted.find(({ id }) => id === one.id)));
-    calls.push(
-      ...interfaceCalls(
-        node,
-        off.map(({ id }) => [id, undefined] as const),
-      ),
-    );
-  }
-  for (const node of before.nodes) {
-    if (!now.nodes.has(node.id)) calls.push({ about: `node ${node.name}`, method: "DELETE", path: () => `/nodes/${node.id}` });
-  }
-  for (const network of before.networks) {
-    if (now.networks.has(network.id)) continue;
-    if (!edition.keepsHidden && (p2p.has(network.id) || (network.visibility !== 1 && hasEnds(before, network)))) continue;
-    calls.push({ about: `network ${network.name}`, method: "DELETE", path: () => `/networks/${network.id}` });
-  }
+  const goesByItself = (network: UnlNetwork) =>
+    !edition.keepsHidden && (p2p.has(network.id) || (network.visibility !== 1 && hasEnds(before, network)));
+  const nodes = before.nodes.filter(({ id }) => !now.nodes.has(id));
+  const networks = before.networks.filter((network) => !now.networks.has(network.id) && !goesByItself(network));
+  return [
+    ...nodes.map(({ id, name }): WriteCall => ({ about: `node ${name}`, method: "DELETE", path: () => `/nodes/${id}` })),
+    ...networks.map(({ id, name }): WriteCall => ({ about: `network ${name}`, method: "DELETE", path: () => `/networks/${id}` })),
+  ];
+}
 
-  for (const network of after.networks) {
-    const known = old.networks.get(network.id);
+/** Creates networks and changes them, except for their visibility. */
+function networkCalls(before: UnlLab, after: UnlLab): readonly WriteCall[] {
+  const old = byId(before.networks);
+  return after.networks.flatMap((network): WriteCall[] => {
+    const known = old.get(network.id);
     const { name, type, left = 100, top = 100 } = network;
+    const about = `network ${name}`;
     if (known === undefined) {
-      calls.push({
-        about: `network ${name}`,
-        method: "POST",
-        path: () => "/networks",
-        body: () => ({ count: 1, name, type, left, top, visibility: 1, postfix: 0 }),
-        gives: { kind: "network", id: network.id },
-      });
-    } else if (known.name !== name || known.type !== type || known.left !== network.left || known.top !== network.top) {
-      calls.push({
-        about: `network ${name}`,
-        method: "PUT",
-        path: () => `/networks/${network.id}`,
-        body: () => ({ name, type, left, top }),
-      });
+      const body = () => ({ count: 1, name, type, left, top, visibility: 1, postfix: 0 });
+      return [{ about, method: "POST", path: () => "/networks", body, gives: { kind: "network", id: network.id } }];
     }
-  }
+    if (known.name === name && known.type === type && known.left === network.left && known.top === network.top) return [];
+    return [{ about, method: "PUT", path: () => `/networks/${network.id}`, body: () => ({ name, type, left, top }) }];
+  });
+}
+
+/** Creates and changes nodes, each with its startup config. */
+function nodeCalls(before: UnlLab, after: UnlLab, catalogue: EveCatalogue, edition: EveEdition): readonly WriteCall[] {
+  const old = byId(before.nodes);
   const texts = new Map(after.configs.map(({ id, text }) => [id, text]));
   const oldTexts = new Map(before.configs.map(({ id, text }) => [id, text]));
-  for (const node of after.nodes) {
-    const known = old.nodes.get(node.id);
-    const template = catalogue.template(node.template ?? "");
+  return after.nodes.flatMap((node) => {
+    const known = old.get(node.id);
+    const body = () => nodeBody(node, catalogue.template(node.template ?? ""));
     const about = `node ${node.name}`;
+    const change: WriteCall = { about, method: "PUT", path: (ids) => `/nodes/${ids.node(node.id)}`, body };
+    const calls: WriteCall[] = [];
     if (known === undefined) {
-      calls.push({
-        about,
-        method: "POST",
-        path: () => "/nodes",
-        body: () => ({ ...nodeBody(node, template), postfix: 0 }),
-        gives: { kind: "node", id: node.id },
-        done: [60023],
-      });
+      const newBody = () => ({ ...body(), postfix: 0 });
+      calls.push({ about, method: "POST", path: () => "/nodes", body: newBody, gives: { kind: "node", id: node.id }, done: [60023] });
     } else if (JSON.stringify(plain(known)) !== JSON.stringify(plain(node))) {
-      calls.push({ about, method: "PUT", path: (ids) => `/nodes/${ids.node(node.id)}`, body: () => nodeBody(node, template) });
+      calls.push(change);
     }
     const text = texts.get(node.id) ?? "";
-    if (text !== (oldTexts.get(node.id) ?? "")) {
-      const set = edition.configSet === undefined ? {} : { cfsid: edition.configSet };
-      calls.push({
-        about: `startup config of ${about}`,
-        method: "PUT",
-        path: (ids) => `/configs/${ids.node(node.id)}`,
-        body: (ids) => ({ id: String(ids.node(node.id)), data: text, ...set }),
-      });
-      // An empty text makes the host mark the config as unused, and a new text does not mark it as used again.
-      if (usesConfig(node)) {
-        calls.push({
-          about,
-          method: "PUT",
-          path: (ids) => `/nodes/${ids.node(node.id)}`,
-          body: () => nodeBody(node, template),
-        });
-      }
-    }
-  }
-  for (const node of after.nodes) {
-    const known = old.nodes.get(node.id)?.interfaces ?? [];
+    if (text === (oldTexts.get(node.id) ?? "")) return calls;
+    calls.push(configCall(node, text, edition));
+    // An empty text makes the host mark the config as unused, and a new text does not mark it as used again.
+    if (usesConfig(node)) calls.push(change);
+    return calls;
+  });
+}
+
+function configCall({ id, name }: UnlNode, text: string, { configSet }: EveEdition): WriteCall {
+  const set = configSet === undefined ? {} : { cfsid: configSet };
+  return {
+    about: `startup config of node ${name}`,
+    method: "PUT",
+    path: (ids) => `/configs/${ids.node(id)}`,
+    body: (ids) => ({ id: String(ids.node(id)), data: text, ...set }),
+  };
+}
+
+function connections(before: UnlLab, after: UnlLab): readonly WriteCall[] {
+  const old = byId(before.nodes);
+  return after.nodes.flatMap((node) => {
+    const known = old.get(node.id)?.interfaces ?? [];
     const on = node.interfaces.filter((one) => target(one) !== undefined && target(one) !== target(known.find(({ id }) => id === one.id)));
-    calls.push(
-      ...interfaceCalls(
-        node,
-        on.map((one) => [one.id, one] as const),
-      ),
+    return interfaceCalls(
+      node,
+      on.map((one) => [one.id, one] as const),
     );
-  }
-  for (const network of after.networks) {
-    const was = old.networks.get(network.id);
+  });
+}
+
+/** Hides and shows networks. A new network is visible. */
+function visibilityCalls(before: UnlLab, after: UnlLab): readonly WriteCall[] {
+  const old = byId(before.networks);
+  return after.networks.flatMap((network): WriteCall[] => {
+    const was = old.get(network.id);
     const visibility = network.visibility ?? 0;
-    if ((was === undefined ? 1 : (was.visibility ?? 0)) === visibility) continue;
-    calls.push({
-      about: `network ${network.name}`,
-      method: "PUT",
-      path: (ids) => `/networks/${ids.network(network.id)}`,
-      body: () => ({ visibility }),
-    });
-  }
-  if (edition.quality !== undefined) calls.push(...qualityCalls(before, after));
-  calls.push(...textCalls(before, after));
-  return calls;
+    if ((was === undefined ? 1 : (was.visibility ?? 0)) === visibility) return [];
+    const path: WriteCall["path"] = (ids) => `/networks/${ids.network(network.id)}`;
+    return [{ about: `network ${network.name}`, method: "PUT", path, body: () => ({ visibility }) }];
+  });
 }
 
 function headChanges(before: UnlLab, after: UnlLab): Readonly<Record<string, string | number>> {
