@@ -91,13 +91,27 @@ function createWorld(options: MemoryHostOptions): World {
   };
 }
 
-function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: World): HostSession {
-  let closed = false;
+/** The checks before a call of one user's session. */
+interface UserChecks {
+  /** Throws expired_host_session. */
+  readonly alive: () => void;
+  /** Returns the lab if the user may see it: users see their own labs, administrators and viewers all. */
+  readonly mine: (lab: MemoryLab | undefined) => MemoryLab | undefined;
+  /** Throws lab_not_found. */
+  readonly labAt: (path: string) => MemoryLab;
+  /** Throws operation_not_allowed, lab_not_found, and lab_locked. */
+  readonly changing: (path: string) => MemoryLab;
+  /** Throws operation_not_allowed for viewers. */
+  readonly mayChange: () => void;
+  /** Throws operation_not_allowed. */
+  readonly refuseUnlessAdmin: (problem: string) => void;
+}
+
+function userChecks({ name, role }: MemoryUser, labs: ReadonlyMap<string, MemoryLab>, isClosed: () => boolean): UserChecks {
   const alive = () => {
-    if (closed) throw new Failure("expired_host_session", "the session was closed");
+    if (isClosed()) throw new Failure("expired_host_session", "the session was closed");
   };
-  /** Users see their own labs, administrators and viewers all. */
-  const mine = (lab: MemoryLab | undefined) => (lab !== undefined && (user.role !== "user" || lab.owner === user.name) ? lab : undefined);
+  const mine = (lab: MemoryLab | undefined) => (lab !== undefined && (role !== "user" || lab.owner === name) ? lab : undefined);
   const labAt = (path: string): MemoryLab => {
     alive();
     const lab = mine(labs.get(path));
@@ -105,24 +119,52 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
     if (lab === undefined) throw new Failure("lab_not_found", `no lab ${path}`);
     return lab;
   };
-  const changing = (path: string): MemoryLab => {
-    const lab = labAt(path);
-    if (lab.locked) throw new Failure("lab_locked", `lab ${path} is locked: unlock it first`);
-    return lab;
-  };
-  const ownerOf = ({ owner = user.name }: Progress): string => {
-    if (owner !== user.name && user.role !== "admin")
-      throw new Failure("operation_not_allowed", "only an admin can create labs for other users");
-    return owner;
-  };
   const mayChange = () => {
     alive();
-    if (user.role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not change labs");
+    if (role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not change labs");
   };
+  return {
+    alive,
+    mine,
+    labAt,
+    mayChange,
+    changing: (path) => {
+      mayChange();
+      const lab = labAt(path);
+      refuseLocked(lab);
+      return lab;
+    },
+    refuseUnlessAdmin: (problem) => {
+      if (role !== "admin") throw new Failure("operation_not_allowed", problem);
+    },
+  };
+}
 
+function refuseLocked({ locked, path }: MemoryLab): void {
+  if (locked) throw new Failure("lab_locked", `lab ${path} is locked: unlock it first`);
+}
+
+function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: World): HostSession {
+  let closed = false;
+  const checks = userChecks(user, labs, () => closed);
   return {
     user: user.name,
     role: user.role,
+    ...hostCalls(checks, world),
+    ...labCalls(checks, user, labs, world),
+    ...consoleCalls(checks, world),
+    close: async () => {
+      closed = true;
+    },
+  };
+}
+
+/** The calls that need no lab. */
+function hostCalls(
+  { alive, refuseUnlessAdmin }: UserChecks,
+  world: World,
+): Required<Pick<HostSession, "capabilities" | "templates" | "networkTypes" | "icons" | "rules" | "users">> {
+  return {
     capabilities: async () => {
       alive();
       return { reachable: true, features: memoryFeatures, stopModes: [0, 1, 2, 3] };
@@ -144,6 +186,23 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
       alive();
       return memoryRules(world.templates, world.unsupportedFields);
     },
+    users: async () => {
+      alive();
+      refuseUnlessAdmin("only an admin can list the host's users");
+      return world.users.map(({ name, role }) => ({ user: name, role }));
+    },
+  };
+}
+
+type LabCalls = "observe" | "labs" | "apply" | "status" | "setLinkQuality" | "setLinkSuspend" | "setOwner" | "setLock" | "saveConfigs";
+
+function labCalls(
+  { alive, mine, labAt, changing, mayChange, refuseUnlessAdmin }: UserChecks,
+  { name }: MemoryUser,
+  labs: Map<string, MemoryLab>,
+  world: World,
+): Required<Pick<HostSession, LabCalls>> {
+  return {
     observe: async (path) => {
       alive();
       const lab = mine(labs.get(path));
@@ -160,45 +219,44 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
       mayChange();
       const lab = labs.get(path);
       if (lab !== undefined && mine(lab) === undefined) throw new Failure("lab_not_found", `no lab ${path}`);
-      if (lab?.locked) throw new Failure("lab_locked", `lab ${path} is locked: unlock it first`);
-      return applySteps({ path, operations, progress, labs, world, owner: ownerOf(progress) });
+      if (lab !== undefined) refuseLocked(lab);
+      const { owner = name } = progress;
+      if (owner !== name) refuseUnlessAdmin("only an admin can create labs for other users");
+      return applySteps({ path, operations, progress, labs, world, owner });
     },
     status: async (path) => statusOf(labAt(path), world.now()),
-    setLinkQuality: async (path, linkId, quality, { save }) => {
-      mayChange();
-      return setQuality(changing(path), linkId, quality, save);
-    },
-    setLinkSuspend: async (path, linkId, { a, b }) => {
-      mayChange();
-      return setSuspend(changing(path), linkId, { ...(a !== undefined && { a }), ...(b !== undefined && { b }) });
-    },
+    setLinkQuality: async (path, linkId, quality, { save }) => setQuality(changing(path), linkId, quality, save),
+    setLinkSuspend: async (path, linkId, { a, b }) =>
+      setSuspend(changing(path), linkId, { ...(a !== undefined && { a }), ...(b !== undefined && { b }) }),
     setOwner: async (path, owner) => {
       const lab = labAt(path);
-      if (user.role !== "admin") throw new Failure("operation_not_allowed", "only an admin can give a lab to another user");
+      refuseUnlessAdmin("only an admin can give a lab to another user");
       labs.set(path, Object.assign(lab, { owner }));
     },
     setLock: async (path, locked) => {
       mayChange();
       labAt(path).locked = locked;
     },
-    users: async () => {
-      alive();
-      if (user.role !== "admin") throw new Failure("operation_not_allowed", "only an admin can list the host's users");
-      return world.users.map(({ name, role }) => ({ user: name, role }));
-    },
     saveConfigs: async (path, ids) => {
-      mayChange();
       const lab = changing(path);
       return new Map(ids.map((id) => [id, saveConfig(lab, id, world)]));
     },
+  };
+}
+
+function consoleCalls({ labAt }: UserChecks, world: World): Required<Pick<HostSession, "consoleLog" | "console">> {
+  const nodeAt = (path: string, nodeId: string) => {
+    const node = labAt(path).nodes.get(nodeId);
+    if (node === undefined) throw new Failure("node_not_found", `no node ${nodeId} in lab ${path}`);
+    return node;
+  };
+  return {
     consoleLog: async (path, nodeId) => {
-      const node = labAt(path).nodes.get(nodeId);
-      if (node === undefined) throw new Failure("node_not_found", `no node ${nodeId} in lab ${path}`);
+      const node = nodeAt(path, nodeId);
       return node.shell?.log() ?? node.lastLog;
     },
     console: async (path, nodeId) => {
-      const node = labAt(path).nodes.get(nodeId);
-      if (node === undefined) throw new Failure("node_not_found", `no node ${nodeId} in lab ${path}`);
+      const node = nodeAt(path, nodeId);
       if (world.template(node.definition.template)?.consoleType === "none") {
         throw new Failure("unsupported", `node ${node.definition.name} has no console`, { data: { feature: "consoleStream" } });
       }
@@ -208,9 +266,6 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
         });
       const stream = node.shell.view();
       return { stream, recalled: stream.readableLength };
-    },
-    close: async () => {
-      closed = true;
     },
   };
 }

@@ -38,6 +38,11 @@ export function readTemplate(
   return { template: problems.length === 0 ? template : undefined, problems };
 }
 
+/** The readers of a map's values. */
+interface MapReader {
+  get(key: string): Reader;
+}
+
 function templateOf(top: Reader, file: string): LocalTemplate {
   const map = top.map(
     ["id", "description", "type", "backend", "interfaces", "console", "startup-config", "fields", "links"],
@@ -46,36 +51,14 @@ function templateOf(top: Reader, file: string): LocalTemplate {
   const backend = map.get("backend").oneOf(["namespace", "container", "bridge", "vm"]) ?? "namespace";
   const interfaces = map.get("interfaces").map(["format", "max"]);
   const ethFormat = interfaces.get("format").text(/^[A-Za-z][A-Za-z0-9./_-]*\{0\}$/, 'a name with {0} at its end, such as "eth{0}"') ?? "";
-  const console = map.get("console").map(["type"], ["argv", "prompt", "login", "pager"]);
-  const consoleType = console.get("type").oneOf(["telnet", "serial", "none"]) ?? "none";
-  const prompt = console.get("prompt").optional()?.pattern();
-  const login = console.get("login").optional()?.map(["username"], ["password"]);
-  const username = login?.get("username").text() ?? "";
-  const password = login?.get("password").optional()?.text();
-  const pager = console.get("pager").optional()?.map(["pattern", "key"]);
-  const named = pager?.get("key").text(/^(?:space|enter|\S)$/, "space, enter, or one character") ?? "";
-  const key = named === "space" ? " " : named === "enter" ? "\r" : named;
-  const pattern = pager?.get("pattern").pattern();
+  const consoleMap = map.get("console").map(["type"], ["argv", "prompt", "login", "pager"]);
+  const console = readConsole(consoleMap);
   const images = map.get("images").optional()?.texts() ?? [];
   const boot = map.get("boot").optional()?.texts() ?? [];
-  const argv = console.get("argv").optional()?.texts() ?? [];
-  if (backend === "namespace") {
-    if (images.length === 0) map.get("images").fail("a namespace template needs at least one image");
-    if (boot.length === 0) map.get("boot").fail("a namespace template needs the command that boots a node");
-  } else if (backend === "container") {
-    if (boot.length + argv.length > 0) top.fail("a container's image says what it runs: boot and argv of the console make no sense");
-  } else if (backend === "vm") {
-    if (boot.length > 0) map.get("boot").fail("a virtual machine boots by itself: boot makes no sense");
-    if (consoleType !== "serial") console.get("type").fail("the console of a virtual machine is serial");
-    interfaces.get("max").integer(1, maxVmInterfaces);
-  } else if (images.length + boot.length > 0 || consoleType !== "none") {
-    top.fail("a bridge has no process: images, boot and a console make no sense");
-  }
-  if (backend !== "container" && (consoleType === "telnet") !== argv.length > 0)
-    console.get("argv").fail("argv goes with type telnet, and only with it");
+  checkBackend({ top, map, interfaces, console: consoleMap }, { backend, images, boot, console });
   const icon = map.get("icon").optional()?.text();
-  if ((backend === "vm") !== (consoleType === "serial"))
-    console.get("type").fail("serial is the console of a virtual machine, and only of one");
+  if ((backend === "vm") !== (console.type === "serial"))
+    consoleMap.get("type").fail("serial is the console of a virtual machine, and only of one");
   const vm = backend === "vm" ? readVm(map.get("vm"), map.get("ready")) : undefined;
   if (backend !== "vm") map.get("vm").optional()?.fail("vm goes with backend vm, and only with it");
   const readyArgv =
@@ -88,14 +71,8 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     .get("saved-config")
     .optional()
     ?.text(/^(\/[A-Za-z0-9._-]+)+$/, "an absolute path inside the node");
-  const save = readSave(map.get("save"), { savedConfig, argv });
-  const limits = map.get("limits").optional()?.map([], ["ram", "processes", "disk"]);
-  const [ram, processes, disk] = ["ram", "processes", "disk"].map((name) =>
-    limits
-      ?.get(name)
-      .optional()
-      ?.integer(1, 1 << 30),
-  );
+  const save = readSave(map.get("save"), { savedConfig, argv: console.argv });
+  const limits = readLimits(map.get("limits"));
   const need = map
     .get("need")
     .optional()
@@ -117,24 +94,10 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     ethFormat,
     maxInterfaces: interfaces.get("max").integer(1, 1024) ?? 1,
     boot,
-    console: {
-      type: consoleType,
-      argv,
-      ...(prompt === undefined ? {} : { prompt }),
-      ...(login === undefined ? {} : { login: { username, ...(password === undefined ? {} : { password }) } }),
-      ...(pattern === undefined ? {} : { pager: { pattern, key } }),
-    },
+    console,
     ...(readyArgv === undefined ? {} : { ready: { argv: readyArgv } }),
     ...(vm === undefined ? {} : { vm }),
-    ...(limits === undefined
-      ? {}
-      : {
-          limits: {
-            ...(ram === undefined ? {} : { ram }),
-            ...(processes === undefined ? {} : { processes }),
-            ...(disk === undefined ? {} : { disk }),
-          },
-        }),
+    ...(limits === undefined ? {} : { limits }),
     ...(need === undefined ? {} : { need }),
     ...(systemCalls === undefined ? {} : { systemCalls }),
     startupConfig: map.get("startup-config").boolean() ?? false,
@@ -145,6 +108,63 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     reasons,
     links: map.get("links").oneOf(["live", "restart", "recreate"]) ?? "recreate",
     file,
+  };
+}
+
+function readConsole(console: MapReader): LocalTemplate["console"] {
+  const type = console.get("type").oneOf(["telnet", "serial", "none"]) ?? "none";
+  const prompt = console.get("prompt").optional()?.pattern();
+  const login = console.get("login").optional()?.map(["username"], ["password"]);
+  const username = login?.get("username").text() ?? "";
+  const password = login?.get("password").optional()?.text();
+  const pager = console.get("pager").optional()?.map(["pattern", "key"]);
+  const named = pager?.get("key").text(/^(?:space|enter|\S)$/, "space, enter, or one character") ?? "";
+  const key = named === "space" ? " " : named === "enter" ? "\r" : named;
+  const pattern = pager?.get("pattern").pattern();
+  return {
+    type,
+    argv: console.get("argv").optional()?.texts() ?? [],
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(login === undefined ? {} : { login: { username, ...(password === undefined ? {} : { password }) } }),
+    ...(pattern === undefined ? {} : { pager: { pattern, key } }),
+  };
+}
+
+/** Reports fields that a backend needs and does not have, or has and cannot use. */
+function checkBackend(
+  at: { readonly top: Reader; readonly map: MapReader; readonly interfaces: MapReader; readonly console: MapReader },
+  { backend, images, boot, console: { type, argv } }: Pick<LocalTemplate, "backend" | "images" | "boot" | "console">,
+): void {
+  const { top, map } = at;
+  if (backend === "namespace") {
+    if (images.length === 0) map.get("images").fail("a namespace template needs at least one image");
+    if (boot.length === 0) map.get("boot").fail("a namespace template needs the command that boots a node");
+  } else if (backend === "container") {
+    if (boot.length + argv.length > 0) top.fail("a container's image says what it runs: boot and argv of the console make no sense");
+  } else if (backend === "vm") {
+    if (boot.length > 0) map.get("boot").fail("a virtual machine boots by itself: boot makes no sense");
+    if (type !== "serial") at.console.get("type").fail("the console of a virtual machine is serial");
+    at.interfaces.get("max").integer(1, maxVmInterfaces);
+  } else if (images.length + boot.length > 0 || type !== "none") {
+    top.fail("a bridge has no process: images, boot and a console make no sense");
+  }
+  if (backend !== "container" && (type === "telnet") !== argv.length > 0)
+    at.console.get("argv").fail("argv goes with type telnet, and only with it");
+}
+
+function readLimits(reader: Reader): LocalTemplate["limits"] {
+  const limits = reader.optional()?.map([], ["ram", "processes", "disk"]);
+  if (limits === undefined) return undefined;
+  const [ram, processes, disk] = ["ram", "processes", "disk"].map((name) =>
+    limits
+      .get(name)
+      .optional()
+      ?.integer(1, 1 << 30),
+  );
+  return {
+    ...(ram === undefined ? {} : { ram }),
+    ...(processes === undefined ? {} : { processes }),
+    ...(disk === undefined ? {} : { disk }),
   };
 }
 
@@ -274,7 +294,7 @@ export class Reader {
     return this.value === undefined ? undefined : this;
   }
 
-  map(required: readonly string[], optional: readonly string[] = []): { get(key: string): Reader } {
+  map(required: readonly string[], optional: readonly string[] = []): MapReader {
     const empty = { get: (key: string) => new Reader(undefined, undefined, key, this.offset, () => {}) };
     if (!isMap(this.node) || typeof this.value !== "object" || this.value === null) {
       this.wrong("a map");
