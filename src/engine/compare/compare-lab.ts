@@ -19,7 +19,7 @@ import { type Comparison, type Fate, interfacesOf, type LinkWork, type NetworkWo
 import { diffLab } from "./diff-lab.ts";
 import { diffLink, type LinkDifference, observedLink } from "./diff-link.ts";
 import { diffNode, type FieldDifference, meaning } from "./diff-node.ts";
-import { type EndpointKeys, endpointKeys, type JoinedIds, joinIds } from "./join.ts";
+import { endpointKeys, type JoinedIds, joinIds } from "./join.ts";
 import { hostPosition, observedNode, wantedNode, wholeGroups } from "./node-values.ts";
 
 export interface CompareInput {
@@ -32,22 +32,51 @@ export interface CompareInput {
   readonly pathName?: string;
 }
 
+/** The joined resources of intent and host, which the comparisons of their parts need. */
+interface Joined {
+  readonly input: CompareInput;
+  readonly ids: JoinedIds;
+  readonly intents: ReadonlyMap<string, LabNode>;
+  readonly templates: ReadonlyMap<string, TemplateRules>;
+  /** Returns the host's node with this key. */
+  readonly nativeOf: (key: string) => ObservedNode | undefined;
+  /** The fate of resources that the intent does not have. */
+  readonly extraFate: Fate;
+}
+
 /** Compares the intent with the host: joins their resources, lists the differences and deletions, and lists what the host cannot store. */
 export function compareLab(input: CompareInput): Comparison {
   const { desired, observed, rules } = input;
   const ids = joinIds(desired, observed, input.ids);
-  const keys = endpointKeys(ids);
-  const templates = new Map(rules.templates.map((template) => [template.id, template]));
+  const observedNodes = new Map((observed?.nodes ?? []).map((one) => [one.id, one]));
+  const joined: Joined = {
+    input,
+    ids,
+    intents: new Map(desired.nodes.map((node) => [node.key, node])),
+    templates: new Map(rules.templates.map((template) => [template.id, template])),
+    nativeOf: (key) => observedNodes.get(ids.nodes[key] ?? ""),
+    extraFate: input.prune ? "delete" : "extra",
+  };
   const unsupported: UnsupportedField[] = [];
-  const extraFate: Fate = input.prune ? "delete" : "extra";
+  const networks = compareNetworks(joined, unsupported);
+  const differences = compareLinks(joined);
+  const nodes = compareNodes(joined, neededInterfaces(joined, differences), unsupported);
+  const links = joinLinks(differences, nodes, networks, unsupported);
+  const lab = diffLab(desired, observed, rules, input.pathName);
+  unsupported.push(...lab.missing);
+  unsupported.sort((a, b) => compareNatural(unsupportedText(a), unsupportedText(b)));
+  return { desired, observed, rules, ids, nodes, networks, links, lab, unsupported };
+}
 
+/** Returns the networks of intent and host by key. `unsupported` receives what the host cannot store. */
+function compareNetworks({ input, ids, extraFate }: Joined, unsupported: UnsupportedField[]): Map<string, NetworkWork> {
   const networks = new Map<string, NetworkWork>();
-  const observedNetworks = new Map((observed?.networks ?? []).map((one) => [one.id, one]));
+  const observedNetworks = new Map((input.observed?.networks ?? []).map((one) => [one.id, one]));
   const addNetwork = (key: string, intent: LabNetwork | undefined) => {
     const native = observedNetworks.get(ids.networks[key] ?? "");
     const before =
       native && defined<LabNetwork>({ key, name: native.name, type: native.type, icon: native.icon, position: native.position });
-    const { after, changes, missing } = compareNetwork(intent, before, rules);
+    const { after, changes, missing } = compareNetwork(intent, before, input.rules);
     unsupported.push(...missing);
     const fate = intent === undefined ? extraFate : before === undefined ? "create" : "keep";
     const replaced = fate === "keep" && changes.some(({ field }) => field === "type");
@@ -63,15 +92,13 @@ export function compareLab(input: CompareInput): Comparison {
       links: [],
     });
   };
-  for (const network of desired.networks) addNetwork(network.key, network);
+  for (const network of input.desired.networks) addNetwork(network.key, network);
   for (const key of Object.keys(ids.networks)) if (!networks.has(key)) addNetwork(key, undefined);
+  return networks;
+}
 
-  const intents = new Map(desired.nodes.map((node) => [node.key, node]));
-  const observedNodes = new Map((observed?.nodes ?? []).map((one) => [one.id, one]));
-  const nativeOf = (key: string) => observedNodes.get(ids.nodes[key] ?? "");
-  const links = compareLinks(input, ids, keys, intents, nativeOf, templates);
-
-  // The number of interfaces that each node needs for the links of the result.
+/** Returns the number of interfaces that each node needs for the links of the result. */
+function neededInterfaces({ intents, templates, nativeOf }: Joined, links: ReadonlyMap<string, ComparedLink>): ReadonlyMap<string, number> {
   const needed = new Map<string, number>();
   for (const { after } of links.values()) {
     for (const { node, interface: name } of interfacesOf(after?.endpoints ?? [])) {
@@ -80,7 +107,15 @@ export function compareLab(input: CompareInput): Comparison {
       if (index !== undefined) needed.set(node, Math.max(needed.get(node) ?? 0, index + 1));
     }
   }
+  return needed;
+}
 
+/** Returns the nodes of intent and host by key. `unsupported` receives what the host cannot store. */
+function compareNodes(
+  { input, ids, templates, nativeOf, extraFate }: Joined,
+  needed: ReadonlyMap<string, number>,
+  unsupported: UnsupportedField[],
+): Map<string, NodeWork> {
   const nodes = new Map<string, NodeWork>();
   const owed = new Set(input.owedStarts);
   const addNode = (key: string, intent: LabNode | undefined) => {
@@ -92,7 +127,7 @@ export function compareLab(input: CompareInput): Comparison {
     const failed = native?.power === "failed";
     const isOwed = (fate === "keep" || fate === "extra") && native?.power === "stopped" && owed.has(key);
     const keepsUp = up || isOwed || (fate === "keep" && failed);
-    const compared = intent && compareNode(intent, before, native, templates.get(intent.template), needed.get(key) ?? 0, rules);
+    const compared = intent && compareNode(intent, before, native, templates.get(intent.template), needed.get(key) ?? 0, input.rules);
     if (compared !== undefined) unsupported.push(...compared.missing);
     nodes.set(key, {
       key,
@@ -112,9 +147,18 @@ export function compareLab(input: CompareInput): Comparison {
       links: [],
     });
   };
-  for (const node of desired.nodes) addNode(node.key, node);
+  for (const node of input.desired.nodes) addNode(node.key, node);
   for (const key of Object.keys(ids.nodes)) if (!nodes.has(key)) addNode(key, undefined);
+  return nodes;
+}
 
+/** Joins the links with the nodes and networks at their ends, and with the links whose interfaces they take. */
+function joinLinks(
+  links: ReadonlyMap<string, ComparedLink>,
+  nodes: ReadonlyMap<string, NodeWork>,
+  networks: ReadonlyMap<string, NetworkWork>,
+  unsupported: UnsupportedField[],
+): Map<string, LinkWork> {
   const works = new Map<string, LinkWork>();
   for (const [key, link] of links) {
     const ends = [...(link.before?.endpoints ?? link.after?.endpoints ?? [])];
@@ -133,11 +177,7 @@ export function compareLab(input: CompareInput): Comparison {
       if (work !== undefined) taker.takes.push(work);
     }
   }
-
-  const lab = diffLab(desired, observed, rules, input.pathName);
-  unsupported.push(...lab.missing);
-  unsupported.sort((a, b) => compareNatural(unsupportedText(a), unsupportedText(b)));
-  return { desired, observed, rules, ids, nodes, networks, links: works, lab, unsupported };
+  return works;
 }
 
 /** Returns the index of an ethernet interface: by the template's naming, else by its place in the host's own list. */
@@ -243,14 +283,8 @@ interface ComparedLink {
   readonly missing: readonly UnsupportedField[];
 }
 
-function compareLinks(
-  input: CompareInput,
-  ids: JoinedIds,
-  keys: EndpointKeys,
-  intents: ReadonlyMap<string, LabNode>,
-  nativeOf: (key: string) => ObservedNode | undefined,
-  templates: ReadonlyMap<string, TemplateRules>,
-): Map<string, ComparedLink> {
+function compareLinks({ input, ids, intents, nativeOf, templates }: Joined): Map<string, ComparedLink> {
+  const keys = endpointKeys(ids);
   const observedLinks = new Map((input.observed?.links ?? []).map((one) => [one.id, one]));
   const links = new Map<string, ComparedLink>();
   const newLinkAt = new Map<string, string>();
