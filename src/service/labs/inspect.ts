@@ -2,8 +2,8 @@ import { compareNatural } from "../../base/natural-order.ts";
 import { nodeKey } from "../../base/node-key.ts";
 import type { InspectedInterface, InspectedLink, InspectedNode, InspectionData, NodeLimitsData } from "../../contract/schemas/observe.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
-import { endpointKeys, endpointOf, joinIds, observedLinkKey } from "../../engine/compare/join.ts";
-import type { ObservedEndpoint, ObservedLab, ObservedLimits, ObservedLink } from "../../engine/model/observed.ts";
+import { type EndpointKeys, endpointKeys, endpointOf, joinIds, observedLinkKey } from "../../engine/compare/join.ts";
+import type { ObservedLab, ObservedLimits, ObservedLink, ObservedNode } from "../../engine/model/observed.ts";
 import type { HostRules } from "../../engine/model/plan.ts";
 import type { LiveLink } from "../../hosts/host.ts";
 import { endpointText } from "../../intent/lab/lab.ts";
@@ -67,91 +67,43 @@ function limitsData({ cpu, memoryBytes, processes, diskBytes }: ObservedLimits):
 
 const mebi = 1024 * 1024;
 
+/** An observed lab, with the names of the intent for its parts. */
+interface InspectedLab {
+  readonly observed: ObservedLab;
+  readonly keys: EndpointKeys;
+  readonly templates: ReadonlyMap<string, HostRules["templates"][number]>;
+  /** Links of the live read, by id. */
+  readonly effects: ReadonlyMap<string, LiveLink>;
+  /** The link at each interface: "node id, interface". */
+  readonly plugs: ReadonlyMap<string, Plug>;
+}
+
+interface Plug {
+  readonly link: ObservedLink;
+  readonly side: "a" | "b";
+}
+
 function inspection(
   target: Target,
   observed: ObservedLab,
-  { templates: rules }: HostRules,
+  { templates }: HostRules,
   live: readonly LiveLink[],
   takenAt: string,
 ): InspectionData {
-  const placeless = observed.nodes.filter(({ position }) => position === undefined).sort((a, b) => compareNatural(a.name, b.name));
-  const places = freePlaces(
-    placeless.map(({ id }) => id),
-    [...observed.nodes, ...observed.networks].flatMap(({ position }) => position ?? []),
-  );
-  const templates = new Map(rules.map((template) => [template.id, template]));
-  const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);
-  const keys = endpointKeys(ids);
+  const keys = endpointKeys(joinIds(target.intent?.lab ?? null, observed, target.ids));
+  const lab: InspectedLab = {
+    observed,
+    keys,
+    templates: new Map(templates.map((template) => [template.id, template])),
+    effects: new Map(live.map((link) => [link.id, link])),
+    plugs: plugsOf(observed.links),
+  };
   const intended = target.intent?.lab;
   const nodeKeys = intended && new Set(intended.nodes.map((node) => node.key));
   const networkKeys = intended && new Set(intended.networks.map((network) => network.key));
-  const joined = (key: string | undefined, known: ReadonlySet<string> | undefined) =>
-    key !== undefined && (known === undefined || known.has(key)) ? key : null;
-  const shown = (end: ObservedEndpoint) => endpointText(endpointOf(end, keys));
-  const effects = new Map(live.map((link) => [link.id, link]));
-  const plugs = new Map<string, { readonly link: ObservedLink; readonly side: "a" | "b" }>();
-  for (const link of observed.links) {
-    for (const [index, end] of link.endpoints.entries()) {
-      if ("nodeId" in end) plugs.set(`${end.nodeId} ${end.interface}`, { link, side: index === 0 ? "a" : "b" });
-    }
-  }
-
-  const interfaceOf = (
-    nodeId: string,
-    { index, name, type, mac }: ObservedLab["nodes"][number]["interfaces"][number],
-  ): InspectedInterface => {
-    const plug = plugs.get(`${nodeId} ${name}`);
-    const base = { name, index, type, ...(mac !== undefined && { mac }) };
-    if (plug === undefined) return { ...base, suspended: false };
-    const other = plug.link.endpoints[plug.side === "a" ? 1 : 0];
-    const effect = effects.get(plug.link.id);
-    const quality = effect?.[plug.side];
-    return {
-      ...base,
-      link: observedLinkKey(plug.link, keys),
-      peer: shown(other),
-      ...("networkId" in other && { network: shown(other) }),
-      suspended: plug.link.suspended?.[plug.side] ?? false,
-      ...(quality !== undefined && { quality }),
-    };
-  };
-
-  const nodes = observed.nodes.map((node): InspectedNode => {
-    const { id, name, template, type, image, icon, power, cpu, ram, position, consoleType, limits } = node;
-    const defaults = templates.get(template);
-    return {
-      id,
-      node: joined(keys.nodes.get(id), nodeKeys),
-      unique_key: keys.nodes.get(id) ?? name,
-      name,
-      template,
-      type,
-      ...(image !== undefined && { image }),
-      ...(icon !== undefined && { icon }),
-      status: power,
-      cpu: cpu ?? defaults?.cpu ?? limits?.cpu ?? 0,
-      ram: ram ?? defaults?.ram ?? (limits?.memoryBytes ?? 0) / mebi,
-      position: position ?? places.get(id) ?? { x: 0, y: 0 },
-      ...(position === undefined && { placed: true }),
-      console: { type: consoleType },
-      ...(limits !== undefined && { limits: limitsData(limits) }),
-      interfaces: node.interfaces.map((one) => interfaceOf(id, one)),
-    };
-  });
-  const links = observed.links.map((link): InspectedLink => {
-    const effect = effects.get(link.id);
-    return {
-      id: link.id,
-      key: observedLinkKey(link, keys),
-      endpoints: link.endpoints.map(shown),
-      kind: link.endpoints.some((end) => "networkId" in end) ? "network" : "p2p",
-      suspended: (link.suspended?.a ?? false) || (link.suspended?.b ?? false),
-      ...(link.quality !== undefined && { stored_quality: link.quality }),
-      ...(effect !== undefined && {
-        quality: { ...(effect.a !== undefined && { a: effect.a }), ...(effect.b !== undefined && { b: effect.b }) },
-      }),
-    };
-  });
+  const places = placesOf(observed);
+  const nodes = observed.nodes.map((node) => inspectedNode(lab, node, knownKey(keys.nodes.get(node.id), nodeKeys), places));
+  const links = observed.links.map((link) => inspectedLink(lab, link));
   return {
     lab: target.path,
     name: observed.name,
@@ -165,10 +117,99 @@ function inspection(
     networks: observed.networks
       .map((network) => {
         const key = keys.networks.get(network.id) ?? network.name;
-        return { ...network, key: joined(key, networkKeys), unique_key: key };
+        return { ...network, key: knownKey(key, networkKeys), unique_key: key };
       })
       .sort((a, b) => compareNatural(a.unique_key, b.unique_key)),
     links: links.sort((a, b) => compareNatural(a.key, b.key)),
     texts: [...observed.texts],
+  };
+}
+
+/** Returns the key if the intent has it, or if there is no intent; else `null`. */
+function knownKey(key: string | undefined, known: ReadonlySet<string> | undefined): string | null {
+  return key !== undefined && (known === undefined || known.has(key)) ? key : null;
+}
+
+/** Returns free places in the drawing for the nodes that have none. */
+function placesOf({ nodes, networks }: ObservedLab): ReturnType<typeof freePlaces> {
+  const placeless = nodes.filter(({ position }) => position === undefined).sort((a, b) => compareNatural(a.name, b.name));
+  return freePlaces(
+    placeless.map(({ id }) => id),
+    [...nodes, ...networks].flatMap(({ position }) => position ?? []),
+  );
+}
+
+function plugsOf(links: readonly ObservedLink[]): ReadonlyMap<string, Plug> {
+  const plugs = new Map<string, Plug>();
+  for (const link of links) {
+    for (const [index, end] of link.endpoints.entries()) {
+      if ("nodeId" in end) plugs.set(`${end.nodeId} ${end.interface}`, { link, side: index === 0 ? "a" : "b" });
+    }
+  }
+  return plugs;
+}
+
+function inspectedNode(
+  lab: InspectedLab,
+  observed: ObservedNode,
+  key: string | null,
+  places: ReturnType<typeof freePlaces>,
+): InspectedNode {
+  const { id, name, template, type, image, icon, power, cpu, ram, position, consoleType, limits } = observed;
+  const defaults = lab.templates.get(template);
+  return {
+    id,
+    node: key,
+    unique_key: lab.keys.nodes.get(id) ?? name,
+    name,
+    template,
+    type,
+    ...(image !== undefined && { image }),
+    ...(icon !== undefined && { icon }),
+    status: power,
+    cpu: cpu ?? defaults?.cpu ?? limits?.cpu ?? 0,
+    ram: ram ?? defaults?.ram ?? (limits?.memoryBytes ?? 0) / mebi,
+    position: position ?? places.get(id) ?? { x: 0, y: 0 },
+    ...(position === undefined && { placed: true }),
+    console: { type: consoleType },
+    ...(limits !== undefined && { limits: limitsData(limits) }),
+    interfaces: observed.interfaces.map((one) => inspectedInterface(lab, id, one)),
+  };
+}
+
+function inspectedInterface(
+  { keys, plugs, effects }: InspectedLab,
+  nodeId: string,
+  { index, name, type, mac }: ObservedNode["interfaces"][number],
+): InspectedInterface {
+  const plug = plugs.get(`${nodeId} ${name}`);
+  const base = { name, index, type, ...(mac !== undefined && { mac }) };
+  if (plug === undefined) return { ...base, suspended: false };
+  const { link, side } = plug;
+  const other = link.endpoints[side === "a" ? 1 : 0];
+  const peer = endpointText(endpointOf(other, keys));
+  const quality = effects.get(link.id)?.[side];
+  return {
+    ...base,
+    link: observedLinkKey(link, keys),
+    peer,
+    ...("networkId" in other && { network: peer }),
+    suspended: link.suspended?.[side] ?? false,
+    ...(quality !== undefined && { quality }),
+  };
+}
+
+function inspectedLink({ keys, effects }: InspectedLab, link: ObservedLink): InspectedLink {
+  const effect = effects.get(link.id);
+  return {
+    id: link.id,
+    key: observedLinkKey(link, keys),
+    endpoints: link.endpoints.map((end) => endpointText(endpointOf(end, keys))),
+    kind: link.endpoints.some((end) => "networkId" in end) ? "network" : "p2p",
+    suspended: (link.suspended?.a ?? false) || (link.suspended?.b ?? false),
+    ...(link.quality !== undefined && { stored_quality: link.quality }),
+    ...(effect !== undefined && {
+      quality: { ...(effect.a !== undefined && { a: effect.a }), ...(effect.b !== undefined && { b: effect.b }) },
+    }),
   };
 }
