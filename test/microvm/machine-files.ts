@@ -1,5 +1,5 @@
 import { lstat, readdir, readFile, readlink, realpath } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { CpioEntry } from "../../src/hosts/local/setup/images/cpio.ts";
 import { command } from "../../src/hosts/local/setup/programs/command.ts";
 
@@ -56,6 +56,33 @@ export async function treeFiles(from: string, to: string): Promise<readonly Cpio
   return found;
 }
 
+/**
+ * The named programs of the root file system at `root`, the shared libraries that they load, and the links on the way to them. All other files of the root
+ * file system would only make the boot longer: the emulated processor copies them into memory.
+ */
+export async function programFiles(root: string, programs: readonly string[], to: string): Promise<readonly CpioEntry[]> {
+  const loader = "/lib64/ld-linux-x86-64.so.2";
+  const listed = await Promise.all(programs.map((program) => command(["chroot", root, loader, "--list", program])));
+  const libraries = listed.join("\n").matchAll(/(\/\S+) \(0x/g);
+  const entries = new Map<string, CpioEntry>();
+  for (const path of [loader, ...programs, ...Array.from(libraries, ([, library]) => library!)]) await addFollowed(root, path, to, entries);
+  return withDirectories([...entries.values()]);
+}
+
+/** Adds the file at an absolute path of the root file system, and each link that the path leads over. */
+async function addFollowed(root: string, path: string, to: string, entries: Map<string, CpioEntry>): Promise<void> {
+  const names = path.split("/").filter((name) => name !== "");
+  for (let depth = 1; depth <= names.length; depth++) {
+    const at = names.slice(0, depth).join("/");
+    const [entry] = await entryOf(join(root, at), `${to}/${at}`);
+    if (entry === undefined) throw new Error(`${root} has no ${path}`);
+    entries.set(at, entry);
+    if (!isLink(entry)) continue;
+    const target = resolve("/", dirname(at), entry.data.toString());
+    return addFollowed(root, join(target, ...names.slice(depth)), to, entries);
+  }
+}
+
 /** Adds the directories above each entry that are not listed themselves: the kernel makes none. Sorted, so that a directory is before its files. */
 export function withDirectories(entries: readonly CpioEntry[]): readonly CpioEntry[] {
   const all = new Map(entries.map((entry) => [entry.path, entry]));
@@ -79,6 +106,10 @@ async function entryOf(from: string, to: string): Promise<readonly CpioEntry[]> 
   if (stat.isDirectory()) return entry(Buffer.alloc(0));
   if (stat.isSymbolicLink()) return entry(Buffer.from(await readlink(from)));
   return stat.isFile() ? entry(await readFile(from)) : [];
+}
+
+function isLink({ mode }: CpioEntry): boolean {
+  return (mode & 0o170000) === 0o120000;
 }
 
 function isDirectory({ mode }: CpioEntry): boolean {

@@ -3,6 +3,7 @@ import { copyFile, mkdtemp, open, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
 import { findImages, type LocalImage } from "../../src/hosts/local/images/images.ts";
 import { type CpioEntry, cpioArchive } from "../../src/hosts/local/setup/images/cpio.ts";
 import { withDirectories } from "./machine-files.ts";
@@ -59,7 +60,7 @@ export async function runMicroVm(images: string, vm: MicroVm): Promise<{ readonl
   }
 }
 
-/** Two archives one after the other: the kernel unpacks both. */
+/** Two archives one after the other: the kernel unpacks both. Unpacked on the emulated processor, the second one would take most of the boot. */
 async function writeInitrd(path: string, below: string, { files, command }: MicroVm): Promise<void> {
   const init = await readFile(fileURLToPath(new URL("init.sh", import.meta.url)));
   const own: readonly CpioEntry[] = [
@@ -71,7 +72,7 @@ async function writeInitrd(path: string, below: string, { files, command }: Micr
   try {
     // The one that is not compressed first: it must start at a multiple of 4.
     await file.writeFile(cpioArchive(withDirectories([...files, ...own])));
-    await file.writeFile(await readFile(below));
+    await file.writeFile(gunzipSync(await readFile(below)));
   } finally {
     await file.close();
   }

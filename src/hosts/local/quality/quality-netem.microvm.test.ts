@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
-import { packageFiles, treeFiles } from "../../../../test/microvm/machine-files.ts";
+import { packageFiles, programFiles, treeFiles } from "../../../../test/microvm/machine-files.ts";
 import { microVmLacks, runMicroVm } from "../../../../test/microvm/microvm.ts";
 import { findImages } from "../images/images.ts";
 import { localPaths } from "../machine/paths.ts";
@@ -49,7 +49,8 @@ describe.skipIf(lacks !== undefined)(title, { timeout: 600_000 }, () => {
     });
     return [
       ...(await packageFiles(["coreutils", "dash", "grep", "iproute2", "libstdc++6", "mount", "sed"], "machine")),
-      ...(await treeFiles(base.rootfs, "machine/image")),
+      ...(await programFiles(base.rootfs, ["/usr/bin/ping", "/usr/bin/iperf3"], "machine/image")),
+      ...["dev", "tmp"].map((name) => ({ path: `machine/image/${name}`, mode: 0o040755, data: Buffer.alloc(0) })),
       ...(await treeFiles(process.execPath, "machine/node/bin/node")),
       ...(await treeFiles(join(repository, "package.json"), "machine/repository/package.json")),
       ...(await treeFiles(join(repository, "src"), "machine/repository/src")),
