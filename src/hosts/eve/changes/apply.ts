@@ -16,7 +16,7 @@ import { failedNodes } from "../power/failed-nodes.ts";
 import { leftRunning } from "../power/left-running.ts";
 import { bringDown, refuseStrays, startNodes, stopNodes, wipeNodes } from "../power/power.ts";
 import type { EveLabPath } from "../read/lab-path.ts";
-import { isUp, type LabHead, labNotFound, readHead, readNodes, withHead } from "../read/lab-read.ts";
+import { isUp, type LabHead, labNotFound, type NodeStatus, readHead, readNodes, withHead } from "../read/lab-read.ts";
 import { configTaken } from "../templates/template.ts";
 import { renumberedIds } from "../write/given-ids.ts";
 import { editLab, type LabEdit } from "../write/lab-edit.ts";
@@ -298,12 +298,13 @@ async function deleteLab(run: Run, head: LabHead | null): Promise<void> {
   const { place, at, progress } = run;
   run.ids = nobody;
   if (head === null) return;
+  const listed = head === unreadable ? undefined : await nodesToDelete(place, at);
   // The host neither lists nor stops the nodes of a lab that it cannot read.
-  if (head === unreadable) for (const warning of await leftRunning(place, at.path, progress.ids.nodes)) progress.warn?.(warning);
-  const nodes = head === unreadable ? [] : await readNodes(place.account, at);
+  if (listed === undefined) for (const warning of await leftRunning(place, at.path, progress.ids.nodes)) progress.warn?.(warning);
+  const nodes = listed ?? [];
   const up = nodes.filter(({ status }) => isUp(status)).map(({ id }) => id);
   if (up.length > 0) {
-    const { lab } = await place.world.reader.read(place.account, at);
+    const lab = await labToDelete(place, at, nodes);
     const power = { place, at, lab, signal: progress.signal, force: progress.force };
     const { foreign, late } = await bringDown(power, up, progress.stopMode ?? 3);
     refuseStrays(power, foreign);
@@ -330,6 +331,27 @@ async function deleteLab(run: Run, head: LabHead | null): Promise<void> {
     place.world.owners.of(place.account).forget(at.path);
   }
   if (!(await gone())) throw hostFailure(`the host reported that lab ${at.path} is deleted, but it still exists`);
+}
+
+/** Returns undefined if a node of the lab has an id that the host cannot use: the others are not listed either. */
+async function nodesToDelete({ account }: EvePlace, at: EveLabPath): Promise<readonly NodeStatus[] | undefined> {
+  try {
+    return await readNodes(account, at);
+  } catch (error) {
+    if (isUnreadableLab(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the lab, or only its nodes if its file cannot be read: enough to stop them. */
+async function labToDelete({ account, world }: EvePlace, at: EveLabPath, nodes: readonly NodeStatus[]): Promise<UnlLab> {
+  try {
+    return (await world.reader.read(account, at)).lab;
+  } catch (error) {
+    if (!isUnreadableLab(error)) throw error;
+    const unknown = nodes.map(({ id, name }) => ({ id, name, interfaces: [] }));
+    return { nodes: unknown, networks: [], textObjects: [], pictures: [], configs: [] };
+  }
 }
 
 const noneTaken: TakenIds = { nodes: new Set(), networks: new Set() };

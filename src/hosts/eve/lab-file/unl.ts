@@ -161,7 +161,13 @@ function withTexts<Table extends AttributeTable, Text extends string>(
 
 function idOf(element: XmlElement, attributes: object): number {
   if ("id" in attributes && typeof attributes.id === "number") return attributes.id;
-  throw new Failure("host_error", `the lab file cannot be read: a ${element.name} without a number as its id`);
+  const given = element.attributes.find(([name]) => name === "id")?.[1] ?? "";
+  const name = element.attributes.find(([key]) => key === "name")?.[1];
+  const who = `a ${element.name}${name === undefined ? "" : ` ${JSON.stringify(name)}`}`;
+  throw new Failure(
+    "host_error",
+    `the lab file cannot be read: ${who} has the id ${JSON.stringify(given)}, which is no number as EVE-NG writes it`,
+  );
 }
 
 /** An element from which known parts are taken one by one. The parts that were not taken are `others`. */

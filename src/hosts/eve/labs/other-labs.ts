@@ -3,7 +3,7 @@ import type { EveAccount } from "../account/account.ts";
 import { type EveAnswer, entriesOf, numberOf, recordOf, textOf } from "../api/answer.ts";
 import { parallel } from "../api/parallel.ts";
 import { type EveLabPath, encodePath } from "../read/lab-path.ts";
-import { nodeStatuses } from "../read/lab-read.ts";
+import { otherStatuses } from "../read/lab-read.ts";
 import { type ListedLab, listLabs } from "./lab-listing.ts";
 
 /** Ids to avoid: other labs of the user have them, and nodes with the same id cannot run at the same time. */
@@ -84,7 +84,7 @@ export class OtherLabs {
     const lists = await parallel(readable, 4, async (lab) => {
       const answer = await readOther(account, lab.path, "/nodes", { peeks: true });
       if (answer === undefined) this.#leaveOut(lab);
-      return answer === undefined || answer.status >= 300 ? [] : nodeStatuses(answer.data);
+      return answer === undefined || answer.status >= 300 ? [] : otherStatuses(answer.data);
     });
     const up = lists.flat().filter(({ status }) => status >= 2);
     return new Map(up.map(({ id, data }) => [id, textOf(data.type) ?? ""]));
@@ -98,7 +98,7 @@ export class OtherLabs {
     );
     const found = await parallel(shared, 4, async ([other, lab]) => {
       const answer = await readOther(account, other, "/nodes");
-      const nodes = answer === undefined || answer.status >= 300 ? [] : nodeStatuses(answer.data);
+      const nodes = answer === undefined || answer.status >= 300 ? [] : otherStatuses(answer.data);
       return { path: other, lab, up: nodes.filter(({ status }) => status >= 2) };
     });
     return found.flatMap(({ path: other, lab, up }) =>

@@ -1,3 +1,5 @@
+import { Failure } from "../../../contract/errors.ts";
+import { unreadableLab } from "../../host-unreadable.ts";
 import type { EveAccount } from "../account/account.ts";
 import { hostError, readAnswer, textOf } from "../api/answer.ts";
 import { hostFailure } from "../api/host-failure.ts";
@@ -35,6 +37,10 @@ export async function exportLab(account: EveAccount, at: EveLabPath): Promise<Un
     const entry = readZip(file.body).find(({ name }) => name === `${at.name}.unl` || name.endsWith(`/${at.name}.unl`));
     return entry === undefined ? null : withPlainNames(withNodeConfigs(readUnl(Buffer.from(entry.data).toString("utf8"))));
   } catch (error) {
+    if (error instanceof Failure && error.code === "host_error") {
+      const message = `lab ${at.path}: ${error.message}. Correct its file ${at.file} on the host, or destroy the lab`;
+      throw unreadableLab(message, { message: error.message });
+    }
     if (error instanceof SyntaxError) throw hostFailure(`the export of lab ${at.path} cannot be read: ${error.message}`);
     throw error;
   }

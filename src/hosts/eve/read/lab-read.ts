@@ -92,8 +92,13 @@ export async function readNodes(account: EveAccount, at: EveLabPath, signal?: Ab
   const answer = await account.call({ path: `/api/labs${at.url}/nodes`, read: true, signal });
   refuseUnreadable(account, at, answer);
   if (answer.status >= 300 || answer.word !== "success") throw hostError(`list the nodes of ${at.path}`, answer);
-  const nodes = nodeStatuses(answer.data);
-  if (nodes.length <= maxReadNodes) return nodes;
+  const nodes = statusesOf(answer.data);
+  const odd = nodes.find((node) => "problem" in node);
+  if (odd !== undefined && "problem" in odd) {
+    const message = `lab ${at.path}: ${odd.problem}. Correct its file ${at.file} on the host, or destroy the lab`;
+    throw unreadableLab(message, { message: odd.problem, status: answer.status });
+  }
+  if (nodes.length <= maxReadNodes) return nodes.filter(isSound);
   const message = `lab ${at.path} has ${nodes.length} nodes; Labwright reads labs of EVE-NG with at most ${maxReadNodes}`;
   throw unreadableLab(message, { message, status: answer.status });
 }
@@ -103,19 +108,34 @@ const maxReadNodes = 1024;
 
 /** Parses a list of nodes, by id. Throws host_error for anything else, so that running nodes do not count as absent. */
 export function nodeStatuses(data: unknown): readonly NodeStatus[] {
+  return statusesOf(data).map((node) => {
+    if ("problem" in node) throw hostFailure(`list the nodes: ${node.problem}`);
+    return node;
+  });
+}
+
+/** Parses the list of another lab: a node that the host cannot number does not run, and must not delay this lab. Throws host_error if it is no list. */
+export function otherStatuses(data: unknown): readonly NodeStatus[] {
+  return statusesOf(data).filter(isSound);
+}
+
+interface OddNode {
+  readonly problem: string;
+}
+
+function isSound(node: NodeStatus | OddNode): node is NodeStatus {
+  return !("problem" in node);
+}
+
+function statusesOf(data: unknown): readonly (NodeStatus | OddNode)[] {
   return listOf(data, "list the nodes").map(([key, value]) => {
     const node = recordOf(value);
-    const [id, status] = [numberOf(node.id) ?? Number(key), numberOf(node.status)];
-    if (!Number.isSafeInteger(id) || status === undefined)
-      throw hostFailure("list the nodes: the host answered a node without a number or a status");
-    return {
-      id,
-      name: textOf(node.name) ?? "",
-      status,
-      url: textOf(node.url) ?? "",
-      console: textOf(node.console) ?? "",
-      data: node,
-    };
+    const [id, status, name] = [numberOf(node.id) ?? Number(key), numberOf(node.status), textOf(node.name) ?? ""];
+    if (status === undefined) throw hostFailure("list the nodes: the host answered a node without a status");
+    // The host's own numbers begin at 1.
+    if (!Number.isSafeInteger(id) || id < 1)
+      return { problem: `its node ${JSON.stringify(name)} has the id ${JSON.stringify(key)}, which is no number of a node` };
+    return { id, name, status, url: textOf(node.url) ?? "", console: textOf(node.console) ?? "", data: node };
   });
 }
 
