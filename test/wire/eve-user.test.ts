@@ -89,7 +89,7 @@ describe("after a restart of the service, nodes whose number another lab has", (
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("labwright adopt /hand2")]);
     expect(await shell.run("adopt", "/hand2")).toMatchObject({ code: 0 });
     expect(await shell.run("stop", "--lab", "/hand2")).toMatchObject({ code: 0 });
-    expect((await shell.run("status")).stdout).toMatch(/pc1 +running[\s\S]*pc3 +running/);
+    expect((await shell.run("status")).stdout).toMatch(/pc1 +running[\s\S]*pc3 +PC_3 +running/);
     expect(fake.running()).toHaveLength(3);
   });
 });
