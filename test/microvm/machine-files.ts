@@ -62,7 +62,8 @@ export async function treeFiles(from: string, to: string): Promise<readonly Cpio
  */
 export async function programFiles(root: string, programs: readonly string[], to: string): Promise<readonly CpioEntry[]> {
   const loader = "/lib64/ld-linux-x86-64.so.2";
-  const listed = await Promise.all(programs.map((program) => command(["chroot", root, loader, "--list", program])));
+  const chroot = [...(process.getuid?.() === 0 ? [] : ["unshare", "--user", "--map-root-user"]), "chroot", root];
+  const listed = await Promise.all(programs.map((program) => command([...chroot, loader, "--list", program])));
   const libraries = listed.join("\n").matchAll(/(\/\S+) \(0x/g);
   const entries = new Map<string, CpioEntry>();
   for (const path of [loader, ...programs, ...Array.from(libraries, ([, library]) => library!)]) await addFollowed(root, path, to, entries);
