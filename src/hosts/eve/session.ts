@@ -23,6 +23,16 @@ import { type EveLabPath, eveLabPath, labPathProblem } from "./read/lab-path.ts"
 import { mustReadHead, type NodeStatus, readHead } from "./read/lab-read.ts";
 import { type LivePower, observedLab, powerOf } from "./read/observe.ts";
 
+/** The calls of one open session. */
+interface OpenSession {
+  readonly world: EveWorld;
+  readonly account: EveAccount;
+  readonly user: EveUser;
+  /** Throws expired_host_session. */
+  readonly alive: () => void;
+  readonly place: () => Promise<EvePlace>;
+}
+
 /** @param release called once, when the session closes */
 export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, release: () => Promise<void>): HostSession {
   let closed = false;
@@ -35,9 +45,30 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
   };
   // PNETLab numbers its roles; 0 is the administrator. A role that is not known gives no rights of an administrator.
   const role = user.role === "admin" || (account.pnetlab && user.role === "0") ? "admin" : "user";
+  const session: OpenSession = { world, account, user, alive, place };
   return {
     user: user.name,
     role,
+    ...hostCalls(session),
+    ...readCalls(session),
+    ...changeCalls(session),
+    ...editionCalls(session),
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      await release();
+    },
+  };
+}
+
+/** The calls that need no lab. */
+function hostCalls({
+  world,
+  account,
+  alive,
+  place,
+}: OpenSession): Required<Pick<HostSession, "capabilities" | "templates" | "networkTypes" | "icons" | "rules" | "checkLabPath">> {
+  return {
     capabilities: async () => {
       alive();
       const { features, ...rest } = editionCapabilities(world.edition);
@@ -51,17 +82,21 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
     icons: async () => (await place()).catalogue.icons,
     rules: async () => (await place()).catalogue.rules,
     checkLabPath: labPathProblem,
+  };
+}
+
+function readCalls({
+  world,
+  account,
+  user,
+  alive,
+  place,
+}: OpenSession): Required<Pick<HostSession, "labs" | "observe" | "status" | "leftRunning" | "tasks" | "console">> {
+  return {
     labs: async () => {
       alive();
       return (await listLabs(account)).map(({ path }) => path);
     },
-    // PNETLab applies every call to the lab that the user entered last: reading other labs would change that.
-    ...(!account.pnetlab && {
-      findLab: async (id: string) => {
-        alive();
-        return world.others.pathOf(account, id, world.timing.othersMs);
-      },
-    }),
     observe: async (path) => {
       const here = await place();
       const at = eveLabPath(path);
@@ -72,21 +107,6 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       await world.interfaces.learn(account, at.url, lab.nodes);
       const power = await powers(here, at, nodes, mark);
       return observedLab(at.path, head, lab, nodes, here.catalogue, world.interfaces, power);
-    },
-    apply: async (path, operations, progress) => {
-      const here = await place();
-      const at = eveLabPath(path);
-      return world.changes.run(at.path, () => applySteps(here, at, operations, progress));
-    },
-    leftRunning: async (path, ids) => leftRunning(await place(), eveLabPath(path).path, ids.nodes),
-    removeFolder: async (folder) => {
-      alive();
-      return world.writes.run(folderTurn, () => removeEmptyFolder(account, folder));
-    },
-    copyExtras: async (from, to, about) => {
-      const here = await place();
-      const [source, copy] = [eveLabPath(from), eveLabPath(to)];
-      return world.changes.run(copy.path, () => world.writes.run(copy.path, () => copyExtras(here, source, copy, about)));
     },
     status: async (path) => {
       const here = await place();
@@ -112,6 +132,36 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
       });
       return { nodes, links };
     },
+    leftRunning: async (path, ids) => leftRunning(await place(), eveLabPath(path).path, ids.nodes),
+    tasks: async (path) => {
+      alive();
+      return (await mustReadHead(account, eveLabPath(path))).body;
+    },
+    console: async (path, nodeId) => openConsole(await place(), eveLabPath(path), nodeId, user.tenant),
+  };
+}
+
+function changeCalls({
+  world,
+  account,
+  alive,
+  place,
+}: OpenSession): Required<Pick<HostSession, "apply" | "removeFolder" | "copyExtras" | "setLinkQuality" | "setLinkSuspend" | "setLock">> {
+  return {
+    apply: async (path, operations, progress) => {
+      const here = await place();
+      const at = eveLabPath(path);
+      return world.changes.run(at.path, () => applySteps(here, at, operations, progress));
+    },
+    removeFolder: async (folder) => {
+      alive();
+      return world.writes.run(folderTurn, () => removeEmptyFolder(account, folder));
+    },
+    copyExtras: async (from, to, about) => {
+      const here = await place();
+      const [source, copy] = [eveLabPath(from), eveLabPath(to)];
+      return world.changes.run(copy.path, () => world.writes.run(copy.path, () => copyExtras(here, source, copy, about)));
+    },
     setLinkQuality: async (path, id, quality, { save }) => {
       const here = await place();
       const at = eveLabPath(path);
@@ -122,6 +172,34 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
         data: { feature: "linkSuspend" },
       });
     },
+    // Does not wait for running changes: the lock stops them before their next batch. Waits for writes, which would overwrite the lock.
+    setLock: async (path, locked) => {
+      alive();
+      const at = eveLabPath(path);
+      await world.writes.run(at.path, async () => {
+        const head = await mustReadHead(account, at);
+        if (!world.edition.lock) {
+          const why =
+            "PNETLab locks a lab with a password, which its users must know: lock it in its web interface; a lab that is locked is not changed";
+          throw new Failure("unsupported", why, { data: { feature: "lock" } });
+        }
+        if ((head.lock !== 0) === locked) return;
+        await writeLock(await place(), at, head, locked);
+      });
+    },
+  };
+}
+
+/** The calls that not all editions have. */
+function editionCalls({ world, account, alive, place }: OpenSession): Partial<HostSession> {
+  return {
+    // PNETLab applies every call to the lab that the user entered last: reading other labs would change that.
+    ...(!account.pnetlab && {
+      findLab: async (id: string) => {
+        alive();
+        return world.others.pathOf(account, id, world.timing.othersMs);
+      },
+    }),
     ...(!account.pnetlab && {
       load: async () => {
         alive();
@@ -153,31 +231,6 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
         read: async (path: string, id: string) => readPicture(await place(), eveLabPath(path), id),
       },
     }),
-    tasks: async (path) => {
-      alive();
-      return (await mustReadHead(account, eveLabPath(path))).body;
-    },
-    // Does not wait for running changes: the lock stops them before their next batch. Waits for writes, which would overwrite the lock.
-    setLock: async (path, locked) => {
-      alive();
-      const at = eveLabPath(path);
-      await world.writes.run(at.path, async () => {
-        const head = await mustReadHead(account, at);
-        if (!world.edition.lock) {
-          const why =
-            "PNETLab locks a lab with a password, which its users must know: lock it in its web interface; a lab that is locked is not changed";
-          throw new Failure("unsupported", why, { data: { feature: "lock" } });
-        }
-        if ((head.lock !== 0) === locked) return;
-        await writeLock(await place(), at, head, locked);
-      });
-    },
-    console: async (path, nodeId) => openConsole(await place(), eveLabPath(path), nodeId, user.tenant),
-    close: async () => {
-      if (closed) return;
-      closed = true;
-      await release();
-    },
   };
 }
 
