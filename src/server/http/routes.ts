@@ -53,29 +53,61 @@ export interface RouteOptions {
  * dir and out, handler. Therefore the body of a caller without a token is never read.
  */
 export function addRoutes(app: FastifyInstance, service: Service, options: RouteOptions): void {
-  const { openApi, closing, cut, bodyWaitMs } = options;
-  const ended = (request: FastifyRequest, reply: FastifyReply, status: number | undefined) => {
-    logRequest(request, reply, status);
-    const operation = operationOf(request);
-    // The duration of a stream is not a response time.
-    const ms = operation !== undefined && operations[operation].answer === "events" && status === 200 ? undefined : reply.elapsedTime;
-    service.requestEnded({ operation, status, ms });
+  const routes: Routes = {
+    app,
+    service,
+    options,
+    running: new RunningCalls(options.closing),
+    cutOffs: new Set(),
+    parsing: new YieldingQueue(),
+    parse: jsonParser(app),
   };
-  const parsing = new YieldingQueue();
-  const parse = jsonParser(app);
   // readJsonBody reads bodies: the framework's own reader closes the connection if a body is too large.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  const running = new RunningCalls(closing);
-  const cutOffs = new Set<() => void>();
   const cutOffAll = () => {
-    for (const cutOff of [...cutOffs]) cutOff();
+    for (const cutOff of [...routes.cutOffs]) cutOff();
   };
-  cut.addEventListener("abort", cutOffAll, { once: true });
+  options.cut.addEventListener("abort", cutOffAll, { once: true });
+  addHooks(routes);
+  for (const id of Object.keys(operations) as OperationId[]) addRoute(routes, id);
+}
+
+/** The parts that all routes share. */
+interface Routes {
+  readonly app: FastifyInstance;
+  readonly service: Service;
+  readonly options: RouteOptions;
+  readonly running: RunningCalls;
+  /** Ends calls that run when the time for them is over. */
+  readonly cutOffs: Set<() => void>;
+  readonly parsing: YieldingQueue;
+  readonly parse: ParseJson;
+}
+
+/** The route of one operation. */
+interface Route {
+  readonly id: OperationId;
+  readonly row: OperationRow;
+  readonly schema: { readonly body?: TSchema; readonly query?: TSchema; readonly params?: TSchema };
+  readonly handler: Handler;
+}
+
+/** Logs and counts a request that has ended. */
+function countEnd(service: Service, request: FastifyRequest, reply: FastifyReply, status: number | undefined): void {
+  logRequest(request, reply, status);
+  const operation = operationOf(request);
+  // The duration of a stream is not a response time.
+  const ms = operation !== undefined && operations[operation].answer === "events" && status === 200 ? undefined : reply.elapsedTime;
+  service.requestEnded({ operation, status, ms });
+}
+
+/** Adds the checks of all requests, also of those without a route. */
+function addHooks({ app, service, options: { closing, bodyWaitMs } }: Routes): void {
   app.addHook("onRequest", (request, reply, done) => {
     reply.headers({ "X-Request-Id": request.id, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
     // No status: the client disconnected before its answer was sent.
-    reply.raw.once("close", () => ended(request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined));
+    reply.raw.once("close", () => countEnd(service, request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined));
     closing.throwIfAborted();
     const hosts = hostCount(request.raw.rawHeaders);
     if (hosts === 0 && request.raw.httpVersion === "1.1") throw badRequest([{ path: "", message: "the header Host is missing" }]);
@@ -89,72 +121,78 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
     done();
   });
   app.setErrorHandler((error, request, reply) => sendFailure(toFailure(error), request, reply));
+}
 
-  for (const id of Object.keys(operations) as OperationId[]) {
-    const row: OperationRow = operations[id];
-    const schema: { readonly body?: TSchema; readonly query?: TSchema; readonly params?: TSchema } = requestSchemas[id];
-    const handler = id === "getOpenApi" ? async () => openApi : (service.handlers[id] as Handler);
-    const local = ["dir", "out"].filter((name) => Object.hasOwn((schema.body as ObjectSchema | undefined)?.properties ?? {}, name));
-    for (const path of [row.path, ...(row.aliases ?? [])]) {
-      app.route({
-        method: row.method === "GET" ? ["GET", "HEAD"] : row.method,
-        url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
-        config: { operation: id },
-        schema: {
-          ...(schema.body && { body: schema.body }),
-          ...(schema.query && { querystring: schema.query }),
-          ...(schema.params && { params: schema.params }),
+function addRoute(routes: Routes, id: OperationId): void {
+  const { app, service, options, parse, parsing } = routes;
+  const { openApi, bodyWaitMs } = options;
+  const row: OperationRow = operations[id];
+  const schema: Route["schema"] = requestSchemas[id];
+  const handler = id === "getOpenApi" ? async () => openApi : (service.handlers[id] as Handler);
+  const local = ["dir", "out"].filter((name) => Object.hasOwn((schema.body as ObjectSchema | undefined)?.properties ?? {}, name));
+  for (const path of [row.path, ...(row.aliases ?? [])]) {
+    app.route({
+      method: row.method === "GET" ? ["GET", "HEAD"] : row.method,
+      url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
+      config: { operation: id },
+      schema: {
+        ...(schema.body && { body: schema.body }),
+        ...(schema.query && { querystring: schema.query }),
+        ...(schema.params && { params: schema.params }),
+      },
+      ...(row.auth !== "none" && {
+        onRequest: async (request) => {
+          const caller = identify(service, request, row.auth);
+          if (caller !== null) callers.set(request, caller);
         },
-        ...(row.auth !== "none" && {
-          onRequest: async (request) => {
-            const caller = identify(service, request, row.auth);
-            if (caller !== null) callers.set(request, caller);
-          },
-        }),
-        ...(row.body === "json" && {
-          preValidation: async (request) => {
-            // The schema refuses every unknown field by its name, including __proto__. No unknown field reaches a handler.
-            const read = row.unknownFields === "refuse" ? (text: string): unknown => JSON.parse(text) : parse;
-            const within = row.auth === "bearer" ? {} : { withinMs: bodyWaitMs };
-            request.body = await readJsonBody(request.raw, { limit: row.maxBody, parse: read, parsing, ...within });
-          },
-          preHandler: async (request) => refuseLocalPaths(request.body as Readonly<Record<string, unknown>>, local),
-        }),
-        handler: async (request, reply) => {
-          const problem = row.answer === "upgrade" ? upgradeProblem(request.raw, row.protocol) : undefined;
-          if (problem !== undefined) {
-            if (isWebSocket(request.raw)) reply.header("Sec-WebSocket-Version", "13");
-            throw badRequest([{ path: "", message: problem }]);
-          }
-          // HEAD needs only the headers, which are known: no stream is opened.
-          if (request.method === "HEAD" && row.answer === "events") return reply.type(eventsType(request)).send();
-          const parts: RequestParts = {
-            body: schema.body && request.body,
-            query: schema.query && queryOf(request, row),
-            params: schema.params && request.params,
-          };
-          const late = running.add(reply.raw);
-          const cookie = row.auth === "ticket" ? browserCookie(request.headers.cookie) : undefined;
-          const call = callOf(request, late, cookie);
-          const work = handler(parts, callers.get(request) ?? null, call);
-          const ms = row.errors.includes("host_timeout") ? deadlineOf(row, call.prefer, request.body) : undefined;
-          const answer = await inTime(ms, { late, cutOffs, job: call.job }, work, (outcome) =>
-            request.log.warn({ operation: id, outcome: outcome.status }, "ended after its answer"),
-          );
-          if (row.answer === "upgrade") {
-            // A stream that was granted while the server began to close has ended with the call's signal.
-            closing.throwIfAborted();
-            reply.hijack();
-            running.removeAfter(request.socket, late);
-            accept(request.raw, reply.raw, answer as Upgrade, { "X-Request-Id": request.id }, options.webSockets);
-            ended(request, reply, 101);
-            return reply;
-          }
-          return send(row.answer, keepCookie(id, answer, reply), request, reply, options.stallMs);
+      }),
+      ...(row.body === "json" && {
+        preValidation: async (request) => {
+          // The schema refuses every unknown field by its name, including __proto__. No unknown field reaches a handler.
+          const read = row.unknownFields === "refuse" ? (text: string): unknown => JSON.parse(text) : parse;
+          const within = row.auth === "bearer" ? {} : { withinMs: bodyWaitMs };
+          request.body = await readJsonBody(request.raw, { limit: row.maxBody, parse: read, parsing, ...within });
         },
-      });
-    }
+        preHandler: async (request) => refuseLocalPaths(request.body as Readonly<Record<string, unknown>>, local),
+      }),
+      handler: (request, reply) => answer(routes, { id, row, schema, handler }, request, reply),
+    });
   }
+}
+
+/** Calls the handler of a route, and sends its answer. */
+async function answer(routes: Routes, { id, row, schema, handler }: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const { service, options, running, cutOffs } = routes;
+  const problem = row.answer === "upgrade" ? upgradeProblem(request.raw, row.protocol) : undefined;
+  if (problem !== undefined) {
+    if (isWebSocket(request.raw)) reply.header("Sec-WebSocket-Version", "13");
+    throw badRequest([{ path: "", message: problem }]);
+  }
+  // HEAD needs only the headers, which are known: no stream is opened.
+  if (request.method === "HEAD" && row.answer === "events") return reply.type(eventsType(request)).send();
+  const parts: RequestParts = {
+    body: schema.body && request.body,
+    query: schema.query && queryOf(request, row),
+    params: schema.params && request.params,
+  };
+  const late = running.add(reply.raw);
+  const cookie = row.auth === "ticket" ? browserCookie(request.headers.cookie) : undefined;
+  const call = callOf(request, late, cookie);
+  const work = handler(parts, callers.get(request) ?? null, call);
+  const ms = row.errors.includes("host_timeout") ? deadlineOf(row, call.prefer, request.body) : undefined;
+  const result = await inTime(ms, { late, cutOffs, job: call.job }, work, (outcome) =>
+    request.log.warn({ operation: id, outcome: outcome.status }, "ended after its answer"),
+  );
+  if (row.answer === "upgrade") {
+    // A stream that was granted while the server began to close has ended with the call's signal.
+    options.closing.throwIfAborted();
+    reply.hijack();
+    running.removeAfter(request.socket, late);
+    accept(request.raw, reply.raw, result as Upgrade, { "X-Request-Id": request.id }, options.webSockets);
+    countEnd(service, request, reply, 101);
+    return reply;
+  }
+  return send(row.answer, keepCookie(id, result, reply), request, reply, options.stallMs);
 }
 
 /** Answers 404 for a path without an operation, and 405 with the header Allow for a method without an operation. */
