@@ -46,20 +46,7 @@ export function usePlan({ lab, intent: service, mayChange, onLabChanged }: PlanI
   });
   const { intent, options, computed, running } = state;
   useDraft(lab, state, mayChange);
-  const readService = async () => {
-    const { yaml, files } = (await readIntent(lab, mayChange)).intent;
-    dispatch({ type: "service-intent-read", intent: { yaml, files } });
-  };
-  // The lab's page itself shows that the service does not answer.
-  const tryReadService = () => void readService().catch(() => undefined);
-  useEvents(lab, ({ type }) => {
-    if (type === "lab" || type === "gap") tryReadService();
-  });
-  // Also after each request: the reducer ignores changes of the service while one runs.
-  const isBusy = running !== undefined;
-  useEffect(() => {
-    if (!isBusy) tryReadService();
-  }, [isBusy]);
+  useServiceIntent(lab, mayChange, running !== undefined, dispatch);
 
   const run = async (label: string, work: () => Promise<Notice>) => {
     dispatch({ type: "started", label });
@@ -141,6 +128,22 @@ export function usePlan({ lab, intent: service, mayChange, onLabChanged }: PlanI
       }
     },
   };
+}
+
+/** Reads the service's intent when the lab changes, and after each request: the reducer ignores changes of the service while one runs. */
+function useServiceIntent(lab: string, mayChange: boolean, isBusy: boolean, dispatch: (event: PlanEvent) => void): void {
+  const read = async () => {
+    const { yaml, files } = (await readIntent(lab, mayChange)).intent;
+    dispatch({ type: "service-intent-read", intent: { yaml, files } });
+  };
+  // The lab's page itself shows that the service does not answer.
+  const tryRead = () => void read().catch(() => undefined);
+  useEvents(lab, ({ type }) => {
+    if (type === "lab" || type === "gap") tryRead();
+  });
+  useEffect(() => {
+    if (!isBusy) tryRead();
+  }, [isBusy]);
 }
 
 /** Keeps unapplied text as a draft, and asks before the browser leaves the page with it. */
