@@ -131,10 +131,11 @@ function statusesOf(data: unknown): readonly (NodeStatus | OddNode)[] {
   return listOf(data, "list the nodes").map(([key, value]) => {
     const node = recordOf(value);
     const [id, status, name] = [numberOf(node.id) ?? Number(key), numberOf(node.status), textOf(node.name) ?? ""];
-    if (status === undefined) throw hostFailure("list the nodes: the host answered a node without a status");
-    // The host's own numbers begin at 1.
-    if (!Number.isSafeInteger(id) || id < 1)
-      return { problem: `its node ${JSON.stringify(name)} has the id ${JSON.stringify(key)}, which is no number of a node` };
+    if (!Number.isInteger(id) || status === undefined)
+      throw hostFailure("list the nodes: the host answered a node without a number or a status");
+    // The host's own numbers begin at 1. It returns 0 for an id in the file that is no number.
+    if (id < 1 || !Number.isSafeInteger(id))
+      return { problem: `its node ${JSON.stringify(name)} has the id ${id}, which is no number of a node` };
     return { id, name, status, url: textOf(node.url) ?? "", console: textOf(node.console) ?? "", data: node };
   });
 }
