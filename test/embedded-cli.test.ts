@@ -87,7 +87,7 @@ describe("a node that fails", { timeout: 2 * patience }, () => {
     expectFailure(status);
     expect(status.stdout).toMatch(/h1 +failed/);
     expect(await run("status", "--node", "h2")).toMatchObject({ code: 0, stderr: "" });
-    const exec = await run("exec", "--node", "h1", "--", "true");
+    const exec = await run("cli", "h1", "--", "true");
     expect([exec.code, exec.stderr]).toEqual([
       1,
       expect.stringMatching(/h1 has failed.*\(node_not_running\)\n {2}hint: labwright logs h1 /),

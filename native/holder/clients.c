@@ -83,7 +83,7 @@ void client_close(struct client *c) {
     }
   client_count--;
   freeze_forget_client(c);
-  if (c->job) job_kill(c->job), job_drop(c->job); /* no client is left that could get the failure */
+  if (c->job) job_abandon(c->job); /* no client is left that could get the failure */
   struct node *n = c->mode == VIEWING ? c->node : NULL;
   c->mode = ENDING;
   buffer_free(&c->in);
@@ -113,7 +113,7 @@ void client_update(struct client *c) {
   if (!waiting && (c->mode == ENDING || (c->mode == VIEWING && c->until != UINT64_MAX))) return client_close(c);
   if (b->size > OUT_HIGH && !waiting) buffer_free(b);
   if (c->job) job_update(c->job);
-  bool stuck = c->mode == VIEWING && c->node->input;
+  bool stuck = (c->mode == VIEWING && c->node->input) || (c->mode == FEEDING && c->job && job_full(c->job));
   source_watch(&c->source, (uint32_t)EPOLLRDHUP | (stuck ? 0u : (uint32_t)EPOLLIN) | (waiting ? (uint32_t)EPOLLOUT : 0u));
 }
 
@@ -133,13 +133,19 @@ static void client_read(struct client *c) {
   }
 }
 
+/* Returns false if the client has left, or sends more than its request. */
+static bool nothing_to_read(struct client *c) {
+  char dropped[4096];
+  ssize_t got = read(c->source.fd, dropped, sizeof dropped);
+  return got < 0 ? errno == EAGAIN || errno == EINTR : got > 0 && c->feeds;
+}
+
 static void client_ready(struct source *s, uint32_t events) {
   struct client *c = container_of(s, struct client, source);
   if (events & (EPOLLHUP | EPOLLERR) || (events & EPOLLRDHUP && !(events & EPOLLIN))) return client_close(c);
   if (events & EPOLLIN) {
-    char junk;
     if (c->mode == READING) client_read(c);
-    else if (c->mode == VIEWING ? !viewer_input(c) : read(s->fd, &junk, 1) != -1) return client_close(c);
+    else if (c->mode == VIEWING ? !viewer_input(c) : c->mode == FEEDING ? !job_fed(c) : !nothing_to_read(c)) return client_close(c);
   }
   if (c->source.fd < 0 || !(events & EPOLLOUT)) return;
   struct node *n = c->mode == VIEWING ? c->node : NULL;

@@ -1,16 +1,67 @@
 /* Programs that run for a client, in the fabric or in a node. */
 #include "node.h"
+#include <dirent.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
-enum { OUTPUT_PIECE = 32768 /* bytes of output in a frame */ };
+enum {
+  OUTPUT_PIECE = 32768,    /* bytes of output in a frame */
+  INPUT_HIGH = 256 << 10,  /* bytes of input that wait for the program before its client is no longer read */
+  HANG_UP_MS = 1000,       /* ms that the programs of a terminal have after its hang-up */
+};
 
 struct job *jobs;
+
+/* Sessions whose processes are killed at the end of this turn. */
+static pid_t *doomed;
+static size_t doomed_count, doomed_room;
 
 void job_kill(struct job *j) {
   if (!j->pid) return;
   kill(-j->pid, SIGKILL);
   kill(j->pid, SIGKILL); /* it may not have made its group yet */
+  if (!j->feeds) return;
+  if (doomed_count == doomed_room) doomed = need(realloc(doomed, sizeof *doomed * (doomed_room = doomed_room ? doomed_room * 2 : 64)));
+  doomed[doomed_count++] = j->pid;
+}
+
+/* Returns the session of a process, 0 if it has ended. */
+static pid_t session_of(const char *pid) {
+  char path[64], text[512];
+  int session = 0;
+  if (snprintf(path, sizeof path, "/proc/%s/stat", pid) >= (int)sizeof path) return 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+  if (fd >= 0) close(fd);
+  if (length <= 0) return 0;
+  text[length] = 0;
+  const char *name_end = strrchr(text, ')');
+  if (!name_end || sscanf(name_end + 1, " %*c %*d %*d %d", &session) != 1) return 0;
+  return session;
+}
+
+/* Kills the processes of the doomed sessions once. Returns how many there were. */
+static size_t kill_sessions(void) {
+  size_t killed = 0;
+  DIR *all = opendir("/proc");
+  for (struct dirent *e = all ? readdir(all) : NULL; e; e = readdir(all)) {
+    if (*e->d_name < '1' || *e->d_name > '9') continue;
+    pid_t session = session_of(e->d_name);
+    for (size_t i = 0; session > 0 && i < doomed_count; i++)
+      if (doomed[i] == session && kill((pid_t)strtol(e->d_name, NULL, 10), SIGKILL) == 0) killed++;
+  }
+  if (all) closedir(all);
+  return killed;
+}
+
+/* One search of the process table serves all programs that were killed in this turn. It is repeated for processes that were started meanwhile. */
+void jobs_sweep(void) {
+  if (doomed_count == 0) return;
+  for (int i = 0; i < 3 && kill_sessions() > 0; i++) {}
+  doomed_count = 0;
 }
 
 static void job_timeout(struct timer *t) {
@@ -30,7 +81,8 @@ void job_update(struct job *j) {
 static bool job_output(struct job *j, struct source *s) {
   char *frame = buffer_reserve(&j->client->out, FRAME_HEAD + OUTPUT_PIECE);
   ssize_t got = read(s->fd, frame + FRAME_HEAD, OUTPUT_PIECE);
-  if (got == 0) source_close(s);
+  /* A terminal that no process has open any more fails with EIO. */
+  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) source_close(s);
   if (got <= 0) return false;
   frame_head(frame, s == &j->out ? 'O' : 'X', (size_t)got);
   j->client->out.end += FRAME_HEAD + (size_t)got;
@@ -55,19 +107,148 @@ static void job_err_ready(struct source *s, uint32_t events) {
   client_update(j->client);
 }
 
+/* Returns the size of the input that the program has not taken yet, and where it is. */
+static size_t input_left(const struct job *j, const char **at) {
+  *at = j->input_left > 0 ? j->input : j->queue.data + j->queue.start;
+  return j->input_left > 0 ? j->input_left : j->queue.end - j->queue.start;
+}
+
+/* Ends the program's standard input when all of it is written. A terminal stays open. */
+static void input_update(struct job *j) {
+  const char *at;
+  size_t left = input_left(j, &at);
+  if (left == 0 && j->input_ended && !j->terminal) source_close(&j->in);
+  else source_watch(&j->in, left > 0 ? EPOLLOUT : 0);
+}
+
 static void job_in_ready(struct source *s, uint32_t events) {
   struct job *j = container_of(s, struct job, in);
+  const char *at;
   (void)events;
-  ssize_t sent = write(s->fd, j->input, j->input_left);
+  size_t left = input_left(j, &at);
+  ssize_t sent = write(s->fd, at, left);
   if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (sent > 0) j->input += sent, j->input_left -= (size_t)sent;
-  if (sent <= 0 || j->input_left == 0) source_close(s); /* the program does not read the rest; its exit code shows whether that is an error */
+  if (sent < 0) source_close(s); /* the program does not read the rest; its exit code shows whether that is an error */
+  else if (j->input_left > 0) j->input += sent, j->input_left -= (size_t)sent;
+  else j->queue.start += (size_t)sent;
+  input_update(j);
+  if (j->client) client_update(j->client);
+}
+
+bool job_full(const struct job *j) {
+  return j->in.fd >= 0 && j->queue.end - j->queue.start >= INPUT_HIGH;
+}
+
+/* Handles one frame of the client: input, the end of the input, a size of the window, a signal. Returns false if it is malformed. */
+static bool job_frame(struct job *j, char type, const char *data, size_t length) {
+  uint16_t size[2];
+  switch (type) {
+  case 'I':
+    if (length == 0) j->input_ended = true;
+    else if (!j->input_ended && (j->in.fd >= 0 || j->control.fd >= 0)) {
+      memcpy(buffer_reserve(&j->queue, length), data, length);
+      j->queue.end += length;
+    }
+    input_update(j);
+    return true;
+  case 'W':
+    if (length != sizeof size) return false;
+    memcpy(size, data, sizeof size);
+    j->size = (struct winsize){.ws_col = size[0], .ws_row = size[1]};
+    if (j->terminal && j->out.fd >= 0) ioctl(j->out.fd, TIOCSWINSZ, &j->size);
+    return true;
+  case 'S':
+    if (length != 1 || data[0] < 1 || data[0] > SIGRTMAX) return false;
+    if (j->pid) kill(-j->pid, data[0]);
+    return true;
+  default: return false;
+  }
+}
+
+/* Takes the client's frames. Returns false if the client has left or sent something malformed. */
+bool job_fed(struct client *c) {
+  ssize_t got = read(c->source.fd, buffer_reserve(&c->in, OUTPUT_PIECE), OUTPUT_PIECE);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+  if (got <= 0) return false;
+  c->in.end += (size_t)got;
+  for (;;) {
+    uint32_t length = 0;
+    size_t there = c->in.end - c->in.start;
+    const char *frame = c->in.data + c->in.start;
+    if (there < sizeof length) break;
+    memcpy(&length, frame, sizeof length);
+    if (length == 0 || length > MAX_INPUT_FRAME) return false;
+    if (there < sizeof length + length) break;
+    if (!job_frame(c->job, frame[sizeof length], frame + FRAME_HEAD, length - 1)) return false;
+    c->in.start += sizeof length + length;
+  }
+  client_update(c);
+  return true;
+}
+
+/* The program's side has opened a terminal of the node and sends the holder's side of it. */
+static void job_terminal(struct source *s, uint32_t events) {
+  struct job *j = container_of(s, struct job, control);
+  union { struct cmsghdr header; char room[CMSG_SPACE(sizeof(int))]; } extra;
+  char byte;
+  struct iovec body = {&byte, 1};
+  struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1, .msg_control = &extra, .msg_controllen = sizeof extra.room};
+  (void)events;
+  ssize_t got = recvmsg(s->fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  source_close(s);
+  const struct cmsghdr *h = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+  if (!h || h->cmsg_type != SCM_RIGHTS || h->cmsg_len != CMSG_LEN(sizeof(int))) return;
+  int master, number;
+  memcpy(&master, CMSG_DATA(h), sizeof master);
+  /* The node may have mounted anything at the terminal's path. */
+  int second = ioctl(master, TIOCGPTN, &number) == 0 && fcntl(master, F_SETFL, O_NONBLOCK) == 0 ? fcntl(master, F_DUPFD_CLOEXEC, 0) : -1;
+  if (second < 0) {
+    close(master);
+    return job_kill(j);
+  }
+  j->out.fd = master;
+  j->in.fd = second;
+  ioctl(master, TIOCSWINSZ, &j->size);
+  input_update(j);
+  job_update(j);
 }
 
 void job_drop(struct job *j) {
-  source_close(&j->in), source_close(&j->out), source_close(&j->err);
+  source_close(&j->in), source_close(&j->out), source_close(&j->err), source_close(&j->control);
+  buffer_free(&j->queue);
   if (j->client) j->client->job = NULL;
   j->client = NULL;
+}
+
+/* Ends the program of a client that has left. The hang-up of a terminal ends a shell and its jobs; a process that stays is killed a little later. */
+void job_abandon(struct job *j) {
+  bool terminal = j->terminal && j->out.fd >= 0;
+  job_drop(j);
+  if (!terminal) return job_kill(j);
+  kill(-j->pid, SIGHUP);
+  kill(-j->pid, SIGCONT);
+  timer_start(&j->timeout, HANG_UP_MS, job_timeout);
+}
+
+/* Reports the end of a program: its exit code, or -1 and the signal, and why the holder or the node's stop ended it. */
+static void report_end(struct job *j, int status) {
+  struct text fields = {0};
+  const bool killed = WIFSIGNALED(status);
+  const struct node *n = j->node_id >= 0 ? node_find(j->node_id) : NULL;
+  const bool stopped = killed && n && (!n->pid || n->state == STOPPING || n->state == STOPPED || n->state == FAILED);
+  text_field(&fields, "%d", killed ? -1 : WEXITSTATUS(status));
+  text_field(&fields, "%d", killed ? WTERMSIG(status) : 0);
+  text_field(&fields, "%s", j->timed_out ? "timeout" : stopped ? "stopped" : "");
+  reply_texts(j->client, 'D', &fields);
+}
+
+/* The result of run and exec. */
+static void reply_result(struct job *j, int status) {
+  struct text fields = {0};
+  text_field(&fields, "%d", exit_code(status));
+  text_field(&fields, "%s", j->timed_out ? "timeout" : "");
+  reply_texts(j->client, 'R', &fields);
 }
 
 void job_died(struct job *j, int status) {
@@ -79,44 +260,108 @@ void job_died(struct job *j, int status) {
       *at = j->next;
       break;
     }
+  if (j->control.fd >= 0) job_terminal(&j->control, 0);
   if (c) {
     /* The rest of its output is in the pipes. They are not read to their end, because a background process may keep them open forever. */
     for (int i = 0; i < 64 && j->out.fd >= 0 && job_output(j, &j->out); i++) {}
     for (int i = 0; i < 64 && j->err.fd >= 0 && job_output(j, &j->err); i++) {}
-    struct text fields = {0};
-    text_field(&fields, "%d", exit_code(status));
-    text_field(&fields, "%s", j->timed_out ? "timeout" : "");
-    reply_texts(c, 'R', &fields);
+    if (j->feeds) report_end(j, status);
+    else reply_result(j, status);
     job_drop(j);
     finish(c);
   }
   free_later(j);
 }
 
-void job_start(struct client *c, struct node *n, struct list argv, const char *input, size_t length, long timeout) {
-  int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1}, node_fd = -1;
+/* Opens a terminal of the node and sends the holder's side through `control`. Returns the program's side, or -1 with errno. */
+static int open_terminal(int control) {
+  int unlock = 0, slave = -1, master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  if (master < 0) return -1;
+  if (ioctl(master, TIOCSPTLCK, &unlock) == 0) slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+  struct iovec body = {"t", 1};
+  union { struct cmsghdr header; char room[CMSG_SPACE(sizeof master)]; } extra = {
+    .header = {.cmsg_len = CMSG_LEN(sizeof master), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS},
+  };
+  memcpy(CMSG_DATA(&extra.header), &master, sizeof master);
+  struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1, .msg_control = &extra, .msg_controllen = sizeof extra.room};
+  if (slave >= 0 && sendmsg(control, &message, MSG_NOSIGNAL) < 0) return -1;
+  return slave;
+}
+
+static void become_terminal(int control) {
+  int slave = open_terminal(control);
+  if (slave < 0 || ioctl(slave, TIOCSCTTY, 0) < 0) {
+    dprintf(2, "labwright: opening a terminal of the node: %s\n", strerror(errno));
+    _exit(126);
+  }
+  for (int i = 0; i < 3; i++) dup2(slave, i);
+}
+
+/* Returns the variables of the request, and of the node those that the request does not set. */
+static char **merged_env(char **asked, char **own) {
+  size_t count = 0, room = 1;
+  for (char **e = asked; e && *e; e++) room++;
+  for (char **e = own; e && *e; e++) room++;
+  char **all = need(calloc(room, sizeof *all));
+  for (char **e = asked; e && *e; e++) all[count++] = *e;
+  const size_t given = count;
+  for (char **e = own; e && *e; e++) {
+    const size_t name = strcspn(*e, "=") + 1;
+    bool there = false;
+    for (size_t i = 0; i < given; i++) there = there || strncmp(all[i], *e, name) == 0;
+    if (!there) all[count++] = *e;
+  }
+  return all;
+}
+
+struct start {
+  struct node *node;
+  const struct program *program;
+  char **argv, **env, *directory; /* copies: a child has no copy of its client's request */
+  int node_fd, control;
+  int fds[3];
+  const struct group_handles *handles;
+};
+
+static _Noreturn void job_main(const struct start *s) {
+  const struct program *p = s->program;
+  struct node *n = s->node;
+  const int all = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP;
+  setsid();
+  for (int i = 0; i < 3; i++) dup2(s->fds[i], i);
+  if (n && (groups_enter(s->handles) < 0 || setns(s->node_fd, all) < 0)) {
+    dprintf(2, "labwright: entering the node: %s\n", strerror(errno));
+    _exit(126);
+  }
+  if (p->terminal) become_terminal(s->control);
+  if (n && confine(n) < 0) {
+    dprintf(2, "labwright: entering the node: %s\n", strerror(errno));
+    _exit(126);
+  }
+  close_range(3, ~0u, 0);
+  if (!n) setrlimit(RLIMIT_NOFILE, &file_limit);
+  if (*s->directory && chdir(s->directory) < 0) {
+    dprintf(2, "labwright: %s: %s\n", s->directory, strerror(errno));
+    _exit(126);
+  }
+  become(s->argv, n ? merged_env(s->env, n->env) : NULL);
+}
+
+void job_start(struct client *c, struct node *n, const struct program *p) {
+  int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1}, control[2] = {-1, -1};
   struct group_handles handles = groups_open(n ? n->id : -1);
-  char **program = list_to_vector(argv);
+  struct start s = {.node = n, .program = p, .argv = list_to_vector(p->argv), .env = list_to_vector(p->env), .directory = need(strdup(p->directory)), .node_fd = -1, .handles = &handles};
   pid_t pid = -1;
   if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0) goto failed;
+  if (p->terminal && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0) goto failed;
+  s.fds[0] = in[0], s.fds[1] = out[1], s.fds[2] = err[1], s.control = control[1];
   if (n) {
     /* Creates the child in the node's pid namespace, so that the program is a child of the holder and a process of the node. */
-    node_fd = (int)syscall(SYS_pidfd_open, n->pid, 0);
-    if (node_fd < 0 || setns(node_fd, CLONE_NEWPID) < 0) goto failed;
+    s.node_fd = (int)syscall(SYS_pidfd_open, n->pid, 0);
+    if (s.node_fd < 0 || setns(s.node_fd, CLONE_NEWPID) < 0) goto failed;
   }
   pid = groups_clone(&handles, 0);
-  if (pid == 0) {
-    setsid();
-    dup2(in[0], 0), dup2(out[1], 1), dup2(err[1], 2);
-    const int all = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP;
-    if (n && (groups_enter(&handles) < 0 || setns(node_fd, all) < 0 || confine(n) < 0)) {
-      dprintf(2, "labwright: entering the node: %s\n", strerror(errno));
-      _exit(126);
-    }
-    close_range(3, ~0u, 0);
-    if (!n) setrlimit(RLIMIT_NOFILE, &file_limit);
-    become(program, n ? n->env : NULL);
-  }
+  if (pid == 0) job_main(&s);
   int problem = errno;
   if (n && setns(own_pid_ns, CLONE_NEWPID) < 0) {
     dprintf(2, "cannot return to the lab's pid namespace: %s\n", strerror(errno));
@@ -126,29 +371,38 @@ void job_start(struct client *c, struct node *n, struct list argv, const char *i
 failed:
   problem = errno;
   groups_close(&handles);
-  free(program);
-  if (node_fd >= 0) close(node_fd);
-  const int theirs[] = {in[0], out[1], err[1]}, ours[] = {in[1], out[0], err[0]};
-  for (size_t i = 0; i < 3; i++) {
+  free(s.argv), free(s.env), free(s.directory);
+  if (s.node_fd >= 0) close(s.node_fd);
+  const int theirs[] = {in[0], out[1], err[1], control[1]};
+  int ours[] = {in[1], out[0], err[0], control[0]};
+  for (size_t i = 0; i < ARRAY(ours); i++) {
     if (theirs[i] >= 0) close(theirs[i]);
-    if (pid < 0 && ours[i] >= 0) close(ours[i]);
-    if (pid >= 0) fcntl(ours[i], F_SETFL, O_NONBLOCK);
+    /* A terminal takes the place of input and output. Errors before it is open are on the pipe of standard error. */
+    if (ours[i] >= 0 && (pid < 0 || (p->terminal && i < 2))) close(ours[i]), ours[i] = -1;
+    if (ours[i] >= 0) fcntl(ours[i], F_SETFL, O_NONBLOCK);
   }
   if (pid < 0) return refuse(c, "system", strerror(problem));
   struct job *j = need(calloc(1, sizeof *j));
   *j = (struct job){
-    .pid = pid, .client = c, .input = input, .input_left = length, .next = jobs,
-    .in = {.fd = in[1], .ready = job_in_ready},
-    .out = {.fd = out[0], .ready = job_out_ready},
-    .err = {.fd = err[0], .ready = job_err_ready},
+    .pid = pid, .client = c, .input = p->input, .input_left = p->length, .next = jobs,
+    .feeds = p->feeds, .terminal = p->terminal, .input_ended = !p->feeds, .size = p->size, .node_id = n ? n->id : -1,
+    .in = {.fd = ours[0], .ready = job_in_ready},
+    .out = {.fd = ours[1], .ready = job_out_ready},
+    .err = {.fd = ours[2], .ready = job_err_ready},
+    .control = {.fd = ours[3], .ready = job_terminal},
   };
   jobs = j;
   c->job = j;
-  c->mode = WORKING;
-  if (length) source_watch(&j->in, EPOLLOUT);
-  else source_close(&j->in);
-  if (timeout) timer_start(&j->timeout, timeout, job_timeout);
+  c->mode = p->feeds ? FEEDING : WORKING;
+  c->feeds = p->feeds;
+  input_update(j);
+  source_watch(&j->control, EPOLLIN);
+  if (p->timeout) timer_start(&j->timeout, p->timeout, job_timeout);
   job_update(j);
+  if (!p->feeds) return;
+  buffer_free(&c->in); /* the request is read; its frames follow */
+  reply(c, 'R', NULL, 0);
+  client_update(c);
 }
 
 /* Starts a program in the node with the connection as its input and output. The program first sends "R". The holder does not watch it afterwards. */

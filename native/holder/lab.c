@@ -103,6 +103,7 @@ _Noreturn void lab_init(char **argv) {
     }
     timers_fire();
     handle_deferred();
+    jobs_sweep();
     if (spawning && spawning->mode == SPAWNING) spawn_some(spawning);
     free_pending();
   }

@@ -4,9 +4,11 @@
 #include "../common/wire.h"
 #include "groups.h"
 #include "loop.h"
+#include <sys/ioctl.h>
 
 enum {
   MAX_REQUEST = 256 << 20, /* maximum size of a request; memory is allocated as the bytes arrive, not by the announced length */
+  MAX_INPUT_FRAME = 1 << 20, /* bytes of a frame of input for a program */
   RING = 64 << 10,         /* scrollback of a node, and the maximum that a viewer may lag behind */
   OUT_HIGH = 256 << 10,    /* output of a job is not read while its client has this much unread */
   STALL_MS = 1000,         /* ms that a viewer that does not read may hold back a node's console */
@@ -47,10 +49,11 @@ struct wait { struct node *node; bool refused, reported; };
 /* A connection; it carries one request. */
 struct client {
   struct source source;
-  enum { READING, DEFERRED, RETRIED, SPAWNING, AWAITING, FREEZING, WORKING, VIEWING, WATCHING, ENDING } mode;
+  enum { READING, DEFERRED, RETRIED, SPAWNING, AWAITING, FREEZING, WORKING, FEEDING, VIEWING, WATCHING, ENDING } mode;
   struct buffer in, out;
   struct client *next;
   struct job *job;
+  bool feeds; /* its input to a program that has ended is dropped */
   struct freeze *freeze; /* FREEZING */
   /* SPAWNING, AWAITING */
   struct reader rest;
@@ -63,13 +66,30 @@ struct client {
   bool lagging;
 };
 
-/* A program of a client: run or exec. */
+/* A program that a client wants to run. The texts and lists point into the request. */
+struct program {
+  struct list argv, env;
+  const char *directory; /* empty: where the node's processes start */
+  const char *input; /* all of standard input, unless it feeds */
+  size_t length;
+  long timeout; /* ms; 0: none */
+  bool feeds; /* the client sends frames of input, and gets the end of the program as a frame */
+  bool terminal; /* has a terminal of its own, of this size */
+  struct winsize size;
+};
+
+/* A program of a client: run, exec or process. */
 struct job {
-  pid_t pid;
+  pid_t pid; /* also of its session */
+  long node_id; /* -1: in the fabric */
   struct client *client;
-  struct source in, out, err;
+  struct source in, out, err; /* with a terminal, `in` and `out` are its holder's side */
+  struct source control; /* through which the terminal comes */
   const char *input; /* within the client's request */
   size_t input_left;
+  struct buffer queue; /* input that the client has sent */
+  bool feeds, terminal, input_ended;
+  struct winsize size;
   struct timer timeout;
   bool timed_out;
   struct job *next;
@@ -122,10 +142,15 @@ void viewers_flush(struct node *n);
 bool viewer_input(struct client *c);
 
 /* jobs.c */
-void job_start(struct client *c, struct node *n, struct list argv, const char *input, size_t length, long timeout);
+void job_start(struct client *c, struct node *n, const struct program *p);
 void job_join(struct client *c, struct node *n, struct list argv);
 void job_update(struct job *j);
 void job_kill(struct job *j);
+void job_abandon(struct job *j);
+bool job_full(const struct job *j);
+bool job_fed(struct client *c);
+/* Kills what the programs that were killed in this turn have started. */
+void jobs_sweep(void);
 void job_drop(struct job *j);
 void job_died(struct job *j, int status);
 

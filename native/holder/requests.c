@@ -153,19 +153,42 @@ static void do_stop(struct client *c, struct reader *r) {
   report_waits(c);
 }
 
+static bool texts_ok(struct list texts) {
+  for (uint32_t i = 0; i < texts.count; i++) reader_text(&texts.items);
+  return !texts.items.bad;
+}
+
+/* Starts the program, unless the node does not run. */
+static void start_in(struct client *c, struct node *n, const struct program *p) {
+  if (!n) return refuse(c, "no-node", "no such node");
+  if (defer_for(c, n)) return;
+  if (!n->pid || n->state == SETUP || n->state == SUSPENDED) return refuse(c, "not-running", "the node does not run");
+  job_start(c, n, p);
+}
+
 static void do_job(struct client *c, struct reader *r, bool in_node) {
   struct node *n = in_node ? node_find(reader_number(r, INT32_MAX)) : NULL;
-  long timeout = reader_number(r, INT32_MAX);
-  struct list argv = reader_list(r, 1);
-  size_t length;
-  const char *input = reader_bytes(r, &length);
-  struct reader check = argv.items;
-  for (uint32_t i = 0; i < argv.count; i++) reader_text(&check);
-  if (r->bad || check.bad || argv.count == 0) return refuse(c, "protocol", "malformed program");
-  if (in_node && !n) return refuse(c, "no-node", "no such node");
-  if (in_node && defer_for(c, n)) return;
-  if (in_node && (!n->pid || n->state == SETUP || n->state == SUSPENDED)) return refuse(c, "not-running", "the node does not run");
-  job_start(c, n, argv, input, length, timeout);
+  struct program p = {.directory = ""};
+  p.timeout = reader_number(r, INT32_MAX);
+  p.argv = reader_list(r, 1);
+  p.input = reader_bytes(r, &p.length);
+  if (r->bad || !texts_ok(p.argv) || p.argv.count == 0) return refuse(c, "protocol", "malformed program");
+  if (in_node) start_in(c, n, &p);
+  else job_start(c, NULL, &p);
+}
+
+static void do_process(struct client *c, struct reader *r) {
+  struct node *n = node_find(reader_number(r, INT32_MAX));
+  struct program p = {.feeds = true};
+  p.timeout = reader_number(r, INT32_MAX);
+  p.size.ws_col = (unsigned short)reader_number(r, 10000);
+  p.size.ws_row = (unsigned short)reader_number(r, 10000);
+  p.terminal = p.size.ws_col > 0;
+  p.directory = reader_text(r);
+  p.argv = reader_list(r, 1);
+  p.env = reader_list(r, 1);
+  if (r->bad || !texts_ok(p.argv) || !texts_ok(p.env) || p.argv.count == 0) return refuse(c, "protocol", "malformed program");
+  start_in(c, n, &p);
 }
 
 static void do_join(struct client *c, struct reader *r) {
@@ -240,6 +263,7 @@ void handle(struct client *c) {
   else if (!strcmp(what, "freeze")) do_freeze(c, &r);
   else if (!strcmp(what, "run")) do_job(c, &r, false);
   else if (!strcmp(what, "exec")) do_job(c, &r, true);
+  else if (!strcmp(what, "process")) do_process(c, &r);
   else if (!strcmp(what, "join")) do_join(c, &r);
   else if (!strcmp(what, "console")) do_console(c, &r, true);
   else if (!strcmp(what, "tail")) do_console(c, &r, false);

@@ -20,5 +20,5 @@ no_compiler() { ! command -v cc > /dev/null || fail 'this Debian has a compiler:
 # The lab of README.md: h1 reaches r2 across r1.
 run_lab() {
   labwright up lab.yaml
-  labwright exec --node h1 -- ping -c 3 -W 5 10.0.0.2
+  labwright exec h1 -- ping -c 3 -W 5 10.0.0.2
 }

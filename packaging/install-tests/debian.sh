@@ -15,7 +15,7 @@ run_lab
 
 step 'the package is installed again while the lab runs'
 quiet_apt install -y --reinstall ./labwright_*.deb
-labwright exec --node h1 -- ping -c 1 -W 5 10.0.0.2
+labwright exec h1 -- ping -c 1 -W 5 10.0.0.2
 
 step 'systemd accepts the unit'
 quiet_apt install -y --no-install-recommends systemd

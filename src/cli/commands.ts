@@ -6,6 +6,7 @@ import { adopt } from "./commands/adopt.ts";
 import { apply } from "./commands/apply.ts";
 import { capture } from "./commands/capture.ts";
 import { captures } from "./commands/captures.ts";
+import { cli } from "./commands/cli.ts";
 import { consoleCommand } from "./commands/console.ts";
 import { consoles } from "./commands/consoles.ts";
 import { deploy } from "./commands/deploy.ts";
@@ -113,6 +114,7 @@ export const commands: readonly Command[] = [
   consoleCommand,
   logs,
   exec,
+  cli,
   start,
   stop,
   restart,

@@ -371,6 +371,17 @@ export const operations = {
     errors: [...consoles, "console_in_use", "console_timeout"],
     summary: "Run a dialogue on a console: steps of text to send and text to expect",
   },
+  execNodes: {
+    ...post,
+    path: "/api/v1/nodes/exec",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: false,
+    answer: "events",
+    feature: "nodeExec",
+    errors: [...project, "node_not_found", "unsupported"],
+    summary: "Run a program in one, several or all running nodes; streams the output and the exit code of each node",
+  },
   streamConsole: {
     ...get,
     path: "/api/v1/console/stream/{ticket}",

@@ -6,6 +6,7 @@ import type { Quality, Scalar } from "../intent/lab/lab.ts";
 import type { HostCaptures } from "./host-captures.ts";
 import type { HostDisks } from "./host-disks.ts";
 import type { HostPictures } from "./host-pictures.ts";
+import type { HostProcesses } from "./host-processes.ts";
 import type { HostSnapshots } from "./host-snapshots.ts";
 import type { HostTraffic } from "./host-traffic.ts";
 
@@ -136,6 +137,8 @@ export interface HostSession {
   readonly captures?: HostCaptures;
   /** Live packets of links. Absent if the host has none (feature `traffic`). */
   readonly traffic?: HostTraffic;
+  /** Programs in nodes. Absent if nodes have only consoles (feature `nodeExec`). */
+  readonly processes?: HostProcesses;
   /** Gives the lab to another user, for admins only. Absent: the host's labs have no owner that Labwright could set. */
   readonly setOwner?: (lab: string, owner: string) => Promise<void>;
   /** Labs whose definitions were lost, for admins. Absent: the host has no quarantine. */

@@ -17,6 +17,8 @@ import {
   runConsole,
   streamConsole,
 } from "./consoles/consoles.ts";
+import { execNodes } from "./consoles/exec-nodes.ts";
+import { ExecPlaces } from "./consoles/exec-places.ts";
 import type { Context } from "./context/context.ts";
 import { explainMoved } from "./context/moved.ts";
 import { deleteQuarantined, explainAbsence, listQuarantine, restoreQuarantined } from "./context/quarantine.ts";
@@ -195,12 +197,14 @@ function labHandlers({ context, browsers }: HandlerParts, { known }: Wrappers) {
 }
 
 function consoleHandlers({ context, tickets }: HandlerParts, { known }: Wrappers) {
+  const places = new ExecPlaces();
   return {
     listProjectConsoles: known((caller, { body }) => listConsoles(context, caller, body)),
     execConsole: known((caller, { body }, call) => execConsole(context, caller, body, call)),
     execConsoleMany: known((caller, { body }, call) => execConsoleMany(context, caller, body, call)),
     runConsole: known((caller, { body }, call) => runConsole(context, caller, body, call)),
     readConsoleLog: known((caller, { body }) => readConsoleLog(context, caller, body)),
+    execNodes: known((caller, { body }, call) => execNodes(context, places, caller, body, call)),
     attachConsole: known((caller, { body }) => attachConsole(context, tickets, caller, body)),
     streamConsole: known((caller, { params }, call) => streamConsole(context, tickets, caller, params.ticket, call)),
   } satisfies Partial<Handlers>;

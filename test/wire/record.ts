@@ -48,6 +48,7 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["listProjectConsoles", { lab }],
   ["execConsole", { lab, node: "r1", command: "echo hello" }],
   ["execConsoleMany", { lab, command: "echo hello", targets: [{ node: "r1" }, { node: "h1" }] }],
+  ["execNodes", { lab, nodes: ["r1"], argv: ["hostname"], timeout_ms: 5_000 }],
   ["runConsole", { lab, node: "r1", steps: [{ send: "echo hello\r", expect: "hello" }] }],
   ["readConsoleLog", { lab, node: "r1" }],
   ["attachConsole", { lab, node: "r1" }],
@@ -114,7 +115,11 @@ async function exchange(client: RawClient, id: OperationId, input: object, words
   const head = `${row.method} ${target}`;
   if (row.answer === "upgrade" || row.answer === "events") {
     const asked = row.answer === "upgrade" ? `Connection: Upgrade\r\nUpgrade: ${row.protocol}\r\n` : "Accept: application/x-ndjson\r\n";
-    const stream = await client.secure(`${head} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${client.token}\r\n${asked}\r\n`);
+    const json = body === undefined ? "" : JSON.stringify(body);
+    const sent = body === undefined ? "" : `Content-Type: application/json\r\nContent-Length: ${json.length}\r\n`;
+    const stream = await client.secure(
+      `${head} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${client.token}\r\n${asked}${sent}\r\n${json}`,
+    );
     const lines = () =>
       stream
         .heard()
@@ -125,10 +130,12 @@ async function exchange(client: RawClient, id: OperationId, input: object, words
     while (!whole()) await new Promise((resolve) => setTimeout(resolve, 5));
     stream.socket.destroy();
     const shown = lines().filter((line) => /^(HTTP|connection: upgrade|upgrade:|content-type:|\{)/i.test(line));
-    const json = shown.filter((line) => line.startsWith("{")).slice(0, 1);
+    const first = shown.filter((line) => line.startsWith("{")).slice(0, 1);
     return {
-      request: plain(`${head}\n${asked.trim().replaceAll("\r\n", "\n")}`),
-      answer: plain([...shown.filter((line) => !line.startsWith("{")), ...json].join("\n")),
+      request: plain(
+        `${head}\n${asked.trim().replaceAll("\r\n", "\n")}${body === undefined ? "" : `\n\n${JSON.stringify(body, null, 1)}`}`,
+      ),
+      answer: plain([...shown.filter((line) => !line.startsWith("{")), ...first].join("\n")),
     };
   }
   const answer = await client.call(row.method, target, body === undefined ? {} : { body: JSON.stringify(body) });

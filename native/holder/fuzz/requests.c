@@ -52,10 +52,11 @@ void job_join(struct client *c, struct node *n, struct list argv) {
   (void)c, (void)n;
   use(argv);
 }
-void job_start(struct client *c, struct node *n, struct list argv, const char *input, size_t length, long timeout) {
-  (void)c, (void)n, (void)timeout;
-  use(argv);
-  volatile char last = length ? input[length - 1] : 0;
+void job_start(struct client *c, struct node *n, const struct program *p) {
+  (void)c, (void)n;
+  use(p->argv);
+  use(p->env);
+  volatile char last = p->length ? p->input[p->length - 1] : p->directory[strlen(p->directory)];
   (void)last;
 }
 

@@ -11,8 +11,9 @@ void source_close(struct source *s) { s->fd = -1; }
 void timer_start(struct timer *t, int64_t delay, void (*fire)(struct timer *)) { (void)delay, (void)fire, (void)t; }
 void free_later(void *object) { (void)object; }
 void job_update(struct job *j) { (void)j; }
-void job_kill(struct job *j) { (void)j; }
-void job_drop(struct job *j) { (void)j; }
+void job_abandon(struct job *j) { (void)j; }
+bool job_full(const struct job *j) { return !j; }
+bool job_fed(struct client *c) { return c; }
 void viewer_flush(struct client *c) { (void)c; }
 bool viewer_behind(const struct client *c) { return !c; }
 void viewers_flush(struct node *n) { (void)n; }

@@ -7,10 +7,13 @@ import { UsageError } from "./usage-error.ts";
 /** The arguments of a command, checked against its row. */
 export class Arguments {
   readonly operands: readonly string[];
+  /** The operands after "--". Absent if there is no "--". They are also the last ones of `operands`. */
+  readonly rest: readonly string[] | undefined;
   readonly #values: ReadonlyMap<string, readonly (string | true)[]>;
 
-  constructor(operands: readonly string[], values: ReadonlyMap<string, readonly (string | true)[]>) {
+  constructor(operands: readonly string[], values: ReadonlyMap<string, readonly (string | true)[]>, rest?: readonly string[]) {
     this.operands = operands;
+    this.rest = rest;
     this.#values = values;
   }
 
@@ -30,9 +33,14 @@ export class Arguments {
     return values.flatMap((value) => (typeof value === "string" ? value.split(",") : [])).filter((value) => value !== "");
   }
 
+  /** Returns all values of a flag as they are, with their commas. */
+  texts(flag: string): readonly string[] {
+    return (this.#values.get(flag) ?? []).filter((value) => typeof value === "string");
+  }
+
   /** Returns a copy with one more flag. */
   with(flag: string, value: string): Arguments {
-    return new Arguments(this.operands, new Map([...this.#values, [flag, [value]]]));
+    return new Arguments(this.operands, new Map([...this.#values, [flag, [value]]]), this.rest);
   }
 
   /** Returns the value of a flag in ms; the flag is given in seconds. */
@@ -61,9 +69,14 @@ export function parseArguments(command: Command, argv: readonly string[]): Argum
     tokens: true,
   });
   const operands: string[] = [];
+  let rest: string[] | undefined;
   const values = new Map<string, (string | true)[]>();
   for (const token of tokens) {
-    if (token.kind === "positional") operands.push(token.value);
+    if (token.kind === "option-terminator") rest = [];
+    if (token.kind === "positional") {
+      operands.push(token.value);
+      rest?.push(token.value);
+    }
     if (token.kind !== "option") continue;
     const flag = flags.find(({ long }) => long === token.name);
     if (flag === undefined) throw unknownFlag(command, token.rawName, flags);
@@ -74,7 +87,7 @@ export function parseArguments(command: Command, argv: readonly string[]): Argum
   if (surplus !== undefined && !values.has("help")) {
     throw new UsageError(`${command.name}: "${surplus}" is not expected here`, surplusHint(command, surplus, flags));
   }
-  return new Arguments(operands, values);
+  return new Arguments(operands, values, rest);
 }
 
 /**
@@ -129,7 +142,7 @@ function unknownFlag(command: Command, name: string, flags: readonly Flag[]): Us
   );
   const forNode = command.operands?.startsWith("[--]") === true;
   const otherwise = forNode
-    ? `arguments for the node are given after --: labwright ${command.name} --node NAME -- COMMAND`
+    ? `arguments for the node are given after --: labwright ${command.name} NODE -- COMMAND`
     : `see labwright ${command.name} --help`;
   if (/^--(output|json)$/.test(name)) return new UsageError(`${command.name}: unknown flag ${name}`, "did you mean --format json?");
   const hint = meant === undefined ? otherwise : `did you mean --${meant}?`;

@@ -15,8 +15,8 @@ export interface Flag {
   readonly summary: string;
 }
 
-/** Exit codes: 0 done, 1 error, 2 changes are pending. */
-export type ExitCode = 0 | 1 | 2;
+/** Exit codes: 0 done, 1 error, 2 changes are pending. A program in a node passes its own exit code on. */
+export type ExitCode = number;
 
 /** A row of the command table, from which parsing, help, completion and docs/cli.md are derived. */
 export interface Command {

@@ -1,119 +1,221 @@
-import { inNaturalOrder } from "../../base/natural-order.ts";
-import { nodeKey } from "../../base/node-key.ts";
-import type { LabwrightClient, ResultOf } from "../../client/index.ts";
-import { type Command, labFlag, nodeFlag, timeoutFlag, topoFlag } from "../command/command.ts";
+import { constants } from "node:os";
+import { buffer } from "node:stream/consumers";
+import { type ErrorCode, LabwrightError, type ResultOf } from "../../client/index.ts";
+import type { Arguments } from "../command/arguments.ts";
+import { type Command, labFlag, nodeFlag, topoFlag } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
-import { Progress } from "../show/progress.ts";
+import { typeCommand } from "../parts/type-command.ts";
+import { NodeOutput } from "../show/show-node-output.ts";
 import { shortList } from "../show/table.ts";
-import type { Terminal } from "../show/terminal.ts";
 
-type Result = NonNullable<ResultOf<"execConsoleMany">["results"]>[number];
+type ExecEvent = ResultOf<"execNodes"> extends AsyncIterable<infer Item> ? Item : never;
 
-/** The service's default time limit of a command, ms. */
-const defaultTimeoutMs = 15_000;
-/** Added to the time limit for the transport of the answer, ms. */
-const graceMs = 10_000;
-/** The maximum of simultaneous calls. */
-const maxCalls = 16;
+/** The exit codes of a program that was killed at its time limit, as timeout(1) has it, and at its output limit. */
+const [timedOut, tooMuch] = [124, 125];
 
 export const exec: Command = {
   name: "exec",
-  summary: "Run a command on the console of one, several or all running nodes",
-  operands: "[--] COMMAND...",
+  summary: "Run a program in one, several or all running nodes; returns its exit code",
+  operands: "[NODE...] -- PROGRAM [ARGUMENT...]",
+  completes: "node",
   details:
-    "exec detects the prompt, turns paging off and removes the echo. It runs on several nodes at the same time; a failure on one node does not stop the\n" +
-    "others. Without --node it skips nodes that do not run or have no text console, and names them on stderr. Exit code 1: the command failed on a node,\n" +
-    "or no node could run it.",
+    "The program runs beside the node's console and beside other programs. No shell reads its arguments: for pipes and the like write -- sh -c '...'. Its\n" +
+    "output is printed as it comes, from several nodes line by line after the node's name. NODE is a name, a pattern such as 'leaf*', kind=TEMPLATE, or\n" +
+    "LABEL=VALUE. Without NODE it runs in all running nodes that can run programs. The exit code is the program's, 128 and the number of the signal that ended\n" +
+    "it, 124 after the time limit, 125 after the output limit; of several nodes the highest. Nodes that have only a console, such as virtual machines and\n" +
+    "nodes of other hosts, get the words typed there, as labwright cli does. --command, --node and a program without -- are the deprecated form, which types\n" +
+    "on the consoles too.",
   flags: [
     topoFlag,
     labFlag,
+    { long: "env", short: "e", value: "NAME=VALUE", multiple: true, summary: "Set an environment variable; repeatable" },
+    { long: "cwd", short: "w", value: "FOLDER", summary: "Work directory in the node" },
+    { long: "stdin", short: "i", summary: "Send standard input, up to 20 MiB, to the program" },
+    { long: "timeout", value: "SECONDS", summary: "Kill the program and all that it started after this time" },
+    { long: "max-output", value: "BYTES", summary: "Kill a program that writes more" },
     nodeFlag,
-    { long: "command", short: "c", value: "COMMAND", summary: "The command as one argument" },
-    timeoutFlag,
+    { long: "command", short: "c", value: "COMMAND", summary: "Deprecated: a command to type on the console, as labwright cli does" },
   ],
-  example: "labwright exec --node r1,r2 -- show ip route",
+  example: "labwright exec r1 r2 -- ip -br address",
   run: async (context, args) => {
-    const command = args.text("command") ?? args.operands.join(" ");
-    if (args.has("command") && args.operands.length > 0) {
-      const text = `exec has two commands: --command "${command}" and "${args.operands.join(" ")}"`;
-      throw new UsageError(text, "arguments for the node are given after --: labwright exec --node NAME -- COMMAND");
-    }
-    if (command === "") throw new UsageError("exec needs a command", "labwright exec --node r1 -- show ip route");
-    const { selector } = await context.project();
-    const client = await context.client();
-    const nodes = args.list("node");
-    const timeout = args.milliseconds("timeout");
-    const limit = { timeoutMs: (timeout ?? defaultTimeoutMs) + graceMs };
-    const timed = timeout === undefined ? {} : { timeout_ms: timeout };
-    const [only] = nodes;
-    using progress = new Progress(context.terminal, `${command}`, { quiet: context.quiet });
-    if (only !== undefined && nodes.length === 1) {
-      const data = await client.execConsole({ ...selector, node: only, command, ...timed }, limit);
-      progress[Symbol.dispose]();
-      const text = data.output?.trimEnd() ?? "";
-      if (context.json || text !== "") context.terminal.print(context.json ? JSON.stringify(data, null, 2) : text);
-      return 0;
-    }
-    const { usable, skipped } = nodes.length > 0 ? { usable: nodes, skipped: [] } : await usableNodes(client, selector);
-    if (!context.json) for (const [why, names] of grouped(skipped)) context.terminal.complain(`skipped, ${why}: ${shortList(names)}`);
-    if (usable.length === 0 && !context.json)
-      throw new UsageError(
-        "no node has a text console that is available now",
-        "labwright status shows the nodes; labwright start starts them",
+    const old = oldCommand(args);
+    if (old !== undefined) {
+      context.terminal.note(
+        "exec with --node, --command or without -- is deprecated and types on the console: use labwright cli NODE -- COMMAND",
       );
-    // One call per node, so that the progress line can count the nodes. The service still runs them at the same time.
-    const results: Result[] = [];
-    let done = 0;
-    const queue = [...usable.entries()];
-    const next = async () => {
-      for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
-        const [index, node] = one;
-        const { results: [result] = [] } = await client.execConsoleMany({ ...selector, targets: [{ node, command, ...timed }] }, limit);
-        if (result !== undefined) results[index] = result;
-        done += 1;
-        progress.update(`${command}: ${done} of ${usable.length} nodes`);
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(maxCalls, usable.length) }, next));
-    progress[Symbol.dispose]();
-    if (context.json) context.result({ results, ...(skipped.length > 0 && { skipped }) }, () => "");
-    else for (const result of results) showResult(context.terminal, result, results);
-    return results.length === 0 || results.some(({ ok }) => ok === false) ? 1 : 0;
+      return typeCommand(context, args.list("node"), old, args.milliseconds("timeout"));
+    }
+    const argv = args.rest ?? [];
+    if (argv.length === 0) throw new UsageError("exec needs a program after --", "labwright exec r1 -- ip address");
+    const nodes = args.operands
+      .slice(0, args.operands.length - argv.length)
+      .flatMap((name) => name.split(",").filter((each) => each !== ""));
+    try {
+      return await runInNodes(context, args, nodes, argv);
+    } catch (error) {
+      const feature =
+        error instanceof LabwrightError && error.code === "unsupported" ? (error.data as { feature?: string })?.feature : undefined;
+      if (feature !== "nodeExec") throw error;
+      context.terminal.note("this host runs no programs in nodes: typed on their consoles instead, as labwright cli does");
+      return typeCommand(context, nodes, argv.join(" "), args.milliseconds("timeout"));
+    }
   },
 };
 
-interface Skipped {
-  readonly node: string;
-  readonly reason: string;
-}
-
-/** Returns the nodes whose text console can be opened now, and the other nodes with a console, by their names in the intent. */
-async function usableNodes(client: LabwrightClient, selector: object): Promise<{ readonly usable: string[]; readonly skipped: Skipped[] }> {
-  const { consoles = [] } = await client.listProjectConsoles(selector);
-  const usable: string[] = [];
-  const skipped: Skipped[] = [];
-  for (const one of inNaturalOrder(consoles, nodeKey)) {
-    const { console_type: type, status } = one;
-    const node = nodeKey(one);
-    if (status !== "running") skipped.push({ node, reason: status });
-    else if (type === "telnet" || type === "serial") usable.push(node);
-    else skipped.push({ node, reason: `its console is ${type}, not text` });
+/** Returns the command of the deprecated form, which types on consoles. */
+function oldCommand(args: Arguments): string | undefined {
+  const command = args.text("command");
+  if (command !== undefined && args.operands.length > 0) {
+    const text = `exec has two commands: --command "${command}" and "${args.operands.join(" ")}"`;
+    throw new UsageError(text, "arguments for the node are given after --: labwright exec NODE -- PROGRAM");
   }
-  return { usable, skipped };
+  if (command !== undefined) return command;
+  const words = args.operands.join(" ");
+  return words !== "" && (args.has("node") || args.rest === undefined) ? words : undefined;
 }
 
-function grouped(skipped: readonly Skipped[]): ReadonlyMap<string, readonly string[]> {
-  const groups = new Map<string, string[]>();
-  for (const { node, reason } of skipped) groups.set(reason, [...(groups.get(reason) ?? []), node]);
-  return groups;
+interface Outcome {
+  readonly node: string;
+  readonly stdout: Buffer[];
+  readonly stderr: Buffer[];
+  end?: ExecEvent;
 }
 
-/** Prints each line of output after its node's name. Failures are written to stderr. */
-function showResult(terminal: Terminal, result: Result, all: readonly Result[]): void {
-  const width = Math.max(...all.map(({ node, name }) => (node ?? name ?? "").length));
-  const prefix = terminal.paint("dim", `${(result.node ?? result.name ?? "").padEnd(width)} |`);
-  const lines = (result.output ?? "").trimEnd().split(/\r?\n/);
-  if (result.ok !== false || result.output !== undefined) terminal.print(lines.map((line) => `${prefix} ${line}`.trimEnd()).join("\n"));
-  if (result.ok === false)
-    terminal.complain(`${prefix} ${terminal.paint("red", "error:")} ${result.error ?? "failed"} (${result.code ?? "?"})`);
+async function runInNodes(context: Context, args: Arguments, nodes: readonly string[], argv: readonly string[]): Promise<number> {
+  const { selector } = await context.project();
+  const client = await context.client();
+  const max = args.text("max-output");
+  const timeout = args.milliseconds("timeout");
+  const input = {
+    ...selector,
+    ...(nodes.length > 0 && { nodes }),
+    argv,
+    env: variables(args.texts("env")),
+    ...(args.has("cwd") && { cwd: args.text("cwd") ?? "" }),
+    ...(args.has("stdin") && { stdin_base64: (await readInput(context)).toString("base64") }),
+    ...(timeout !== undefined && { timeout_ms: timeout }),
+    ...(max !== undefined && { max_output_bytes: positive(max) }),
+  };
+  const events = await client.execNodes(input);
+  const [only] = nodes;
+  const single = nodes.length === 1 && only !== undefined && !/[*?=]/.test(only);
+  const outcomes = new Map<string, Outcome>();
+  let printer = new NodeOutput(context.terminal, []);
+  for await (const event of events) {
+    if (event.type === "begin") printer = new NodeOutput(context.terminal, event.nodes ?? []);
+    for (const node of event.nodes ?? []) outcomes.set(node, { node, stdout: [], stderr: [] });
+    const outcome = outcomes.get(event.node ?? "");
+    if (outcome === undefined) continue;
+    if (event.type === "output") {
+      const { stream = "stdout" } = event;
+      const data = Buffer.from(event.data ?? "", "base64");
+      if (context.json) outcome[stream].push(data);
+      else if (single) await written(context.terminal[stream], data);
+      else printer.add(outcome.node, stream, data);
+    } else {
+      outcome.end = event;
+      if (!context.json && !single) printer.end(outcome.node);
+    }
+  }
+  const all = [...outcomes.values()];
+  const failed = single ? all[0]?.end : undefined;
+  // One node that was named: its failure is shown with its hint, as that of any other command.
+  if (failed?.type === "failed" && failed.code !== "unsupported" && !context.json)
+    throw new LabwrightError(failed.error ?? "failed", { status: 409, code: failed.code as ErrorCode });
+  const consoleOnly = all.filter(({ end }) => end?.type === "failed" && end.code === "unsupported");
+  const ran = all.filter((one) => !consoleOnly.includes(one));
+  if (all.length === 0) throw new UsageError("no node runs", "labwright status shows the nodes; labwright start starts them");
+  if (context.json) context.result({ results: all.map(asJson) }, () => "");
+  else for (const outcome of ran) complain(context, outcome, single, printer);
+  const codes = ran.map(exitCode);
+  if (consoleOnly.length > 0 && !context.json) codes.push(await onConsoles(context, consoleOnly, nodes, argv, timeout));
+  return Math.max(0, ...codes);
+}
+
+/** Types the words on nodes that were named and have only a console. Nodes that were not named are skipped. */
+async function onConsoles(
+  context: Context,
+  outcomes: readonly Outcome[],
+  named: readonly string[],
+  argv: readonly string[],
+  timeout: number | undefined,
+): Promise<number> {
+  const names = outcomes.map(({ node }) => node);
+  const typed = names.filter((name) => named.includes(name));
+  const skipped = names.filter((name) => !named.includes(name));
+  if (skipped.length > 0) context.terminal.complain(`skipped, no programs run there: ${shortList(skipped)}`);
+  if (typed.length === 0) return 0;
+  context.terminal.note(`${shortList(typed)}: no programs run there, so that the words are typed on the console, as labwright cli does`);
+  return typeCommand(context, typed, argv.join(" "), timeout);
+}
+
+function complain(context: Context, { node, end }: Outcome, single: boolean, printer: NodeOutput): void {
+  const text = problemOf(end);
+  if (text === undefined) return;
+  if (single) context.terminal.complain(`${context.terminal.paint("red", "error:")} ${text}`);
+  else printer.complain(node, text);
+}
+
+/** Returns the problem that the exit code alone does not show. */
+function problemOf(end: ExecEvent | undefined): string | undefined {
+  if (end === undefined) return "the connection ended before the program";
+  if (end.type === "failed") return `${end.error ?? "failed"} (${end.code ?? "?"})`;
+  const reasons = {
+    timeout: "killed after the time limit",
+    output_limit: "killed after the output limit",
+    node_stopped: "ended with its node",
+  };
+  if (end.reason !== undefined) return reasons[end.reason];
+  return end.signal === undefined ? undefined : `ended by ${end.signal}`;
+}
+
+function exitCode({ end }: Outcome): number {
+  if (end === undefined || end.type === "failed") return 1;
+  if (end.reason === "timeout") return timedOut;
+  if (end.reason === "output_limit") return tooMuch;
+  if (end.signal !== undefined) return 128 + (constants.signals[end.signal as NodeJS.Signals] ?? 0);
+  return end.exit_code ?? 1;
+}
+
+function asJson({ node, stdout, stderr, end }: Outcome): object {
+  if (end === undefined || end.type === "failed") return { node, ok: false, code: end?.code, error: problemOf(end) };
+  const { exit_code, signal, reason, duration_ms } = end;
+  return { node, ok: true, exit_code, signal, reason, ...outputFields("stdout", stdout), ...outputFields("stderr", stderr), duration_ms };
+}
+
+/** The output as text; as base64 if it is no UTF-8. */
+function outputFields(name: string, parts: readonly Buffer[]): object {
+  const bytes = Buffer.concat(parts);
+  const text = bytes.toString("utf8");
+  return Buffer.from(text).equals(bytes) ? { [name]: text } : { [`${name}_base64`]: bytes.toString("base64") };
+}
+
+function variables(settings: readonly string[]): Record<string, string> {
+  const pairs = settings.map((setting) => {
+    const at = setting.indexOf("=");
+    if (at <= 0) throw new UsageError(`--env takes NAME=VALUE, not "${setting}"`);
+    return [setting.slice(0, at), setting.slice(at + 1)] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value <= 0) throw new UsageError(`--max-output takes a number of bytes, not "${text}"`);
+  return value;
+}
+
+/** Maximum bytes of standard input: with its encoding it must fit into a request. */
+const maxInput = 20 << 20;
+
+async function readInput({ terminal }: Context): Promise<Buffer> {
+  const bytes = await buffer(terminal.stdin as unknown as AsyncIterable<Buffer>);
+  if (bytes.length > maxInput) throw new UsageError(`exec: standard input has ${bytes.length} bytes; --stdin sends at most ${maxInput}`);
+  return bytes;
+}
+
+/** Writes bytes, and waits while the reader is slow. */
+async function written(stream: NodeJS.WritableStream, data: Buffer): Promise<void> {
+  if (!stream.write(data)) await new Promise((resolve) => stream.once("drain", resolve));
 }

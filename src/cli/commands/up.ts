@@ -212,7 +212,7 @@ function nextSteps(project: Project, status: Status): string {
     `${node === undefined ? "No node of the lab runs" : "The lab is up"}${down.map((text) => `; ${text}`).join("")}. What to do next:`,
     ...(stopped.length === 0 ? [] : [`  labwright start ${topo} --node ${stopped.join(",")}`]),
     `  labwright console ${topo} ${node === undefined ? "NODE" : nodeKey(node)}`,
-    `  labwright exec ${topo} --node ${node === undefined ? "NODE" : nodeKey(node)} -- COMMAND`,
+    `  labwright exec ${topo} ${node === undefined ? "NODE" : nodeKey(node)} -- PROGRAM`,
     `  labwright open ${topo}         its page in a browser`,
     `  labwright apply ${topo}        after a change of the file`,
     `  labwright destroy ${topo}      when you are done`,

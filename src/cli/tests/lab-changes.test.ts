@@ -17,14 +17,28 @@ test("plan, deploy, status, exec and destroy each have their result and exit cod
   expect(status.stderr).toBe("");
   expect(JSON.parse(status.stdout).live.nodes.map(({ node }: { node: string }) => node)).toEqual(["h1", "r1"]);
   expect((await run(["status"])).stdout).toMatch(/NODE +STATUS[\s\S]*h1 +running/);
-  expect(await run(["exec", "--node", "r1", "--", "echo", "hello"])).toMatchObject({ code: 0, stdout: "hello\n", stderr: "" });
+  expect(await run(["exec", "r1", "--", "echo", "hello"])).toMatchObject({ code: 0, stdout: "hello\n", stderr: "" });
   const many = await run(["exec", "-c", "hostname"]);
-  expect(many).toMatchObject({ code: 0, stdout: "h1 | h1\nr1 | r1\n" });
+  expect(many).toMatchObject({ code: 0, stdout: "h1 | h1\nr1 | r1\n", stderr: expect.stringContaining("use labwright cli") });
+  expect(await run(["cli", "r1", "--", "echo", "hello"])).toMatchObject({ code: 0, stdout: "hello\n", stderr: "" });
+  expect(await run(["cli", "--", "hostname"])).toMatchObject({ code: 0, stdout: "h1 | h1\nr1 | r1\n", stderr: "" });
   const json = await run(["exec", "--node", "r1,h1", "-c", "echo x", "--format", "json"]);
   expect(JSON.parse(json.stdout).results.map(({ node, output }: { node: string; output: string }) => [node, output.trim()])).toEqual([
     ["r1", "x"],
     ["h1", "x"],
   ]);
+  expect(await run(["exec", "h1", "--", "exit", "7"])).toMatchObject({ code: 7, stdout: "", stderr: "" });
+  expect(await run(["exec", "*", "--", "hostname"])).toMatchObject({ code: 0, stderr: "" });
+  expect(await run(["exec", "r1", "h1", "--", "exit", "3"])).toMatchObject({ code: 3 });
+  expect(await run(["exec", "h1", "--timeout", "0.2", "--", "sleep", "60"])).toMatchObject({
+    code: 124,
+    stderr: "error: killed after the time limit\n",
+  });
+  expect(await run(["exec", "h1", "-e", "A=x,y", "--", "env", "A"])).toMatchObject({ code: 0, stdout: "x,y\n" });
+  expect(await run(["exec", "h1", "--max-output", "3", "--", "echo", "hello"])).toMatchObject({ code: 125, stdout: "hel" });
+  const structured = await run(["exec", "kind=frr", "--format", "json", "--", "echo", "a", "b  c"]);
+  expect(JSON.parse(structured.stdout).results).toMatchObject([{ node: "r1", ok: true, exit_code: 0, stdout: "a b  c\n", stderr: "" }]);
+  expect(await run(["exec", "x*", "--", "true"])).toMatchObject({ code: 1, stderr: expect.stringContaining("(node_not_found)") });
   expect(await run(["destroy"])).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });
   expect(await run(["destroy", "--yes"])).toMatchObject({ code: 0, stdout: "destroyed /life\n" });
   expect(await run(["inspect", "--lab", "/life"])).toMatchObject({ code: 1, stderr: expect.stringContaining("(lab_not_found)") });

@@ -49,7 +49,10 @@ test("hints depend on the command: adopt of a recorded lab, quarantine of an unk
     "error: you are not signed in (unauthenticated)\n  hint: labwright login\n",
   );
   await run(["stop", "--node", "h1"]);
-  expect((await run(["exec", "--node", "h1", "--", "true"])).stderr).toContain("labwright start --node h1");
+  expect((await run(["cli", "h1", "--", "true"])).stderr).toContain("labwright start --node h1");
+  expect((await run(["exec", "h1", "--", "true"])).stderr).toMatch(
+    /^error: h1 does not run \(node_not_running\)\n {2}hint: .*labwright start/,
+  );
 });
 
 test("open prints a link to the lab's page, by file or by path, that signs in once", async () => {

@@ -44,6 +44,7 @@ import { LabLockData, LabLockPayload } from "./lock.ts";
 import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
 import { PictureQuery, PicturesData, TasksData } from "./pictures.ts";
 import { PlanData, ReconcileData } from "./plan.ts";
+import { NodeExecEvent, NodeExecPayload } from "./processes.ts";
 import {
   BulkResult,
   DeployData,
@@ -117,6 +118,7 @@ export const requestSchemas = {
   attachConsole: { body: ConsolePayload },
   readConsoleLog: { body: ConsoleLogPayload },
   runConsole: { body: ConsoleRunPayload },
+  execNodes: { body: NodeExecPayload },
   streamConsole: { params: byTicket },
   applyLinkQuality: { body: LinkQualityPayload },
   setLinkSuspend: { body: LinkSuspendPayload },
@@ -201,6 +203,7 @@ export const dataSchemas = {
   attachConsole: ConsoleAttachData,
   readConsoleLog: ConsoleLogData,
   runConsole: ConsoleRunData,
+  execNodes: Type.Unsafe<AsyncIterable<NodeExecEvent>>(NodeExecEvent),
   streamConsole: upgrade,
   applyLinkQuality: LinkQualityData,
   setLinkSuspend: LinkSuspendData,

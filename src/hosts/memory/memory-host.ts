@@ -3,8 +3,10 @@ import { Failure } from "../../contract/errors.ts";
 import { interfaceNaming } from "../../engine/model/interface-names.ts";
 import type { Operation } from "../../engine/model/plan.ts";
 import type { Applied, Host, HostSession, LiveLink, LiveNode, LiveStatus, NativeIds, Progress } from "../host.ts";
+import type { HostProcesses } from "../host-processes.ts";
 import { type MemoryLab, observeMemoryLab, type TemplateFacts } from "./memory-lab.ts";
 import { effectOf, setQuality, setSuspend } from "./memory-links.ts";
+import { memoryProcess } from "./memory-process.ts";
 import { memoryFeatures, memoryNetworkTypes, memoryRules } from "./memory-rules.ts";
 import { type IdMaps, idMaps, isUp, runStep } from "./memory-steps.ts";
 import { type MemoryTemplate, memoryTemplates } from "./memory-template.ts";
@@ -153,6 +155,7 @@ function memorySession(user: MemoryUser, labs: Map<string, MemoryLab>, world: Wo
     ...hostCalls(checks, world),
     ...labCalls(checks, user, labs, world),
     ...consoleCalls(checks, world),
+    ...processCalls(checks, world),
     close: async () => {
       closed = true;
     },
@@ -266,6 +269,32 @@ function consoleCalls({ labAt }: UserChecks, world: World): Required<Pick<HostSe
         });
       const stream = node.shell.view();
       return { stream, recalled: stream.readableLength };
+    },
+  };
+}
+
+function processCalls({ labAt, mayChange }: UserChecks, world: World): Required<Pick<HostSession, "processes" | "runInNode">> {
+  const start: HostProcesses["start"] = async (path, nodeId, program, signal) => {
+    mayChange();
+    const node = labAt(path).nodes.get(nodeId);
+    if (node === undefined) throw new Failure("node_not_found", `no node ${nodeId} in lab ${path}`);
+    const { name, template } = node.definition;
+    if (world.template(template)?.consoleType === "none")
+      throw new Failure("unsupported", `${name} runs no program: a switch has no programs`, { data: { feature: "nodeExec" } });
+    if (!isUp(node)) throw new Failure("node_not_running", `${name} does not run`, { data: { node: name, power: node.power } });
+    return memoryProcess(name, program, signal);
+  };
+  return {
+    processes: { start },
+    runInNode: async (path, nodeId, argv, { timeoutMs, signal }) => {
+      const { output } = await start(path, nodeId, { argv, timeoutMs }, signal);
+      const texts = { stdout: "", stderr: "" };
+      for await (const item of output) {
+        if (item.stream !== "end") texts[item.stream] += item.data.toString();
+        else if (item.reason === "timeout") throw new Failure("host_timeout", `${argv[0]} did not end in time and was killed`);
+        else return { code: item.exitCode ?? 128 + (item.signal ?? 0), ...texts };
+      }
+      throw new Failure("host_error", "the program did not end");
     },
   };
 }

@@ -14,6 +14,7 @@ export const memoryFeatures: Readonly<Record<Feature, boolean>> = Object.fromEnt
       "consoleStream",
       "consoleRun",
       "consoleLog",
+      "nodeExec",
       "wipe",
       "hibernate",
       "gracefulStop",

@@ -2,7 +2,6 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { BytesAnswer } from "../../contract/operations.ts";
-import type { EventData } from "../../contract/schemas/observe.ts";
 
 /** Sends a body with its own media type. If it has a file name, browsers save it as a download. */
 export function sendBytes(answer: BytesAnswer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -18,8 +17,18 @@ export function sendBytes(answer: BytesAnswer, request: FastifyRequest, reply: F
   return reply.send(typeof body === "string" || body instanceof Readable ? body : Readable.from(body));
 }
 
+interface StreamedEvent {
+  readonly type: string;
+  readonly id?: string | undefined;
+}
+
 /** Sends events as they occur: one JSON object per line, or server-sent events if the Accept header asks for them. */
-export function sendEvents(events: AsyncIterable<EventData>, request: FastifyRequest, reply: FastifyReply, stallMs: number): FastifyReply {
+export function sendEvents(
+  events: AsyncIterable<StreamedEvent>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  stallMs: number,
+): FastifyReply {
   const sse = wantsSse(request);
   reply.hijack();
   reply.raw.writeHead(200, {
@@ -45,12 +54,13 @@ function wantsSse({ headers }: FastifyRequest): boolean {
 }
 
 /** Calls `cut` if the reader accepts no line for `stallMs`: a reader that vanished without closing the connection never ends it. */
-async function* lines(events: AsyncIterable<EventData>, sse: boolean, stallMs: number, cut: () => void): AsyncGenerator<string> {
+async function* lines(events: AsyncIterable<StreamedEvent>, sse: boolean, stallMs: number, cut: () => void): AsyncGenerator<string> {
   for await (const event of events) {
     const json = JSON.stringify(event);
     const stalled = setTimeout(cut, stallMs).unref();
     try {
-      yield sse ? `id: ${event.id}\nevent: ${event.type}\ndata: ${json}\n\n` : `${json}\n`;
+      const id = event.id === undefined ? "" : `id: ${event.id}\n`;
+      yield sse ? `${id}event: ${event.type}\ndata: ${json}\n\n` : `${json}\n`;
     } finally {
       clearTimeout(stalled);
     }

@@ -3,6 +3,7 @@ import type { TSchema } from "typebox";
 import { type ErrorCode, Failure } from "../../contract/errors.ts";
 import { type AnswerKind, type BytesAnswer, type OperationId, type OperationRow, operations } from "../../contract/operations.ts";
 import type { EventData } from "../../contract/schemas/observe.ts";
+import type { NodeExecEvent } from "../../contract/schemas/processes.ts";
 import { requestSchemas } from "../../contract/schemas/table.ts";
 import type { Call, Caller, Upgrade } from "../../service/common/call.ts";
 import type { Service } from "../../service/service.ts";
@@ -239,7 +240,7 @@ function send(
     case "bytes":
       return sendBytes(answer as BytesAnswer, request, reply);
     case "events":
-      return sendEvents(answer as AsyncIterable<EventData>, request, reply, stallMs);
+      return sendEvents(answer as AsyncIterable<EventData | NodeExecEvent>, request, reply, stallMs);
   }
 }
 

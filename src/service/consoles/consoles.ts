@@ -45,14 +45,14 @@ const defaultTimeoutMs = 15_000;
 /** Maximum age of the cached list of nodes for console calls, ms. The power of nodes is always read from the host. */
 const structureMs = 2_000;
 
-interface ConsoleNode {
+export interface ConsoleNode {
   readonly key: string;
   /** The intent knows it. */
   readonly joined: boolean;
   readonly node: ObservedNode;
 }
 
-interface ConsoleLab {
+export interface ConsoleLab {
   readonly target: Target;
   readonly nodes: readonly ConsoleNode[];
 }
@@ -287,7 +287,7 @@ async function whileHostAnswers<Result>(
   }
 }
 
-async function consoleLab(context: LookupParts & ObservationsPart, caller: Caller, payload: Selector, right: Right): Promise<ConsoleLab> {
+export async function consoleLab(context: LookupParts & ObservationsPart, caller: Caller, payload: Selector, right: Right): Promise<ConsoleLab> {
   const read = ({ host, path }: LabPlace) => context.observations.structure(host, path, structureMs);
   const { target, observed } = await addressObserved(context, caller, payload, right, read);
   const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);

@@ -20,7 +20,7 @@ export function list(items: readonly (string | number)[], width = 1): (string | 
 }
 
 /**
- * R result (ends the reply, except for watch and console), E refusal: code, text; N node state; S one node's spawn;
+ * R result (ends the reply, except for watch, console and process), D end of a process, E refusal: code, text; N node state; S one node's spawn;
  * O and X bytes of standard output and error.
  */
 export interface Frame {
@@ -28,7 +28,16 @@ export interface Frame {
   readonly data: Buffer;
 }
 
-/** Returns the texts of an R, E, N or S frame. */
+/** Encodes a frame of a client: input, the size of a window, a signal. */
+export function encodeFrame(type: string, data: Uint8Array): Buffer {
+  const bytes = Buffer.alloc(5 + data.length);
+  bytes.writeUInt32LE(data.length + 1, 0);
+  bytes.write(type, 4, "latin1");
+  bytes.set(data, 5);
+  return bytes;
+}
+
+/** Returns the texts of an R, E, N, S or D frame. */
 export function texts(frame: Frame): string[] {
   return frame.data.toString("utf8").split("\0").slice(0, -1);
 }

@@ -3,13 +3,14 @@ import type { Fields } from "../holder/request.ts";
 import { type Frame, list, texts } from "../holder/wire.ts";
 import type { RunResult } from "../machine/machine.ts";
 import type { HolderConnection } from "./holder-connection.ts";
+import { startProcess } from "./node-process.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /** Maximum duration of a program in the fabric, ms. A batch for thousands of links takes seconds; a hanging program would block all changes of the lab. */
 const maxRunMs = 300_000;
 
 /** Returns the calls that run programs in the lab. */
-export function programCalls({ ask, openStream }: HolderConnection): Pick<Sandbox, "run" | "pipe" | "exec" | "join"> {
+export function programCalls({ path, pulse, ask, openStream }: HolderConnection): Pick<Sandbox, "run" | "pipe" | "exec" | "process" | "join"> {
   return {
     run: (argv, stdin = "", { signal, timeoutMs = signal === undefined ? maxRunMs : 0, maxOutputBytes } = {}) =>
       runProgram(ask, "run", [timeoutMs, ...list(argv), stdin], argv, signal, maxOutputBytes),
@@ -26,6 +27,8 @@ export function programCalls({ ask, openStream }: HolderConnection): Pick<Sandbo
 
     exec: (id, argv, { stdin = "", timeoutMs = 0, signal, maxOutputBytes } = {}) =>
       runProgram(ask, "exec", [id, Math.round(timeoutMs), ...list(argv), stdin], argv, signal, maxOutputBytes),
+
+    process: (id, program, signal) => startProcess(path, pulse, id, program, signal),
 
     join: (id, argv) => openStream("join", [id, ...list(argv)]),
   };

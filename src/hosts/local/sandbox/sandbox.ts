@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { Failure } from "../../../contract/errors.ts";
+import type { NodeProcess, NodeProgram } from "../../host-processes.ts";
 import type { SocketStream } from "../holder/socket-stream.ts";
 import type { OwnRange } from "../machine/idmap.ts";
 import type { RunResult } from "../machine/machine.ts";
@@ -63,6 +64,11 @@ export interface Sandbox {
     argv: readonly string[],
     options?: { readonly stdin?: string; readonly timeoutMs?: number; readonly signal?: AbortSignal; readonly maxOutputBytes?: number },
   ) => Promise<RunResult>;
+  /**
+   * Starts a program inside a running node, as users do: with streams, environment and optionally a terminal. Throws node_not_found, node_not_running,
+   * unsupported if the holder is from an older release.
+   */
+  readonly process: (id: number, program: NodeProgram, signal: AbortSignal) => Promise<NodeProcess>;
   /** Runs a program inside a running node, with the stream as its input and output, until the program or the stream ends. Throws node_not_running. */
   readonly join: (id: number, argv: readonly string[]) => Promise<Duplex>;
   /**

@@ -14,6 +14,7 @@ import { liveNodes } from "./live-nodes.ts";
 import { localCaptures } from "./local-captures.ts";
 import { consoleCalls } from "./local-consoles.ts";
 import { localDisks } from "./local-disks.ts";
+import { localProcesses } from "./local-processes.ts";
 import type { LocalState } from "./local-state.ts";
 import { localTraffic } from "./local-traffic.ts";
 import { machineLoad } from "./machine-load.ts";
@@ -38,6 +39,7 @@ export function localSession(state: LocalState, user: LocalUser, accounts: () =>
     disks: localDisks(state, { name, role }),
     captures: localCaptures(state, labs),
     traffic: localTraffic(state, labs, state.captures.tap),
+    processes: localProcesses(state, labs),
     quarantine: quarantineFor(state.quarantine, role === "admin"),
     close: async () => undefined,
   };

@@ -1,0 +1,47 @@
+import Type, { type Static } from "typebox";
+import { selectorFields } from "./project.ts";
+import { integer, list, map, name, optionalInteger, optionalName, optionalText, text, word } from "./shapes.ts";
+
+/** An argument of a program. */
+const argument = Type.String({ maxLength: 131_072 });
+
+export const NodeExecPayload = Type.Object({
+  ...selectorFields,
+  /** A node, or a selector as in `nodes`. Absent or empty, and no `nodes`: all running nodes. */
+  node: optionalName,
+  /** Nodes by key; a pattern with * and ?; kind=TEMPLATE; or LABEL=VALUE. */
+  nodes: Type.Optional(list(name)),
+  /** The program and its arguments. No shell reads them. */
+  argv: Type.Unsafe<readonly string[]>(Type.Array(argument, { minItems: 1, maxItems: 4096 })),
+  /** Added to the node's environment. Not stored or logged. */
+  env: Type.Optional(map(argument)),
+  /** Work directory in the node. */
+  cwd: optionalName,
+  /** Standard input for each node, as text or as base64. Absent: empty. Not stored or logged. */
+  stdin: optionalText,
+  stdin_base64: optionalText,
+  /** The program and all that it has started are killed after this time. Absent: never. */
+  timeout_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400_000 })),
+  /** Of one node, both outputs together. The program is killed when it writes more. Absent: no limit. */
+  max_output_bytes: Type.Optional(Type.Integer({ minimum: 1 })),
+});
+export type NodeExecPayload = Static<typeof NodeExecPayload>;
+
+/**
+ * One step of a call. begin: `nodes`, all that the call runs in. output: `stream` and `data` in base64. end: `exit_code`, or `signal` such as SIGKILL; `reason` if the
+ * program was ended: timeout, output_limit, node_stopped. failed: `code` and `error`; the program did not start, or its end is unknown.
+ */
+export const NodeExecEvent = Type.Object({
+  type: word(["begin", "output", "end", "failed"]),
+  nodes: Type.Optional(list(text)),
+  node: optionalText,
+  stream: Type.Optional(word(["stdout", "stderr"])),
+  data: optionalText,
+  exit_code: optionalInteger,
+  signal: optionalText,
+  reason: Type.Optional(word(["timeout", "output_limit", "node_stopped"])),
+  duration_ms: Type.Optional(integer),
+  code: optionalText,
+  error: optionalText,
+});
+export type NodeExecEvent = Static<typeof NodeExecEvent>;
