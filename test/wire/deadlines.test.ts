@@ -55,6 +55,7 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   execProject: { action: "start" },
   execConsole: { node: "r1", command: "x" },
   execConsoleMany: { command: "x" },
+  execNodes: { node: "r1", argv: ["true"] },
   attachConsole: { node: "r1" },
   readConsoleLog: { node: "r1" },
   runConsole: { node: "r1", steps: [{ send: "x" }] },

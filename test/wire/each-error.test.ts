@@ -53,6 +53,7 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   execProject: { lab, action: "stop" },
   execConsole: { lab, node: "r1", command: "x" },
   execConsoleMany: { lab, targets: [{ node: "r1", command: "x" }] },
+  execNodes: { lab, node: "r1", argv: ["true"] },
   attachConsole: { lab, node: "r1" },
   readConsoleLog: { lab, node: "r1" },
   runConsole: { lab, node: "r1", steps: [{ send: "x" }] },

@@ -140,7 +140,7 @@ function unknownFlag(command: Command, name: string, flags: readonly Flag[]): Us
     name.replace(/^-+/, ""),
     flags.map(({ long }) => long),
   );
-  const forNode = command.operands?.startsWith("[--]") === true;
+  const forNode = command.operands?.includes(" -- ") === true;
   const otherwise = forNode
     ? `arguments for the node are given after --: labwright ${command.name} NODE -- COMMAND`
     : `see labwright ${command.name} --help`;

@@ -40,7 +40,7 @@ export async function execNodes(
 ): Promise<AsyncIterable<NodeExecEvent>> {
   const lab = await consoleLab(context, caller, payload, "operate");
   const { path, host } = lab.target;
-  if (host.processes === undefined) throw unsupported("nodeExec");
+  if (host.processes === undefined || !(await host.capabilities()).features.nodeExec) throw unsupported("nodeExec");
   const { argv, env = {}, cwd, timeout_ms: timeoutMs, max_output_bytes: maxOutputBytes = Number.POSITIVE_INFINITY } = payload;
   const stdin = inputOf(payload);
   refuseNul(payload);
