@@ -287,7 +287,12 @@ async function whileHostAnswers<Result>(
   }
 }
 
-export async function consoleLab(context: LookupParts & ObservationsPart, caller: Caller, payload: Selector, right: Right): Promise<ConsoleLab> {
+export async function consoleLab(
+  context: LookupParts & ObservationsPart,
+  caller: Caller,
+  payload: Selector,
+  right: Right,
+): Promise<ConsoleLab> {
   const read = ({ host, path }: LabPlace) => context.observations.structure(host, path, structureMs);
   const { target, observed } = await addressObserved(context, caller, payload, right, read);
   const ids = joinIds(target.intent?.lab ?? null, observed, target.ids);

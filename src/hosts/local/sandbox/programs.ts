@@ -10,7 +10,12 @@ import type { Sandbox } from "./sandbox.ts";
 const maxRunMs = 300_000;
 
 /** Returns the calls that run programs in the lab. */
-export function programCalls({ path, pulse, ask, openStream }: HolderConnection): Pick<Sandbox, "run" | "pipe" | "exec" | "process" | "join"> {
+export function programCalls({
+  path,
+  pulse,
+  ask,
+  openStream,
+}: HolderConnection): Pick<Sandbox, "run" | "pipe" | "exec" | "process" | "join"> {
   return {
     run: (argv, stdin = "", { signal, timeoutMs = signal === undefined ? maxRunMs : 0, maxOutputBytes } = {}) =>
       runProgram(ask, "run", [timeoutMs, ...list(argv), stdin], argv, signal, maxOutputBytes),
