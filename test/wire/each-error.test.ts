@@ -92,7 +92,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   "* number_clash": "labs of the memory host share no numbers: test/wire/eve-clash.test.ts",
   "* node_stuck": "no node of the memory host is ever half started: the same",
   "* lab_in_use": "the memory host has one power for all users: the same",
-  "testProject lab_locked": "only tests that change the lab are refused, and the memory host's lab has none: src/service/lab-tests/test-project.ts",
+  "testProject lab_locked":
+    "only tests that change the lab are refused, and the memory host's lab has none: src/service/lab-tests/test-project.ts",
   "testProject cancelled": "without tests nothing is left to cancel",
   "getHealth internal": "answered before anything that could break",
   "getHealth overloaded": "opens nothing",
