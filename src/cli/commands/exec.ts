@@ -6,8 +6,8 @@ import { type Command, labFlag, nodeFlag, topoFlag } from "../command/command.ts
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { typeCommand } from "../parts/type-command.ts";
-import { NodeOutput } from "../show/show-node-output.ts";
 import { shortList } from "../show/table.ts";
+import { NodeOutput } from "../streams/node-output.ts";
 
 type ExecEvent = ResultOf<"execNodes"> extends AsyncIterable<infer Item> ? Item : never;
 

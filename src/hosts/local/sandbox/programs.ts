@@ -1,9 +1,9 @@
 import { Failure } from "../../../contract/errors.ts";
+import { startProcess } from "../holder/node-process.ts";
 import type { Fields } from "../holder/request.ts";
 import { type Frame, list, texts } from "../holder/wire.ts";
 import type { RunResult } from "../machine/machine.ts";
 import type { HolderConnection } from "./holder-connection.ts";
-import { startProcess } from "./node-process.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /** Maximum duration of a program in the fabric, ms. A batch for thousands of links takes seconds; a hanging program would block all changes of the lab. */

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { Failure } from "../../../contract/errors.ts";
 import type { NodeProcess, NodeProgram, ProcessEnd, ProcessOutput, WindowSize } from "../../host-processes.ts";
-import type { Pulse } from "../holder/pulse.ts";
-import { openRequest } from "../holder/request.ts";
-import { encodeFrame, type Frame, type FrameReader, list, texts } from "../holder/wire.ts";
+import type { Pulse } from "./pulse.ts";
+import { openRequest } from "./request.ts";
+import { encodeFrame, type Frame, type FrameReader, list, texts } from "./wire.ts";
 
 /** Maximum bytes of one frame of input. */
 const inputPiece = 64 << 10;

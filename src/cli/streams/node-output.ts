@@ -1,5 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "../show/terminal.ts";
 
 /** Prints the output of programs in several nodes as it comes: whole lines, each after the name of its node. */
 export class NodeOutput {
