@@ -1,0 +1,140 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { readIntent } from "./read.ts";
+
+describe("work is bounded", () => {
+  /** Limits of processor time, several times the usual amount. Time by the clock would depend on the load of the machine. */
+  const within = (milliseconds: number, yaml: string, code: string) => {
+    const started = process.cpuUsage();
+    const { lab: read, diagnostics } = readIntent(yaml);
+    const { user, system } = process.cpuUsage(started);
+    expect((user + system) / 1000).toBeLessThan(5 * milliseconds);
+    expect(read).toBeUndefined();
+    expect(diagnostics.map((diagnostic) => diagnostic.code)).toContain(code);
+    expect(diagnostics.length).toBeLessThanOrEqual(1001);
+  };
+
+  test("for a billion laughs", () => {
+    const levels = Array.from(
+      { length: 30 },
+      (_, index) => `l${index}: &l${index} [${Array.from({ length: 10 }, () => (index === 0 ? "x" : `*l${index - 1}`)).join(", ")}]`,
+    );
+    within(4000, `name: x\n${levels.join("\n")}\n`, "too_large");
+    const maps = Array.from(
+      { length: 30 },
+      (_, index) => `m${index}: &m${index} {a: ${index === 0 ? "x" : `*m${index - 1}`}, b: ${index === 0 ? "x" : `*m${index - 1}`}}`,
+    );
+    within(4000, `name: x\n${maps.join("\n")}\n`, "too_large");
+  });
+
+  test("for a large map that many nodes inherit", () => {
+    const variables = Array.from({ length: 3000 }, (_, index) => `V${index}: a`).join(", ");
+    const nodes = Array.from({ length: 3000 }, (_, index) => `  n${index}: {env: {O: b}}`).join("\n");
+    within(15_000, `name: x\ndefaults: {template: pc, env: {${variables}}}\nnodes:\n${nodes}\n`, "too_large");
+  });
+
+  test.each(["[", "{a: ", "- ", "? ", "a: [{"])("for deep nesting with %j", (open) => {
+    within(4000, `name:\n  ${open.repeat(200_000)}`, "too_deep");
+  });
+
+  test("for thousands of typos among thousands of names", () => {
+    const word = "abcdefghij".repeat(5);
+    const name = (index: number) => `${word}${String(index).padStart(6, "0")}`;
+    const nodes = Array.from({ length: 2000 }, (_, index) => `  ${name(index)}x: {}`).join("\n");
+    const links = Array.from({ length: 3000 }, (_, index) => `  - ["${name(index)}y:e0", "${name(index)}z:e1"]`).join("\n");
+    within(4000, `name: x\ndefaults: {template: pc}\nnodes:\n${nodes}\nlinks:\n${links}\n`, "unknown_node");
+  });
+
+  test("for keys and values of megabytes, which no message repeats", () => {
+    const long = "k".repeat(4_000_000);
+    within(4000, `name: x\nnodes: {"${long}": {template: "${long}"}}\n`, "invalid_name");
+    const { diagnostics } = readIntent(`name: x\nnodes: {"${long}": {template: "${long}"}}\n`);
+    expect(JSON.stringify(diagnostics).length).toBeLessThan(20_000);
+  });
+
+  test("for a startup-config of megabytes", () => {
+    const { diagnostics } = readIntent("name: x\nnodes: {a: {template: pc, startup-config: a.conf}}\n", {
+      "a.conf": "x\n".repeat(600_000),
+    });
+    expect(diagnostics.map(({ code, path }) => [code, path])).toEqual([["too_large", "/nodes/a/startup-config"]]);
+  });
+
+  test("for a body of 33 MB", () => {
+    within(4000, `name: x\n${"# comment\n".repeat(3_355_000)}`, "too_large");
+    within(20_000, `name: x\nnodes:\n${"  a: 1\n".repeat(1_500_000)}`, "too_large");
+  });
+
+  test("for a file full of mistakes", () => {
+    within(10_000, `name: x\n${Array.from({ length: 20_000 }, (_, index) => `wrong${index}: 1\n`).join("")}`, "too_many_problems");
+  });
+});
+
+test("the time to read a lab grows linearly with its size", () => {
+  const ring = (count: number) => {
+    const nodes = Array.from({ length: count }, (_, index) => `  r${index}: {template: frr, position: {x: ${index}, y: 1}}`);
+    const links = Array.from({ length: count }, (_, index) => `  - ["r${index}:eth1", "r${(index + 1) % count}:eth2"]`);
+    return `name: big\nnodes:\n${nodes.join("\n")}\nlinks:\n${links.join("\n")}\n`;
+  };
+  // The best of three, because other tests may run at the same time.
+  const best = (count: number) => {
+    const yaml = ring(count);
+    const times = [1, 2, 3].map(() => {
+      const { user, system } = process.cpuUsage();
+      expect(readIntent(yaml).lab?.links.length).toBe(count);
+      const after = process.cpuUsage();
+      return after.user + after.system - user - system;
+    });
+    return Math.min(...times);
+  };
+  best(500); // compiled
+  // Ten times the lab: a quadratic reader would take a hundred times as long.
+  expect(best(5000) / best(500)).toBeLessThan(40);
+});
+
+test("no text makes readIntent throw; without a lab there is an error, and every place is valid", () => {
+  const parts = fc.constantFrom(
+    "name: x\n",
+    "nodes:\n",
+    "  r1: {template: frr}\n",
+    "links: [[r1:eth1, r1:eth2]]\n",
+    "- ",
+    "{",
+    "}",
+    "[",
+    "]",
+    ": ",
+    "&a ",
+    "*a ",
+    "<<: ",
+    "|\n",
+    '"',
+    "'",
+    "\t",
+    "\r\n",
+    "#",
+    "!x ",
+    "? ",
+    "~",
+    "---\n",
+    "%",
+    "\ud800",
+    "é",
+  );
+  const text = fc.oneof(
+    fc.array(parts, { maxLength: 12 }).map((some) => some.join("")),
+    fc.string({ unit: "binary" }),
+  );
+  fc.assert(
+    fc.property(text, (yaml) => {
+      const { lab: read, diagnostics } = readIntent(yaml);
+      expect(read === undefined).toBe(diagnostics.some(({ severity }) => severity === "error"));
+      for (const { line, column, end_line, end_column } of diagnostics) {
+        expect(Math.min(line, column)).toBeGreaterThanOrEqual(1);
+        expect(line).toBeLessThanOrEqual(yaml.split("\n").length);
+        expect(end_line).toBe(line);
+        expect(end_column).toBeGreaterThanOrEqual(column);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
