@@ -156,6 +156,8 @@ test("two browsers on one lab show each other's changes, and none loses unapplie
   await using first = await browser.open({ storageState });
   await using second = await browser.open({ storageState });
   await using third = await browser.open({ storageState });
+  // On a busy machine the pages check the empty text between two edits.
+  for (const tab of [first, second]) tab.allowComplaint(/422 .*projects\/validate/);
   await openPlan(first.page);
   await openPlan(second.page);
   await third.page.goto(`${served.url}/ui/labs/turn`);
