@@ -149,12 +149,6 @@ export interface HostSession {
    * @returns by node id, the configuration or why there is none: unsupported, node_not_running, host_error
    */
   readonly saveConfigs?: (lab: string, nodeIds: readonly string[], signal: AbortSignal) => Promise<ReadonlyMap<string, string | Failure>>;
-  /**
-   * Runs a program inside a running node, beside its console, with the node's confinement. `signal` ends it. Absent where nodes have consoles only
-   * (feature `nodeExec`). Throws node_not_found, node_not_running, unsupported (a node without processes), host_timeout (killed after timeoutMs), and
-   * host_error (killed for more output than maxOutputBytes).
-   */
-  readonly runInNode?: (lab: string, nodeId: string, argv: readonly string[], options: NodeRunOptions) => Promise<NodeRunResult>;
   /** How busy the host is now; may take more than a second. Absent: the host does not report it (feature `hostLoad`). */
   readonly load?: () => Promise<HostLoad>;
   /** The host's users, for admins. Absent: the host does not list them (feature `hostUsers`). Throws operation_not_allowed for others. */
@@ -413,19 +407,6 @@ export const featureNames = [
   "tasks",
 ] as const;
 export type Feature = (typeof featureNames)[number];
-
-export interface NodeRunOptions {
-  readonly timeoutMs: number;
-  readonly maxOutputBytes: number;
-  readonly signal: AbortSignal;
-}
-
-export interface NodeRunResult {
-  /** Exit code; 128 + number of the signal that ended it. */
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 export interface HostUserRow {
   readonly user: string;

@@ -45,6 +45,10 @@ describe("a lab's file", () => {
     await expect(readProjectFile("/proc/self/mem")).rejects.toThrow("cannot read /proc/self/mem: EIO");
   });
 
+  test("a device that never ends is not read for ever", async () => {
+    await expect(readProjectFile("/dev/zero")).rejects.toThrow("/dev/zero is larger than 32 MiB");
+  });
+
   test("no file is needed if --lab names the lab", async () => {
     const project = await findProject(new Arguments([], new Map([["lab", ["/courses/bgp"]]])));
     expect([project.file, project.selector]).toEqual([undefined, { lab: "/courses/bgp" }]);

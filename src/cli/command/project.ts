@@ -1,4 +1,4 @@
-import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { open, readdir, realpath, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { shellWord } from "../../base/shell-word.ts";
@@ -106,11 +106,28 @@ async function readInside(folder: string, file: string): Promise<string | undefi
   return await readText(path, file);
 }
 
+/** Maximum size of a lab's file or of a configuration, bytes: twice the largest text that a service accepts. */
+const maxFileBytes = 32 * 1024 * 1024;
+
+/** Devices and pipes have no size, and may never end: reads no more than the maximum. */
+async function readBounded(path: string, name: string): Promise<Buffer> {
+  await using file = await open(path);
+  const parts: Buffer[] = [];
+  for (let size = 0; ; ) {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(65_536));
+    if (bytesRead === 0) return Buffer.concat(parts);
+    size += bytesRead;
+    if (size > maxFileBytes) throw new UsageError(`${name} is larger than 32 MiB: no lab file is`, "name the lab's file with -t FILE");
+    parts.push(buffer.subarray(0, bytesRead));
+  }
+}
+
 async function readText(path: string, name: string): Promise<string> {
   let content: Buffer;
   try {
-    content = await readFile(path);
+    content = await readBounded(path, name);
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT")
       throw new UsageError(`there is no file ${name}`, "name the lab's file with -t FILE, or a lab on the host with --lab PATH");

@@ -273,7 +273,7 @@ function consoleCalls({ labAt }: UserChecks, world: World): Required<Pick<HostSe
   };
 }
 
-function processCalls({ labAt, mayChange }: UserChecks, world: World): Required<Pick<HostSession, "processes" | "runInNode">> {
+function processCalls({ labAt, mayChange }: UserChecks, world: World): Required<Pick<HostSession, "processes">> {
   const start: HostProcesses["start"] = async (path, nodeId, program, signal) => {
     mayChange();
     const node = labAt(path).nodes.get(nodeId);
@@ -284,19 +284,7 @@ function processCalls({ labAt, mayChange }: UserChecks, world: World): Required<
     if (!isUp(node)) throw new Failure("node_not_running", `${name} does not run`, { data: { node: name, power: node.power } });
     return memoryProcess(name, program, signal);
   };
-  return {
-    processes: { start },
-    runInNode: async (path, nodeId, argv, { timeoutMs, signal }) => {
-      const { output } = await start(path, nodeId, { argv, timeoutMs }, signal);
-      const texts = { stdout: "", stderr: "" };
-      for await (const item of output) {
-        if (item.stream !== "end") texts[item.stream] += item.data.toString();
-        else if (item.reason === "timeout") throw new Failure("host_timeout", `${argv[0]} did not end in time and was killed`);
-        else return { code: item.exitCode ?? 128 + (item.signal ?? 0), ...texts };
-      }
-      throw new Failure("host_error", "the program did not end");
-    },
-  };
+  return { processes: { start } };
 }
 
 /** Saves the startup config of the node's definition, or a config with only its name. */

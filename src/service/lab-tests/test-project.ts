@@ -4,7 +4,6 @@ import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import { list, text } from "../../contract/schemas/shapes.ts";
 import type { TestData, TestPayload, TestResult } from "../../contract/schemas/tests.ts";
 import { joinIds } from "../../engine/compare/join.ts";
-import type { NodeRunResult } from "../../hosts/host.ts";
 import { endpointText } from "../../intent/lab/lab.ts";
 import type { LabTest } from "../../intent/lab/lab-test.ts";
 import type { ChangeKind } from "../changes/change-kind.ts";
@@ -18,11 +17,8 @@ import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 import { changeSuspend } from "../links/links.ts";
 import { powerNodes } from "../power/power.ts";
-import type { ProgramEnd } from "./check-program.ts";
+import { runProgram } from "./run-program.ts";
 import { runTests, type TestBench, type TestRow } from "./run-tests.ts";
-
-/** Maximum output of a check's program, bytes. */
-const maxOutputBytes = 1024 * 1024;
 
 type PowerParts = StorePart & ClockPart & ConsolesPart;
 
@@ -105,7 +101,12 @@ async function testLab(context: PowerParts, job: Job, target: Target, request: T
   const bench: TestBench = {
     now: () => performance.now(),
     signal: job.signal,
-    run: (node, argv, timeoutMs) => runProgram(target, ids.nodes[node], node, argv, { timeoutMs, maxOutputBytes, signal: job.signal }),
+    run: async (node, argv, timeoutMs) => {
+      const nodeId = ids.nodes[node];
+      if (host.processes === undefined) throw unsupported("nodeExec");
+      if (nodeId === undefined) throw new Failure("node_not_found", `the lab has no node ${node}`);
+      return runProgram(host.processes, { lab: path, nodeId }, { argv, timeoutMs }, job.signal);
+    },
     give: (given) => give(context, job, target, request.restore, given),
   };
   try {
@@ -114,28 +115,6 @@ async function testLab(context: PowerParts, job: Job, target: Target, request: T
     if (!job.signal.aborted) throw error;
     throw new Failure("cancelled", "the tests were cancelled; links and nodes are as they were before", { cause: error });
   }
-}
-
-async function runProgram(
-  { host, path }: Target,
-  id: string | undefined,
-  key: string,
-  argv: readonly string[],
-  options: { readonly timeoutMs: number; readonly maxOutputBytes: number; readonly signal: AbortSignal },
-): Promise<ProgramEnd> {
-  if (host.runInNode === undefined) throw unsupported("nodeExec");
-  if (id === undefined) throw new Failure("node_not_found", `the lab has no node ${key}`);
-  try {
-    return { ...(await host.runInNode(path, id, argv, options)), timedOut: false };
-  } catch (error) {
-    // Its data is what the program had printed until then.
-    if (!(error instanceof Failure) || error.code !== "host_timeout" || !isResult(error.data)) throw error;
-    return { ...error.data, timedOut: true };
-  }
-}
-
-function isResult(data: unknown): data is NodeRunResult {
-  return typeof data === "object" && data !== null && "stdout" in data && "stderr" in data;
 }
 
 async function give(

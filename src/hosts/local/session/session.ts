@@ -5,7 +5,6 @@ import { findDefinedLink } from "../definitions/definition.ts";
 import { applySteps } from "../lab/apply.ts";
 import { observedLab } from "../lab/observed-lab.ts";
 import { tellingTrouble } from "../machine/machine-trouble.ts";
-import { runInNode } from "../nodes/run-in-node.ts";
 import { saveConfigs } from "../nodes/save-configs.ts";
 import { savedConfigs } from "../nodes/saved-config.ts";
 import { vmAttributeProblem } from "../templates/attribute-problem.ts";
@@ -110,7 +109,7 @@ function readCalls(
 function changeCalls(
   state: LocalState,
   { lab, unlocked, mayChange, ownerOf, refuseUnlessAdmin }: UserLabs,
-): Required<Pick<HostSession, "apply" | "setOwner" | "saveConfigs" | "runInNode" | "setLock">> {
+): Required<Pick<HostSession, "apply" | "setOwner" | "saveConfigs" | "setLock">> {
   const { definitions, catalogue } = state;
   return {
     apply: (path, operations, progress) =>
@@ -141,12 +140,6 @@ function changeCalls(
           signal,
         );
       }),
-    // Does not wait for a change of the lab: tests run programs while they change it.
-    runInNode: async (path, nodeId, argv, options) => {
-      mayChange();
-      const definition = await lab(path);
-      return runInNode(state.lab(definition.id), definition, await catalogue(), { nodeId, argv, options });
-    },
     // Does not wait for an apply: the lock stops it before its next batch.
     setLock: async (path, locked) => {
       mayChange();
