@@ -157,7 +157,7 @@ async function play(run: Run, round: Round): Promise<boolean> {
       (error: unknown) => error,
     ),
   );
-  if (failure !== undefined && !isTold(failure, victim)) throw failure;
+  if (failure !== undefined && !isTold(failure, victim, change)) throw failure;
   await idle(run);
   await note(run);
   await tellsTheTruth(run);
@@ -316,8 +316,10 @@ async function kill(run: Run, victim: Victim, { random }: Round, ended: Promise<
 }
 
 /** A call may fail with a message about the kill, but not with a defect, a time-out or anything else. */
-function isTold(error: unknown, victim: Victim): boolean {
+function isTold(error: unknown, victim: Victim, change: Round["change"]): boolean {
   if (!(error instanceof LabwrightError)) return false;
+  // Killed between the plan and its check: the lab is another one than the plan has seen.
+  if (change === "reconcile" && error.code === "plan_stale") return true;
   return victim === "service"
     ? ["host_unreachable", "host_timeout"].includes(error.code ?? "") || error.status === 0
     : error.code === "host_error";
