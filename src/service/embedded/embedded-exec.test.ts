@@ -77,8 +77,8 @@ test("ten megabytes of binary output arrive, and stop at the limit", async () =>
   expect(cut.at(-1)).toMatchObject({ type: "end", signal: "SIGKILL", reason: "output_limit" });
 });
 
-async function sleepers(): Promise<string> {
-  return outputOf(await run({ node: "h1", argv: ["sh", "-c", "ps -o args | grep '^sleep' || true"] })).toString();
+async function sleepers(node: string): Promise<string> {
+  return outputOf(await run({ node, argv: ["sh", "-c", "ps -o args | grep '^sleep' || true"] })).toString();
 }
 
 test("the stop of a node is reported by the program that ran in it", async () => {
@@ -91,16 +91,33 @@ test("the stop of a node is reported by the program that ran in it", async () =>
   expect((await run({ node: "h2", argv: ["true"] })).at(-1)).toMatchObject({ type: "failed", code: "node_not_running" });
 });
 
-test("programs end with the service; the nodes and a new service go on", async () => {
-  const events = await post("execNodes", { yaml, node: "h1", argv: ["sh", "-c", "echo up; sleep 4321"] });
-  const reader = (async () => {
-    for await (const event of events) if (event.type === "output") return;
+const sleep = (seconds: number) => ["sh", "-c", `exec sleep ${seconds}`];
+
+test("a program ends when its caller leaves, and the programs of others go on", async () => {
+  const reads: Promise<void>[] = [];
+  const begin = (seconds: number, signal: AbortSignal) => {
+    const read = async () => {
+      for await (const _ of await post("execNodes", { yaml, node: "h1", argv: sleep(seconds) }, signal));
+    };
+    reads.push(read());
+  };
+  const [stays, leaves] = [new AbortController(), new AbortController()];
+  begin(4321, stays.signal);
+  begin(5432, leaves.signal);
+  await until(async () => (await sleepers("h1")).split("\n").length === 3);
+  leaves.abort();
+  await until(async () => (await sleepers("h1")) === "sleep 4321\n");
+  stays.abort();
+  await Promise.allSettled(reads);
+  await until(async () => (await sleepers("h1")) === "");
+});
+
+test("programs end with the service; the nodes run on, and the next service runs programs in them", async () => {
+  const read = (async () => {
+    for await (const _ of await post("execNodes", { yaml, node: "h3", argv: sleep(6543) }));
   })();
-  await reader;
-  const left = new AbortController();
-  const other = await post("execNodes", { yaml, node: "h1", argv: ["sh", "-c", "echo up; sleep 5432"] }, left.signal);
-  await until(async () => (await sleepers()) === "sleep 5432\n");
-  left.abort();
-  for await (const _ of other);
-  await until(async () => (await sleepers()) === "");
+  await until(async () => (await sleepers("h3")) === "sleep 6543\n");
+  await Promise.all([service.close(), Promise.allSettled([read])]);
+  await started();
+  await until(async () => (await sleepers("h3")) === "");
 });
