@@ -107,22 +107,22 @@ it("a destroy that broke off is reported by status and by a plan without changes
   expect(await shell.run("destroy", "-y")).toMatchObject({ code: 0, stdout: "destroyed /campus\n" });
 });
 
-it("hints name nodes by their keys, exec names what it leaves out, and a lab without running nodes is no success of exec", async () => {
+it("hints name nodes by their keys, cli names what it leaves out, and a lab without running nodes is no success of cli", async () => {
   const { shell, write } = await desk();
   await write("campus.lw.yml", campus());
   expect(await shell.run("deploy")).toMatchObject({ code: 0 });
   expect(await shell.run("stop", "--node", "pc3")).toMatchObject({ code: 0 });
-  const one = await shell.run("exec", "--node", "pc3", "show ip");
+  const one = await shell.run("cli", "pc3", "--", "show ip");
   expect([one.code, one.stderr]).toEqual([1, expect.stringMatching(/node pc3 is stopped[\s\S]*labwright start --node pc3 starts it/)]);
-  const some = await shell.run("exec", "show ip");
+  const some = await shell.run("cli", "--", "show ip");
   expect([some.code, some.stdout, some.stderr]).toEqual([0, expect.stringMatching(/pc1 \|[\s\S]*pc2 \|/), "skipped, stopped: pc3\n"]);
   expect(await shell.run("stop")).toMatchObject({ code: 0 });
-  const none = await shell.run("exec", "show ip");
+  const none = await shell.run("cli", "--", "show ip");
   expect([none.code, none.stderr]).toEqual([
     1,
     expect.stringMatching(/skipped, stopped: pc1, pc2, pc3\nerror: no node has a text console/),
   ]);
-  const json = await shell.run("exec", "--format", "json", "show ip");
+  const json = await shell.run("cli", "--format", "json", "--", "show ip");
   expect([json.code, JSON.parse(json.stdout)]).toEqual([
     1,
     { results: [], skipped: expect.arrayContaining([{ node: "pc3", reason: "stopped" }]) },
