@@ -8,7 +8,7 @@ import { originText, otherOrigin } from "../parts/take-over.ts";
 import { maybeRunning } from "../parts/wait-for-nodes.ts";
 import { checkOffline } from "../project-files/offline-check.ts";
 import { Progress } from "../show/progress.ts";
-import { unfinishedDestroy } from "../show/show-job.ts";
+import { unfinishedChange } from "../show/show-job.ts";
 import { extrasText, hasChanges, type Plan, showPlan } from "../show/show-plan.ts";
 import { shortList } from "../show/table.ts";
 
@@ -63,11 +63,11 @@ export async function showPlanOf(
   return hasChanges(data) ? 2 : 0;
 }
 
-/** Notes what a plan without changes hides: a destroy that did not finish, and nodes with an unknown state, which may not run. */
+/** Notes what a plan without changes hides: a change that did not finish, and nodes with an unknown state, which may not run. */
 async function noteHidden(context: Context): Promise<void> {
   const { selector } = await context.project();
   const status = await (await context.client()).getProjectStatus(selector);
-  const broken = unfinishedDestroy(status);
+  const broken = unfinishedChange(status);
   if (broken !== undefined) context.terminal.note(`note: ${broken}`);
   const unknown = maybeRunning(status).map(nodeKey);
   if (unknown.length > 0)

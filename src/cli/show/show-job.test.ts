@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Job } from "../../client/index.ts";
-import { shortSteps, showJob, unfinishedDestroy } from "./show-job.ts";
+import { shortSteps, showJob, unfinishedChange } from "./show-job.ts";
 
 const job = (outcome: string, step: number): Job =>
   ({
@@ -34,9 +34,16 @@ const last = (operation: string, outcome: string) => ({
 });
 
 test.each(["failed", "interrupted", "cancelled"])("a destroy that ended as %s is noted with the command that continues it", (outcome) => {
-  expect(unfinishedDestroy(last("destroyProject", outcome))).toBe(
+  expect(unfinishedChange(last("destroyProject", outcome))).toBe(
     `a destroy of /campus did not finish (${outcome}): labwright destroy deletes the rest, labwright jobs j1 shows the reason`,
   );
+});
+
+test.each([
+  ["deployProject", "a deploy of /campus did not finish (interrupted): repeat the command, with --replace if it had that"],
+  ["execProject", "the last change of /campus (execProject) did not finish (interrupted): repeat it"],
+])("%s that a restart of the service cut off is noted", (operation, note) => {
+  expect(unfinishedChange(last(operation, "interrupted"))).toContain(`${note}; labwright jobs j1`);
 });
 
 test.each([
@@ -44,6 +51,6 @@ test.each([
   ["destroyProject", "finished_after_restart"],
   ["reconcileProject", "failed"],
 ] as const)("%s that ended as %s is not noted", (operation, outcome) => {
-  expect(unfinishedDestroy(last(operation, outcome))).toBeUndefined();
-  expect(unfinishedDestroy({ lab: "/campus" })).toBeUndefined();
+  expect(unfinishedChange(last(operation, outcome))).toBeUndefined();
+  expect(unfinishedChange({ lab: "/campus" })).toBeUndefined();
 });

@@ -34,8 +34,19 @@ export function showJob(job: Job): string {
   return lines.map(([name = "", value = ""]) => `${name.padEnd(8)} ${value}`).join("\n");
 }
 
-/** Returns a note if a destroy of the lab started and did not finish: a plan compares definitions and does not show it. */
-export function unfinishedDestroy({ lab, last_job: last }: Pick<ResultOf<"getProjectStatus">, "lab" | "last_job">): string | undefined {
-  if (last?.operation !== "destroyProject" || !["failed", "interrupted", "cancelled"].includes(last.outcome)) return undefined;
-  return `a destroy of ${lab} did not finish (${last.outcome}): labwright destroy deletes the rest, labwright jobs ${last.job} shows the reason`;
+/**
+ * Returns a note if the last change of the lab started and did not finish: a plan compares definitions, and does not show that a destroy, a deploy that
+ * replaces the lab, or a wipe stopped half way.
+ */
+export function unfinishedChange({ lab, last_job: last }: Pick<ResultOf<"getProjectStatus">, "lab" | "last_job">): string | undefined {
+  if (last === undefined) return undefined;
+  const { operation, outcome, job } = last;
+  const isCut = outcome === "interrupted" || outcome === "cancelled";
+  if (operation === "destroyProject" && (isCut || outcome === "failed"))
+    return `a destroy of ${lab} did not finish (${outcome}): labwright destroy deletes the rest, labwright jobs ${job} shows the reason`;
+  if (operation === "deployProject" && isCut)
+    return `a deploy of ${lab} did not finish (${outcome}): repeat the command, with --replace if it had that; labwright jobs ${job} shows its steps`;
+  if (isCut)
+    return `the last change of ${lab} (${operation}) did not finish (${outcome}): repeat it; labwright jobs ${job} shows its steps`;
+  return undefined;
 }

@@ -2,7 +2,7 @@ import { inNaturalOrder } from "../../base/natural-order.ts";
 import { nodeKey, otherName } from "../../base/node-key.ts";
 import { shellWord } from "../../base/shell-word.ts";
 import type { ResultOf } from "../../client/index.ts";
-import { unfinishedDestroy } from "./show-job.ts";
+import { unfinishedChange } from "./show-job.ts";
 import { bytes, duration, table } from "./table.ts";
 import type { Paint } from "./terminal.ts";
 
@@ -27,7 +27,7 @@ export function showStatus(paint: Paint, status: Status, suspended: readonly str
         `entry with labwright destroy --lab ${shellWord(lab)}`,
     );
   if (operation !== undefined) lines.push(`${operation.name} by ${operation.user}: step ${operation.step} of ${operation.steps}`);
-  const broken = unfinishedDestroy(status);
+  const broken = unfinishedChange(status);
   if (broken !== undefined) lines.push(broken);
   lines.push(...waitingText(lab, status.resume));
   if (live !== undefined && !live.available) lines.push(unreadText(live));
