@@ -38,6 +38,11 @@ let received: unknown;
 let server: RunningServer;
 let client: RawClient;
 
+/** The answer of an operation that streams. */
+async function* oneEvent(): AsyncGenerator<object> {
+  yield {};
+}
+
 beforeAll(async () => {
   const made = selfSigned({ names: ["localhost"], from: new Date(Date.now() - 1000), until: new Date(Date.now() + 1e9) });
   server = await startServer({
@@ -45,10 +50,10 @@ beforeAll(async () => {
     service: {
       handlers: new Proxy({} as Handlers, {
         get:
-          () =>
+          (_, id) =>
           async ({ body }: { body: unknown }) => {
             received = body;
-            return {};
+            return id === "execNodes" ? oneEvent() : {};
           },
       }),
       authenticate: () => ({ user: "ann", role: "user", session: "s" }),

@@ -127,7 +127,7 @@ async function send(id: OperationId): Promise<Answer> {
 
 test("every operation that needs its host is tried, except those of other tests", () => {
   const listed = (Object.entries(operations) as [OperationId, OperationRow][]).filter(([, row]) => row.errors.includes("host_unreachable"));
-  const streams = ["openProject", "streamConsole", "streamTraffic", "attachTraffic", "events"];
+  const streams = ["openProject", "execNodes", "streamConsole", "streamTraffic", "attachTraffic", "events"];
   // The memory host makes no captures and keeps no disks, and loses no lab.
   const missing = listed
     .map(([id]) => id)
