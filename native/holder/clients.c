@@ -110,7 +110,9 @@ void client_update(struct client *c) {
     if (b->start == b->end) break;
   }
   bool waiting = b->start < b->end || (c->mode == VIEWING && viewer_behind(c));
-  if (!waiting && (c->mode == ENDING || (c->mode == VIEWING && c->until != UINT64_MAX))) return client_close(c);
+  /* The client of a program that has ended may still send input. Its connection is closed by the client, which has then read the end: a failed write
+   * would make it drop what it has not read. */
+  if (!waiting && ((c->mode == ENDING && !c->feeds) || (c->mode == VIEWING && c->until != UINT64_MAX))) return client_close(c);
   if (b->size > OUT_HIGH && !waiting) buffer_free(b);
   if (c->job) job_update(c->job);
   bool stuck = (c->mode == VIEWING && c->node->input) || (c->mode == FEEDING && c->job && job_full(c->job));

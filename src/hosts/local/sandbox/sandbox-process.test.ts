@@ -186,6 +186,18 @@ describe("a program in a node", () => {
     await until(() => programsOf(sandbox).every((line) => !line.includes("sleep")));
   });
 
+  test("loses neither its output nor its end by input that comes after its end", async () => {
+    const sandbox = await lab();
+    const process = await start(sandbox, sh("echo out; exit 3"));
+    await until(() => programsOf(sandbox).every((line) => !line.includes("echo out")));
+    for (let count = 0; count < 3; count++) {
+      await process.write(Buffer.from("late"));
+      await delay(20);
+    }
+    process.endInput();
+    expect(await outcome(process)).toEqual({ stdout: Buffer.from("out\n"), stderr: "", end: { exitCode: 3 } });
+  });
+
   test("has no descriptor of the holder, and the confinement of the node", async () => {
     const sandbox = await lab();
     for (const terminal of [undefined, { columns: 80, rows: 24 }]) {
