@@ -49,7 +49,9 @@ test("it has programs, types, sources of the holder and documents, and nothing t
       !/^native\/(\w+\/)?README\.md$/.test(name),
   );
   expect(outside.sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json", "src/hosts/local/setup/apparmor/labwright-node"]);
-  expect(names.filter((name) => /\.test\.|(^|\/)tests?\/|testing|tested-|arbitrary|fixture|conformance|tsbuildinfo|\.map$/.test(name))).toEqual([]);
+  expect(
+    names.filter((name) => /\.test\.|(^|\/)tests?\/|testing|tested-|arbitrary|fixture|conformance|tsbuildinfo|\.map$/.test(name)),
+  ).toEqual([]);
   expect(names).toContain("native/holder/holder.c");
   expect(names).toContain("dist/bundle/server/main.js");
   expect(names).toContain("dist/bundle/licenses.md");
