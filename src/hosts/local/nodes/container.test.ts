@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testedProgram } from "../../../files/tested-program.fixture.ts";
 import { tarArchive } from "../containers/archive/tar-writer.ts";
-import { busyboxLayer, configOf, dockerArchive, file } from "../containers/archive.fixture.ts";
+import { busyboxLayer, configOf, dockerArchive, file } from "../containers/tests/archive.fixture.ts";
 import { findImages } from "../images/images.ts";
 import { localPaths } from "../machine/paths.ts";
 import { eventually, labOf, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
