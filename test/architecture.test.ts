@@ -187,7 +187,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   web: {
     files: /^web\//,
-    layers: ["base", "contract errors", "contract core", "client"],
+    layers: ["base", "contract errors", "contract core", "client", "intent"],
     types: ["contract schemas"],
     packages: ["preact", "yaml", "@codemirror", "@lezer", "@xterm"],
     node: "none",

@@ -4,6 +4,7 @@ import { LabPage } from "./pages/lab.tsx";
 import { Labs } from "./pages/labs.tsx";
 import { NewLab } from "./pages/new-lab.tsx";
 import { Confirm } from "./parts/confirm.tsx";
+import { ConnectionBanner } from "./parts/connection-banner.tsx";
 import { lazy } from "./parts/lazy.tsx";
 import { Link } from "./parts/link.tsx";
 import { type Route, useRoute } from "./parts/route.ts";
@@ -45,6 +46,7 @@ export function App() {
           Sign out
         </button>
       </header>
+      <ConnectionBanner />
       <main>
         {signIn.note !== undefined && (
           <p class="notice" role="status">
@@ -77,7 +79,16 @@ function Page({ route, mayChange }: { readonly route: Route; readonly mayChange:
     case "new":
       return <NewLab />;
     case "lab":
-      return <LabPage key={route.lab} lab={route.lab} view={route.view} node={route.node} mayChange={mayChange} />;
+      return (
+        <LabPage
+          key={route.lab}
+          lab={route.lab}
+          view={route.view}
+          node={route.node}
+          showsText={route.text === true}
+          mayChange={mayChange}
+        />
+      );
     case "capture":
       return <CapturePage key={route.capture} capture={route.capture} mayChange={mayChange} />;
     default:

@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { selectorFields } from "./project.ts";
-import { files, json, list, name, optionalFlag, optionalName, optionalText, text, word } from "./shapes.ts";
+import { files, list, name, optionalFlag, optionalJson, optionalName, optionalText, text, word } from "./shapes.ts";
 
 export const TrafficFilterData = Type.Object({
   name: text,
@@ -27,11 +27,15 @@ export const PublicProjectData = Type.Object({
 });
 export type PublicProjectData = Static<typeof PublicProjectData>;
 
-/** value: the new content of the section, any JSON. A revision that is not the current one: plan_stale. */
+/**
+ * Either section and value (the new content of the section, any JSON), or intent (the new text as a whole, for users who may edit the lab). A revision that
+ * is not the current one: plan_stale.
+ */
 export const EditPayload = Type.Object({
   ...selectorFields,
-  section: word(["traffic_filters", "description", "texts", "links", "nodes", "networks"]),
-  value: json,
+  section: Type.Optional(word(["traffic_filters", "description", "texts", "links", "nodes", "networks"])),
+  value: optionalJson,
+  intent: Type.Optional(Type.Object({ yaml: text, files })),
   revision: optionalName,
 });
 export type EditPayload = Static<typeof EditPayload>;

@@ -137,7 +137,7 @@ describe("an edit", () => {
     expect((await ann.call("planProject", { lab: "/pair" })).actions).toEqual([]);
   });
 
-  test.each<[EditPayload["section"], unknown, (lab: NonNullable<ReturnType<typeof readIntent>["lab"]>) => unknown, unknown]>([
+  test.each<[NonNullable<EditPayload["section"]>, unknown, (lab: NonNullable<ReturnType<typeof readIntent>["lab"]>) => unknown, unknown]>([
     ["description", "about it", ({ description }) => description, "about it"],
     ["description", null, ({ description }) => description, undefined],
     ["texts", [{ text: "here", x: 1, y: 2 }], ({ texts }) => texts, [{ text: "here", x: 1, y: 2 }]],
@@ -173,7 +173,7 @@ describe("an edit", () => {
 
   test("that makes the intent invalid is refused with the reason", async () => {
     const { ann } = await edit({ section: "description", value: "x" });
-    const call = (section: EditPayload["section"], value: unknown) => failureOf(ann.call("editProject", { lab: "/pair", section, value }));
+    const call = (section: NonNullable<EditPayload["section"]>, value: unknown) => failureOf(ann.call("editProject", { lab: "/pair", section, value }));
     const wrong = await call("links", [["r1:eth1", "r9:eth1"]]);
     expect(wrong.code).toBe("invalid_intent");
     expect(listOf(wrong, "diagnostics")).toMatchObject([{ code: "unknown_node", path: expect.stringContaining("/links/0") }]);

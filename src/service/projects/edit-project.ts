@@ -5,8 +5,10 @@ import { joinIds } from "../../engine/compare/join.ts";
 import { readLab } from "../../engine/compare/read-lab.ts";
 import { canonicalText } from "../../engine/shared/canonical.ts";
 import { maskLab, unmaskLab } from "../../engine/show/mask.ts";
+import type { EditableSection } from "../../intent/edit/replace-section.ts";
+import { sameData } from "../../intent/lab/canonical.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
-import { printLab } from "../../intent/write/print.ts";
+import { type IntentText, printLab } from "../../intent/write/print.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import type { Call, Caller } from "../common/call.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
@@ -50,7 +52,7 @@ export function revisionOf({ yaml, files }: Pick<Intent, "yaml" | "files">): str
 }
 
 /**
- * Replaces one section of an intent and keeps the rest of its text. With a sent text, returns the changed text. Without one, changes the recorded
+ * Replaces one section of an intent and keeps the rest of its text, or replaces the whole text. With a sent text, returns the changed text. Without one, changes the recorded
  * intent; the next reconcile changes the host. Throws plan_stale for another revision, and invalid_intent if the result is not a valid lab.
  */
 export async function editProject(
@@ -66,24 +68,44 @@ export async function editProject(
       data: { revision: revisionOf(intent) },
     });
   }
-  const wanted = await wantedLab(context, intent, payload);
-  const text = await context.work.edit(intent.yaml, intent.files, wanted);
+  const text = await wantedText(context, intent, payload);
   const { warnings: _warnings, ...edited } = await readSent(context, text.yaml, text.files);
+  if (payload.intent !== undefined) refuseMasked(edited.lab, intent.lab);
   await checkOnHost(context, target.host, edited, { signal, known: intent.lab });
   if (!target.sent) record(context, target, intent, edited);
   return { yaml: edited.yaml, revision: revisionOf(edited) };
 }
 
-async function wantedLab({ work }: WorkPart, intent: Intent, { section, value }: EditPayload): Promise<Lab> {
+async function wantedText(context: WorkPart, intent: Intent, { section, value, intent: whole }: EditPayload): Promise<IntentText> {
+  if (whole !== undefined) {
+    if (section !== undefined) throw badRequest("/section", "send either a section with its value, or the whole intent");
+    return whole;
+  }
+  if (section === undefined) throw badRequest("/section", "name the section to replace, or send the whole text as intent");
   if (value === undefined) throw badRequest("/value", "the new content of the section is missing; null takes it away");
+  return context.work.edit(intent.yaml, intent.files, await wantedLab(context, intent, section, value));
+}
+
+async function wantedLab({ work }: WorkPart, intent: Intent, section: EditableSection, value: unknown): Promise<Lab> {
   const { lab: read, diagnostics, shown } = await work.replaceSection(intent.yaml, intent.files, section, value);
   if (read === undefined) {
     throw new Failure("invalid_intent", shown, { data: { diagnostics } });
   }
   const { lab, lost } = unmaskLab(read, intent.lab);
   if (lost.length === 0) return lab;
-  throw new Failure("bad_request", "the text contains a redacted value that was not redacted before; enter the value itself", {
-    data: { problems: lost.map((path) => ({ path: `/value${path}`, message: "is masked and not known" })) },
+  throw maskedValues(lost.map((path) => `/value${path}`));
+}
+
+/** A whole text is stored as it is, so it must not contain the masks of a public one. */
+function refuseMasked(sent: Lab, known: Lab): void {
+  const { lab, lost } = unmaskLab(sent, known);
+  if (lost.length > 0) throw maskedValues(lost.map((path) => `/intent${path}`));
+  if (!sameData(lab, sent)) throw maskedValues(["/intent"]);
+}
+
+function maskedValues(paths: readonly string[]): Failure {
+  return new Failure("bad_request", "the text contains a redacted value; enter the value itself", {
+    data: { problems: paths.map((path) => ({ path, message: "is masked" })) },
   });
 }
 

@@ -3,6 +3,7 @@ import "./consoles.css";
 import { useEffect, useReducer } from "preact/hooks";
 import { nodeKey, otherName } from "../../base/node-key.ts";
 import type { InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
+import { replaceRoute } from "../parts/route.ts";
 import { Broadcast } from "./broadcast.tsx";
 import { layoutReducer, readLayout, storeLayout } from "./console-layout.ts";
 import { ConsoleList, type ConsoleNode } from "./console-list.tsx";
@@ -20,7 +21,10 @@ export interface ConsolesProps {
 
 /** Shows the consoles of a lab's nodes one at a time or side by side, and runs one command on many nodes. */
 export default function Consoles({ lab, nodes, live, node }: ConsolesProps) {
-  const [layout, dispatch] = useReducer(layoutReducer, lab, readLayout);
+  const [layout, dispatch] = useReducer(layoutReducer, lab, () => {
+    const stored = readLayout(lab);
+    return node === undefined ? stored : layoutReducer(stored, { type: "shown", node });
+  });
   const { tiles, broadcast } = layout;
   const rows = nodes
     .filter(hasConsole)
@@ -30,8 +34,11 @@ export default function Consoles({ lab, nodes, live, node }: ConsolesProps) {
   const current = (open.find(({ key }) => key === layout.current) ?? open.at(-1))?.key;
   const show = (key: string) => dispatch({ type: "shown", node: key });
   useEffect(() => {
-    if (node !== undefined) show(node);
+    if (node !== undefined && node !== current) show(node);
   }, [node]);
+  useEffect(() => {
+    if (current !== node) replaceRoute({ page: "lab", lab, view: "consoles", ...(current !== undefined && { node: current }) });
+  }, [current]);
   useEffect(() => storeLayout(lab, layout), [lab, layout]);
   const screens = <Screens lab={lab} running={runningIds(nodes, live)} />;
   if (rows.length === 0) {

@@ -30,4 +30,5 @@ export function draftedLabs(): readonly string[] {
 
 export function dropDrafts(): void {
   for (const lab of draftedLabs()) saveDraft(lab, undefined);
+  sessionStorage.removeItem("labwright-copied");
 }

@@ -14,9 +14,11 @@ import { Problem } from "../parts/problem.tsx";
 import { goTo, type LabView, labViews } from "../parts/route.ts";
 import { useAnswer } from "../parts/use-answer.ts";
 import { useTitle } from "../parts/use-title.ts";
+import { usePlan } from "../plan/use-plan.ts";
 import { call } from "../service/api.ts";
 import { useEvents } from "../service/events.ts";
-import { TopologyView } from "./topology-view.tsx";
+import { shownStatus } from "../topology/graph/shown-status.ts";
+import { Workbench } from "../workbench/workbench.tsx";
 
 const titles: Readonly<Record<LabView, string>> = { topology: "Topology", plan: "Edit", consoles: "Consoles", captures: "Captures" };
 
@@ -31,11 +33,13 @@ interface LabPageProps {
   readonly view: LabView;
   /** Key of the node in the address. */
   readonly node: string | undefined;
+  /** Whether the text is shown beside the drawing. */
+  readonly showsText: boolean;
   readonly mayChange: boolean;
 }
 
 /** The page of a lab: its state and actions, and one of its views. */
-export function LabPage({ lab, view, node: nodeInAddress, mayChange }: LabPageProps) {
+export function LabPage({ lab, view, node: nodeInAddress, showsText, mayChange }: LabPageProps) {
   useTitle(`${lab.split("/").at(-1)}: ${titles[view]}`);
   // After the first request, the lab is read because it changed: the service's cached inspection would be outdated.
   const refresh = useRef(false);
@@ -50,12 +54,14 @@ export function LabPage({ lab, view, node: nodeInAddress, mayChange }: LabPagePr
   const status = useAnswer((signal) => call("getProjectStatus", { lab }, { signal }), [lab]);
   const managed = inspection.data === undefined ? undefined : inspection.data.mode !== "load";
   const drift = useDrift(lab, managed);
-  useEvents(lab, (event) => {
+  const onEvent = (event: EventData) => {
     status.again();
     if (!changesShape(event, inspection.data)) return;
     inspection.again();
     drift.again();
-  });
+  };
+  useEvents(lab, onEvent, { enabled: !isGone(status.error) });
+  const control = usePlan({ lab, isManaged: managed === true, mayChange, onLabChanged: inspection.again });
   const live = useMemo(() => new Map((status.data?.live?.nodes ?? []).map((node) => [node.id, node] as const)), [status.data]);
   const error = status.error ?? inspection.error;
   // A deleted lab must not be shown with the data of before.
@@ -99,20 +105,20 @@ export function LabPage({ lab, view, node: nodeInAddress, mayChange }: LabPagePr
       </div>
       {error !== undefined && <Problem error={error} />}
       {view === "topology" && (
-        <TopologyView
+        <Workbench
           lab={lab}
           inspection={inspection.data}
           live={live}
           rights={rights}
+          control={control}
+          showsText={showsText}
           reload={inspection.again}
           reloadStatus={status.again}
           drift={drift}
           onConsole={openConsole}
         />
       )}
-      {view === "plan" && (
-        <PlanPage lab={lab} inspection={inspection.data} live={live} mayChange={mayChange} onLabChanged={inspection.again} />
-      )}
+      {view === "plan" && <PlanPage lab={lab} inspection={inspection.data} live={live} control={control} />}
       {view === "captures" && <Captures lab={lab} nodes={inspection.data.nodes} mayChange={rights.operate} />}
       {view === "consoles" && rights.reason !== undefined && !rights.operate && (
         <div class="empty">
@@ -152,6 +158,6 @@ function changesShape({ type, data }: EventData, inspection: InspectionData | un
 
 function summary(nodes: readonly LiveNodeData[]): string {
   const counts = new Map<string, number>();
-  for (const { status } of nodes) counts.set(status, (counts.get(status) ?? 0) + 1);
+  for (const node of nodes) counts.set(shownStatus(node), (counts.get(shownStatus(node)) ?? 0) + 1);
   return [...counts].map(([status, count]) => `${count} ${status}`).join(", ");
 }

@@ -101,7 +101,7 @@ export function NodePanel({ lab, mode, node, live, drift, mayChange, reloadStatu
 
 function stateText(status: string, live: LiveNodeData | undefined): string {
   const more = [
-    live?.ready === false ? "not ready yet" : "",
+    status === "running" && live?.ready === false ? "not ready yet" : "",
     live?.forced === true ? "did not stop in time and was switched off" : "",
     live?.disk_full === true ? "stopped because its disk is full; start it to free space" : "",
     live?.exit_code === undefined ? "" : `exit code ${live.exit_code}`,

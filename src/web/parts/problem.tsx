@@ -1,7 +1,12 @@
+import { useMemo } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
+import { useConnection } from "../service/connection.ts";
 
-/** Shows an error and what to do about it. */
+/** Shows an error and what to do about it. An error of the connection disappears when the connection is back. */
 export function Problem({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
+  const { restoredAt = 0 } = useConnection();
+  const since = useMemo(() => Date.now(), [error]);
+  if (error instanceof LabwrightError && error.code === "host_unreachable" && error.status === 0 && restoredAt > since) return null;
   const { title, text, details } = wordsOf(error);
   return (
     <div class="problem" role="alert">

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 export type Route =
   | { readonly page: "labs" }
   | { readonly page: "new" }
-  | { readonly page: "lab"; readonly lab: string; readonly view: LabView; readonly node?: string }
+  | { readonly page: "lab"; readonly lab: string; readonly view: LabView; readonly node?: string; readonly text?: boolean }
   | { readonly page: "capture"; readonly capture: string }
   | { readonly page: "unknown" };
 
@@ -26,7 +26,13 @@ export function routeOf(pathname: string, search: string): Route {
   const query = new URLSearchParams(search);
   const view = labViews.find((one) => one === query.get("view")) ?? "topology";
   const node = query.get("node");
-  return { page: "lab", lab: decodeURIComponent(lab), view, ...(node !== null && { node }) };
+  return {
+    page: "lab",
+    lab: decodeURIComponent(lab),
+    view,
+    ...(node !== null && { node }),
+    ...(query.get("text") === "1" && { text: true }),
+  };
 }
 
 export function pathOf(route: Route): string {
@@ -35,6 +41,7 @@ export function pathOf(route: Route): string {
       const query = new URLSearchParams({
         ...(route.view !== "topology" && { view: route.view }),
         ...(route.node !== undefined && { node: route.node }),
+        ...(route.text === true && { text: "1" }),
       }).toString();
       return `${base}/labs${route.lab.split("/").map(encodeURIComponent).join("/")}${query === "" ? "" : `?${query}`}`;
     }
@@ -49,6 +56,12 @@ export function pathOf(route: Route): string {
 
 export function goTo(route: Route): void {
   history.pushState(null, "", pathOf(route));
+  dispatchEvent(new PopStateEvent("popstate"));
+}
+
+/** Changes the address of the current page without a new entry in the history. */
+export function replaceRoute(route: Route): void {
+  history.replaceState(null, "", pathOf(route));
   dispatchEvent(new PopStateEvent("popstate"));
 }
 

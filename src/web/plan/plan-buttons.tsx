@@ -1,9 +1,9 @@
-import { isPlanCurrent } from "./plan-state.ts";
+import { isEdited, isPlanCurrent } from "./plan-state.ts";
 import type { PlanControl } from "./use-plan.ts";
 
 /** The buttons and choices of the plan page. Without the right to change the lab there is only the button to plan. */
 export function PlanButtons({ control, mayChange }: { readonly control: PlanControl; readonly mayChange: boolean }) {
-  const { state, dispatch, plan, readHost, apply } = control;
+  const { state, dispatch, plan, readHost, apply, save } = control;
   const { running, options, computed } = state;
   const shown = computed?.plan;
   const isBusy = running !== undefined;
@@ -25,6 +25,14 @@ export function PlanButtons({ control, mayChange }: { readonly control: PlanCont
             onClick={() => apply(false)}
           >
             Apply
+          </button>
+          <button
+            type="button"
+            disabled={isBusy || !isEdited(state)}
+            onClick={save}
+            title="Store the text without applying it; the host is not changed"
+          >
+            Save
           </button>
           <button type="button" disabled={isBusy} onClick={readHost}>
             Show the host's changes

@@ -20,9 +20,18 @@ interface PlanListProps {
 /** Lists the actions of a plan with their reasons and effects. The line number of an action goes to that line of the text. */
 export function PlanList({ plan, skipsUnsupported, onLine }: PlanListProps) {
   const { actions = [], unsupported = [], blocked = [], summary } = plan;
+  const extra = plan.direction === "from_host" ? 0 : (summary?.skipped_prune ?? 0);
   return (
     <>
-      {actions.length === 0 && unsupported.length === 0 && <p class="empty-plan">Nothing to do: the host matches the text.</p>}
+      {actions.length === 0 && unsupported.length === 0 && extra === 0 && (
+        <p class="empty-plan">Nothing to do: the host matches the text.</p>
+      )}
+      {extra > 0 && (
+        <p class="mark warn">
+          {extra === 1 ? "1 part on the host is not in the text, and stays" : `${extra} parts on the host are not in the text, and stay`}.
+          To delete {extra === 1 ? "it" : "them"}, choose “Delete parts that are not in the text” and plan again.
+        </p>
+      )}
       <ul class="plan-list">
         {actions.map((action) => (
           <PlanItem key={action.id} action={action} onLine={onLine} />
@@ -63,7 +72,6 @@ export function PlanList({ plan, skipsUnsupported, onLine }: PlanListProps) {
             [summary.deletes, "to delete"],
             [summary.stops, "will stop"],
             [summary.starts, "will start"],
-            [summary.skipped_prune, "extra, left alone"],
           ]
             .filter(([count]) => count !== 0)
             .map(([count, text]) => `${count} ${text}`)

@@ -36,7 +36,7 @@ export function PlanResult({ computed: { plan, options }, inspection, live, onLi
               </li>
             ))}
           </ul>
-          <Topology graph={graph} live={live} selected={undefined} onSelect={() => undefined} />
+          <Topology graph={graph} live={live} onSelect={() => undefined} />
         </>
       )}
     </>

@@ -1,5 +1,6 @@
 import type { Job } from "../../client/browser.ts";
 import type { PlanAction, PlanData } from "../../contract/schemas/plan.ts";
+import type { Draft } from "../intent/drafts.ts";
 import { type IntentText, sameIntent } from "../intent/intent-text.ts";
 
 /** The choices that a plan is computed with. */
@@ -31,11 +32,24 @@ export interface Notice {
   readonly isWarning?: boolean;
 }
 
+/** A text that undo or redo brings back, with the choice to prune that belonged to it. */
+export interface PastText {
+  readonly intent: IntentText;
+  readonly prune: boolean;
+}
+
 export interface PlanState {
+  /** Whether the service's text is here. Before, nothing can be edited. */
+  readonly isLoaded: boolean;
   /** The text in the editor, and the files beside it. */
   readonly intent: IntentText;
   /** The service's intent that the text started from. */
   readonly base: IntentText;
+  /** The texts before the last edits, the latest last, and those that were undone, the next one last. */
+  readonly past: readonly PastText[];
+  readonly future: readonly PastText[];
+  /** Whether the last edit was typed: typing is undone as a whole in the drawing, and key by key in the editor. */
+  readonly isTyping: boolean;
   /** A newer intent of the service, while the text here has changes of its own. */
   readonly newer: IntentText | undefined;
   /** The last text that was set by the page and not typed; a new object each time, for the editor to follow. */
@@ -51,10 +65,17 @@ export interface PlanState {
 }
 
 export type PlanEvent =
+  | { readonly type: "drawn"; readonly intent: IntentText; readonly prunes: boolean }
+  | { readonly type: "undone" }
+  | { readonly type: "redone" }
+  | { readonly type: "discarded" }
+  | { readonly type: "saved"; readonly intent: IntentText }
   | { readonly type: "typed"; readonly yaml: string }
   | { readonly type: "file-changed"; readonly path: string; readonly content: string }
   | { readonly type: "option-changed"; readonly option: Partial<PlanOptions> }
-  | { readonly type: "service-intent-read"; readonly intent: IntentText }
+  /** draft: unapplied text of an earlier visit, which the first reading restores. */
+  | { readonly type: "service-intent-read"; readonly intent: IntentText; readonly draft?: Draft | undefined }
+  | { readonly type: "newer-found"; readonly intent: IntentText }
   | { readonly type: "newer-taken" }
   | { readonly type: "newer-ignored" }
   | { readonly type: "started"; readonly label: string }
@@ -69,14 +90,19 @@ export type PlanEvent =
   | { readonly type: "asked"; readonly question: "stop" | "take-over" }
   | { readonly type: "answered" };
 
+const noText: IntentText = { yaml: "", files: {} };
+/** Most edits that can be undone. */
+const maxPast = 200;
+
 /** @param draft text of an earlier visit that was not applied */
-export function initialPlanState(
-  service: IntentText,
-  draft: { readonly mine: IntentText; readonly base: IntentText } | undefined,
-): PlanState {
+export function initialPlanState(service?: IntentText, draft?: Draft): PlanState {
   return {
-    intent: draft?.mine ?? service,
-    base: draft?.base ?? service,
+    isLoaded: service !== undefined,
+    intent: draft?.mine ?? service ?? noText,
+    base: draft?.base ?? service ?? noText,
+    past: [],
+    future: [],
+    isTyping: false,
     newer: undefined,
     replacement: undefined,
     options: { prune: false, allowUnsupported: false },
@@ -92,13 +118,27 @@ export function initialPlanState(
 export function planReducer(state: PlanState, event: PlanEvent): PlanState {
   switch (event.type) {
     case "typed":
-      return state.intent.yaml === event.yaml ? state : { ...state, intent: { ...state.intent, yaml: event.yaml } };
+      return state.intent.yaml === event.yaml ? state : typed(state, { ...state.intent, yaml: event.yaml });
     case "file-changed":
-      return { ...state, intent: { ...state.intent, files: { ...state.intent.files, [event.path]: event.content } } };
+      return typed(state, { ...state.intent, files: { ...state.intent.files, [event.path]: event.content } });
+    case "drawn":
+      return sameIntent(state.intent, event.intent) ? state : drawn(state, event.intent, event.prunes);
+    case "undone":
+      return restored(state, "past");
+    case "redone":
+      return restored(state, "future");
+    case "discarded":
+      return isEdited(state)
+        ? { ...drawn(state, state.base, false), options: { ...state.options, prune: false }, computed: undefined }
+        : state;
+    case "saved":
+      return { ...state, base: event.intent };
     case "option-changed":
       return { ...state, options: { ...state.options, ...event.option } };
     case "service-intent-read":
-      return withServiceIntent(state, event.intent);
+      return state.isLoaded ? withServiceIntent(state, event.intent) : initialPlanState(event.intent, event.draft);
+    case "newer-found":
+      return { ...state, newer: event.intent };
     case "newer-taken":
       return state.newer === undefined ? state : withText(state, state.newer);
     case "newer-ignored":
@@ -135,6 +175,38 @@ export function planReducer(state: PlanState, event: PlanEvent): PlanState {
   }
 }
 
+function remembered({ past, intent, options }: PlanState): readonly PastText[] {
+  return [...past.slice(1 - maxPast), { intent, prune: options.prune }];
+}
+
+function typed(state: PlanState, intent: IntentText): PlanState {
+  const past = state.isTyping ? state.past : remembered(state);
+  return { ...state, intent, past, future: [], isTyping: true };
+}
+
+function drawn(state: PlanState, intent: IntentText, prunes: boolean): PlanState {
+  const options = prunes ? { ...state.options, prune: true } : state.options;
+  const replacement = intent.yaml === state.intent.yaml ? state.replacement : { yaml: intent.yaml };
+  return { ...state, intent, options, replacement, past: remembered(state), future: [], isTyping: false };
+}
+
+/** Exchanges the text with the last one of `from`. */
+function restored(state: PlanState, from: "past" | "future"): PlanState {
+  const last = state[from].at(-1);
+  if (last === undefined) return state;
+  const now: PastText = { intent: state.intent, prune: state.options.prune };
+  const to = from === "past" ? "future" : "past";
+  return {
+    ...state,
+    [from]: state[from].slice(0, -1),
+    [to]: [...state[to], now],
+    intent: last.intent,
+    options: { ...state.options, prune: last.prune },
+    replacement: { yaml: last.intent.yaml },
+    isTyping: false,
+  };
+}
+
 /** Whether the text has changes that are not applied. */
 export function isEdited({ intent, base }: PlanState): boolean {
   return !sameIntent(intent, base);
@@ -153,7 +225,8 @@ export function isPlanCurrent({ computed, intent, options }: PlanState): boolean
 /** Shows an intent of the service in the editor. */
 function withText(state: PlanState, intent: IntentText): PlanState {
   const replacement = intent.yaml === state.intent.yaml ? state.replacement : { yaml: intent.yaml };
-  return { ...state, intent, base: intent, newer: undefined, replacement };
+  // Earlier texts started from another text of the service: they cannot be brought back without losing its changes.
+  return { ...state, intent, base: intent, newer: undefined, replacement, past: [], future: [], isTyping: false };
 }
 
 /** The intent also changes elsewhere: by links and positions in the topology, and by other users. */

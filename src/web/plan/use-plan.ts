@@ -1,8 +1,8 @@
-import { useEffect, useReducer } from "preact/hooks";
+import { useEffect, useReducer, useState } from "preact/hooks";
 import { type Job, LabwrightError } from "../../client/browser.ts";
 import type { PlanData } from "../../contract/schemas/plan.ts";
 import { readDraft, saveDraft } from "../intent/drafts.ts";
-import type { IntentText } from "../intent/intent-text.ts";
+import { type IntentText, sameIntent } from "../intent/intent-text.ts";
 import { readIntent } from "../intent/read-intent.ts";
 import { call, changes } from "../service/api.ts";
 import { useEvents } from "../service/events.ts";
@@ -10,8 +10,8 @@ import { initialPlanState, isEdited, type Notice, type PlanEvent, type PlanState
 
 interface PlanInput {
   readonly lab: string;
-  /** The service's intent when the page was opened. */
-  readonly intent: IntentText;
+  /** Whether the lab has a text. Without one nothing is read. */
+  readonly isManaged: boolean;
   readonly mayChange: boolean;
   /** Called when the lab may have changed on the host. */
   readonly onLabChanged: () => void;
@@ -19,6 +19,11 @@ interface PlanInput {
 
 export interface PlanControl {
   readonly state: PlanState;
+  /** Whether the user may edit the text; false until it is read. */
+  readonly mayEdit: boolean;
+  /** Why the text could not be read. */
+  readonly readError: unknown;
+  readonly readAgain: () => void;
   readonly dispatch: (event: PlanEvent) => void;
   /** Plans the text against the host. */
   readonly plan: () => void;
@@ -26,6 +31,10 @@ export interface PlanControl {
   readonly readHost: () => void;
   /** Applies the shown plan. @param confirm the user agreed that nodes stop */
   readonly apply: (confirm: boolean) => void;
+  /** Applies the text if its plan still is the given one; otherwise shows the new plan. */
+  readonly applySeen: (seen: PlanData) => void;
+  /** Stores the text without applying it. */
+  readonly save: () => void;
   /** Writes the host's changes into the text. */
   readonly takeOver: () => void;
   readonly cancel: (job: string) => Promise<void>;
@@ -39,14 +48,11 @@ interface ChangeInput {
 }
 
 /** The state of the plan page, and the requests that change it. */
-export function usePlan({ lab, intent: service, mayChange, onLabChanged }: PlanInput): PlanControl {
-  const [state, dispatch] = useReducer(planReducer, undefined, () => {
-    const { yaml, files } = service;
-    return initialPlanState({ yaml, files }, mayChange ? readDraft(lab) : undefined);
-  });
+export function usePlan({ lab, isManaged, mayChange, onLabChanged }: PlanInput): PlanControl {
+  const [state, dispatch] = useReducer(planReducer, initialPlanState());
   const { intent, options, computed, running } = state;
-  useDraft(lab, state, mayChange);
-  useServiceIntent(lab, mayChange, running !== undefined, dispatch);
+  const { mayEdit, readError, readAgain } = useServiceIntent({ lab, isManaged, mayChange, isBusy: running !== undefined, dispatch });
+  useDraft(lab, state, mayEdit);
 
   const run = async (label: string, work: () => Promise<Notice>) => {
     dispatch({ type: "started", label });
@@ -68,10 +74,13 @@ export function usePlan({ lab, intent: service, mayChange, onLabChanged }: PlanI
     return plan;
   };
   /** Runs a change as a job, and reports its progress. */
-  const runJob = async (label: string, input: ChangeInput) => {
-    const identity = computed?.plan.plan_identity;
-    const plan = identity === undefined ? {} : { plan_identity: identity };
-    const { job } = await changes.startJob("reconcileProject", { ...request, ...plan, ...input });
+  const runJob = async (label: string, input: ChangeInput, plan: PlanData | undefined) => {
+    const identity = plan?.plan_identity;
+    const { job } = await changes.startJob("reconcileProject", {
+      ...request,
+      ...(identity !== undefined && { plan_identity: identity }),
+      ...input,
+    });
     dispatch({ type: "job-started", label, job });
     const onProgress = (progress: Job) => dispatch({ type: "job-progressed", progress });
     return await changes.waitForJob("reconcileProject", job, { onProgress });
@@ -84,9 +93,9 @@ export function usePlan({ lab, intent: service, mayChange, onLabChanged }: PlanI
     await computePlan(direction);
     return { text, isWarning: true };
   };
-  const apply = async (confirm: boolean): Promise<Notice> => {
+  const apply = async (confirm: boolean, plan = computed?.plan): Promise<Notice> => {
     try {
-      const result = await runJob(confirm ? "Applying" : "Applying safe steps", confirm ? { confirm } : {});
+      const result = await runJob(confirm ? "Applying" : "Applying safe steps", confirm ? { confirm } : {}, plan);
       const complete = result.status !== "pending_stop";
       dispatch({ type: "applied", intent, complete });
       onLabChanged();
@@ -98,9 +107,26 @@ export function usePlan({ lab, intent: service, mayChange, onLabChanged }: PlanI
     dispatch({ type: "asked", question: "stop" });
     return { text: "Steps that disturb no running node are applied. The remaining steps need nodes to stop." };
   };
+  const applySeen = async (seen: PlanData): Promise<Notice> => {
+    const plan = await computePlan("to_host");
+    if (JSON.stringify(plan.actions) === JSON.stringify(seen.actions)) return apply(false, plan);
+    return { text: "The lab changed meanwhile. Nothing was applied. Check the new plan, then apply it.", isWarning: true };
+  };
+  const save = async (): Promise<Notice> => {
+    const { yaml, files, revision } = await call("getPublicProject", { lab, as_written: true });
+    // The text that this one started from must still be the service's: otherwise another user's edit would be lost.
+    if (!sameIntent({ yaml, files }, state.base)) {
+      dispatch({ type: "newer-found", intent: { yaml, files } });
+      return { text: "Not saved: the text was changed elsewhere meanwhile. Choose one of the two texts first.", isWarning: true };
+    }
+    await call("editProject", { lab, intent, revision });
+    dispatch({ type: "saved", intent });
+    onLabChanged();
+    return { text: "Saved. The host is not changed." };
+  };
   const takeOver = async (): Promise<Notice> => {
     try {
-      const result = await runJob("Taking over", { direction: "from_host" });
+      const result = await runJob("Taking over", { direction: "from_host" }, computed?.plan);
       const after: IntentText = { yaml: result.yaml ?? intent.yaml, files: result.files ?? intent.files };
       dispatch({ type: "taken-over", before: intent, after });
       return { text: "The text now matches the host." };
@@ -110,6 +136,9 @@ export function usePlan({ lab, intent: service, mayChange, onLabChanged }: PlanI
   };
   return {
     state,
+    mayEdit,
+    readError,
+    readAgain,
     dispatch,
     plan: () => void run("Comparing with the host…", async () => computePlan("to_host").then(() => ({ text: "" }))),
     readHost: () =>
@@ -117,6 +146,8 @@ export function usePlan({ lab, intent: service, mayChange, onLabChanged }: PlanI
         const { actions = [] } = await computePlan("from_host");
         return { text: actions.length > 0 ? "" : "The host has no changes that are missing in the text." };
       }),
+    applySeen: (seen) => void run("Applying…", () => applySeen(seen)),
+    save: () => void run("Saving…", save),
     apply: (confirm) => void run(confirm ? "Applying…" : "Applying steps that disturb no running node…", () => apply(confirm)),
     takeOver: () => void run("Taking over…", takeOver),
     cancel: async (job) => {
@@ -130,28 +161,43 @@ export function usePlan({ lab, intent: service, mayChange, onLabChanged }: PlanI
   };
 }
 
-/** Reads the service's intent when the lab changes, and after each request: the reducer ignores changes of the service while one runs. */
-function useServiceIntent(lab: string, mayChange: boolean, isBusy: boolean, dispatch: (event: PlanEvent) => void): void {
+interface ServiceIntentInput {
+  readonly lab: string;
+  readonly isManaged: boolean;
+  readonly mayChange: boolean;
+  /** Whether a request of this page runs. */
+  readonly isBusy: boolean;
+  readonly dispatch: (event: PlanEvent) => void;
+}
+
+/** Reads the service's intent at first, when the lab changes, and after each request: the reducer ignores changes of the service while one runs. */
+function useServiceIntent({ lab, isManaged, mayChange, isBusy, dispatch }: ServiceIntentInput) {
+  const [mayEdit, setMayEdit] = useState(false);
+  const [readError, setReadError] = useState<unknown>();
   const read = async () => {
-    const { yaml, files } = (await readIntent(lab, mayChange)).intent;
-    dispatch({ type: "service-intent-read", intent: { yaml, files } });
+    try {
+      const found = await readIntent(lab, mayChange);
+      const { yaml, files } = found.intent;
+      dispatch({ type: "service-intent-read", intent: { yaml, files }, draft: found.mayChange ? readDraft(lab) : undefined });
+      setMayEdit(found.mayChange);
+      setReadError(undefined);
+    } catch (error) {
+      setReadError(error);
+    }
   };
-  // The lab's page itself shows that the service does not answer.
-  const tryRead = () => void read().catch(() => undefined);
-  useEvents(lab, ({ type }) => {
-    if (type === "lab" || type === "gap") tryRead();
-  });
+  useEvents(lab, ({ type }) => void (isManaged && (type === "lab" || type === "gap") && read()), { enabled: isManaged });
   useEffect(() => {
-    if (!isBusy) tryRead();
-  }, [isBusy]);
+    if (!isBusy && isManaged) void read();
+  }, [lab, isBusy, isManaged, mayChange]);
+  return { mayEdit, readError, readAgain: () => void read() };
 }
 
 /** Keeps unapplied text as a draft, and asks before the browser leaves the page with it. */
-function useDraft(lab: string, state: PlanState, mayChange: boolean): void {
+function useDraft(lab: string, state: PlanState, mayEdit: boolean): void {
   const edited = isEdited(state);
   const { intent: mine, base } = state;
   useEffect(() => {
-    if (mayChange) saveDraft(lab, edited ? { mine, base } : undefined);
+    if (mayEdit) saveDraft(lab, edited ? { mine, base } : undefined);
   }, [mine, base]);
   useEffect(() => {
     if (!edited) return undefined;

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { EventData } from "../../contract/schemas/observe.ts";
+import { reportConnection } from "./connection.ts";
 
 type Listener = (event: EventData) => void;
 
@@ -19,11 +20,13 @@ const retryMs = 2_000;
 /**
  * Calls `onEvent` with each event of a lab while the component is shown. Without a lab, with the events of all labs. The stream resumes by itself;
  * a `gap` event means that events may be missing. A hidden page closes its stream, and gets a `gap` event when it is visible again.
+ * @param enabled false: no stream, for instance because the lab does not exist
  */
-export function useEvents(lab: string | undefined, onEvent: Listener): void {
+export function useEvents(lab: string | undefined, onEvent: Listener, { enabled = true }: { readonly enabled?: boolean } = {}): void {
   const latest = useRef(onEvent);
   latest.current = onEvent;
   useEffect(() => {
+    if (!enabled) return undefined;
     const key = lab ?? "";
     const feed = feeds.get(key) ?? openFeed(lab);
     feeds.set(key, feed);
@@ -35,7 +38,7 @@ export function useEvents(lab: string | undefined, onEvent: Listener): void {
       feeds.delete(key);
       feed.close();
     };
-  }, [lab]);
+  }, [lab, enabled]);
 }
 
 function openFeed(lab: string | undefined): Feed {
@@ -62,7 +65,9 @@ function openFeed(lab: string | undefined): Feed {
       const gap: EventData = { id: "", at: new Date().toISOString(), type: "gap", data: { reason: "away" } };
       opened.addEventListener("open", () => dispatch(gap), { once: true });
     }
+    opened.addEventListener("open", () => reportConnection(true));
     opened.addEventListener("error", () => {
+      if (source === opened) reportConnection(false);
       if (source === opened && opened.readyState === EventSource.CLOSED) retry = setTimeout(() => open(true), retryMs);
     });
   };

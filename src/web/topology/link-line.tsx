@@ -1,12 +1,13 @@
 import type { GraphLink } from "./graph/graph.ts";
 import type { LinkShape } from "./graph/link-shape.ts";
 import { markText } from "./graph/plan-marks.ts";
+import type { OnSelectShape } from "./use-shapes.tsx";
 
 interface LinkLineProps {
   readonly link: GraphLink;
   readonly shape: LinkShape;
   readonly selected: boolean;
-  readonly onSelect: (id: string, byKeyboard?: boolean) => void;
+  readonly onSelect: OnSelectShape;
 }
 
 /** Draws a link with the names of its interfaces, its quality, and whether it is suspended. */
@@ -28,11 +29,11 @@ export function LinkLine({ link, shape, selected, onSelect }: LinkLineProps) {
         tabindex={0}
         aria-label={`Link ${title}`}
         aria-pressed={selected}
-        onClick={() => onSelect(id)}
+        onClick={(event) => onSelect(id, { add: event.ctrlKey || event.metaKey || event.shiftKey })}
         onKeyDown={(event) => {
           if (event.key !== "Enter" && event.key !== " ") return;
           event.preventDefault();
-          onSelect(id, true);
+          onSelect(id, { byKeyboard: true });
         }}
       >
         <path class="hit" d={shape.line} />

@@ -1,5 +1,5 @@
-import type { ComponentType } from "preact";
-import { useMemo, useRef, useState } from "preact/hooks";
+import type { ComponentChildren, ComponentType, RefObject } from "preact";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LiveNodeData } from "../../contract/schemas/observe.ts";
 import type { Graph, GraphNode } from "./graph/graph.ts";
 import type { Place } from "./layout/layout.ts";
@@ -7,7 +7,7 @@ import { Search } from "./search.tsx";
 import type { View } from "./stage/view.ts";
 import { keyCommand, zoomInFactor, zoomOutFactor } from "./topology-keys.ts";
 import { usePointer } from "./use-pointer.ts";
-import { useShapes } from "./use-shapes.tsx";
+import { type SelectHow, useShapes } from "./use-shapes.tsx";
 import { useStage } from "./use-stage.ts";
 import "./topology.css";
 
@@ -18,45 +18,83 @@ export interface OverlayProps {
   readonly watchView: (listener: (view: View) => void) => () => void;
 }
 
-interface TopologyProps {
+/** Converts points of the window to positions in the drawing. */
+export interface DrawingPlaces {
+  /** undefined: the point is outside of the drawing. */
+  readonly placeAt: (clientX: number, clientY: number) => Place | undefined;
+  readonly middle: () => Place;
+}
+
+/** Edits of the drawing; absent functions: not allowed. */
+export interface TopologyEdits {
+  readonly onMove?: ((places: ReadonlyMap<string, Place>) => void) | undefined;
+  readonly onLink?: ((from: string, to: string) => void) | undefined;
+  readonly onFrame?: ((ids: readonly string[]) => void) | undefined;
+  /** Called for keys that the drawing itself does not use. Returns true if it used the key. */
+  readonly onKey?: ((event: KeyboardEvent) => boolean) | undefined;
+  /** Called for a right click or the menu key. The id is that of a node, or "link:" and that of a link. */
+  readonly onMenu?: ((menu: { readonly id: string | undefined; readonly x: number; readonly y: number }) => void) | undefined;
+}
+
+interface TopologyProps extends TopologyEdits {
   readonly graph: Graph;
   readonly live: ReadonlyMap<string, LiveNodeData>;
-  /** A node's id, or "link:" and a link's id. */
-  readonly selected: string | undefined;
-  /** `byKeyboard`: the selection was made with the keyboard, so the focus should move to the panel that opens. */
-  readonly onSelect: (id: string | undefined, byKeyboard: boolean) => void;
+  /** Ids of nodes, and "link:" and the id of links. */
+  readonly selected?: ReadonlySet<string>;
+  readonly onSelect: (id: string | undefined, how: SelectHow) => void;
   /** Called for Enter or a double click on a node. Absent: Enter and a double click select the node. */
   readonly onOpen?: ((id: string) => void) | undefined;
-  /** Absent: nodes cannot be moved. */
-  readonly onMove?: ((id: string, at: Place) => void) | undefined;
   readonly Overlay?: ComponentType<OverlayProps> | undefined;
+  /** Set while the drawing is shown. */
+  readonly places?: RefObject<DrawingPlaces | null>;
+  /** Further tools above the drawing. */
+  readonly tools?: ComponentChildren;
 }
+
+const nothing: ReadonlySet<string> = new Set();
 
 /**
  * Draws a lab. Dragging or the arrow keys pan, the wheel or + and − zoom, 0 shows everything. Tab reaches nodes and links, Space selects one, and Enter
- * opens a node. A node is moved by dragging it, or by Alt and the arrow keys.
+ * opens a node. Nodes are moved by dragging them, or by Alt and the arrow keys; dragging with Shift selects with a frame.
  */
-export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Overlay }: TopologyProps) {
+export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Overlay, places, tools, ...edits }: TopologyProps) {
+  const { onMove, onLink, onFrame, onKey, onMenu } = edits;
   const [found, setFound] = useState<string>();
   const nodes = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node])), [graph]);
   const stage = useStage(graph);
   const latest = useRef({ onSelect, onOpen });
   latest.current = { onSelect, onOpen };
-  const select = (id: string, byKeyboard = false) => latest.current.onSelect(id, byKeyboard);
-  const open = (id: string) => (latest.current.onOpen ?? select)(id);
-  usePointer(stage, { graph, open, onMove });
-  const shapes = useShapes({ graph, nodes, live, selected, found, onSelect: select, onOpen: open });
+  const select = (id: string, how: SelectHow) => latest.current.onSelect(id, how);
+  const open = (id: string) => (latest.current.onOpen ?? ((one: string) => select(one, {})))(id);
+  usePointer(stage, { graph, selected, open, onMove, onLink, onFrame });
+  const shapes = useShapes({ graph, nodes, live, selected, hasPlugs: onLink !== undefined, found, onSelect: select, onOpen: open });
+  useLayoutEffect(() => {
+    if (places === undefined) return undefined;
+    places.current = {
+      middle: stage.middle,
+      placeAt: (x, y) => {
+        const box = stage.stage.current!.getBoundingClientRect();
+        return x >= box.left && x <= box.right && y >= box.top && y <= box.bottom ? stage.placeAt(x, y) : undefined;
+      },
+    };
+    return () => {
+      places.current = null;
+    };
+  }, []);
 
   const onKeyDown = (event: KeyboardEvent) => {
     const node = nodes.get((event.target as Element).getAttribute("data-node") ?? "");
     const command = keyCommand(event, node !== undefined && onMove !== undefined);
-    if (command === undefined) return;
+    if (command === undefined) {
+      if (onKey?.(event) === true) event.preventDefault();
+      return;
+    }
     event.preventDefault();
     if (command.kind === "pan") stage.pan(command.dx, command.dy);
     else if (command.kind === "zoom") stage.zoom(command.by);
     else if (command.kind === "fit") stage.fit();
-    else if (command.kind === "deselect") onSelect(undefined, true);
-    else if (node !== undefined) onMove?.(node.id, { x: Math.round(node.at.x) + command.dx, y: Math.round(node.at.y) + command.dy });
+    else if (command.kind === "deselect") onSelect(undefined, { byKeyboard: true });
+    else if (node !== undefined) onMove?.(movedBy(command, selected.has(node.id) ? selected : new Set([node.id]), nodes));
   };
   /** Brings the node or link that Tab focused into view. */
   const onFocus = (event: FocusEvent) => {
@@ -72,7 +110,7 @@ export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Over
   return (
     <div class="topology">
       <div class="tools">
-        <Search nodes={graph.nodes} onFound={showFound} onChosen={(id) => select(id, true)} />
+        <Search nodes={graph.nodes} onFound={showFound} onChosen={(id) => select(id, { byKeyboard: true })} />
         <button type="button" onClick={() => stage.zoom(zoomInFactor)} aria-label="Zoom in">
           +
         </button>
@@ -82,6 +120,7 @@ export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Over
         <button type="button" onClick={stage.fit}>
           Show all
         </button>
+        {tools}
       </div>
       <div
         ref={stage.stage}
@@ -90,6 +129,11 @@ export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Over
         tabIndex={0}
         onKeyDown={onKeyDown}
         onFocusIn={onFocus}
+        onContextMenu={(event) => {
+          if (onMenu === undefined) return;
+          event.preventDefault();
+          onMenu(menuAt(event));
+        }}
         role="application"
         aria-label="Topology of the lab"
       >
@@ -108,6 +152,31 @@ export function Topology({ graph, live, selected, onSelect, onOpen, onMove, Over
       </div>
     </div>
   );
+}
+
+function movedBy(
+  { dx, dy }: { readonly dx: number; readonly dy: number },
+  ids: ReadonlySet<string>,
+  nodes: ReadonlyMap<string, GraphNode>,
+): ReadonlyMap<string, Place> {
+  const at = (id: string) => nodes.get(id)?.at;
+  return new Map(
+    [...ids].flatMap((id) => {
+      const before = at(id);
+      return before === undefined ? [] : [[id, { x: Math.round(before.x) + dx, y: Math.round(before.y) + dy }] as const];
+    }),
+  );
+}
+
+/** Returns the shape of a right click or of the menu key, and the place for the menu. */
+function menuAt({ target, clientX, clientY }: MouseEvent): { readonly id: string | undefined; readonly x: number; readonly y: number } {
+  const shape = (target as Element).closest("[data-node], [data-link]");
+  const link = shape?.getAttribute("data-link");
+  const id = typeof link === "string" ? `link:${link}` : (shape?.getAttribute("data-node") ?? undefined);
+  // The menu key has no position of its own in some browsers.
+  if (clientX > 0 || clientY > 0 || shape == null) return { id, x: clientX, y: clientY };
+  const { left, bottom } = shape.getBoundingClientRect();
+  return { id, x: left, y: bottom };
 }
 
 /** Returns the position of a node's element, or of the middle of a link's; undefined for any other element. */

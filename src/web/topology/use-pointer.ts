@@ -2,20 +2,27 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Graph } from "./graph/graph.ts";
 import type { Place } from "./layout/layout.ts";
 import { onDoubleClick } from "./stage/double-click.ts";
-import { dragNode } from "./stage/drag-node.ts";
+import { dragNodes } from "./stage/drag-node.ts";
+import { drawFrame } from "./stage/draw-frame.ts";
+import { drawLink } from "./stage/draw-link.ts";
 import { panAndZoom } from "./stage/pan-zoom.ts";
 import type { Stage } from "./use-stage.ts";
 
 interface PointerActions {
   readonly graph: Graph;
+  readonly selected: ReadonlySet<string>;
   /** Opens a node, after a double click. */
   readonly open: (id: string) => void;
   /** Absent: nodes cannot be moved. */
-  readonly onMove: ((id: string, at: Place) => void) | undefined;
+  readonly onMove: ((places: ReadonlyMap<string, Place>) => void) | undefined;
+  /** Absent: no links can be drawn. */
+  readonly onLink: ((from: string, to: string) => void) | undefined;
+  /** Absent: a frame with Shift selects nothing. */
+  readonly onFrame: ((ids: readonly string[]) => void) | undefined;
 }
 
-/** Pans and zooms the stage, drags nodes, and opens them by a double click. */
-export function usePointer({ stage, svg, view, show }: Stage, actions: PointerActions): void {
+/** Pans and zooms the stage, drags nodes, draws links and frames, and opens nodes by a double click. */
+export function usePointer({ stage, svg, view, show, placeAt }: Stage, actions: PointerActions): void {
   // The listeners are added once, and use the actions of the latest render.
   const latest = useRef(actions);
   latest.current = actions;
@@ -23,14 +30,24 @@ export function usePointer({ stage, svg, view, show }: Stage, actions: PointerAc
   latestShow.current = show;
   // A layout effect: the clean-up of useEffect runs only after the next frame, when the stage no longer exists.
   useLayoutEffect(() => {
+    const placeOf = ({ clientX, clientY }: PointerEvent) => placeAt(clientX, clientY);
     const onPress = (event: PointerEvent): boolean => {
       const target = event.target as Element;
       const id = target.closest("[data-node]")?.getAttribute("data-node");
-      const { graph, onMove } = latest.current;
-      if (typeof id === "string" && onMove !== undefined) {
-        dragNode(event, { graph, picture: svg.current!, id, scale: view().scale, onDrop: (at) => onMove(id, at) });
+      const { graph, selected, onMove, onLink, onFrame } = latest.current;
+      const node = graph.nodes.find((one) => one.id === id);
+      if (node === undefined) {
+        if (!event.shiftKey || onFrame === undefined) return target.closest("[data-link]") !== null;
+        drawFrame(event, { stage: stage.current!, nodes: graph.nodes, placeOf, onDrop: onFrame });
+        return true;
       }
-      return typeof id === "string" || target.closest("[data-link]") !== null;
+      if (onLink !== undefined && target.closest(".plug") !== null) {
+        drawLink(event, { picture: svg.current!, from: node.id, at: node.at, placeOf, onDrop: (to) => onLink(node.id, to) });
+      } else if (onMove !== undefined) {
+        const ids = selected.has(node.id) ? selected : new Set([node.id]);
+        dragNodes(event, { graph, picture: svg.current!, ids, scale: view().scale, onDrop: onMove });
+      }
+      return true;
     };
     const removePanZoom = panAndZoom(stage.current!, { view, show: (next) => latestShow.current(next), onPress });
     const removeDoubleClick = onDoubleClick(stage.current!, (id) => {

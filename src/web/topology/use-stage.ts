@@ -19,6 +19,10 @@ export interface Stage {
   readonly fit: () => void;
   readonly centre: (at: Place) => void;
   readonly reveal: (at: Place) => void;
+  /** Returns the position in the drawing of a point of the window. */
+  readonly placeAt: (clientX: number, clientY: number) => Place;
+  /** Returns the position in the drawing of the middle of the stage. */
+  readonly middle: () => Place;
   /** Calls the listener with the current view and with each new view. Returns a function that removes the listener. */
   readonly watchView: (listener: (view: View) => void) => () => void;
 }
@@ -45,19 +49,23 @@ export function useStage(graph: Graph): Stage {
     const { clientWidth: width, clientHeight: height } = stage.current!;
     return { width, height };
   };
-  const fit = () => {
+  const fitAll = () => {
     show(fitted(area, size()));
     isFitted.current = true;
   };
-  const latestFit = useRef(fit);
-  latestFit.current = fit;
+  const latestFit = useRef(fitAll);
+  latestFit.current = fitAll;
 
   useLayoutEffect(() => {
     const created = pictureLayer(layer.current!, svg.current!, { view: fitted(area, size()), area });
     picture.current = created;
     return () => created.close();
   }, []);
-  useLayoutEffect(fit, [graph.nodes.length]);
+  // The drawing does not move under the pointer of a user who draws or selects.
+  useLayoutEffect(() => {
+    if (stage.current!.matches(":hover") && graph.nodes.length > 1) return;
+    fitAll();
+  }, [graph.nodes.length]);
   useLayoutEffect(() => picture.current?.cover(area), [area.left, area.top, area.width, area.height]);
   // A layout effect: the clean-up of useEffect runs only after the next frame, when the stage no longer exists.
   useLayoutEffect(() => {
@@ -66,15 +74,25 @@ export function useStage(graph: Graph): Stage {
     return () => resized.disconnect();
   }, []);
 
+  const placeAt = (clientX: number, clientY: number): Place => {
+    const { left, top } = stage.current!.getBoundingClientRect();
+    const { x, y, scale } = view.current;
+    return { x: (clientX - left - x) / scale, y: (clientY - top - y) / scale };
+  };
   return {
     stage,
     layer,
+    placeAt,
+    middle: () => {
+      const { left, top } = stage.current!.getBoundingClientRect();
+      return placeAt(left + size().width / 2, top + size().height / 2);
+    },
     svg,
     view: () => view.current,
     show,
     pan: (dx, dy) => show({ scale: view.current.scale, x: view.current.x + dx, y: view.current.y + dy }),
     zoom: (by) => show(zoomed(view.current, by, { x: size().width / 2, y: size().height / 2 })),
-    fit,
+    fit: fitAll,
     centre: (at) => show(centred(view.current, at, size())),
     reveal: (at) => show(revealing(view.current, at, size())),
     watchView: (listener) => {

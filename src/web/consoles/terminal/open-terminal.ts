@@ -14,6 +14,7 @@ export interface TerminalOptions {
   readonly onState: (state: LinkState) => void;
   /** Called for a paste of several lines. A single line is pasted at once. */
   readonly onMultilinePaste: (paste: Paste) => void;
+  /** Called when the user moves the focus into the terminal; not for `focus()`. */
   readonly onFocus: () => void;
   /** Shortcuts with Ctrl+Shift, by the code of their key. */
   readonly shortcuts: Readonly<Record<string, () => void>>;
@@ -82,13 +83,20 @@ export function openTerminal(container: HTMLElement, options: TerminalOptions): 
   };
   // In the capture phase: before the terminal's own listener.
   container.addEventListener("paste", onPaste, { capture: true });
+  let isFocusedByPage = false;
   terminal.textarea?.addEventListener("focus", () => {
     // The console gets the window size of the viewer who types: another viewer may have set another size.
     link.resize(terminal.cols, terminal.rows);
-    onFocus();
+    // Two terminals whose pages both react to the focus would take it from each other without end.
+    if (!isFocusedByPage) onFocus();
   });
   return {
-    focus: () => terminal.focus(),
+    focus: () => {
+      if (container.contains(document.activeElement)) return;
+      isFocusedByPage = true;
+      terminal.focus();
+      isFocusedByPage = false;
+    },
     clear: () => terminal.clear(),
     paste: (text) => terminal.paste(text),
     find: (text, direction) => (direction === "next" ? search.findNext(text) : search.findPrevious(text)),

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { InspectionData } from "../../../contract/schemas/observe.ts";
 import type { PlanAction } from "../../../contract/schemas/plan.ts";
+import { readIntent } from "../../../intent/read/read.ts";
 import { graphOf } from "./graph.ts";
 
 const node = (id: string, name: string, x?: number) => ({
@@ -56,9 +57,10 @@ test("nodes, networks and links are drawn at the positions of the host", () => {
   );
 });
 
-test("a moved node is drawn at its new position, and a node without a position is placed by the layout", () => {
+test("a node that the text moves is drawn at its new position, and a node without a position is placed by the layout", () => {
   const unplaced = { ...lab, nodes: [node("1", "r1", 0), node("2", "r2")] };
-  const { nodes } = graphOf(unplaced, { moved: new Map([["1", { x: 7, y: 8 }]]) });
+  const text = "name: x\nnodes:\n  r1: {template: frr, position: {x: 7, y: 8}}\n  r2: {template: frr}\n";
+  const { nodes } = graphOf(unplaced, { lab: readIntent(text).lab });
   expect(nodes.find(({ id }) => id === "1")).toMatchObject({ at: { x: 7, y: 8 }, autoPlaced: false });
   expect(nodes.find(({ id }) => id === "2")!.autoPlaced).toBe(true);
 });

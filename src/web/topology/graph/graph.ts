@@ -1,6 +1,7 @@
 import { nodeKey } from "../../../base/node-key.ts";
 import type { InspectedNode, InspectionData } from "../../../contract/schemas/observe.ts";
 import type { PlanAction } from "../../../contract/schemas/plan.ts";
+import type { Endpoint, Lab } from "../../../intent/lab/lab.ts";
 import { layoutOf, type Place } from "../layout/layout.ts";
 import { type PlanMark, planMarks } from "./plan-marks.ts";
 import { qualityText } from "./quality-text.ts";
@@ -45,8 +46,10 @@ export interface Graph {
 }
 
 export interface GraphOptions {
-  /** Positions of moved nodes that are not saved yet, by id. */
-  readonly moved?: ReadonlyMap<string, Place>;
+  /** The lab of an edited text, which is drawn instead of the host's: with the parts that the text adds and removes. */
+  readonly lab?: Lab | undefined;
+  /** Types of templates, for the nodes that the host does not have yet. */
+  readonly types?: ReadonlyMap<string, string>;
   /** Actions of a plan, which are drawn as marks. */
   readonly actions?: readonly PlanAction[];
   /** Computes the positions; default: `layoutOf`. */
@@ -58,19 +61,31 @@ type UnplacedNode = Omit<GraphNode, "at" | "autoPlaced"> & {
   /** The key in plans and in the ends of links, also of a node that the intent does not have. */
   readonly uniqueKey: string;
 };
-type UnplacedLink = Pick<GraphLink, "id" | "key" | "endpoints" | "suspended" | "quality">;
+type UnplacedLink = Pick<GraphLink, "id" | "key" | "endpoints" | "suspended" | "quality" | "mark">;
+
+interface Parts {
+  readonly nodes: readonly UnplacedNode[];
+  readonly links: readonly UnplacedLink[];
+}
 
 /** Returns the drawing of an inspected lab. With the actions of a plan, it also contains the parts that the plan will create. */
-export function graphOf(inspection: InspectionData, { moved, actions = [], layout = layoutOf }: GraphOptions = {}): Graph {
+export function graphOf(inspection: InspectionData, { lab, types, actions = [], layout = layoutOf }: GraphOptions = {}): Graph {
   const marks = planMarks(actions);
+  const host = { nodes: [...nodesOf(inspection), ...networksOf(inspection)], links: linksOf(inspection) };
+  const edited = lab === undefined ? { nodes: host.nodes, links: host.links } : withLab(host, lab, types);
+  const known = new Set([
+    ...edited.nodes.map(({ kind, uniqueKey }) => `${kind}:${uniqueKey}`),
+    ...edited.links.map(({ key }) => `link:${key}`),
+  ]);
+  const isNew = (part: string) => !known.has(part);
   const marked = (part: string): { readonly mark?: PlanMark } => {
     const mark = marks.get(part);
     return mark === undefined ? {} : { mark };
   };
-  const existing = [...nodesOf(inspection), ...networksOf(inspection)];
-  const drawn = [...existing, ...createdNodes(actions)].map((one) => ({ ...one, ...marked(`${one.kind}:${one.uniqueKey}`) }));
+  const created = createdNodes(actions).filter(({ kind, uniqueKey }) => isNew(`${kind}:${uniqueKey}`));
+  const drawn = [...edited.nodes, ...created].map((one) => ({ ...one, ...marked(`${one.kind}:${one.uniqueKey}`) }));
   const ends = new Map(drawn.map(({ id, uniqueKey }) => [uniqueKey, id]));
-  const links = [...linksOf(inspection), ...createdLinks(actions)].flatMap((link) => {
+  const links = [...edited.links, ...createdLinks(actions).filter(({ key }) => isNew(`link:${key}`))].flatMap((link) => {
     const [a, b] = link.endpoints.map(endOf);
     const from = a && ends.get(a.name);
     const to = b && ends.get(b.name);
@@ -82,11 +97,11 @@ export function graphOf(inspection: InspectionData, { moved, actions = [], layou
   return {
     nodes: drawn.map(({ position, uniqueKey: _key, ...node }) => ({
       ...node,
-      at: moved?.get(node.id) ?? places.get(node.id)!,
-      autoPlaced: position === undefined && moved?.has(node.id) !== true,
+      at: places.get(node.id)!,
+      autoPlaced: position === undefined,
     })),
     links: withLanes(links),
-    texts: inspection.texts.map(({ text, x, y }) => ({ text, at: { x, y } })),
+    texts: (lab ?? inspection).texts.map(({ text, x, y }) => ({ text, at: { x, y } })),
   };
 }
 
@@ -127,6 +142,46 @@ function linksOf({ links }: InspectionData): readonly UnplacedLink[] {
     suspended,
     quality: qualityText(quality ?? stored_quality ?? {}),
   }));
+}
+
+/** Adds the parts of a text that the host does not have, and marks those that the text does not have any more. */
+function withLab(host: Parts, lab: Lab, types: ReadonlyMap<string, string> = new Map()): Parts {
+  const wanted = new Map<string, Omit<UnplacedNode, "id">>([
+    ...lab.nodes.map(({ key, name, template, position }) => {
+      const type = types.get(template) ?? template;
+      return [`node:${key}`, { key, uniqueKey: key, label: name, kind: "node", type, position }] as const;
+    }),
+    ...lab.networks.map(({ key, name, type, position }) => {
+      return [`network:${key}`, { key, uniqueKey: key, label: name, kind: "network", type, position }] as const;
+    }),
+  ]);
+  const nodes = host.nodes.map((node): UnplacedNode => {
+    if (node.key === null) return node;
+    const part = `${node.kind}:${node.key}`;
+    const text = wanted.get(part);
+    wanted.delete(part);
+    if (text === undefined) return { ...node, mark: "deleted" };
+    return { ...node, label: text.label, position: text.position ?? node.position };
+  });
+  const links = new Map(lab.links.map((link) => [link.key, link]));
+  const existing = host.links.map((link): UnplacedLink => {
+    if (links.delete(link.key)) return link;
+    const isOfText = link.endpoints.every((end) => host.nodes.some(({ uniqueKey, key }) => key !== null && uniqueKey === endOf(end).name));
+    return isOfText ? { ...link, mark: "deleted" } : link;
+  });
+  return {
+    nodes: [...nodes, ...[...wanted].map(([part, one]) => ({ ...one, id: `new:${part}`, mark: "created" as const }))],
+    links: [
+      ...existing,
+      ...[...links.values()].map(({ key, endpoints }) => {
+        return { id: `new:link:${key}`, key, endpoints: endpoints.map(endText), suspended: false, quality: "", mark: "created" as const };
+      }),
+    ],
+  };
+}
+
+function endText(end: Endpoint): string {
+  return "node" in end ? `${end.node}:${end.interface}` : end.network;
 }
 
 function createdNodes(actions: readonly PlanAction[]): readonly UnplacedNode[] {

@@ -1,0 +1,91 @@
+import type { Lab } from "../../intent/lab/lab.ts";
+import type { Graph, GraphNode } from "../topology/graph/graph.ts";
+import { type Place, step } from "../topology/layout/layout.ts";
+import { interfaceNames, type KnownInterfaces } from "./interface-names.ts";
+import type { CopiedParts, DrawnEdit } from "./lab-edits.ts";
+
+/** The edits of gestures, which name parts by their ids in the drawing. */
+
+/** Returns the edit that keeps computed positions: otherwise one declared position would change the computed positions of all others. */
+export function keptPlaces({ nodes }: Graph): DrawnEdit {
+  const places = nodes.flatMap(({ key, autoPlaced, at }) => (autoPlaced && key !== null ? [[key, at] as const] : []));
+  return { kind: "move", places: new Map(places) };
+}
+
+/** Returns the edit that moves parts. Parts that only the host has cannot be moved in the text. */
+export function movesOf({ nodes }: Graph, places: ReadonlyMap<string, Place>): DrawnEdit {
+  return {
+    kind: "move",
+    places: new Map(nodes.flatMap(({ id, key }) => (key !== null && places.has(id) ? [[key, places.get(id)!] as const] : []))),
+  };
+}
+
+/** Returns the edit that removes the selected parts, and their number. */
+export function removalOf(graph: Graph, selected: ReadonlySet<string>): Extract<DrawnEdit, { kind: "remove" }> {
+  return {
+    kind: "remove",
+    parts: new Set(graph.nodes.flatMap(({ id, key, mark }) => (selected.has(id) && key !== null && mark !== "deleted" ? [key] : []))),
+    links: new Set(graph.links.flatMap(({ id, key, mark }) => (selected.has(`link:${id}`) && mark !== "deleted" ? [key] : []))),
+  };
+}
+
+/** Returns the edit that links two parts by their first free interfaces. */
+export function linkOf(lab: Lab, known: KnownInterfaces, from: string, to: string): DrawnEdit {
+  const used = new Map<string, string[]>();
+  const templates = new Map(lab.nodes.map(({ key, template }) => [key, template]));
+  for (const { endpoints } of lab.links) {
+    for (const end of endpoints) {
+      if (!("node" in end)) continue;
+      const template = templates.get(end.node) ?? "";
+      used.set(template, [...(used.get(template) ?? []), end.interface]);
+    }
+  }
+  const sorted = new Map([...used].map(([template, names]) => [template, names.sort(byNumber)]));
+  return { kind: "link", from, to, interfaces: interfaceNames(known, sorted) };
+}
+
+function byNumber(a: string, b: string): number {
+  return a.length - b.length || (a < b ? -1 : 1);
+}
+
+/** Returns a position near `at` that no part covers. */
+export function freePlace({ nodes }: Graph, at: Place): Place {
+  const isFree = (place: Place) => nodes.every((node) => Math.hypot(node.at.x - place.x, node.at.y - place.y) >= step * 0.6);
+  for (let ring = 0; ring < 40; ring++) {
+    for (let side = 0; side < Math.max(1, ring * 6); side++) {
+      const angle = (2 * Math.PI * side) / Math.max(1, ring * 6);
+      const place = {
+        x: Math.round(at.x + Math.cos(angle) * ring * step * 0.5),
+        y: Math.round(at.y + Math.sin(angle) * ring * step * 0.5),
+      };
+      if (isFree(place)) return place;
+    }
+  }
+  return at;
+}
+
+/** Returns the edit that pastes parts so that they do not cover those from which they were copied. */
+export function pasteOf(copied: CopiedParts, graph: Graph): DrawnEdit {
+  const first = [...copied.nodes, ...copied.networks].find(({ position }) => position !== undefined)?.position ?? { x: 0, y: 0 };
+  const free = freePlace(graph, { x: first.x + step / 2, y: first.y + step / 2 });
+  return { kind: "paste", copied, by: { x: free.x - first.x, y: free.y - first.y } };
+}
+
+/** Returns the positions of the selected parts on one line. @param axis the coordinate that becomes the same */
+export function aligned(parts: readonly GraphNode[], axis: "x" | "y"): ReadonlyMap<string, Place> {
+  const mean = Math.round(parts.reduce((sum, { at }) => sum + at[axis], 0) / Math.max(1, parts.length));
+  return new Map(parts.map(({ id, at }) => [id, { ...at, [axis]: mean }]));
+}
+
+/** Returns the positions of the selected parts at equal distances between the outermost ones. */
+export function distributed(parts: readonly GraphNode[], axis: "x" | "y"): ReadonlyMap<string, Place> {
+  const sorted = [...parts].sort((a, b) => a.at[axis] - b.at[axis]);
+  const [first, last] = [sorted[0]?.at[axis] ?? 0, sorted.at(-1)?.at[axis] ?? 0];
+  const gap = sorted.length < 2 ? 0 : (last - first) / (sorted.length - 1);
+  return new Map(sorted.map(({ id, at }, index) => [id, { ...at, [axis]: Math.round(first + gap * index) }]));
+}
+
+/** Whether a node of the text exists on the host under its key. */
+export function isOnHost({ id }: Pick<GraphNode, "id">): boolean {
+  return !id.startsWith("new:");
+}

@@ -1,0 +1,199 @@
+import { type Endpoint, type Lab, type LabLink, type LabNode, linkKey, type Position } from "../../intent/lab/lab.ts";
+import { NAME } from "../../intent/read/node-fields.ts";
+
+/** An edit of a lab that is drawn with the pointer or the keyboard. Nodes and networks share one set of keys. */
+export type DrawnEdit =
+  | { readonly kind: "add-node"; readonly template: string; readonly at: Position }
+  | { readonly kind: "add-network"; readonly type: string; readonly at: Position }
+  | { readonly kind: "add-text"; readonly text: string; readonly at: Position }
+  | { readonly kind: "link"; readonly from: string; readonly to: string; readonly interfaces: InterfaceNames }
+  | { readonly kind: "move"; readonly places: ReadonlyMap<string, Position> }
+  /** keepsKey: only the shown name changes, so that a node on the host stays the same node. */
+  | { readonly kind: "rename"; readonly key: string; readonly to: string; readonly keepsKey: boolean }
+  | { readonly kind: "remove"; readonly parts: ReadonlySet<string>; readonly links: ReadonlySet<string> }
+  | { readonly kind: "paste"; readonly copied: CopiedParts; readonly by: Position }
+  | {
+      readonly kind: "set-node";
+      readonly key: string;
+      readonly fields: Partial<Pick<LabNode, "start" | "startupConfig" | "image" | "ram">>;
+    };
+
+/** Returns the names of a node's interfaces, in the order in which links take them. */
+export type InterfaceNames = (node: LabNode) => Iterable<string>;
+
+/** Nodes and networks with the links between them. */
+export interface CopiedParts {
+  readonly nodes: Lab["nodes"];
+  readonly networks: Lab["networks"];
+  readonly links: Lab["links"];
+}
+
+/** An edit that is not possible; its message is for the user. */
+export class CannotDraw extends Error {}
+
+/** Returns the lab after edits. Throws CannotDraw. */
+export function editedAll(lab: Lab, edits: readonly DrawnEdit[]): Lab {
+  return edits.reduce(edited, lab);
+}
+
+function edited(lab: Lab, edit: DrawnEdit): Lab {
+  switch (edit.kind) {
+    case "add-node": {
+      const key = freeKey(lab, prefixOf(edit.template));
+      const node: LabNode = { key, name: key, template: edit.template, exec: [], env: {}, attributes: {}, labels: {}, position: edit.at };
+      return { ...lab, nodes: [...lab.nodes, node] };
+    }
+    case "add-network": {
+      const key = freeKey(lab, edit.type === "bridge" ? "net" : edit.type);
+      return { ...lab, networks: [...lab.networks, { key, name: key, type: edit.type, position: edit.at }] };
+    }
+    case "add-text":
+      return { ...lab, texts: [...lab.texts, { text: edit.text, ...edit.at }] };
+    case "link":
+      return { ...lab, links: [...lab.links, newLink(lab, edit)] };
+    case "move":
+      return moved(lab, edit.places);
+    case "rename":
+      return edit.keepsKey ? withName(lab, edit.key, edit.to) : renamed(lab, edit.key, edit.to);
+    case "remove":
+      return removed(lab, edit);
+    case "paste":
+      return pasted(lab, edit.copied, edit.by);
+    case "set-node":
+      return { ...lab, nodes: lab.nodes.map((node) => (node.key === edit.key ? { ...node, ...edit.fields } : node)) };
+  }
+}
+
+/** Returns the given parts of a lab, with the links between them. */
+export function copied(lab: Lab, parts: ReadonlySet<string>): CopiedParts {
+  return {
+    nodes: lab.nodes.filter(({ key }) => parts.has(key)),
+    networks: lab.networks.filter(({ key }) => parts.has(key)),
+    links: lab.links.filter(({ endpoints }) => endpoints.every((end) => parts.has(partOf(end)))),
+  };
+}
+
+/** Returns the first key that no node or network has: r1, r2 … */
+export function freeKey(lab: Pick<Lab, "nodes" | "networks">, prefix: string): string {
+  const used = new Set([...lab.nodes, ...lab.networks].map(({ key }) => key));
+  for (let number = 1; ; number++) if (!used.has(`${prefix}${number}`)) return `${prefix}${number}`;
+}
+
+/** Letters that engineers use for a kind of device. */
+function prefixOf(template: string): string {
+  if (/frr|router|dynamips|c\d{4}|csr|xrv|vyos|ios(?!l2)/i.test(template)) return "r";
+  if (/switch|l2|bridge|ovs/i.test(template)) return "sw";
+  if (/linux|vpcs|host|pc/i.test(template)) return "h";
+  return (
+    template
+      .toLowerCase()
+      .replace(/[^a-z0-9]/g, "")
+      .slice(0, 8) || "n"
+  );
+}
+
+function partOf(end: Endpoint): string {
+  return "node" in end ? end.node : end.network;
+}
+
+function newLink(lab: Lab, { from, to, interfaces }: Extract<DrawnEdit, { kind: "link" }>): LabLink {
+  const used = new Set(lab.links.flatMap(({ endpoints }) => endpoints.map((end) => ("node" in end ? `${end.node}:${end.interface}` : ""))));
+  const endAt = (key: string): Endpoint => {
+    const node = lab.nodes.find((one) => one.key === key);
+    if (node === undefined) {
+      if (lab.networks.some((one) => one.key === key)) return { network: key };
+      throw new CannotDraw(`${key} is only on the host: take it over into the text first`);
+    }
+    for (const name of interfaces(node)) {
+      if (used.has(`${key}:${name}`)) continue;
+      used.add(`${key}:${name}`);
+      return { node: key, interface: name };
+    }
+    throw new CannotDraw(`${key} has no free interface`);
+  };
+  const endpoints = [endAt(from), endAt(to)] as const;
+  if (endpoints.every((end) => "network" in end)) throw new CannotDraw("two networks cannot be linked: link a node to each of them");
+  if (from === to) throw new CannotDraw("a link needs two different ends");
+  return { key: linkKey(...endpoints), endpoints };
+}
+
+function moved(lab: Lab, places: ReadonlyMap<string, Position>): Lab {
+  const move = <T extends { readonly key: string }>(part: T): T => {
+    const at = places.get(part.key);
+    return at === undefined ? part : { ...part, position: { x: Math.round(at.x), y: Math.round(at.y) } };
+  };
+  return { ...lab, nodes: lab.nodes.map(move), networks: lab.networks.map(move) };
+}
+
+function withName(lab: Lab, key: string, name: string): Lab {
+  checkName(name);
+  const part = <T extends { readonly key: string }>(one: T): T => (one.key === key ? { ...one, name } : one);
+  return { ...lab, nodes: lab.nodes.map(part), networks: lab.networks.map(part) };
+}
+
+function checkName(name: string): void {
+  if (NAME.test(name)) return;
+  throw new CannotDraw("a name has 1 to 64 letters, digits, dots, underscores or hyphens, and begins with a letter or digit");
+}
+
+function renamed(lab: Lab, key: string, to: string): Lab {
+  if (to === key) return lab;
+  if ([...lab.nodes, ...lab.networks].some((one) => one.key === to)) throw new CannotDraw(`${to} exists already: choose another name`);
+  checkName(to);
+  const part = <T extends { readonly key: string; readonly name: string }>(one: T): T =>
+    one.key === key ? { ...one, key: to, name: one.name === key ? to : one.name } : one;
+  const end = (one: Endpoint): Endpoint =>
+    "node" in one ? { ...one, node: one.node === key ? to : one.node } : { network: one.network === key ? to : one.network };
+  return {
+    ...lab,
+    nodes: lab.nodes.map(part),
+    networks: lab.networks.map(part),
+    links: lab.links.map((link) => relinked(link, end)),
+    trafficFilters: lab.trafficFilters.map((filter) => ({
+      ...filter,
+      ...(filter.nodes !== undefined && { nodes: filter.nodes.map((one) => (one === key ? to : one)) }),
+    })),
+  };
+}
+
+function removed(lab: Lab, { parts, links }: Extract<DrawnEdit, { kind: "remove" }>): Lab {
+  return {
+    ...lab,
+    nodes: lab.nodes.filter(({ key }) => !parts.has(key)),
+    networks: lab.networks.filter(({ key }) => !parts.has(key)),
+    links: lab.links.filter(({ key, endpoints }) => !links.has(key) && !endpoints.some((end) => parts.has(partOf(end)))),
+    trafficFilters: lab.trafficFilters.flatMap((filter) => {
+      // A filter without nodes applies to all: one whose nodes are all removed goes with them.
+      const nodes = filter.nodes?.filter((one) => !parts.has(one));
+      if (nodes === undefined || nodes.length === filter.nodes?.length) return [filter];
+      return nodes.length === 0 ? [] : [{ ...filter, nodes }];
+    }),
+  };
+}
+
+function pasted(lab: Lab, { nodes, networks, links }: CopiedParts, by: Position): Lab {
+  const keys = new Map<string, string>();
+  let grown: Pick<Lab, "nodes" | "networks"> = lab;
+  const place = (at: Position | undefined) => (at === undefined ? {} : { position: { x: at.x + by.x, y: at.y + by.y } });
+  for (const node of nodes) {
+    const key = freeKey(grown, node.key.replace(/\d+$/, ""));
+    keys.set(node.key, key);
+    grown = {
+      ...grown,
+      nodes: [...grown.nodes, { ...node, key, name: node.name === node.key ? key : node.name, ...place(node.position) }],
+    };
+  }
+  for (const network of networks) {
+    const key = freeKey(grown, network.key.replace(/\d+$/, ""));
+    keys.set(network.key, key);
+    const name = network.name === network.key ? key : network.name;
+    grown = { ...grown, networks: [...grown.networks, { ...network, key, name, ...place(network.position) }] };
+  }
+  const end = (one: Endpoint): Endpoint => ("node" in one ? { ...one, node: keys.get(one.node)! } : { network: keys.get(one.network)! });
+  return { ...lab, ...grown, links: [...lab.links, ...links.map((link) => relinked(link, end))] };
+}
+
+function relinked(link: LabLink, end: (one: Endpoint) => Endpoint): LabLink {
+  const endpoints = [end(link.endpoints[0]), end(link.endpoints[1])] as const;
+  return { ...link, endpoints, key: linkKey(...endpoints) };
+}

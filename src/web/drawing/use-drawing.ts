@@ -1,0 +1,74 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { nodeKey } from "../../base/node-key.ts";
+import type { InspectionData } from "../../contract/schemas/observe.ts";
+import type { Lab } from "../../intent/lab/lab.ts";
+import type { IntentText } from "../intent/intent-text.ts";
+import { isEdited } from "../plan/plan-state.ts";
+import type { PlanControl } from "../plan/use-plan.ts";
+import type { KnownInterfaces } from "./interface-names.ts";
+import type { DrawnEdit } from "./lab-edits.ts";
+
+/** Loaded when the first edit is drawn: reading and writing labs is larger than the drawing itself. */
+const tools = () => import("./draw.ts");
+type Tools = Awaited<ReturnType<typeof tools>>;
+
+export interface Drawing {
+  /** The lab of the edited text, or of its last version without errors; undefined while the text is as the service has it. */
+  readonly lab: Lab | undefined;
+  /** Why the last edit was not possible. */
+  readonly problem: string | undefined;
+  /** Draws edits into the text. @param prunes the edits delete parts, so applying them must delete these on the host */
+  readonly draw: (edits: EditsOf, prunes?: boolean) => Promise<void>;
+  /** Interfaces of the nodes on the host. */
+  readonly interfaces: KnownInterfaces;
+}
+
+/** Returns the edits of a lab; called with the lab of the current text. */
+export type EditsOf = (lab: Lab, tools: Tools) => readonly DrawnEdit[];
+
+/** Edits of a lab by its drawing: each one changes the text. */
+export function useDrawing({ state, dispatch }: PlanControl, inspection: InspectionData): Drawing {
+  const { intent } = state;
+  const [problem, setProblem] = useState<string>();
+  const latest = useRef<IntentText>(intent);
+  latest.current = intent;
+  const queue = useRef<Promise<void>>(Promise.resolve());
+  const interfaces = useMemo(() => knownInterfaces(inspection), [inspection]);
+  const lab = useEditedLab(isEdited(state) ? intent : undefined);
+  const draw = (editsOf: EditsOf, prunes = false): Promise<void> => {
+    const next = queue.current.then(async () => {
+      const loaded = await tools();
+      try {
+        const drawn = loaded.draw(latest.current, (read) => editsOf(read, loaded));
+        latest.current = drawn;
+        dispatch({ type: "drawn", intent: drawn, prunes });
+        setProblem(undefined);
+      } catch (error) {
+        setProblem(error instanceof Error ? error.message : String(error));
+      }
+    });
+    queue.current = next;
+    return next;
+  };
+  return { lab, problem, draw, interfaces };
+}
+
+/** Returns the lab of a text, or while the text has errors the one before. */
+function useEditedLab(intent: IntentText | undefined): Lab | undefined {
+  const [lab, setLab] = useState<Lab>();
+  useEffect(() => {
+    if (intent === undefined) return setLab(undefined);
+    let isCurrent = true;
+    void tools().then(({ labOf }) => {
+      if (isCurrent) setLab((before) => labOf(intent) ?? before);
+    });
+    return () => {
+      isCurrent = false;
+    };
+  }, [intent]);
+  return intent === undefined ? undefined : lab;
+}
+
+function knownInterfaces({ nodes }: InspectionData): KnownInterfaces {
+  return new Map(nodes.map((node) => [nodeKey(node), node.interfaces.flatMap(({ name, type }) => (type === "ethernet" ? [name] : []))]));
+}

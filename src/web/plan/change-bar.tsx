@@ -1,0 +1,115 @@
+import type { ComponentChildren } from "preact";
+import { lazy } from "../parts/lazy.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { changeSummary } from "./change-summary.ts";
+import { PlanList } from "./plan-list.tsx";
+import { Progress, Question } from "./plan-parts.tsx";
+import { isEdited } from "./plan-state.ts";
+import type { PlanControl } from "./use-plan.ts";
+import type { Preview } from "./use-preview.ts";
+
+interface ChangeBarProps {
+  readonly lab: string;
+  readonly control: PlanControl;
+  readonly preview: Preview;
+  /** Shows a line of the text. */
+  readonly onLine: (line: number) => void;
+}
+
+/** Loaded when two texts must be compared. */
+const NewerIntent = lazy(() => import("./newer-intent.tsx").then((module) => ({ default: module.NewerIntent })));
+
+/** The effect of applying the edited text, and the buttons to apply, save or discard it. Empty without an edit. */
+export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
+  const { state, dispatch, applySeen, save } = control;
+  const { running, notice, error, newer } = state;
+  const edited = isEdited(state);
+  const { plan } = preview;
+  const isBusy = running !== undefined;
+  const mayApply = plan !== undefined && !preview.isPending && plan.applicable === true && (plan.actions ?? []).length > 0;
+  return (
+    <>
+      {(edited || isBusy || notice.text !== "" || error !== undefined) && (
+        <section class="change-bar" aria-label="Changes that are not applied">
+          {edited && !isBusy && (
+            <div class="buttons">
+              <Summary preview={preview} onLine={onLine} />
+              <button type="button" class="primary" disabled={!mayApply} onClick={() => plan !== undefined && applySeen(plan)}>
+                Apply
+              </button>
+              <button
+                type="button"
+                disabled={preview.diagnostics !== undefined}
+                onClick={save}
+                title="Store the text; the host is not changed"
+              >
+                Save
+              </button>
+              <button type="button" onClick={() => dispatch({ type: "discarded" })}>
+                Discard
+              </button>
+            </div>
+          )}
+          {edited && !isBusy && plan !== undefined && <Extra control={control} count={plan.summary?.skipped_prune ?? 0} />}
+          {edited && !isBusy && plan !== undefined && (plan.actions ?? []).length + (plan.unsupported ?? []).length > 0 && (
+            <details>
+              <summary>Details</summary>
+              <PlanList plan={plan} skipsUnsupported={state.options.allowUnsupported} onLine={onLine} />
+            </details>
+          )}
+          <Progress lab={lab} control={control} mayChange={control.mayEdit} />
+          {notice.text !== "" && <output class={notice.isWarning === true ? "warning" : ""}>{notice.text}</output>}
+          {error !== undefined && <Problem error={error} />}
+          {newer !== undefined && (
+            <NewerIntent
+              mine={state.intent}
+              theirs={newer}
+              onTake={() => dispatch({ type: "newer-taken" })}
+              onKeep={() => dispatch({ type: "newer-ignored" })}
+            />
+          )}
+        </section>
+      )}
+      <Question control={control} />
+    </>
+  );
+}
+
+/** Describes what applying does; or why the text cannot be planned. */
+function Summary({ preview, onLine }: Pick<ChangeBarProps, "preview" | "onLine">): ComponentChildren {
+  const { plan, diagnostics, error, isPending } = preview;
+  const first = diagnostics?.find(({ severity }) => severity === "error");
+  if (first !== undefined) {
+    return (
+      <span class="warning" role="status">
+        <button type="button" class="line-number" onClick={() => onLine(first.line)}>
+          line {first.line}
+        </button>
+        {first.message}
+      </span>
+    );
+  }
+  if (error !== undefined) return <Problem error={error} />;
+  if (plan === undefined) return <span role="status">Computing the effect…</span>;
+  return (
+    <span role="status" aria-busy={isPending}>
+      {changeSummary(plan.actions ?? [])}
+      {plan.locked === true && " – the lab is locked on its host"}
+    </span>
+  );
+}
+
+/** Offers to delete parts that only the host has. */
+function Extra({ control: { state, dispatch }, count }: { readonly control: PlanControl; readonly count: number }) {
+  if (count === 0 && !state.options.prune) return null;
+  return (
+    <label class="choice">
+      <input
+        type="checkbox"
+        checked={state.options.prune}
+        onChange={(event) => dispatch({ type: "option-changed", option: { prune: event.currentTarget.checked } })}
+      />
+      Delete parts that are not in the text{count > 0 && ` (${count} on the host)`}
+    </label>
+  );
+}

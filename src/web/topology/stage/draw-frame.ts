@@ -1,0 +1,35 @@
+import type { GraphNode } from "../graph/graph.ts";
+import type { Place } from "../layout/layout.ts";
+import { followPointer } from "./follow-pointer.ts";
+
+export interface Frame {
+  readonly stage: HTMLElement;
+  readonly nodes: readonly GraphNode[];
+  readonly placeOf: (event: PointerEvent) => Place;
+  /** Called with the nodes within the frame. */
+  readonly onDrop: (ids: readonly string[]) => void;
+}
+
+/** Draws a frame from the pressed point to the pointer until the button is released. */
+export function drawFrame(begin: PointerEvent, { stage, nodes, placeOf, onDrop }: Frame): void {
+  const frame = document.createElement("div");
+  frame.className = "frame";
+  const show = (event: PointerEvent) => {
+    const { left, top } = stage.getBoundingClientRect();
+    frame.style.left = `${Math.min(begin.clientX, event.clientX) - left}px`;
+    frame.style.top = `${Math.min(begin.clientY, event.clientY) - top}px`;
+    frame.style.width = `${Math.abs(event.clientX - begin.clientX)}px`;
+    frame.style.height = `${Math.abs(event.clientY - begin.clientY)}px`;
+    if (frame.parentNode === null) stage.append(frame);
+  };
+  followPointer(begin, {
+    onMove: show,
+    onDrop: (event) => {
+      frame.remove();
+      const [a, b] = [placeOf(begin), placeOf(event)];
+      const within = (value: number, one: number, other: number) => value >= Math.min(one, other) && value <= Math.max(one, other);
+      onDrop(nodes.filter(({ at }) => within(at.x, a.x, b.x) && within(at.y, a.y, b.y)).map(({ id }) => id));
+    },
+    onCancel: () => frame.remove(),
+  });
+}

@@ -1,0 +1,70 @@
+import { nodeKey } from "../../base/node-key.ts";
+import type { InspectedLink, InspectedNode } from "../../contract/schemas/observe.ts";
+import { hasConsole } from "../consoles/has-console.ts";
+import type { MenuItem } from "./shape-menu.tsx";
+import type { DrawActions } from "./use-draw-actions.ts";
+import type { NodesPower } from "./use-nodes-power.ts";
+import type { Selection } from "./use-selection.ts";
+
+interface MenuInput {
+  /** The id of the part: of a node, or "link:" and that of a link; undefined for the empty drawing. */
+  readonly id: string | undefined;
+  readonly node: InspectedNode | undefined;
+  readonly link: InspectedLink | undefined;
+  readonly selection: Selection;
+  /** undefined: the user may not edit the lab. */
+  readonly actions: DrawActions | undefined;
+  /** undefined: the user may not operate the lab. */
+  readonly power: NodesPower | undefined;
+  readonly onConsole: (id: string) => void;
+  readonly onSuspend: (link: InspectedLink) => void;
+  /** Opens the palette. */
+  readonly onAdd: () => void;
+  readonly allIds: readonly string[];
+}
+
+/** Returns the entries of the context menu of a part, or of the empty drawing. */
+export function menuItems(input: MenuInput): readonly MenuItem[] {
+  const { id, node, link } = input;
+  if (id === undefined) return drawingItems(input);
+  const open: MenuItem = { label: "Details", keys: "Space", run: () => input.selection.select(id, { byKeyboard: true }) };
+  if (id.startsWith("link:")) return [open, ...linkItems(input, link), ...removeItem(input, id)];
+  return [...nodeItems(input, node), open, ...editItems(input, id), ...removeItem(input, id)];
+}
+
+function drawingItems({ actions, selection, onAdd, allIds }: MenuInput): readonly MenuItem[] {
+  const all: MenuItem = { label: "Select all", keys: "Ctrl+A", run: () => selection.selectAll(allIds) };
+  if (actions === undefined) return [all];
+  return [{ label: "Add…", run: onAdd }, { label: "Paste", keys: "Ctrl+V", run: actions.paste }, all];
+}
+
+function nodeItems({ power, onConsole }: MenuInput, node: InspectedNode | undefined): readonly MenuItem[] {
+  if (node === undefined || power === undefined) return [];
+  const key = [nodeKey(node)];
+  return [
+    ...(hasConsole(node) ? [{ label: "Console", keys: "Enter", run: () => onConsole(node.id) }] : []),
+    { label: "Start", run: () => power.run("start", key) },
+    { label: "Stop", run: () => power.run("stop", key) },
+    { label: "Restart", run: () => power.run("restart", key) },
+  ];
+}
+
+function linkItems({ power, onSuspend }: MenuInput, link: InspectedLink | undefined): readonly MenuItem[] {
+  if (link === undefined || power === undefined) return [];
+  return [{ label: link.suspended ? "Resume" : "Suspend", run: () => onSuspend(link) }];
+}
+
+function editItems({ actions }: MenuInput, id: string): readonly MenuItem[] {
+  if (actions === undefined) return [];
+  const one = new Set([id]);
+  return [
+    { label: "Rename…", keys: "F2", run: () => actions.beginRename(id) },
+    { label: "Duplicate", keys: "Ctrl+D", run: () => actions.duplicate(one) },
+    { label: "Copy", keys: "Ctrl+C", run: () => actions.copy(one) },
+  ];
+}
+
+function removeItem({ actions }: MenuInput, id: string): readonly MenuItem[] {
+  if (actions === undefined) return [];
+  return [{ label: "Delete", keys: "Del", isDangerous: true, run: () => actions.remove(new Set([id])) }];
+}

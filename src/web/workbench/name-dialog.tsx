@@ -1,0 +1,41 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+
+interface NameDialogProps {
+  readonly name: string;
+  readonly onName: (name: string) => void;
+  readonly onCancel: () => void;
+}
+
+/** Asks for a new name. */
+export function NameDialog({ name, onName, onCancel }: NameDialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const input = useRef<HTMLInputElement>(null);
+  const [typed, setTyped] = useState(name);
+  useEffect(() => {
+    dialog.current?.showModal();
+    input.current?.select();
+  }, []);
+  return (
+    <dialog ref={dialog} onCancel={onCancel} aria-label={`Rename ${name}`}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          onName(typed.trim());
+        }}
+      >
+        <label>
+          New name of {name}
+          <input ref={input} value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autocomplete="off" spellcheck={false} />
+        </label>
+        <div class="buttons">
+          <button type="button" onClick={onCancel}>
+            Cancel
+          </button>
+          <button type="submit" class="primary" disabled={typed.trim() === ""}>
+            Rename
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

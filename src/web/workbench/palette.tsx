@@ -1,0 +1,87 @@
+import { useState } from "preact/hooks";
+import type { Template } from "../../contract/schemas/catalogue.ts";
+import { followPointer } from "../topology/stage/follow-pointer.ts";
+import type { NewPart } from "./use-draw-actions.ts";
+
+interface PaletteProps {
+  readonly templates: readonly Template[];
+  readonly networkTypes: readonly string[];
+  /** Adds a part, at a point of the window if it was dragged there. */
+  readonly onAdd: (part: NewPart, at?: { readonly x: number; readonly y: number }) => void;
+  readonly onClose: () => void;
+}
+
+/** The parts that can be added to a lab: a click adds one in the middle of the drawing, and dragging adds it where it is dropped. */
+export function Palette({ templates, networkTypes, onAdd, onClose }: PaletteProps) {
+  const [wanted, setWanted] = useState("");
+  const matches = (text: string) => text.toLowerCase().includes(wanted.trim().toLowerCase());
+  const found = templates.filter(({ id, description, type }) => matches(`${id} ${description} ${type}`));
+  return (
+    <section class="palette" aria-label="Add to the lab">
+      <h2>
+        Add
+        <button type="button" class="close" onClick={onClose} aria-label="Close">
+          ×
+        </button>
+      </h2>
+      <input
+        type="search"
+        aria-label="Find a template"
+        placeholder="Find a template"
+        value={wanted}
+        onInput={(event) => setWanted(event.currentTarget.value)}
+      />
+      <ul>
+        {found.map(({ id, description }) => (
+          <li key={id}>
+            <PaletteButton part={{ kind: "node", template: id }} label={id} hint={description} onAdd={onAdd} />
+          </li>
+        ))}
+        {networkTypes.filter(matches).map((type) => (
+          <li key={`net ${type}`}>
+            <PaletteButton part={{ kind: "network", type }} label={`${type} network`} hint={`A network of type ${type}`} onAdd={onAdd} />
+          </li>
+        ))}
+        {matches("text note") && (
+          <li>
+            <PaletteButton part={{ kind: "text", text: "Note" }} label="text" hint="A text on the drawing" onAdd={onAdd} />
+          </li>
+        )}
+      </ul>
+      <p class="hint">Click, or drag into the drawing. Drag from the dot at the right of a node to another node to link them.</p>
+    </section>
+  );
+}
+
+interface PaletteButtonProps {
+  readonly part: NewPart;
+  readonly label: string;
+  readonly hint: string;
+  readonly onAdd: PaletteProps["onAdd"];
+}
+
+function PaletteButton({ part, label, hint, onAdd }: PaletteButtonProps) {
+  const onPointerDown = (event: PointerEvent) => {
+    if (event.button !== 0) return;
+    const { currentTarget } = event;
+    const ghost = (currentTarget as HTMLElement).cloneNode(true) as HTMLElement;
+    ghost.classList.add("ghost");
+    followPointer(event, {
+      onMove: ({ clientX, clientY }) => {
+        if (ghost.parentNode === null) document.body.append(ghost);
+        ghost.style.left = `${clientX}px`;
+        ghost.style.top = `${clientY}px`;
+      },
+      onDrop: ({ clientX, clientY }) => {
+        ghost.remove();
+        onAdd(part, { x: clientX, y: clientY });
+      },
+      onCancel: () => ghost.remove(),
+    });
+  };
+  return (
+    <button type="button" class="palette-part" title={hint} onPointerDown={onPointerDown} onClick={() => onAdd(part)}>
+      {label}
+    </button>
+  );
+}

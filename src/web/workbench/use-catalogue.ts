@@ -1,0 +1,24 @@
+import { useMemo } from "preact/hooks";
+import type { Template } from "../../contract/schemas/catalogue.ts";
+import { useAnswer } from "../parts/use-answer.ts";
+import { call } from "../service/api.ts";
+
+export interface Catalogue {
+  /** Templates that the host can run. */
+  readonly templates: readonly Template[];
+  readonly networkTypes: readonly string[];
+  /** Types of nodes, by template. */
+  readonly types: ReadonlyMap<string, string>;
+}
+
+/** The types that every host has. */
+const networkTypes = ["bridge", "nat"];
+
+/** Reads the parts that the host offers, if the user may add them. */
+export function useCatalogue(mayEdit: boolean): Catalogue {
+  const { data } = useAnswer(async () => (mayEdit ? call("listTemplates", { provisioned: "true" }) : undefined), [mayEdit]);
+  return useMemo(() => {
+    const templates = data?.templates ?? [];
+    return { templates, networkTypes, types: new Map(templates.map(({ id, type }) => [id, type])) };
+  }, [data]);
+}

@@ -1,0 +1,170 @@
+import type { Locator, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import type { RawClient } from "../wire/raw-client.ts";
+import type { Served } from "../wire/served.ts";
+import { violationsOf } from "./axe.fixture.ts";
+import { servePages, signIn, type TestBrowser, type TestPage, testBrowser } from "./browser.fixture.ts";
+
+/** A lab is drawn by hand: each gesture changes the text, and nothing changes on the host before Apply. */
+
+let browser: TestBrowser;
+let served: Served;
+let client: RawClient;
+let tab: TestPage;
+let page: Page;
+
+beforeAll(async () => {
+  [browser, served] = await Promise.all([testBrowser(), servePages()]);
+  client = await served.signIn("admin");
+  tab = await browser.open({ viewport: { width: 1440, height: 900 } });
+  page = tab.page; page.setDefaultTimeout(8000);
+  await signIn(page, served.url);
+});
+afterEach(async () => { await page.screenshot({ path: '/tmp/shot.png' }); console.log((await page.innerText('body')).slice(0,1500)); }); // DEVSHOT
+afterAll(async () => {
+  await tab[Symbol.asyncDispose]();
+  await browser[Symbol.asyncDispose]();
+  await served[Symbol.asyncDispose]();
+});
+
+const text = (name: string) =>
+  `# the first line\nname: ${name}\nnodes:\n  r1: {template: frr, position: {x: 0, y: 0}} # the first router\n  r2: {template: frr, position: {x: 300, y: 0}}\nlinks:\n  - ["r1:eth0", "r2:eth0"] # the only link\n`;
+
+async function deploy(name: string): Promise<void> {
+  expect((await client.post("/api/v1/projects/deploy", { yaml: text(name) })).status).toBe(200);
+}
+
+async function openLab(name: string): Promise<void> {
+  await page.goto(`${served.url}/ui/labs/${name}`);
+  await node("r2").waitFor();
+  await page.getByRole("button", { name: "Add", exact: true }).waitFor();
+}
+
+const node = (name: string): Locator => page.getByRole("button", { name: new RegExp(`^${name}, `) });
+const bar = (): Locator => page.getByRole("region", { name: "Changes that are not applied" });
+
+async function written(name: string): Promise<string> {
+  const { json } = await client.post("/api/v1/projects/public", { lab: `/${name}`, as_written: true });
+  return json.data.yaml as string;
+}
+
+async function nodesOf(name: string): Promise<readonly string[]> {
+  const { json } = await client.post("/api/v1/projects/inspect", { lab: `/${name}`, refresh: true });
+  return (json.data.nodes as readonly { readonly node: string }[]).map((one) => one.node).sort();
+}
+
+async function centreOf(shape: Locator): Promise<{ readonly x: number; readonly y: number }> {
+  const box = (await shape.boundingBox())!;
+  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+}
+
+/** Drags as a hand does: with the way between and a short rest before the release. */
+async function drag(from: { readonly x: number; readonly y: number }, to: { readonly x: number; readonly y: number }): Promise<void> {
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move((from.x + to.x) / 2, (from.y + to.y) / 2, { steps: 4 });
+  await page.mouse.move(to.x, to.y, { steps: 4 });
+  await page.waitForTimeout(100);
+  await page.mouse.up();
+}
+
+async function link(from: string, to: string): Promise<void> {
+  await node(from).hover();
+  await drag(await centreOf(node(from).locator(".plug")), await centreOf(node(to).locator("rect")));
+}
+
+test("nodes and links are drawn into the text with its comments, and reach the host only by Apply", async () => {
+  await deploy("drawn");
+  await openLab("drawn");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  const palette = page.getByRole("region", { name: "Add to the lab" });
+  await palette.getByRole("searchbox", { name: "Find a template" }).fill("linux");
+  const stage = (await page.getByRole("application").boundingBox())!;
+  const template = await centreOf(palette.getByRole("button", { name: "linux", exact: true }));
+  await drag(template, { x: stage.x + stage.width / 2, y: stage.y + stage.height - 200 });
+  await node("h1").waitFor();
+  await link("r1", "h1");
+  await bar().getByText(/changes: adds h1, link h1:eth1 – r1:eth1/).waitFor();
+  expect(await nodesOf("drawn")).toEqual(["r1", "r2"]);
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByRole("button", { name: "Text", exact: true }).click();
+  await page.locator(".text-pane .editor").getByText("# the only link").waitFor();
+  await bar().getByRole("button", { name: "Apply" }).click();
+  await bar().getByText("Applied, ").waitFor();
+  expect(await nodesOf("drawn")).toEqual(["h1", "r1", "r2"]);
+  const yaml = await written("drawn");
+  for (const kept of ["# the first line", "# the first router", "# the only link"]) expect(yaml).toContain(kept);
+  expect(yaml).toMatch(/h1: ?\{?[^]*template: linux/);
+});
+
+test("a deleted node is brought back by Undo, and a delete is applied only after it was seen", async () => {
+  await deploy("removed");
+  await openLab("removed");
+  await page.mouse.click(...pointOf(await centreOf(node("r2").locator("rect"))));
+  await page.getByRole("complementary", { name: "Node r2" }).waitFor();
+  await page.getByRole("application").focus();
+  await page.keyboard.press("Delete");
+  await page.getByRole("button", { name: /^r2, .*will be deleted/ }).waitFor();
+  await bar().getByText(/deletes r2/).waitFor();
+  await page.keyboard.press("Control+z");
+  await bar().waitFor({ state: "hidden" });
+  await page.keyboard.press("Control+y");
+  await bar().getByText(/deletes r2/).waitFor();
+  expect(await nodesOf("removed")).toEqual(["r1", "r2"]);
+  await bar().getByRole("button", { name: "Apply" }).click();
+  await page.getByRole("button", { name: "Stop them and apply" }).click();
+  await bar().getByText("Applied, ").waitFor();
+  expect(await nodesOf("removed")).toEqual(["r1"]);
+});
+
+test("parts are selected with a frame, copied into another lab, aligned and renamed", async () => {
+  await deploy("source");
+  await deploy("target");
+  await openLab("source");
+  const [a, b] = [await centreOf(node("r1").locator("rect")), await centreOf(node("r2").locator("rect"))];
+  await page.keyboard.down("Shift");
+  await drag({ x: a.x - 60, y: a.y - 60 }, { x: b.x + 60, y: b.y + 60 });
+  await page.keyboard.up("Shift");
+  await page.getByText("2 selected").waitFor();
+  await page.getByRole("application").focus();
+  await page.keyboard.press("Control+c");
+  await page.getByRole("link", { name: "Labs", exact: true }).click();
+  await page.getByRole("link", { name: "target" }).first().click();
+  await node("r2").waitFor();
+  await page.getByRole("application").focus();
+  await page.keyboard.press("Control+v");
+  await node("r3").waitFor();
+  await node("r4").waitFor();
+  await bar().getByText(/adds r3, r4, link r3:eth0 – r4:eth0/).waitFor();
+  await node("r4").focus();
+  await page.keyboard.press("F2");
+  await page.getByLabel("New name of r4").fill("edge");
+  await page.keyboard.press("Enter");
+  await node("edge").waitFor();
+  await bar().getByRole("button", { name: "Discard" }).click();
+  await node("r3").waitFor({ state: "detached" });
+});
+
+test("a dropped node stays where it was dropped, opening its panel moves nothing, and its move is saved with a comment", async () => {
+  await deploy("moved");
+  await openLab("moved");
+  const from = await centreOf(node("r1").locator("rect"));
+  const to = { x: from.x + 90, y: from.y + 120 };
+  await drag(from, to);
+  await bar().waitFor();
+  const near = async () => {
+    const at = await centreOf(node("r1").locator("rect"));
+    return Math.hypot(at.x - to.x, at.y - to.y);
+  };
+  await expect.poll(near).toBeLessThan(2);
+  await page.mouse.click(to.x, to.y);
+  await page.getByRole("complementary", { name: "Node r1" }).waitFor();
+  expect(await near()).toBeLessThan(2);
+  await bar().getByRole("button", { name: "Save" }).click();
+  await bar().getByText("Saved. The host is not changed.").waitFor();
+  expect(await written("moved")).toMatch(/x: \d+, y: \d+.*# the first router/);
+});
+
+function pointOf({ x, y }: { readonly x: number; readonly y: number }): [number, number] {
+  return [x, y];
+}
