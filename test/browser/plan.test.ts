@@ -143,6 +143,29 @@ test("the schema completes keys, and the host completes templates", async () => 
   tab.allowComplaint(/422/);
 });
 
+test("a comment is saved without an apply, and a node that only the host has is named, with the choice to delete it", async () => {
+  const client = await served.signIn("admin");
+  const yaml = "name: noted\nnodes:\n  r1: {template: frr}\n  r2: {template: frr}\n";
+  expect((await client.post("/api/v1/projects/deploy", { yaml })).status).toBe(200);
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await page.goto(`${served.url}/ui/labs/noted?view=plan`);
+  await editorOf(page).getByText("name: noted").waitFor();
+  const commented = `# why this lab exists\n${yaml.replace("  r2: {template: frr}\n", "")}`;
+  await write(page, commented);
+  await press(page, "Save");
+  await page.getByText("Saved. The host is not changed.").waitFor();
+  const { data } = (await client.post("/api/v1/projects/public", { lab: "/noted", as_written: true })).json;
+  expect(data.yaml).toBe(commented);
+  await press(page, "Plan");
+  await page.getByText(/^1 part on the host is not in the text, and stays/).waitFor();
+  expect(await page.getByText("Nothing to do").count()).toBe(0);
+  await page.getByLabel("Delete parts that are not in the text (prune)").check();
+  await press(page, "Plan");
+  await page.getByText("delete node r2").waitFor();
+});
+
 test("a running change is shown step by step, also after a reload, and cancelled; then the remaining plan is shown", async () => {
   const client = await served.signIn("admin");
   const yaml = (more: string) => `name: long\nnodes:\n  r1: {template: frr}\n${more}`;
@@ -254,7 +277,9 @@ test("a startup configuration in a separate file is edited beside the text", asy
   // Unapplied text is kept while another page is open, and signing out asks for confirmation.
   await page.getByRole("link", { name: "Topology" }).click();
   await page.getByRole("button", { name: /^r1, / }).waitFor();
-  await page.getByRole("link", { name: "Edit" }).click();
+  await page.getByRole("button", { name: /^r2, .*not created yet/ }).waitFor();
+  page.on("dialog", (dialog) => void dialog.accept());
+  await page.goto(`${served.url}/ui/labs/beside?view=plan`);
   await page.getByText("Your unapplied text was restored.").waitFor();
   await editorOf(page).getByText("r2.conf").waitFor();
   await page.getByRole("button", { name: "Sign out" }).click();

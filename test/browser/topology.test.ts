@@ -71,9 +71,9 @@ test("a dragged node is saved into the text with its comments and into the host,
   const { page } = tab;
   const before = await centreOf(node(other.page, "r1").locator("rect"));
   await drag(page, "r1", { x: 90, y: 120 });
-  await page.getByText("1 node moved").waitFor();
-  await page.getByRole("button", { name: "Save positions" }).click();
-  await page.getByText("Saved.", { exact: true }).waitFor();
+  await page.getByText("1 change; no running node is disturbed").waitFor();
+  await page.getByRole("button", { name: "Apply", exact: true }).click();
+  await page.getByText("Applied, 1 step. The host matches the text.").waitFor();
   const { r1, r2 } = await positions("drawn");
   expect(r1!.x).toBeGreaterThan(0);
   expect(r1!.y).toBeGreaterThan(r1!.x);
@@ -86,19 +86,20 @@ test("a dragged node is saved into the text with its comments and into the host,
   await page.getByText("in sync").waitFor();
 });
 
-test("a node that another user moved meanwhile shows a warning, and Undo takes their position", async () => {
+test("a text that another user changed meanwhile is compared with one's own, and can be taken instead", async () => {
   await deploy("contested");
   await using tab = await browser.open();
   const { page } = tab;
   await signIn(page, served.url);
   await openLab(page, "contested");
+  await page.getByRole("button", { name: "Add", exact: true }).waitFor();
   await node(page, "r1").press("Alt+ArrowDown");
-  await page.getByText("1 node moved").waitFor();
+  await page.getByText("1 change; no running node is disturbed").waitFor();
   const theirs = text("contested").replace("{x: 0, y: 0}", "{x: -90, y: -20}");
   expect((await client.post("/api/v1/projects/reconcile", { yaml: theirs })).json.data.status).toBe("applied");
-  await page.getByText(/Another user has moved r1 meanwhile/).waitFor();
-  await page.getByRole("button", { name: "Undo" }).click();
-  await page.getByText("1 node moved").waitFor({ state: "hidden" });
+  await page.getByText(/The lab's text was changed elsewhere meanwhile/).waitFor();
+  await page.getByRole("button", { name: "Use their text, discard mine" }).click();
+  await page.getByRole("region", { name: "Changes that are not applied" }).waitFor({ state: "hidden" });
   await expect.poll(() => node(page, "r1").getAttribute("transform")).toBe("translate(-90 -20)");
 });
 

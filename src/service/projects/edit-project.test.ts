@@ -171,9 +171,31 @@ describe("an edit", () => {
     expect((await ann.call("planProject", { lab: "/pair" })).text).toContain("first");
   });
 
+  test("of the whole text stores it as it is, and refuses masks, other revisions, and a section beside it", async () => {
+    const made = bench();
+    const ann = await made.login();
+    await ann.call("deployProject", { yaml: secrets, files });
+    const { revision } = await ann.call("getPublicProject", { lab: "/pair" });
+    const yaml = `# a comment\n${secrets}`;
+    const saved = await ann.call("editProject", { lab: "/pair", intent: { yaml, files }, revision });
+    expect(await ann.call("getPublicProject", { lab: "/pair", as_written: true })).toMatchObject({ yaml, files, revision: saved.revision });
+    expect((await ann.call("planProject", { lab: "/pair" })).actions).toEqual([]);
+    const refused = async (payload: Omit<EditPayload, "lab">) => failureOf(ann.call("editProject", { lab: "/pair", ...payload }));
+    expect((await refused({ intent: { yaml: secrets, files }, revision })).code).toBe("plan_stale");
+    const masked = await refused({ intent: { yaml: secrets.replace("tok-1", "(sensitive)"), files } });
+    expect([masked.code, masked.message]).toEqual(["bad_request", "the text contains a redacted value; enter the value itself"]);
+    expect((await refused({ intent: { yaml, files }, section: "links", value: [] })).code).toBe("bad_request");
+    expect((await refused({})).code).toBe("bad_request");
+    expect((await refused({ intent: { yaml: "nodes: 7", files: {} } })).code).toBe("invalid_intent");
+    await ann.call("setLabGrants", { lab: "/pair", grants: [{ user: "bob", right: "operate" }] });
+    const bob = await made.login("bob");
+    expect((await failureOf(bob.call("editProject", { lab: "/pair", intent: { yaml, files } }))).code).toBe("operation_not_allowed");
+  });
+
   test("that makes the intent invalid is refused with the reason", async () => {
     const { ann } = await edit({ section: "description", value: "x" });
-    const call = (section: NonNullable<EditPayload["section"]>, value: unknown) => failureOf(ann.call("editProject", { lab: "/pair", section, value }));
+    const call = (section: NonNullable<EditPayload["section"]>, value: unknown) =>
+      failureOf(ann.call("editProject", { lab: "/pair", section, value }));
     const wrong = await call("links", [["r1:eth1", "r9:eth1"]]);
     expect(wrong.code).toBe("invalid_intent");
     expect(listOf(wrong, "diagnostics")).toMatchObject([{ code: "unknown_node", path: expect.stringContaining("/links/0") }]);

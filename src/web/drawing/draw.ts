@@ -11,12 +11,15 @@ export function labOf({ yaml, files }: IntentText): Lab | undefined {
   return readIntent(yaml, files).lab;
 }
 
+/** Reads the lab of a text. Throws CannotDraw for a text with an error. */
+export function readableLab({ yaml, files }: IntentText): Lab {
+  const { lab, diagnostics } = readIntent(yaml, files);
+  if (lab !== undefined) return lab;
+  const first = diagnostics.find(({ severity }) => severity === "error");
+  throw new CannotDraw(`The text has an error in line ${first?.line ?? 1}: ${first?.message ?? ""}. Correct it first.`);
+}
+
 /** Returns the text after edits; its comments, order and style are kept. Throws CannotDraw, and Failure invalid_intent. */
-export function draw(text: IntentText, editsOf: (lab: Lab) => readonly DrawnEdit[]): IntentText {
-  const { lab, diagnostics } = readIntent(text.yaml, text.files);
-  if (lab === undefined) {
-    const first = diagnostics.find(({ severity }) => severity === "error");
-    throw new CannotDraw(`The text has an error in line ${first?.line ?? 1}: ${first?.message ?? ""}. Correct it first.`);
-  }
-  return editIntent(text.yaml, text.files, editedAll(lab, editsOf(lab)));
+export function draw(text: IntentText, edits: readonly DrawnEdit[]): IntentText {
+  return editIntent(text.yaml, text.files, editedAll(readableLab(text), edits));
 }

@@ -1,11 +1,8 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { nodeKey } from "../../base/node-key.ts";
-import type { InspectionData } from "../../contract/schemas/observe.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Lab } from "../../intent/lab/lab.ts";
 import type { IntentText } from "../intent/intent-text.ts";
-import { isEdited } from "../plan/plan-state.ts";
-import type { PlanControl } from "../plan/use-plan.ts";
-import type { KnownInterfaces } from "./interface-names.ts";
+import { isEdited } from "../plan/control/plan-state.ts";
+import type { PlanControl } from "../plan/control/use-plan.ts";
 import type { DrawnEdit } from "./lab-edits.ts";
 
 /** Loaded when the first edit is drawn: reading and writing labs is larger than the drawing itself. */
@@ -19,27 +16,26 @@ export interface Drawing {
   readonly problem: string | undefined;
   /** Draws edits into the text. @param prunes the edits delete parts, so applying them must delete these on the host */
   readonly draw: (edits: EditsOf, prunes?: boolean) => Promise<void>;
-  /** Interfaces of the nodes on the host. */
-  readonly interfaces: KnownInterfaces;
 }
 
 /** Returns the edits of a lab; called with the lab of the current text. */
-export type EditsOf = (lab: Lab, tools: Tools) => readonly DrawnEdit[];
+export type EditsOf = (lab: Lab, tools: Tools, text: IntentText) => readonly DrawnEdit[] | Promise<readonly DrawnEdit[]>;
 
 /** Edits of a lab by its drawing: each one changes the text. */
-export function useDrawing({ state, dispatch }: PlanControl, inspection: InspectionData): Drawing {
+export function useDrawing({ state, dispatch }: PlanControl): Drawing {
   const { intent } = state;
   const [problem, setProblem] = useState<string>();
   const latest = useRef<IntentText>(intent);
   latest.current = intent;
   const queue = useRef<Promise<void>>(Promise.resolve());
-  const interfaces = useMemo(() => knownInterfaces(inspection), [inspection]);
   const lab = useEditedLab(isEdited(state) ? intent : undefined);
   const draw = (editsOf: EditsOf, prunes = false): Promise<void> => {
     const next = queue.current.then(async () => {
       const loaded = await tools();
       try {
-        const drawn = loaded.draw(latest.current, (read) => editsOf(read, loaded));
+        const text = latest.current;
+        const edits = await editsOf(loaded.readableLab(text), loaded, text);
+        const drawn = loaded.draw(text, edits);
         latest.current = drawn;
         dispatch({ type: "drawn", intent: drawn, prunes });
         setProblem(undefined);
@@ -50,7 +46,7 @@ export function useDrawing({ state, dispatch }: PlanControl, inspection: Inspect
     queue.current = next;
     return next;
   };
-  return { lab, problem, draw, interfaces };
+  return { lab, problem, draw };
 }
 
 /** Returns the lab of a text, or while the text has errors the one before. */
@@ -67,8 +63,4 @@ function useEditedLab(intent: IntentText | undefined): Lab | undefined {
     };
   }, [intent]);
   return intent === undefined ? undefined : lab;
-}
-
-function knownInterfaces({ nodes }: InspectionData): KnownInterfaces {
-  return new Map(nodes.map((node) => [nodeKey(node), node.interfaces.flatMap(({ name, type }) => (type === "ethernet" ? [name] : []))]));
 }

@@ -14,7 +14,7 @@ import { Problem } from "../parts/problem.tsx";
 import { goTo, type LabView, labViews } from "../parts/route.ts";
 import { useAnswer } from "../parts/use-answer.ts";
 import { useTitle } from "../parts/use-title.ts";
-import { usePlan } from "../plan/use-plan.ts";
+import { usePlan } from "../plan/control/use-plan.ts";
 import { call } from "../service/api.ts";
 import { useEvents } from "../service/events.ts";
 import { shownStatus } from "../topology/graph/shown-status.ts";
@@ -61,7 +61,10 @@ export function LabPage({ lab, view, node: nodeInAddress, showsText, mayChange }
     drift.again();
   };
   useEvents(lab, onEvent, { enabled: !isGone(status.error) });
-  const control = usePlan({ lab, isManaged: managed === true, mayChange, onLabChanged: inspection.again });
+  const rights = labRights(!mayChange, status.data);
+  // The rights decide how the text is read: as written, or without secrets.
+  const isReadable = managed === true && status.data !== undefined;
+  const control = usePlan({ lab, isManaged: isReadable, mayChange: rights.edit, onLabChanged: inspection.again });
   const live = useMemo(() => new Map((status.data?.live?.nodes ?? []).map((node) => [node.id, node] as const)), [status.data]);
   const error = status.error ?? inspection.error;
   // A deleted lab must not be shown with the data of before.
@@ -69,7 +72,6 @@ export function LabPage({ lab, view, node: nodeInAddress, showsText, mayChange }
     return error === undefined ? <p class="waiting">Reading {lab}…</p> : <NoLab lab={lab} error={error} retry={inspection.again} />;
   }
   const running = status.data?.operation;
-  const rights = labRights(!mayChange, status.data);
   const reload = () => {
     inspection.again();
     status.again();

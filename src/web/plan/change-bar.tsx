@@ -2,11 +2,11 @@ import type { ComponentChildren } from "preact";
 import { lazy } from "../parts/lazy.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { changeSummary } from "./change-summary.ts";
+import { isEdited } from "./control/plan-state.ts";
+import type { PlanControl } from "./control/use-plan.ts";
+import type { Preview } from "./control/use-preview.ts";
 import { PlanList } from "./plan-list.tsx";
 import { Progress, Question } from "./plan-parts.tsx";
-import { isEdited } from "./plan-state.ts";
-import type { PlanControl } from "./use-plan.ts";
-import type { Preview } from "./use-preview.ts";
 
 interface ChangeBarProps {
   readonly lab: string;
@@ -17,7 +17,7 @@ interface ChangeBarProps {
 }
 
 /** Loaded when two texts must be compared. */
-const NewerIntent = lazy(() => import("./newer-intent.tsx").then((module) => ({ default: module.NewerIntent })));
+const NewerIntent = lazy(() => import("./newer-intent.tsx"));
 
 /** The effect of applying the edited text, and the buttons to apply, save or discard it. Empty without an edit. */
 export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {

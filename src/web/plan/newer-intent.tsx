@@ -9,7 +9,7 @@ interface NewerIntentProps {
 }
 
 /** Shown when the lab's text was changed elsewhere while it has unapplied changes here: compares the two texts, and asks which one to keep. */
-export function NewerIntent({ mine, theirs, onTake, onKeep }: NewerIntentProps) {
+export default function NewerIntent({ mine, theirs, onTake, onKeep }: NewerIntentProps) {
   return (
     <section class="newer" aria-label="The lab's text was changed elsewhere">
       <p class="mark warn">The lab's text was changed elsewhere meanwhile. Differences from your text to theirs:</p>

@@ -1,5 +1,5 @@
-import { isEdited, isPlanCurrent } from "./plan-state.ts";
-import type { PlanControl } from "./use-plan.ts";
+import { isEdited, isPlanCurrent } from "./control/plan-state.ts";
+import type { PlanControl } from "./control/use-plan.ts";
 
 /** The buttons and choices of the plan page. Without the right to change the lab there is only the button to plan. */
 export function PlanButtons({ control, mayChange }: { readonly control: PlanControl; readonly mayChange: boolean }) {

@@ -1,14 +1,14 @@
 import type { InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
 import { IntentDiff } from "../intent/intent-diff.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { NewerIntent } from "./newer-intent.tsx";
+import { isPlanCurrent } from "./control/plan-state.ts";
+import type { PlanControl } from "./control/use-plan.ts";
+import NewerIntent from "./newer-intent.tsx";
 import { PlanButtons } from "./plan-buttons.tsx";
 import { Progress, Question } from "./plan-parts.tsx";
 import { PlanResult } from "./plan-result.tsx";
-import { isPlanCurrent } from "./plan-state.ts";
 import { SideFiles } from "./side-files.tsx";
 import { useEditor } from "./use-editor.ts";
-import type { PlanControl } from "./use-plan.ts";
 import "./plan.css";
 
 interface PlanPageProps {

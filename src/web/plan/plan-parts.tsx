@@ -1,8 +1,8 @@
 import { Confirm } from "../parts/confirm.tsx";
+import { useOtherChange } from "./control/use-other-change.ts";
+import type { PlanControl } from "./control/use-plan.ts";
 import { JobProgress } from "./job-progress.tsx";
 import { StopQuestion } from "./stop-question.tsx";
-import { useOtherChange } from "./use-other-change.ts";
-import type { PlanControl } from "./use-plan.ts";
 
 interface ProgressProps {
   readonly lab: string;

@@ -4,8 +4,8 @@ import { graphOf } from "../topology/graph/graph.ts";
 import { markText, planMarks } from "../topology/graph/plan-marks.ts";
 import { cachedLayout } from "../topology/layout/cached-layout.ts";
 import { Topology } from "../topology/topology.tsx";
+import type { ComputedPlan } from "./control/plan-state.ts";
 import { PlanList } from "./plan-list.tsx";
-import type { ComputedPlan } from "./plan-state.ts";
 
 interface PlanResultProps {
   readonly computed: ComputedPlan;

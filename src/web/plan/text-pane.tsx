@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
+import type { PlanControl } from "./control/use-plan.ts";
 import { SideFiles } from "./side-files.tsx";
 import { useEditor } from "./use-editor.ts";
-import type { PlanControl } from "./use-plan.ts";
 import "./plan.css";
 
 interface TextPaneProps {

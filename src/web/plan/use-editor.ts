@@ -1,8 +1,8 @@
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import type { PlanEvent, PlanState } from "./control/plan-state.ts";
 import { namesOnce, problemsOf } from "./editor/editor-help.ts";
 import { type YamlEditor, yamlEditor } from "./editor/yaml-editor.ts";
-import type { PlanEvent, PlanState } from "./plan-state.ts";
 
 /** Opens the YAML editor in an element, and keeps it and the state of the page in step. */
 export function useEditor(

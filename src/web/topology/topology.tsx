@@ -30,8 +30,11 @@ export interface TopologyEdits {
   readonly onMove?: ((places: ReadonlyMap<string, Place>) => void) | undefined;
   readonly onLink?: ((from: string, to: string) => void) | undefined;
   readonly onFrame?: ((ids: readonly string[]) => void) | undefined;
-  /** Called for keys that the drawing itself does not use. Returns true if it used the key. */
-  readonly onKey?: ((event: KeyboardEvent) => boolean) | undefined;
+  /**
+   * Called for keys that the drawing itself does not use, with the id of the focused part: of a node, or "link:" and that of a link. Returns true if it
+   * used the key.
+   */
+  readonly onKey?: ((event: KeyboardEvent, focused: string | undefined) => boolean) | undefined;
   /** Called for a right click or the menu key. The id is that of a node, or "link:" and that of a link. */
   readonly onMenu?: ((menu: { readonly id: string | undefined; readonly x: number; readonly y: number }) => void) | undefined;
 }
@@ -86,7 +89,7 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
     const node = nodes.get((event.target as Element).getAttribute("data-node") ?? "");
     const command = keyCommand(event, node !== undefined && onMove !== undefined);
     if (command === undefined) {
-      if (onKey?.(event) === true) event.preventDefault();
+      if (onKey?.(event, shapeIdOf(event.target as Element)) === true) event.preventDefault();
       return;
     }
     event.preventDefault();
@@ -168,11 +171,17 @@ function movedBy(
   );
 }
 
+/** Returns the id of a node, or "link:" and that of a link; undefined for an element of neither. */
+function shapeIdOf(element: Element): string | undefined {
+  const shape = element.closest("[data-node], [data-link]");
+  const link = shape?.getAttribute("data-link");
+  return typeof link === "string" ? `link:${link}` : (shape?.getAttribute("data-node") ?? undefined);
+}
+
 /** Returns the shape of a right click or of the menu key, and the place for the menu. */
 function menuAt({ target, clientX, clientY }: MouseEvent): { readonly id: string | undefined; readonly x: number; readonly y: number } {
   const shape = (target as Element).closest("[data-node], [data-link]");
-  const link = shape?.getAttribute("data-link");
-  const id = typeof link === "string" ? `link:${link}` : (shape?.getAttribute("data-node") ?? undefined);
+  const id = shapeIdOf(target as Element);
   // The menu key has no position of its own in some browsers.
   if (clientX > 0 || clientY > 0 || shape == null) return { id, x: clientX, y: clientY };
   const { left, bottom } = shape.getBoundingClientRect();

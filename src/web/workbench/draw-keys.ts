@@ -3,9 +3,19 @@ import type { Selection } from "./use-selection.ts";
 
 type Key = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "shiftKey" | "altKey">;
 
-/** Runs the edit of a key in the drawing. Returns whether the key has one. @param ids all parts that can be selected */
-export function runDrawKey(event: Key, actions: DrawActions, { selected, single, selectAll }: Selection, ids: readonly string[]): boolean {
+interface KeyContext {
+  readonly actions: DrawActions;
+  readonly selection: Selection;
+  /** The part that has the focus: keys apply to it if nothing is selected. */
+  readonly focused: string | undefined;
+  /** All parts that can be selected. */
+  readonly ids: readonly string[];
+}
+
+/** Runs the edit of a key in the drawing. Returns whether the key has one. */
+export function runDrawKey(event: Key, { actions, selection, focused, ids }: KeyContext): boolean {
   const command = commandOf(event);
+  const selected = selection.selected.size > 0 || focused === undefined ? selection.selected : new Set([focused]);
   switch (command) {
     case "undo":
       actions.undo?.();
@@ -17,7 +27,7 @@ export function runDrawKey(event: Key, actions: DrawActions, { selected, single,
       actions.remove(selected);
       return true;
     case "rename":
-      actions.beginRename(single);
+      if (selected.size === 1) actions.beginRename([...selected][0]);
       return true;
     case "copy":
       actions.copy(selected);
@@ -34,7 +44,7 @@ export function runDrawKey(event: Key, actions: DrawActions, { selected, single,
       return true;
     }
     case "all":
-      selectAll(ids);
+      selection.selectAll(ids);
       return true;
     default:
       return false;

@@ -11,14 +11,17 @@ export interface Catalogue {
   readonly types: ReadonlyMap<string, string>;
 }
 
-/** The types that every host has. */
-const networkTypes = ["bridge", "nat"];
-
 /** Reads the parts that the host offers, if the user may add them. */
 export function useCatalogue(mayEdit: boolean): Catalogue {
-  const { data } = useAnswer(async () => (mayEdit ? call("listTemplates", { provisioned: "true" }) : undefined), [mayEdit]);
+  const { data } = useAnswer(
+    async (signal) =>
+      mayEdit
+        ? Promise.all([call("listTemplates", { provisioned: "true" }, { signal }), call("listNetworkTypes", {}, { signal })])
+        : undefined,
+    [mayEdit],
+  );
   return useMemo(() => {
-    const templates = data?.templates ?? [];
-    return { templates, networkTypes, types: new Map(templates.map(({ id, type }) => [id, type])) };
+    const [{ templates = [] } = {}, { types = [] } = {}] = data ?? [];
+    return { templates, networkTypes: types.map(({ type }) => type), types: new Map(templates.map(({ id, type }) => [id, type])) };
   }, [data]);
 }

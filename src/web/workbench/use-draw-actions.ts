@@ -1,10 +1,12 @@
 import type { RefObject } from "preact";
 import { useState } from "preact/hooks";
-import type { InspectionData } from "../../contract/schemas/observe.ts";
 import { readCopied, storeCopied } from "../drawing/clipboard.ts";
 import { aligned, distributed, freePlace, isOnHost, keptPlaces, linkOf, movesOf, pasteOf, removalOf } from "../drawing/gestures.ts";
+import type { KnownInterfaces } from "../drawing/interface-names.ts";
 import type { Drawing } from "../drawing/use-drawing.ts";
-import type { PlanControl } from "../plan/use-plan.ts";
+import type { IntentText } from "../intent/intent-text.ts";
+import type { PlanControl } from "../plan/control/use-plan.ts";
+import { call } from "../service/api.ts";
 import type { Graph, GraphNode } from "../topology/graph/graph.ts";
 import type { Place } from "../topology/layout/layout.ts";
 import type { DrawingPlaces } from "../topology/topology.tsx";
@@ -12,14 +14,13 @@ import type { Selection } from "./use-selection.ts";
 
 export interface DrawInput {
   readonly graph: Graph;
-  readonly inspection: InspectionData;
   readonly drawing: Drawing;
   readonly control: PlanControl;
   readonly selection: Selection;
   readonly places: RefObject<DrawingPlaces | null>;
 }
 
-/** What the palette adds. */
+/** A part that the palette adds. */
 export type NewPart =
   | { readonly kind: "node"; readonly template: string }
   | { readonly kind: "network"; readonly type: string }
@@ -74,7 +75,7 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
     link: (from, to) => {
       const [a, b] = [partAt(from), partAt(to)];
       if (a === undefined || b === undefined) return;
-      void draw((lab) => [linkOf(lab, drawing.interfaces, a.key ?? a.label, b.key ?? b.label)]);
+      void draw(async (lab, _tools, text) => [linkOf(lab, await freeInterfaces(text), a.key ?? a.label, b.key ?? b.label)]);
     },
     remove: (ids) => {
       const removal = removalOf(graph, ids);
@@ -105,6 +106,14 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
     align: (axis) => move(aligned(chosen, axis)),
     distribute: (axis) => move(distributed(chosen, axis)),
   };
+}
+
+/** Reads the free interfaces of the nodes of a text, as its host names them. */
+async function freeInterfaces({ yaml, files }: IntentText): Promise<KnownInterfaces> {
+  const { items = [] } = await call("completeLinkInterfaces", { yaml, files, excludeUsed: true });
+  const names = new Map<string, string[]>();
+  for (const { node, name, type } of items) if (type === "ethernet") names.set(node, [...(names.get(node) ?? []), name]);
+  return names;
 }
 
 function rounded({ x, y }: Place): Place {

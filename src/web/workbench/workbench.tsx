@@ -10,8 +10,8 @@ import { Problem } from "../parts/problem.tsx";
 import { replaceRoute } from "../parts/route.ts";
 import type { Answer } from "../parts/use-answer.ts";
 import { ChangeBar } from "../plan/change-bar.tsx";
-import type { PlanControl } from "../plan/use-plan.ts";
-import { usePreview } from "../plan/use-preview.ts";
+import type { PlanControl } from "../plan/control/use-plan.ts";
+import { usePreview } from "../plan/control/use-preview.ts";
 import { graphOf } from "../topology/graph/graph.ts";
 import { cachedLayout } from "../topology/layout/cached-layout.ts";
 import { type DrawingPlaces, type OverlayProps, Topology } from "../topology/topology.tsx";
@@ -62,14 +62,14 @@ export function Workbench(props: WorkbenchProps) {
   const selection = useSelection();
   const mayEdit = rights.edit && control.mayEdit;
   const preview = usePreview(lab, control, inspection);
-  const drawing = useDrawing(control, inspection);
+  const drawing = useDrawing(control);
   const catalogue = useCatalogue(mayEdit);
   const actionsOfPlan = drawing.lab === undefined ? undefined : preview.plan?.actions;
   const graph = useMemo(
     () => graphOf(inspection, { lab: drawing.lab, types: catalogue.types, actions: actionsOfPlan ?? [], layout }),
     [inspection, drawing.lab, catalogue.types, actionsOfPlan],
   );
-  const draws = useDrawActions({ graph, inspection, drawing, control, selection, places });
+  const draws = useDrawActions({ graph, drawing, control, selection, places });
   const actions = mayEdit ? draws : undefined;
   const power = useNodesPower(lab);
   const allIds = graph.nodes.map(({ id }) => id);
@@ -103,7 +103,7 @@ export function Workbench(props: WorkbenchProps) {
             onMove={actions?.move}
             onLink={actions?.link}
             onFrame={selection.selectAll}
-            onKey={(event) => actions !== undefined && runDrawKey(event, actions, selection, allIds)}
+            onKey={(event, focused) => actions !== undefined && runDrawKey(event, { actions, selection, focused, ids: allIds })}
             onMenu={setMenu}
             Overlay={overlay}
             places={places}

@@ -1,11 +1,11 @@
 import { useEffect, useReducer, useState } from "preact/hooks";
-import { type Job, LabwrightError } from "../../client/browser.ts";
-import type { PlanData } from "../../contract/schemas/plan.ts";
-import { readDraft, saveDraft } from "../intent/drafts.ts";
-import { type IntentText, sameIntent } from "../intent/intent-text.ts";
-import { readIntent } from "../intent/read-intent.ts";
-import { call, changes } from "../service/api.ts";
-import { useEvents } from "../service/events.ts";
+import { type Job, LabwrightError } from "../../../client/browser.ts";
+import type { PlanData } from "../../../contract/schemas/plan.ts";
+import { readDraft, saveDraft } from "../../intent/drafts.ts";
+import { type IntentText, sameIntent } from "../../intent/intent-text.ts";
+import { readIntent } from "../../intent/read-intent.ts";
+import { call, changes } from "../../service/api.ts";
+import { useEvents } from "../../service/events.ts";
 import { initialPlanState, isEdited, type Notice, type PlanEvent, type PlanState, planReducer } from "./plan-state.ts";
 
 interface PlanInput {

@@ -1,7 +1,7 @@
-import type { Job } from "../../client/browser.ts";
-import type { PlanAction, PlanData } from "../../contract/schemas/plan.ts";
-import type { Draft } from "../intent/drafts.ts";
-import { type IntentText, sameIntent } from "../intent/intent-text.ts";
+import type { Job } from "../../../client/browser.ts";
+import type { PlanAction, PlanData } from "../../../contract/schemas/plan.ts";
+import type { Draft } from "../../intent/drafts.ts";
+import { type IntentText, sameIntent } from "../../intent/intent-text.ts";
 
 /** The choices that a plan is computed with. */
 export interface PlanOptions {

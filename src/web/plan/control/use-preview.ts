@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { LabwrightError } from "../../client/browser.ts";
-import type { PlanData } from "../../contract/schemas/plan.ts";
-import type { Diagnostic } from "../../contract/schemas/project.ts";
-import { call } from "../service/api.ts";
+import { LabwrightError } from "../../../client/browser.ts";
+import type { PlanData } from "../../../contract/schemas/plan.ts";
+import type { Diagnostic } from "../../../contract/schemas/project.ts";
+import { call } from "../../service/api.ts";
 import { isEdited } from "./plan-state.ts";
 import type { PlanControl } from "./use-plan.ts";
 

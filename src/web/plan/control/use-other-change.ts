@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
-import type { Job } from "../../client/browser.ts";
-import { call } from "../service/api.ts";
-import { useEvents } from "../service/events.ts";
+import type { Job } from "../../../client/browser.ts";
+import { call } from "../../service/api.ts";
+import { useEvents } from "../../service/events.ts";
 
 /** The data of a job event. */
 interface JobEvent {

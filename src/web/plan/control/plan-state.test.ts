@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Job } from "../../client/browser.ts";
-import type { PlanAction, PlanData } from "../../contract/schemas/plan.ts";
-import type { IntentText } from "../intent/intent-text.ts";
+import type { Job } from "../../../client/browser.ts";
+import type { PlanAction, PlanData } from "../../../contract/schemas/plan.ts";
+import type { IntentText } from "../../intent/intent-text.ts";
 import { initialPlanState, isEdited, isPlanCurrent, type PlanEvent, type PlanState, planReducer } from "./plan-state.ts";
 
 const text = (yaml: string, files: Readonly<Record<string, string>> = {}): IntentText => ({ yaml, files });

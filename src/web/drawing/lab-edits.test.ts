@@ -1,0 +1,81 @@
+import { describe, expect, test } from "vitest";
+import { draw, readableLab } from "./draw.ts";
+import { keptPlaces, linkOf } from "./gestures.ts";
+import type { DrawnEdit } from "./lab-edits.ts";
+
+const yaml = `# my lab
+name: drawn
+nodes:
+  r1: {template: frr, position: {x: 0, y: 0}} # core
+  sw1:
+    template: linux
+    startup-config: {text: "hostname sw1"} # kept
+links:
+  - ["r1:eth1", "sw1:eth1"] # up
+traffic_filters:
+  - {name: all, match: ip}
+  - {name: core, match: tcp, nodes: [r1]}
+`;
+
+const drawnText = (edits: readonly DrawnEdit[], text = yaml) => draw({ yaml: text, files: {} }, edits).yaml;
+const labIn = (text: string) => readableLab({ yaml: text, files: {} });
+
+describe("an edit that is drawn", () => {
+  test("adds a node with the next free name and keeps all comments", () => {
+    const text = drawnText([{ kind: "add-node", template: "frr", at: { x: 10, y: 20 } }]);
+    expect(text).toMatch(/r2:\s+\{?template: frr[\s\S]*x: 10,?\s+y: 20/);
+    for (const line of ["# my lab", "# core", "# kept", "# up"]) expect(text).toContain(line);
+  });
+
+  test("links nodes by the first free interface of each, as the host or other links name them", () => {
+    const known = new Map([["r1", ["eth0", "eth1", "eth2"]]]);
+    const link = drawnText([linkOf(labIn(yaml), known, "r1", "sw1")]);
+    expect(link).toContain('["r1:eth0", "sw1:eth2"]');
+    const cisco = yaml.replaceAll("r1:eth1", "r1:Gi0/0");
+    expect(drawnText([linkOf(labIn(cisco), new Map(), "r1", "sw1")], cisco)).toContain('"r1:Gi0/1"');
+  });
+
+  test("removes a node with its links and the filters that name only it", () => {
+    const text = drawnText([{ kind: "remove", parts: new Set(["r1"]), links: new Set() }]);
+    expect(text).not.toMatch(/r1|core/);
+    expect(text).toContain("name: all");
+    expect(text).toContain("# kept");
+  });
+
+  test("renames a new node with its links, and of a node on the host only the shown name", () => {
+    const renamed = drawnText([{ kind: "rename", key: "r1", to: "edge", keepsKey: false }]);
+    expect(renamed).toMatch(/edge:\s+\{?template: frr/);
+    expect(renamed).toContain('"edge:eth1"');
+    const named = drawnText([{ kind: "rename", key: "r1", to: "edge", keepsKey: true }]);
+    expect(named).toMatch(/r1: \{.*name: edge/);
+    expect(named).toContain('"r1:eth1"');
+  });
+
+  test("pastes parts with their links under free names", () => {
+    const text = drawnText([{ kind: "paste", copied: labIn(yaml), by: { x: 5, y: 5 } }]);
+    expect(text).toMatch(/r2:\s+\{?template: frr[\s\S]*x: 5,?\s+y: 5/);
+    expect(text).toMatch(/"r2:eth1", "sw2:eth1"|"sw2:eth1", "r2:eth1"/);
+  });
+
+  test.each<[string, DrawnEdit, RegExp]>([
+    ["a name in use", { kind: "rename", key: "r1", to: "sw1", keepsKey: false }, /sw1 exists already/],
+    ["a bad name", { kind: "rename", key: "r1", to: "a b", keepsKey: true }, /1 to 64 letters/],
+    ["a link to a part of the host", { kind: "link", from: "r1", to: "gone", interfaces: () => ["eth7"] }, /gone is only on the host/],
+    ["a node without a free interface", { kind: "link", from: "r1", to: "sw1", interfaces: () => ["eth1"] }, /no free interface/],
+  ])("is refused with its reason: %s", (_name, edit, message) => {
+    expect(() => drawnText([edit])).toThrow(message);
+  });
+
+  test("is refused for a text with an error, with its line", () => {
+    expect(() => drawnText([], "name: x\nnodes: 5\n")).toThrow(/error in line 2/);
+  });
+
+  test("keeps computed positions, so that one declared position does not change the others", () => {
+    const graph = {
+      nodes: [{ id: "1", key: "sw1", label: "sw1", kind: "node", type: "pc", at: { x: 7, y: 9 }, autoPlaced: true }],
+      links: [],
+      texts: [],
+    } as const;
+    expect(drawnText([keptPlaces(graph)])).toMatch(/position:\s*\{?\s*x: 7,?\s*y: 9/);
+  });
+});
