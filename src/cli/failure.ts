@@ -4,6 +4,7 @@ import { showDiagnostics } from "../intent/diagnostics/show.ts";
 import type { ProjectFile } from "./command/project.ts";
 import { UsageError } from "./command/usage-error.ts";
 import { warningsOf } from "./parts/change.ts";
+import { fileFailure } from "./project-files/file-failure.ts";
 import { shortList } from "./show/table.ts";
 import type { Terminal } from "./show/terminal.ts";
 
@@ -33,7 +34,8 @@ const hints: Readonly<Record<string, string>> = {
 };
 
 /** Writes an error: `error: text (code)`, diagnostics with their place, and a hint. */
-export function showError(terminal: Terminal, error: unknown, file?: ProjectFile): void {
+export function showError(terminal: Terminal, thrown: unknown, file?: ProjectFile): void {
+  const error = fileFailure(thrown);
   const write = terminal.complain;
   const head = terminal.paint("red", "error:");
   if (error instanceof UsageError) {

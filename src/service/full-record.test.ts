@@ -1,8 +1,9 @@
 import { afterEach, expect, test } from "vitest";
 import { Failure } from "../contract/errors.ts";
-import { type Bench, createBench, failureOf, pair } from "./service.fixture.ts";
+import { memoryHost } from "../hosts/memory/memory-host.ts";
+import { type Bench, createBench, failureOf, pair, users } from "./service.fixture.ts";
 
-/** Changes that the host did, but whose record could not be written to a full disk. */
+/** Changes that the host did, but whose record could not be written to a full disk, or whose result could not be read. */
 
 const benches: Bench[] = [];
 afterEach(async () => {
@@ -16,7 +17,7 @@ const lab = "/pair";
 const noRoom = () => {
   throw new Failure("internal", "the service's database failed: its file system is full");
 };
-const done = /^the host did every step, but the record of it could not be written: the service's database failed/;
+const done = /^the host did every step \(\d+ of \d+\), but the record of it could not be written: the service's database failed/;
 
 test("a destroy whose record cannot be written reports that the host did it, and lists its steps", async () => {
   const made = createBench();
@@ -42,4 +43,45 @@ test("a deploy whose record cannot be written reports that the host did it, and 
   expect(failure.message).toMatch(done);
   const applied = expect.arrayContaining([expect.objectContaining({ op: "start", key: "r1" })]);
   expect(failure.data).toMatchObject({ applied, failed: [], remaining: [] });
+});
+
+/** A host whose lab cannot be read so many times after the first step of a change. */
+async function deployThatCannotBeRead(times: number): Promise<Bench & { readonly ann: Awaited<ReturnType<Bench["login"]>> }> {
+  let left = 0;
+  const beforeStep = () => {
+    left = times;
+  };
+  const memory = memoryHost({ users, beforeStep });
+  const host: typeof memory = {
+    ...memory,
+    login: async (user, password) => {
+      const session = await memory.login(user, password);
+      return {
+        ...session,
+        observe: async (path) => {
+          if (left-- > 0) throw new Failure("host_error", "the host answered with an error (HTTP status 500)");
+          return session.observe(path);
+        },
+      };
+    },
+  };
+  const made = createBench({ host });
+  benches.push(made);
+  return Object.assign(made, { ann: await made.login() });
+}
+
+test("a deploy whose result cannot be read at the first try succeeds", async () => {
+  const { ann } = await deployThatCannotBeRead(1);
+  expect(await ann.call("deployProject", { yaml: pair })).toMatchObject({ lab, nodes: 2 });
+});
+
+test("a deploy whose result cannot be read reports that the host did every step, and the next plan is empty", async () => {
+  const { ann } = await deployThatCannotBeRead(2);
+  const failure = await failureOf(ann.call("deployProject", { yaml: pair }));
+  expect([failure.code, failure.message]).toEqual([
+    "host_error",
+    expect.stringMatching(/^the host did every step \(\d+ of \d+\), but the lab could not be read afterwards: the host answered/),
+  ]);
+  expect(failure.data).toMatchObject({ failed: [], remaining: [] });
+  expect((await ann.call("planProject", { lab })).actions).toEqual([]);
 });

@@ -110,6 +110,43 @@ it("commands name --lab if a file's own name means another lab than the one that
   expect(await shell.run("pull", "-t", "pair.lw.yml", "--yes")).toMatchObject({ code: 0, stderr: "" });
 });
 
+it("--yes alone neither changes nor removes a lab that was drawn on the host and has the name of the file", async () => {
+  const { fake, shell } = await signedIn();
+  expect(await shell.run("deploy", "-t", "pair.lw.yml", "--no-wait")).toMatchObject({ code: 0 });
+  const drawn = writeUnl({ ...readUnl(fake.labFile("/pair.unl") ?? ""), id: crypto.randomUUID(), name: "drawn" });
+  fake.putLabFile("/drawn.unl", drawn);
+  await writeFile(shell.path("drawn.lw.yml"), "name: drawn\nnodes:\n  pc9: { kind: vpcs }\n");
+  for (const command of ["destroy", "apply", "up", "deploy --replace"]) {
+    const { code, stderr } = await shell.run(...command.split(" "), "--yes", "-t", "drawn.lw.yml");
+    expect([command, code, stderr]).toEqual([
+      command,
+      1,
+      expect.stringMatching(/nothing was changed: \/drawn is on the host, but this service has no record of it: [\s\S]*hint: --take-over/),
+    ]);
+  }
+  expect(fake.labFile("/drawn.unl")).toBe(drawn);
+  expect(await shell.run("destroy", "--yes", "-t", "drawn.lw.yml", "--take-over")).toMatchObject({ code: 0 });
+  expect(fake.labFile("/drawn.unl")).toBeUndefined();
+});
+
+it("a pull whose file cannot be written keeps the mark of the changes by hand, and names the file", async () => {
+  const { fake, shell } = await signedIn();
+  expect(await shell.run("deploy", "-t", "pair.lw.yml", "--no-wait")).toMatchObject({ code: 0 });
+  changeByHand(fake, "/pair.unl", (nodes) => nodes.map((node) => (node.name === "pc2" ? { ...node, name: "printer" } : node)));
+  expect((await shell.run("plan", "-t", "pair.lw.yml")).stdout).toContain("(changed on the host)");
+  // Its name leaves no room for that of a temporary file beside it.
+  const long = `${"p".repeat(243)}.lw.yml`;
+  await writeFile(shell.path(long), yaml);
+  const pulled = await shell.run("pull", "-t", long, "--yes");
+  expect([pulled.code, pulled.stderr]).toEqual([
+    1,
+    expect.stringMatching(/p\.lw\.yml: its name is too long\n {2}hint: choose a shorter path/),
+  ]);
+  expect((await shell.run("plan", "-t", "pair.lw.yml")).stdout).toContain("(changed on the host)");
+  expect(await shell.run("pull", "-t", "pair.lw.yml", "--yes")).toMatchObject({ code: 0 });
+  expect((await shell.run("plan", "-t", "pair.lw.yml")).stdout).not.toContain("(changed on the host)");
+});
+
 it("an import names each missing image once, and quotes no text", async () => {
   const { fake, shell } = await signedIn();
   expect(await shell.run("deploy", "-t", "pair.lw.yml", "--no-wait")).toMatchObject({ code: 0 });

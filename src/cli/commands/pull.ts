@@ -5,9 +5,10 @@ import { approve } from "../command/ask.ts";
 import { type Command, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import type { ProjectFile } from "../command/project.ts";
+import { UsageError } from "../command/usage-error.ts";
 import { runChange } from "../parts/change.ts";
 import { noteLabFlag } from "../parts/labs-of-file.ts";
-import { changesOf } from "../project-files/project-changes.ts";
+import { changesOf, type Write } from "../project-files/project-changes.ts";
 import { replaceFile } from "../project-files/replace-file.ts";
 import { unifiedDiff } from "../show/diff.ts";
 import { paintChanges } from "../show/terminal.ts";
@@ -25,30 +26,34 @@ export const pull: Command = {
     const { terminal } = context;
     const [dry, yes] = [args.has("dry-run"), args.has("yes")];
     /** With `peek` the service records nothing, so that --dry-run and a refused question change nothing there. */
-    const fetch = (peek: boolean) =>
+    const fetch = (of: object, peek: boolean) =>
       runChange(
         context,
         "reconcileProject",
-        { ...selector, direction: "from_host", ...(peek && { peek: true }) },
+        { ...of, direction: "from_host", ...(peek && { peek: true }) },
         { what: `pull ${file.name}`, timeoutMs: args.milliseconds("timeout") },
       );
     const show = context.json ? terminal.note : terminal.print;
-    let data = await fetch(dry || !yes);
+    let data = await fetch(selector, true);
     let writes = changesOf(file, data);
-    const tell = () => {
+    const showDifference = () => {
       for (const { name, before, after } of writes) show(paintChanges(terminal.paint, unifiedDiff(before ?? "", after, name)));
     };
-    tell();
-    while (!dry && !yes) {
-      if (writes.length > 0 && !(await approve(terminal, `Write ${writes.map(({ name }) => name).join(", ")}?`, false))) return 1;
-      data = await fetch(false);
+    showDifference();
+    while (!dry && !yes && writes.length > 0) {
+      if (!(await approve(terminal, `Write ${writes.map(({ name }) => name).join(", ")}?`, false))) return 1;
+      data = await fetch(selector, true);
       const now = changesOf(file, data);
       if (JSON.stringify(now) === JSON.stringify(writes)) break;
       terminal.note("the lab on the host has changed meanwhile; this is the difference now");
       writes = now;
-      tell();
+      showDifference();
     }
-    if (!dry) for (const { path, before, after } of writes) await replaceFile(path, before, after);
+    if (!dry) {
+      await replaceAll(writes);
+      // Only now: if the file could not be written, the service still knows which changes were made on the host.
+      await fetch({ ...selector, ...(data.yaml !== undefined && { yaml: data.yaml, files: data.files ?? {} }) }, false);
+    }
     if (context.json) terminal.print(JSON.stringify({ ...data, written: dry ? [] : writes.map(({ name }) => name) }, null, 2));
     else if (writes.length === 0) terminal.print(`${file.name} is up to date`);
     else if (!dry) terminal.print(`wrote ${writes.map(({ name }) => name).join(", ")}`);
@@ -56,6 +61,20 @@ export const pull: Command = {
     return dry && writes.length > 0 ? 2 : 0;
   },
 };
+
+/** Writes all files. If one cannot be written, the error names it and those that are written already. */
+async function replaceAll(writes: readonly Write[]): Promise<void> {
+  const written: string[] = [];
+  for (const { name, path, before, after } of writes) {
+    try {
+      await replaceFile(path, before, after);
+    } catch (error) {
+      if (written.length === 0 || !(error instanceof UsageError)) throw error;
+      throw new UsageError(`${error.message}; written already: ${written.join(", ")}`, error.hint);
+    }
+    written.push(name);
+  }
+}
 
 /** Returns the file to write. An existing file is sent to the service, which edits it instead of writing a new one. */
 async function target(context: Context, args: Arguments): Promise<{ readonly file: ProjectFile; readonly selector: object }> {

@@ -35,6 +35,12 @@ test.each([
   await expect(change).rejects.toMatchObject({ data: { hint: expect.stringContaining(next) } });
 });
 
+test("a deploy that replaces a lab and breaks off is repeated: the old lab may still be there", async () => {
+  const gone = new LabwrightError("no connection", { status: 0, code: "host_unreachable" });
+  const change = runChange(contextThatFails(gone), "deployProject", { yaml: "", replace: true }, { what: "deploying" });
+  await expect(change).rejects.toMatchObject({ data: { hint: expect.stringContaining("repeat the command with --replace") } });
+});
+
 test("if the host becomes unavailable during a change, the error is the service's own", async () => {
   const gone = new LabwrightError("the host is away", { status: 503, code: "host_unreachable" });
   await expect(deploy(gone)).rejects.toBe(gone);

@@ -78,7 +78,7 @@ async function followedChange<Id extends ChangeId>(
       return withHint(
         "host_unreachable",
         `job ${job} has begun; labwright jobs shows its end. A restarted service continues the job if its host needs no password; ` +
-          `otherwise sign in, then ${nextAfter(id)}`,
+          `otherwise sign in, then ${nextAfter(id, input as { readonly replace?: unknown })}`,
       )(error);
     });
   } finally {
@@ -93,8 +93,12 @@ export function warningsOf(data: object | undefined): readonly string[] {
   return (warnings as readonly { readonly message?: unknown }[]).map(({ message }) => String(message));
 }
 
-/** Returns what finishes a change that broke off. A lab that a deploy or import has made in part is not deployed a second time. */
-function nextAfter(id: string): string {
+/**
+ * Returns what finishes a change that broke off. A lab that a deploy or import has made in part is not deployed a second time; a deploy that replaces a
+ * lab is repeated, because the old lab may still be there.
+ */
+function nextAfter(id: string, { replace }: { readonly replace?: unknown }): string {
+  if (id === "deployProject" && replace === true) return "repeat the command with --replace";
   if (id === "deployProject" || id === "reconcileProject") return "labwright apply does the rest";
   if (id === "destroyProject") return "labwright destroy deletes the rest";
   return "run the command again; if the lab exists, labwright plan shows what is left to do";

@@ -7,7 +7,12 @@ export async function labAtStake(context: Context): Promise<string> {
   const status = await (await context.client()).getProjectStatus(project.selector);
   const { lab, live } = status;
   const other = otherOrigin(status, project);
-  const whose = other === undefined ? "" : `, last changed from ${originText(other)}`;
+  const isUnmanaged = status.exists && status.right === undefined;
+  const whose = isUnmanaged
+    ? ", which this service has no record of"
+    : other === undefined
+      ? ""
+      : `, last changed from ${originText(other)}`;
   if (live?.nodes === undefined) return `${lab}${whose}`;
   const running = live.nodes.filter(({ status }) => status === "running" || status === "starting").length;
   const unknown = live.nodes.filter(({ status }) => status === "unknown").length;

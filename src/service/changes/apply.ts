@@ -74,12 +74,13 @@ interface FailedStep {
   readonly message?: string;
 }
 
-/** Converts the failure to write a record (disk full) after all steps: its message and data list the finished steps. */
+/** Converts a failure after all steps, to read the lab or to write its record: the message and the data list the finished steps. */
 export function doneUnrecorded(error: unknown, operations: readonly Operation[]): unknown {
-  if (!(error instanceof Failure) || error.code !== "internal" || operations.length === 0) return error;
-  const { message, data, retryAfter } = error;
+  if (!(error instanceof Failure) || operations.length === 0) return error;
+  const { code, message, data, retryAfter } = error;
+  const problem = code === "internal" ? "the record of it could not be written" : "the lab could not be read afterwards";
   const applied = operations.map(({ id, op, kind, key }) => ({ id, op, kind, key }));
-  return new Failure("internal", `the host did every step, but the record of it could not be written: ${message}`, {
+  return new Failure(code, `the host did every step (${operations.length} of ${operations.length}), but ${problem}: ${message}`, {
     data: { ...data, applied, failed: [], remaining: [] },
     cause: error,
     ...(retryAfter !== undefined && { retryAfter }),

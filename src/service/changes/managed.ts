@@ -113,6 +113,16 @@ export function recordIntent(
   return record;
 }
 
+/** Reads the lab after a change. A host that was busy with the change gets a second chance: without this read nobody knows the new ids. */
+async function observeAgain({ host, path }: Target): Promise<ObservedLab | null> {
+  try {
+    return await host.observe(path);
+  } catch (error) {
+    if (!(error instanceof Failure) || !/^host_/.test(error.code)) throw error;
+    return await host.observe(path);
+  }
+}
+
 /** Records the host's ids after a change. Returns the state for the client. */
 export async function recordApplied(
   context: HostPart & StorePart & ClockPart,
@@ -120,7 +130,7 @@ export async function recordApplied(
   known: NativeIds,
   intent: Intent | undefined,
 ): Promise<ProjectState> {
-  const observed = await target.host.observe(target.path);
+  const observed = await observeAgain(target);
   if (observed === null) throw new Failure("host_error", `the host does not have ${target.path} after the change`);
   const ids = joinIds(intent?.lab ?? null, observed, known);
   const record = context.store.labs.get(target.path);
