@@ -4,6 +4,7 @@ import type { NumberClash, ObservedEndpoint, ObservedLab, ObservedLink, Power } 
 import type { HostRules, Operation, StopMode } from "../engine/model/plan.ts";
 import type { Quality, Scalar } from "../intent/lab/lab.ts";
 import type { HostCaptures } from "./host-captures.ts";
+import type { ConfigProblem, ConfigToCheck } from "./host-configs.ts";
 import type { HostDisks } from "./host-disks.ts";
 import type { HostPictures } from "./host-pictures.ts";
 import type { HostProcesses } from "./host-processes.ts";
@@ -131,6 +132,11 @@ export interface HostSession {
    * Absent: the host has no such attribute.
    */
   readonly checkAttribute?: (template: string, name: string, value: Scalar) => Promise<ValueProblem | undefined>;
+  /**
+   * Returns the problems of startup configurations, a list for each: lines that the software of their nodes does not accept. Runs no node. An empty list
+   * for a template whose configurations the host cannot check. Absent: the host checks none.
+   */
+  readonly checkConfigs?: (configs: readonly ConfigToCheck[]) => Promise<readonly (readonly ConfigProblem[])[]>;
   /** Disks of labs that were removed without wiping. Absent if the host keeps none (feature `keptDisks`). */
   readonly disks?: HostDisks;
   /** Packet captures. Absent if the host has none (feature `capture`). */
@@ -269,9 +275,10 @@ export interface Progress {
 export interface ChangeWarning {
   /**
    * stop_forced: a node that was to end by itself did not in time, and was switched off. left_running: the node runs, or may run, on the host, and no
-   * call of the host ends it any more. wipe_needed: a node that runs gets its changed startup-config only after a wipe.
+   * call of the host ends it any more. wipe_needed: a node that runs gets its changed startup-config only after a wipe. config_line: the node's software
+   * does not accept a line of its startup-config. config_unchecked: the startup-configs could not be checked.
    */
-  readonly code: "stop_forced" | "left_running" | "wipe_needed";
+  readonly code: "stop_forced" | "left_running" | "wipe_needed" | "config_line" | "config_unchecked";
   /** Intent key. */
   readonly node: string;
   /** For people. */

@@ -79,7 +79,7 @@ export async function applyProject(
       ...(origin === undefined || !(hasChanges(plan) || args.has("take-over")) ? {} : { origin }),
       ...(plan.plan_identity === undefined ? {} : { plan_identity: plan.plan_identity }),
     },
-    { what: `apply ${title}`, timeoutMs: args.milliseconds("timeout") },
+    { what: `apply ${title}`, timeoutMs: args.milliseconds("timeout"), isPlanned: hasChanges(plan) },
   );
   if (options.silent !== true) context.result(data, outcome);
   else for (const text of data.unsupported ?? []) terminal.note(`unsupported: ${text}`);

@@ -18,6 +18,8 @@ type ChangeId =
 interface ChangeOptions {
   readonly what: string;
   readonly timeoutMs?: number | undefined;
+  /** A plan with the warnings about startup-configs was shown before. */
+  readonly isPlanned?: boolean;
 }
 
 /**
@@ -31,7 +33,8 @@ export async function runChange<Id extends ChangeId>(
   options: ChangeOptions,
 ): Promise<ResultOf<Id>> {
   const result = await followedChange(context, id, input, options);
-  for (const line of warningsOf(result)) context.terminal.complain(`${context.terminal.paint("yellow", "warning:")} ${line}`);
+  const isShown = (code: unknown) => options.isPlanned === true && (code === "config_line" || code === "config_unchecked");
+  for (const line of warningsOf(result, isShown)) context.terminal.complain(`${context.terminal.paint("yellow", "warning:")} ${line}`);
   return result;
 }
 
@@ -86,11 +89,12 @@ async function followedChange<Id extends ChangeId>(
   }
 }
 
-/** Returns the warnings in a change's answer, or in the data of its error. */
-export function warningsOf(data: object | undefined): readonly string[] {
+/** Returns the warnings in a change's answer, or in the data of its error. @param isShown whether the warnings with this code were shown before */
+export function warningsOf(data: object | undefined, isShown: (code: unknown) => boolean = () => false): readonly string[] {
   const { warnings } = (data ?? {}) as { readonly warnings?: unknown };
   if (!Array.isArray(warnings)) return [];
-  return (warnings as readonly { readonly message?: unknown }[]).map(({ message }) => String(message));
+  const all = warnings as readonly { readonly code?: unknown; readonly message?: unknown }[];
+  return all.filter(({ code }) => !isShown(code)).map(({ message }) => String(message));
 }
 
 /**

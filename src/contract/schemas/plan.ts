@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { optionalWarnings } from "./project.ts";
+import { Diagnostic, optionalWarnings } from "./project.ts";
 import {
   flag,
   integer,
@@ -87,6 +87,8 @@ export const PlanData = Type.Object({
   origin: optionalText,
   /** As in StatusData. The plan is not applicable: it would create the lab a second time. */
   moved_to: optionalText,
+  /** Problems that do not block the plan: lines of changed startup-configs that the software of the nodes does not accept. Absent: none. */
+  warnings: Type.Optional(list(Diagnostic)),
 });
 export type PlanData = Static<typeof PlanData>;
 

@@ -48,6 +48,8 @@ export const diagnosticCodes = {
   unsupported_field: "a field that the host does not support: it would be left out (a warning of validate)",
   more_than_host: "more CPUs than the host has, which limits nothing (a warning of validate)",
   host_unchecked: "the host could not be asked about templates, images and supported fields (a warning of validate)",
+  config_line: "a line of a startup-config that the software of the node does not accept (a warning; only a service checks it)",
+  config_unchecked: "the host could not check the startup-configs (a warning)",
   filter_unchecked: "the host could not be asked about traffic filters (a warning of validate)",
 } as const satisfies Record<string, string>;
 

@@ -10,6 +10,7 @@ import { checkFields, pathOf } from "../context/selector.ts";
 import { stateIds } from "../context/state.ts";
 import { type Intent, readSent } from "../work/intents.ts";
 import { attributeProblems } from "./attributes.ts";
+import { configProblems } from "./config-problems.ts";
 import { fitProblems } from "./fit-problems.ts";
 import { trafficFilterProblems } from "./traffic-filters.ts";
 
@@ -68,6 +69,11 @@ async function hostProblems(
     ask(
       (host) => fitProblems(context, host, intent, path),
       (why) => uncheckedNodes(context, intent, why),
+    ),
+    // The warning about nodes already reports that the host is unreachable.
+    ask(
+      (host) => configProblems(context, host, intent),
+      async () => [],
     ),
   ]);
   return found.flat();

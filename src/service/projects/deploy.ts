@@ -11,6 +11,7 @@ import { keepFolders, noteFolder } from "../changes/lab-folders.ts";
 import { recordApplied, recordBroken, recordIntent, recordUntouched, refuseLocked, runChange } from "../changes/managed.ts";
 import { unstarted } from "../changes/owed-starts.ts";
 import { type Planned, planAgainstHost } from "../changes/planned.ts";
+import { checkChanged } from "../checks/config-problems.ts";
 import { refusals } from "../checks/fit-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
@@ -65,7 +66,9 @@ async function deployLab({ context, job, target, interrupted }: ChangeRun, { rep
   // An interrupted deploy was allowed when it started; since then it may have created the lab itself.
   if (interrupted === undefined) await refuseDeploy(context, target, intent, planned, replace);
   const known = observed === null ? noIds : ids;
+  const reportConfigs = checkChanged(context, target.host, intent, plan.operations);
   const state = await applyIntent(context, job, target, intent, { operations: plan.operations, ids: known, replace });
+  await reportConfigs(job.warn);
   return deployed(target, intent, state, plan.unsupported);
 }
 

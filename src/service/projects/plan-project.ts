@@ -4,7 +4,9 @@ import type { ProjectPayload } from "../../contract/schemas/project.ts";
 import type { Action, PlanSummary } from "../../engine/model/plan.ts";
 import { maskAction } from "../../engine/show/mask.ts";
 import { planText } from "../../engine/show/text.ts";
+import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { type Planned, type PlanOptions, planAgainstHost, shownOperation, type Wanted } from "../changes/planned.ts";
+import { configProblems, nodesWithConfigs } from "../checks/config-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import type { Call, Caller } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
@@ -66,9 +68,24 @@ export async function planProject(
     direction,
     ...originOf(target),
   };
-  if (toHost) return { ...facts, ...(await toHostPlan(context, target, wanted, planned)) };
+  if (toHost) {
+    const [plan, warnings] = await Promise.all([
+      toHostPlan(context, target, wanted, planned),
+      configProblems(context, target.host, await neededIntent(target), nodesWithConfigs(planned.plan.operations)),
+    ]);
+    if (warnings.length === 0) return { ...facts, ...plan };
+    return { ...facts, ...plan, text: `${plan.text}${warningsText(warnings)}`, warnings: [...warnings] };
+  }
   const pruned = await planAgainstHost(context, target, wanted, { ...options, prune: true, explain: true });
   return { ...facts, ...(await fromHostPlan(context, target, wanted, planned, pruned)) };
+}
+
+function warningsText(warnings: readonly Diagnostic[]): string {
+  const lines = warnings.map(({ file, line, message, hint }) => {
+    const place = file === undefined ? `line ${line}` : `${file}:${line}`;
+    return `  ! ${place}: ${message}${hint === undefined ? "" : `; ${hint}`}`;
+  });
+  return ["", "Warnings:", ...lines, ""].join("\n");
 }
 
 /**

@@ -9,6 +9,7 @@ import { splitByDisruption } from "../../engine/plan/split.ts";
 import type { ChangeKind, ChangeRun } from "../changes/change-kind.ts";
 import { recordApplied, refuseLocked, runChange } from "../changes/managed.ts";
 import { type Planned, planAgainstHost, shownOperation } from "../changes/planned.ts";
+import { checkChanged } from "../checks/config-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { badRequest } from "../common/refusals.ts";
@@ -106,10 +107,12 @@ async function reconcileToHost({ context, job, target, interrupted }: ChangeRun,
   // A lab that this change created is completed without a confirmation.
   const isWhole = confirm || observed === null || interrupted?.steps.some((step) => step.do === "create-lab") === true;
   const { now, later } = isWhole ? { now: plan.operations, later: [] } : splitByDisruption(plan);
+  const reportConfigs = checkChanged(context, target.host, intent, now);
   const state =
     now.length > 0 || interrupted !== undefined || !isRecorded(target, intent)
       ? await applyIntent(context, job, target, intent, { operations: now, ids, replace: false })
       : await recordApplied(context, target, context.store.labs.get(target.path)?.ids ?? noIds, intent);
+  await reportConfigs(job.warn);
   return {
     ...answer,
     applied: done + now.length,

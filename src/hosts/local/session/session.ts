@@ -8,6 +8,7 @@ import { tellingTrouble } from "../machine/machine-trouble.ts";
 import { saveConfigs } from "../nodes/save-configs.ts";
 import { savedConfigs } from "../nodes/saved-config.ts";
 import { vmAttributeProblem } from "../templates/attribute-problem.ts";
+import { checkConfigs } from "./check-configs.ts";
 import { setLinkQuality, setLinkSuspend } from "./links.ts";
 import { liveNodes } from "./live-nodes.ts";
 import { localCaptures } from "./local-captures.ts";
@@ -52,6 +53,7 @@ type HostCalls =
   | "rules"
   | "checkAttribute"
   | "checkPcapFilter"
+  | "checkConfigs"
   | "users"
   | "load";
 
@@ -74,6 +76,7 @@ function hostCalls(
     checkAttribute: async (template, attribute, value) =>
       (await catalogue()).template(template)?.backend === "vm" ? vmAttributeProblem(attribute, value) : undefined,
     checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter, name),
+    checkConfigs: async (configs) => checkConfigs(await catalogue(), configs, name),
     users: async () => {
       refuseUnlessAdmin("only an admin can list the host's users");
       return (await tellingTrouble(accounts)).map((one) => ({ user: one.name, role: one.role }));

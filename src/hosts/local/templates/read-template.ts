@@ -46,7 +46,7 @@ interface MapReader {
 function templateOf(top: Reader, file: string): LocalTemplate {
   const map = top.map(
     ["id", "description", "type", "backend", "interfaces", "console", "startup-config", "fields", "links"],
-    ["icon", "images", "boot", "ready", "saved-config", "save", "attributes", "vm", "limits", "need", "system-calls"],
+    ["icon", "images", "boot", "ready", "config-language", "saved-config", "save", "attributes", "vm", "limits", "need", "system-calls"],
   );
   const backend = map.get("backend").oneOf(["namespace", "container", "bridge", "vm"]) ?? "namespace";
   const interfaces = map.get("interfaces").map(["format", "max"]);
@@ -77,6 +77,7 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     .get("need")
     .optional()
     ?.integer(0, 1 << 30);
+  const configLanguage = map.get("config-language").optional()?.oneOf(["frr"]);
   const systemCalls = map.get("system-calls").optional()?.oneOf(["usual", "wide"]);
   if (backend === "bridge") map.get("system-calls").optional()?.fail("a bridge has no process: system-calls makes no sense");
   const { fields, reasons } = fieldRules(map.get("fields"));
@@ -101,6 +102,7 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     ...(need === undefined ? {} : { need }),
     ...(systemCalls === undefined ? {} : { systemCalls }),
     startupConfig: map.get("startup-config").boolean() ?? false,
+    ...(configLanguage === undefined ? {} : { configLanguage }),
     ...(savedConfig === undefined ? {} : { savedConfig }),
     ...(save === undefined ? {} : { save }),
     attributes,

@@ -46,6 +46,8 @@ export interface LocalTemplate {
   /** Which system calls its nodes may make (native/holder/calls.c); absent: usual. */
   readonly systemCalls?: "usual" | "wide";
   readonly startupConfig: boolean;
+  /** The language of the startup configuration; frr: vtysh of the node's image checks it. Absent: it is not checked. */
+  readonly configLanguage?: "frr";
   /** The file inside the node in which it saves its configuration, in the form of a startup configuration. */
   readonly savedConfig?: string;
   /** The way to make a running node write savedConfig: a program inside the node, or a command on its console. */
