@@ -138,6 +138,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     session: [
       "machine",
       "files",
+      "images",
       "holder",
       "sandbox",
       "templates",

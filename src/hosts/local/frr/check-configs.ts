@@ -20,7 +20,7 @@ const maxResults = 2_000;
 /** Prints one line, `  (config)  banner motd line LINE...`, after the list before it. */
 const endOfList = "find ^banner motd line";
 
-/** Leads vtysh back to the top level, whatever the configuration before has entered or left. */
+/** Leads vtysh back to the top level, also if the configuration before has left it. */
 const reset = ["configure terminal", "hostname labwright"];
 
 /** Returns the problems of each FRR configuration. One process of vtysh checks all of them; a second one lists its commands if any line is wrong. */
@@ -64,7 +64,7 @@ function joined(configs: readonly (readonly string[])[]): string {
   return configs.map((lines) => [...reset, ...lines, ""].join("\n")).join("");
 }
 
-/** Returns, for each configuration, index of a wrong line → what vtysh says of it. */
+/** Returns, for each configuration, index of a wrong line → vtysh's complaint. */
 function complaints(output: string, configs: readonly (readonly string[])[]): readonly Map<number, string>[] {
   const starts: number[] = [];
   let next = 0;

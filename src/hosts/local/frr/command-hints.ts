@@ -1,6 +1,6 @@
 import { nearest } from "../../../intent/diagnostics/nearest.ts";
 
-/** The place in a wrong line where FRR's grammar ends, and what can be there. */
+/** The place in a wrong line where FRR's grammar ends, and the words that can be there. */
 export interface CommandHint {
   /** Index of the first word that no command has there; the number of words if the line is incomplete. */
   readonly word: number;
