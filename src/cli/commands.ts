@@ -40,6 +40,7 @@ import { resume } from "./commands/resume.ts";
 import { save } from "./commands/save.ts";
 import { serve } from "./commands/serve.ts";
 import { setup } from "./commands/setup.ts";
+import { shell } from "./commands/shell.ts";
 import { snapshot } from "./commands/snapshot.ts";
 import { status } from "./commands/status.ts";
 import { systemdUnitCommand } from "./commands/systemd-unit.ts";
@@ -63,10 +64,10 @@ const completion: Command = {
   flags: [],
   offline: true,
   example: "source <(labwright completion bash)",
-  run: async ({ terminal }, { operands: [shell] }) => {
-    if (!shells.includes(shell as Shell))
-      throw new UsageError(`completion takes ${wordList(shells)}${shell === undefined ? "" : `, not "${shell}"`}`);
-    terminal.stdout.write(completionScript(shell as Shell, commands));
+  run: async ({ terminal }, { operands: [name] }) => {
+    if (!shells.includes(name as Shell))
+      throw new UsageError(`completion takes ${wordList(shells)}${name === undefined ? "" : `, not "${name}"`}`);
+    terminal.stdout.write(completionScript(name as Shell, commands));
     return 0;
   },
 };
@@ -114,6 +115,7 @@ export const commands: readonly Command[] = [
   consoleCommand,
   logs,
   exec,
+  shell,
   cli,
   start,
   stop,

@@ -5,6 +5,7 @@ import { resumingEvents } from "./events.ts";
 import { type JobMethods, jobMethods } from "./jobs.ts";
 import { jsonLines } from "./lines.ts";
 import type { CallOptions, InputOf, Methods, Stream } from "./methods.ts";
+import { type RemoteProcess, remoteProcess } from "./process.ts";
 
 export interface LabwrightClient extends Methods, JobMethods, Disposable, AsyncDisposable {
   /** Base URL of the service. */
@@ -13,6 +14,8 @@ export interface LabwrightClient extends Methods, JobMethods, Disposable, AsyncD
   readonly token: string | undefined;
   /** Attaches to a console and opens its stream of raw bytes. The stream begins with the recent scrollback. */
   openConsole(input: InputOf<"attachConsole"> & { readonly node: string }, options?: CallOptions): Promise<Duplex>;
+  /** Starts an interactive program in a node, such as a shell. */
+  openProcess(input: InputOf<"attachProcess">, options?: CallOptions): Promise<RemoteProcess>;
   /** Opens the packets of a capture as one pcapng: first the existing packets, then each new one. */
   openCapture(input: InputOf<"attachCapture">, options?: CallOptions): Promise<Duplex>;
   /** Opens the live traffic of a lab: one decoded packet per item. */
@@ -48,6 +51,10 @@ export function connect(options: ConnectOptions): LabwrightClient {
     openConsole: async (input, callOptions) => {
       const { stream } = await methods.attachConsole(input, callOptions);
       return await methods.streamConsole({ ticket: stream ?? "" }, callOptions);
+    },
+    openProcess: async (input, callOptions) => {
+      const { stream } = await methods.attachProcess(input, callOptions);
+      return remoteProcess(await methods.streamProcess({ ticket: stream }, callOptions));
     },
     openCapture: async (input, callOptions) => {
       const { stream } = await methods.attachCapture(input, callOptions);

@@ -3,7 +3,7 @@ import type { Answers, Requests } from "./schemas/table.ts";
 
 /** How an operation answers. data: the envelope; upgrade: 101 and raw bytes; events: NDJSON or SSE; bytes: a body with its own media type; document: plain JSON. */
 export type AnswerKind = "data" | "upgrade" | "events" | "bytes" | "document";
-export type StreamProtocol = "host-telnet" | "host-traffic" | "host-capture";
+export type StreamProtocol = "host-telnet" | "host-traffic" | "host-capture" | "host-process";
 
 export interface OperationRow {
   readonly method: "GET" | "POST" | "PUT";
@@ -381,6 +381,37 @@ export const operations = {
     feature: "nodeExec",
     errors: [...project, "node_not_found", "unsupported"],
     summary: "Run a program in one, several or all running nodes; streams the output and the exit code of each node",
+  },
+  attachProcess: {
+    ...post,
+    path: "/api/v1/nodes/attach",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: false,
+    feature: "nodeExec",
+    errors: [...project, "node_not_found", "unsupported"],
+    summary: "Return a one-time ticket for an interactive program in a node, such as a shell with a terminal of its own",
+  },
+  streamProcess: {
+    ...get,
+    path: "/api/v1/nodes/stream/{ticket}",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: false,
+    answer: "upgrade",
+    protocol: "host-process",
+    feature: "nodeExec",
+    errors: [
+      ...host,
+      "browser_token_invalid",
+      "lab_not_found",
+      "operation_not_allowed",
+      "node_not_found",
+      "node_not_running",
+      "unsupported",
+      "rate_limited",
+    ],
+    summary: "Run the program of a ticket after Upgrade: host-process: one JSON object per line in both directions",
   },
   streamConsole: {
     ...get,

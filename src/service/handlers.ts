@@ -7,6 +7,7 @@ import { completeLinkInterfaces, previewInterfaces } from "./checks/authoring.ts
 import { validateProject } from "./checks/validate.ts";
 import type { Call, Caller } from "./common/call.ts";
 import { capabilities } from "./common/capabilities.ts";
+import { attachProcess, type ProcessGrant, streamProcess } from "./consoles/attach-process.ts";
 import {
   attachConsole,
   type ConsoleGrant,
@@ -48,7 +49,7 @@ import { planProject } from "./projects/plan-project.ts";
 import { reconcileProject } from "./projects/reconcile.ts";
 import type { Handlers } from "./service.ts";
 import { listHostUsers } from "./sessions/host-users.ts";
-import type { Tickets } from "./sessions/tickets.ts";
+import { Tickets } from "./sessions/tickets.ts";
 import type { Traffic } from "./traffic/traffic.ts";
 import { workUser } from "./work/work-user.ts";
 
@@ -198,6 +199,7 @@ function labHandlers({ context, browsers }: HandlerParts, { known }: Wrappers) {
 
 function consoleHandlers({ context, tickets }: HandlerParts, { known }: Wrappers) {
   const places = new ExecPlaces();
+  const processTickets = new Tickets<ProcessGrant>(context.clock);
   return {
     listProjectConsoles: known((caller, { body }) => listConsoles(context, caller, body)),
     execConsole: known((caller, { body }, call) => execConsole(context, caller, body, call)),
@@ -206,6 +208,10 @@ function consoleHandlers({ context, tickets }: HandlerParts, { known }: Wrappers
     readConsoleLog: known((caller, { body }) => readConsoleLog(context, caller, body)),
     execNodes: known((caller, { body }, call) => execNodes(context, places, caller, body, call)),
     attachConsole: known((caller, { body }) => attachConsole(context, tickets, caller, body)),
+    attachProcess: known((caller, { body }) => attachProcess(context, processTickets, caller, body)),
+    streamProcess: known((caller, { params }, call) =>
+      streamProcess(context, { tickets: processTickets, places }, caller, params.ticket, call),
+    ),
     streamConsole: known((caller, { params }, call) => streamConsole(context, tickets, caller, params.ticket, call)),
   } satisfies Partial<Handlers>;
 }

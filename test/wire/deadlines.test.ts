@@ -56,6 +56,7 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   execConsole: { node: "r1", command: "x" },
   execConsoleMany: { command: "x" },
   execNodes: { node: "r1", argv: ["true"] },
+  attachProcess: { node: "r1" },
   attachConsole: { node: "r1" },
   readConsoleLog: { node: "r1" },
   runConsole: { node: "r1", steps: [{ send: "x" }] },

@@ -54,6 +54,7 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   execConsole: { lab, node: "r1", command: "x" },
   execConsoleMany: { lab, targets: [{ node: "r1", command: "x" }] },
   execNodes: { lab, node: "r1", argv: ["true"] },
+  attachProcess: { lab, node: "r1" },
   attachConsole: { lab, node: "r1" },
   readConsoleLog: { lab, node: "r1" },
   runConsole: { lab, node: "r1", steps: [{ send: "x" }] },

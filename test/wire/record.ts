@@ -49,6 +49,8 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["execConsole", { lab, node: "r1", command: "echo hello" }],
   ["execConsoleMany", { lab, command: "echo hello", targets: [{ node: "r1" }, { node: "h1" }] }],
   ["execNodes", { lab, nodes: ["r1"], argv: ["hostname"], timeout_ms: 5_000 }],
+  ["attachProcess", { lab, node: "r1", terminal: { columns: 80, rows: 24 } }],
+  ["streamProcess"],
   ["runConsole", { lab, node: "r1", steps: [{ send: "echo hello\r", expect: "hello" }] }],
   ["readConsoleLog", { lab, node: "r1" }],
   ["attachConsole", { lab, node: "r1" }],

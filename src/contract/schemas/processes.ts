@@ -5,6 +5,9 @@ import { integer, list, map, name, optionalInteger, optionalName, optionalText, 
 /** An argument of a program. */
 const argument = Type.String({ maxLength: 131_072 });
 
+/** Columns or rows of a terminal. */
+const extent = Type.Integer({ minimum: 1, maximum: 10_000 });
+
 export const NodeExecPayload = Type.Object({
   ...selectorFields,
   /** A node, or a selector as in `nodes`. Absent or empty, and no `nodes`: all running nodes. */
@@ -45,3 +48,33 @@ export const NodeExecEvent = Type.Object({
   error: optionalText,
 });
 export type NodeExecEvent = Static<typeof NodeExecEvent>;
+
+export const NodeAttachPayload = Type.Object({
+  ...selectorFields,
+  node: name,
+  /** The program and its arguments. Absent: a shell. */
+  argv: Type.Optional(NodeExecPayload.properties.argv),
+  /** Added to the node's environment. Not stored or logged. */
+  env: Type.Optional(map(argument)),
+  /** Work directory in the node. */
+  cwd: optionalName,
+  /** The program gets a terminal of its own, of this size. Absent: standard input and both outputs are pipes. */
+  terminal: Type.Optional(Type.Object({ columns: extent, rows: extent })),
+});
+export type NodeAttachPayload = Static<typeof NodeAttachPayload>;
+
+/** `stream` is the one-time ticket for streamProcess. */
+export const NodeAttachData = Type.Object({ node: text, stream: text, transport: word(["host-process"]) });
+export type NodeAttachData = Static<typeof NodeAttachData>;
+
+/**
+ * A line of the client on the stream: input in base64, the end of the input, a size of the terminal, or a signal such as SIGINT. The lines of the service are
+ * those of execNodes: output, end, failed.
+ */
+export const NodeStreamLine = Type.Object({
+  input: optionalText,
+  input_end: Type.Optional(Type.Boolean()),
+  resize: Type.Optional(Type.Tuple([extent, extent])),
+  signal: optionalText,
+});
+export type NodeStreamLine = Static<typeof NodeStreamLine>;

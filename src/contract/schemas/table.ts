@@ -44,7 +44,7 @@ import { LabLockData, LabLockPayload } from "./lock.ts";
 import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
 import { PictureQuery, PicturesData, TasksData } from "./pictures.ts";
 import { PlanData, ReconcileData } from "./plan.ts";
-import { NodeExecEvent, NodeExecPayload } from "./processes.ts";
+import { NodeAttachData, NodeAttachPayload, NodeExecEvent, NodeExecPayload } from "./processes.ts";
 import {
   BulkResult,
   DeployData,
@@ -119,6 +119,8 @@ export const requestSchemas = {
   readConsoleLog: { body: ConsoleLogPayload },
   runConsole: { body: ConsoleRunPayload },
   execNodes: { body: NodeExecPayload },
+  attachProcess: { body: NodeAttachPayload },
+  streamProcess: { params: byTicket },
   streamConsole: { params: byTicket },
   applyLinkQuality: { body: LinkQualityPayload },
   setLinkSuspend: { body: LinkSuspendPayload },
@@ -204,6 +206,8 @@ export const dataSchemas = {
   readConsoleLog: ConsoleLogData,
   runConsole: ConsoleRunData,
   execNodes: Type.Unsafe<AsyncIterable<NodeExecEvent>>(NodeExecEvent),
+  attachProcess: NodeAttachData,
+  streamProcess: upgrade,
   streamConsole: upgrade,
   applyLinkQuality: LinkQualityData,
   setLinkSuspend: LinkSuspendData,

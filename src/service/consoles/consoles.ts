@@ -305,7 +305,7 @@ export async function consoleLab(
   return { target, nodes: nodes.sort((a, b) => compareNatural(a.key, b.key)) };
 }
 
-function nodeOf({ target, nodes }: ConsoleLab, key: string | undefined): ConsoleNode {
+export function nodeOf({ target, nodes }: ConsoleLab, key: string | undefined): ConsoleNode {
   if (key === undefined || key === "") {
     const [only] = nodes;
     if (nodes.length === 1 && only !== undefined) return only;

@@ -105,7 +105,7 @@ function inputOf({ stdin, stdin_base64: encoded }: NodeExecPayload): Buffer {
 }
 
 /** Throws bad_request for values that no program can get. */
-function refuseNul({ argv, env = {}, cwd = "" }: NodeExecPayload): void {
+export function refuseNul({ argv, env = {}, cwd = "" }: Pick<NodeExecPayload, "argv" | "env" | "cwd">): void {
   if (argv[0] === "") throw badRequest("/argv/0", "a program is needed");
   const index = argv.findIndex((argument) => argument.includes("\0"));
   if (index >= 0) throw badRequest(`/argv/${index}`, "must not contain a NUL");
@@ -153,11 +153,11 @@ async function forward(node: string, { output }: NodeProcess, { channel, maxOutp
   throw new Failure("host_error", "the host did not report the end of the program");
 }
 
-function outputEvent(node: string, stream: Exclude<ProcessOutput["stream"], "end">, data: Buffer): NodeExecEvent {
+export function outputEvent(node: string, stream: Exclude<ProcessOutput["stream"], "end">, data: Buffer): NodeExecEvent {
   return { type: "output", node, stream, data: data.toString("base64") };
 }
 
-function endOf({ exitCode, signal, reason }: ProcessEnd): End {
+export function endOf({ exitCode, signal, reason }: ProcessEnd): End {
   return {
     ...(exitCode !== undefined && { exit_code: exitCode }),
     ...(signal !== undefined && { signal: signalNames.get(signal) ?? `SIG${signal}` }),

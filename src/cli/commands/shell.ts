@@ -1,0 +1,84 @@
+import { constants } from "node:os";
+import { LabwrightError, type RemoteProcess, type ResultOf } from "../../client/index.ts";
+import { type Command, labFlag, topoFlag } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { Escape } from "../streams/escape.ts";
+
+type ExecEvent = ResultOf<"execNodes"> extends AsyncIterable<infer Item> ? Item : never;
+
+export const shell: Command = {
+  name: "shell",
+  summary: "Open a shell in a node, in a terminal of its own; returns its exit code",
+  operands: "NODE [-- PROGRAM [ARGUMENT...]]",
+  completes: "node",
+  details:
+    "The shell runs beside the node's console and beside other shells, also on routers and in containers. With PROGRAM this runs instead of the shell.\n" +
+    "Without a terminal, standard input is sent to the program, and both outputs stay apart. Ctrl-], or ~. at the beginning of a line, ends the connection\n" +
+    "and the program. Virtual machines and nodes of other hosts have only a console: labwright console NODE.",
+  flags: [topoFlag, labFlag],
+  example: "labwright shell r1",
+  run: async (context, args) => {
+    const argv = args.rest ?? [];
+    const [node, surplus] = args.operands.slice(0, args.operands.length - argv.length);
+    if (node === undefined) throw new UsageError("shell needs a node", "labwright status lists them");
+    if (surplus !== undefined)
+      throw new UsageError(`shell: "${surplus}" is not expected here`, "a program is given after --: labwright shell r1 -- top");
+    const { selector } = await context.project();
+    const client = await context.client();
+    const { interactive, stdout } = context.terminal;
+    const { columns = 80, rows = 24 } = stdout;
+    const env = interactive ? { TERM: process.env.TERM ?? "xterm" } : {};
+    const input = { ...selector, node, env, ...(argv.length > 0 && { argv }), ...(interactive && { terminal: { columns, rows } }) };
+    const program = await client.openProcess(input).catch((error: unknown) => {
+      if (!(error instanceof LabwrightError) || error.code !== "unsupported") throw error;
+      throw new UsageError(error.message, `its console is there: labwright console ${node}`);
+    });
+    const end = await talk(context, program, interactive);
+    if (end === undefined) return 1;
+    if (end.type === "failed") throw new LabwrightError(end.error ?? "failed", { status: 502, code: end.code });
+    if (end.reason === "node_stopped") context.terminal.complain(`${node} was stopped`);
+    return end.exit_code ?? 128 + (constants.signals[end.signal as NodeJS.Signals] ?? 0);
+  },
+};
+
+/** Copies bytes in both directions until the program ends or the user leaves. Always restores the terminal. */
+async function talk(
+  { terminal: { stdin, stdout, stderr } }: Context,
+  program: RemoteProcess,
+  interactive: boolean,
+): Promise<ExecEvent | undefined> {
+  const typed = new Escape();
+  let left = false;
+  const type = (chunk: Buffer) => {
+    const { send, leave } = interactive ? typed.take(chunk) : { send: chunk, leave: false };
+    stdin.pause();
+    void program.write(send).then(() => stdin.resume());
+    if (!leave) return;
+    left = true;
+    program[Symbol.dispose]();
+  };
+  const resized = () => program.resize(stdout.columns ?? 80, stdout.rows ?? 24);
+  const end = () => program.endInput();
+  if (interactive) {
+    stdin.setRawMode?.(true);
+    stdout.on("resize", resized);
+  }
+  stdin.on("data", type).on("end", end);
+  try {
+    for await (const event of program) {
+      if (event.type !== "output") return event;
+      const output = event.stream === "stderr" ? stderr : stdout;
+      if (!output.write(Buffer.from(event.data ?? "", "base64"))) await new Promise((resolve) => output.once("drain", resolve));
+    }
+    return undefined;
+  } catch (error) {
+    if (left) return undefined;
+    throw error;
+  } finally {
+    if (interactive) stdin.setRawMode?.(false);
+    stdout.off("resize", resized);
+    stdin.off("data", type).off("end", end).pause();
+    program[Symbol.dispose]();
+  }
+}
