@@ -159,7 +159,7 @@ static bool job_frame(struct job *j, char type, const char *data, size_t length)
     return true;
   case 'S':
     if (length != 1 || data[0] < 1 || data[0] > SIGRTMAX) return false;
-    if (j->pid) kill(-j->pid, data[0]);
+    if (j->pid && kill(-j->pid, data[0]) < 0) kill(j->pid, data[0]); /* it may not have made its group yet */
     return true;
   default: return false;
   }

@@ -53,8 +53,8 @@ export function connect(options: ConnectOptions): LabwrightClient {
       return await methods.streamConsole({ ticket: stream ?? "" }, callOptions);
     },
     openProcess: async (input, callOptions) => {
-      const { stream } = await methods.attachProcess(input, callOptions);
-      return remoteProcess(await methods.streamProcess({ ticket: stream }, callOptions));
+      const { node, stream } = await methods.attachProcess(input, callOptions);
+      return remoteProcess(node, await methods.streamProcess({ ticket: stream }, callOptions));
     },
     openCapture: async (input, callOptions) => {
       const { stream } = await methods.attachCapture(input, callOptions);

@@ -411,7 +411,7 @@ export const operations = {
       "unsupported",
       "rate_limited",
     ],
-    summary: "Run the program of a ticket after Upgrade: host-process: one JSON object per line in both directions",
+    summary: "Run the program of a ticket after Upgrade: host-process: frames of input, output and control, see Consoles",
   },
   streamConsole: {
     ...get,

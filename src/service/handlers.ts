@@ -197,9 +197,12 @@ function labHandlers({ context, browsers }: HandlerParts, { known }: Wrappers) {
   } satisfies Partial<Handlers>;
 }
 
+/** Maximum number of interactive programs that one session starts in a minute. Scripts start many short ones; ExecPlaces limits those that run at once. */
+const maxProgramsPerMinute = 1_200;
+
 function consoleHandlers({ context, tickets }: HandlerParts, { known }: Wrappers) {
   const places = new ExecPlaces();
-  const processTickets = new Tickets<ProcessGrant>(context.clock);
+  const processTickets = new Tickets<ProcessGrant>(context.clock, { maxPerMinute: maxProgramsPerMinute });
   return {
     listProjectConsoles: known((caller, { body }) => listConsoles(context, caller, body)),
     execConsole: known((caller, { body }, call) => execConsole(context, caller, body, call)),

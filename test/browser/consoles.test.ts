@@ -64,6 +64,17 @@ async function power(action: "start" | "stop", node: string, lab = "/talk"): Pro
   expect([answer.status, answer.json.data.failed]).toEqual([200, 0]);
 }
 
+/** Runs a program in a node. Returns its standard output. */
+async function execOn(node: string, argv: readonly string[]): Promise<string> {
+  const { text } = await client.post("/api/v1/nodes/exec", { lab: "/talk", node, argv });
+  const events = text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { type: string; stream?: string; data?: string });
+  const output = events.filter(({ type, stream }) => type === "output" && stream === "stdout");
+  return Buffer.concat(output.map(({ data = "" }) => Buffer.from(data, "base64"))).toString();
+}
+
 const tileOf = (page: Page, node: string): Locator => page.getByRole("region", { name: `Console of ${node}`, exact: true });
 
 /** Returns the text of the terminal, with normal spaces. */
@@ -118,6 +129,34 @@ test("a console that is opened from the topology shows the output of a command i
   await page.getByRole("button", { name: "Side by side", exact: true }).click();
   await tileOf(page, "h2").getByText("Connected", { exact: true }).waitFor();
   expect(await page.locator(".tile:visible").count()).toBe(2);
+});
+
+test("a shell opens beside the console, ends with its exit code, and a new one can be opened", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  const tile = page.getByRole("region", { name: "Shell of h1", exact: true });
+  const type = async (text: string) => {
+    await tile.getByRole("textbox", { name: "Shell of h1" }).focus();
+    await page.keyboard.type(`${text}\n`);
+  };
+  const text = async () => (await tile.locator(".xterm-rows").innerText()).replaceAll("\u00a0", " ");
+  await page.goto(`${served.url}/ui/labs/talk`);
+  await page.getByRole("button", { name: /^h1, / }).click();
+  await page.getByRole("complementary", { name: "Node h1" }).getByRole("button", { name: "Shell" }).click();
+  await tile.getByText("Connected", { exact: true }).waitFor();
+  await type("stty size; echo $((6*7)); tty");
+  await expect.poll(text, poll).toMatch(/^\d+ \d+\s+42\s+\/dev\/pts\/\d+$/m);
+  await type("exit 5");
+  await tile.getByText("The shell ended with exit code 5").first().waitFor();
+  await tile.getByRole("button", { name: "New shell" }).click();
+  await tile.getByText("Connected", { exact: true }).waitFor();
+  // A closed tile ends its shell.
+  await type("sleep 4321");
+  const count = async () =>
+    (await execOn("h1", ["sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -c '^432[1]$'"])).trim();
+  await expect.poll(count, poll).toBe("1");
+  await tile.getByRole("button", { name: "Close the shell of h1" }).click();
+  await expect.poll(count, poll).toBe("0");
 });
 
 test("a double click by hand opens a node's console, also before the lab's state is known", async () => {

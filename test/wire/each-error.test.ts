@@ -106,6 +106,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "restoreQuarantined lab_not_found": "the memory host loses no lab: test/wire/quarantine.test.ts",
   "deleteQuarantined lab_not_found": "the same",
   "restoreQuarantined lab_exists": "the same: src/hosts/local/definitions/definitions.test.ts",
+  "streamProcess unsupported": "its ticket comes first, and a host without programs gives none",
   "attachConsole browser_token_invalid": "attach gives tickets and takes none; the code is its stream's",
 };
 
@@ -275,14 +276,17 @@ function upgrade(client: RawClient, path: string, protocol: string): Promise<Ans
 type Bring = (id: OperationId, row: OperationRow) => Promise<Answer | ErrorCode>;
 
 /** The whole session of a caller whose host session is gone; a ticket of it where the operation takes one. */
-async function ticket(client: RawClient): Promise<string> {
-  return (await send(client, "attachConsole")).json.data.stream;
+async function ticket(client: RawClient, stream: OperationId): Promise<string> {
+  return (await send(client, stream === "streamProcess" ? "attachProcess" : "attachConsole")).json.data.stream;
 }
+
+/** The streams of nodes. */
+const ofNodes: ReadonlySet<OperationId> = new Set(["streamConsole", "streamProcess"]);
 
 /** The operation, begun without open host calls: the next event of the host happens to it. */
 async function onTrouble(id: OperationId, trouble: Failure): Promise<Answer> {
   const client = await signIn(userOf(id));
-  const part = id === "streamConsole" ? await ticket(client) : undefined;
+  const part = ofNodes.has(id) ? await ticket(client, id) : undefined;
   if (id !== "login") {
     troubles = () => new Failure("expired_host_session", "log in again");
     await send(client, "listTemplates");
@@ -435,7 +439,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
   },
   expired_host_session: async (id) => {
     const client = await signIn(userOf(id));
-    const part = id === "streamConsole" ? await ticket(client) : undefined;
+    const part = ofNodes.has(id) ? await ticket(client, id) : undefined;
     troubles = () => new Failure("expired_host_session", "log in again");
     await send(client, "listTemplates");
     troubles = undefined;
@@ -475,9 +479,9 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
   invalid_direction: (id) => send(ann, id, { direction: "sideways" }),
   invalid_action: (id) => send(ann, id, { action: "dance" }),
   lab_not_found: async (id) => {
-    if (id === "streamConsole") {
-      const given = await ticket(ann);
-      const other = await ticket(ann);
+    if (ofNodes.has(id)) {
+      const given = await ticket(ann, id);
+      const other = await ticket(ann, id);
       await send(ann, "destroyProject");
       const answer = await send(ann, id, {}, given);
       await deploy();
@@ -492,10 +496,10 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
   operation_not_allowed: async (id) => {
     if (id === "cancelJob") return send(ann, id, {}, await endedJob());
     if (id === "getMetrics") return send(ann, id);
-    if (id === "streamConsole") {
+    if (ofNodes.has(id)) {
       const bob = await signIn("bob");
       await send(ann, "setLabGrants", { grants: [{ user: "bob", right: "operate" }] });
-      const part = await ticket(bob);
+      const part = await ticket(bob, id);
       await send(ann, "setLabGrants", { grants: [{ user: "bob", right: "view" }] });
       const answer = await send(bob, id, {}, part);
       await send(ann, "setLabGrants", { grants: [] });
@@ -566,8 +570,8 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
     ),
   node_not_found: async (id) => {
     if (id === "execConsoleMany") return send(ann, id, { targets: [{ node: "nobody", command: "x" }] });
-    if (id !== "streamConsole") return send(ann, id, { node: "nobody" });
-    const part = await ticket(ann);
+    if (!ofNodes.has(id)) return send(ann, id, { node: "nobody" });
+    const part = await ticket(ann, id);
     await send(ann, "reconcileProject", { yaml: "name: wire\nnodes:\n  h1: {template: linux}\n", prune: true });
     const { json } = await send(ann, "planProject", { yaml: "name: wire\nnodes:\n  h1: {template: linux}\n", prune: true });
     const body = {
@@ -580,7 +584,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
     return send(ann, id, {}, part);
   },
   node_not_running: async (id) => {
-    const part = id === "streamConsole" ? await ticket(ann) : undefined;
+    const part = ofNodes.has(id) ? await ticket(ann, id) : undefined;
     await send(ann, "execProject", { node: "r1" });
     return send(ann, id, {}, part);
   },
@@ -597,7 +601,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
   browser_token_invalid: (id) => send(ann, id, { ticket: "0".repeat(64) }, "0".repeat(64)),
   unsupported: async (id, row) => {
     if (id === "streamConsole") {
-      const part = await ticket(ann);
+      const part = await ticket(ann, id);
       // Since then the node has become one without a console.
       await send(ann, "deployProject", { yaml: yaml.replace("r1: {template: frr}", "r1: {template: switch}"), replace: true });
       return send(ann, id, {}, part);
@@ -625,7 +629,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
       return send(stranger, id, { username: "guessed", password: "wrong" });
     }
     const client = await signIn("ann");
-    for (let count = 0; count < 120; count++) await send(client, id);
+    for (let count = 0; count < (id === "attachProcess" ? 1_200 : 120); count++) await send(client, id);
     return send(client, id);
   },
   console_in_use: async (id) => {
@@ -666,7 +670,7 @@ const listed = rows.flatMap(([id, row]) =>
     .map((code) => ({ id, row, code, pair: `${id} ${code}` })),
 );
 /** Their rate_limited is that of tickets and logins, and brought about here. */
-const ticketed: ReadonlySet<OperationId> = new Set(["login", "openProject", "attachConsole"]);
+const ticketed: ReadonlySet<OperationId> = new Set(["login", "openProject", "attachConsole", "attachProcess"]);
 /** The fault that stops a resume in its first step: it needs a node that is down. */
 const stops: ReadonlySet<ErrorCode> = new Set(["lab_locked_mid_apply", "cancelled"]);
 const codes = [...new Set(listed.map(({ code }) => code))];

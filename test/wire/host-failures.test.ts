@@ -84,6 +84,7 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   execConsole: { lab, node: "r1", command: "x" },
   execConsoleMany: { lab, targets: [{ node: "r1", command: "x" }] },
   attachConsole: { lab, node: "r1" },
+  attachProcess: { lab, node: "r1" },
   readConsoleLog: { lab, node: "r1" },
   runConsole: { lab, node: "r1", steps: [{ send: "x" }] },
   applyLinkQuality: { lab, endpoints, a: { delay: 1 } },
@@ -127,7 +128,7 @@ async function send(id: OperationId): Promise<Answer> {
 
 test("every operation that needs its host is tried, except those of other tests", () => {
   const listed = (Object.entries(operations) as [OperationId, OperationRow][]).filter(([, row]) => row.errors.includes("host_unreachable"));
-  const streams = ["openProject", "execNodes", "streamConsole", "streamTraffic", "attachTraffic", "events"];
+  const streams = ["openProject", "execNodes", "streamConsole", "streamProcess", "streamTraffic", "attachTraffic", "events"];
   // The memory host makes no captures and keeps no disks, and loses no lab.
   const missing = listed
     .map(([id]) => id)

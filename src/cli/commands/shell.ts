@@ -1,11 +1,9 @@
 import { constants } from "node:os";
-import { LabwrightError, type RemoteProcess, type ResultOf } from "../../client/index.ts";
+import { LabwrightError, type RemoteEnd, type RemoteProcess } from "../../client/index.ts";
 import { type Command, labFlag, topoFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { Escape } from "../streams/escape.ts";
-
-type ExecEvent = ResultOf<"execNodes"> extends AsyncIterable<infer Item> ? Item : never;
 
 export const shell: Command = {
   name: "shell",
@@ -26,7 +24,8 @@ export const shell: Command = {
       throw new UsageError(`shell: "${surplus}" is not expected here`, "a program is given after --: labwright shell r1 -- top");
     const { selector } = await context.project();
     const client = await context.client();
-    const { interactive, stdout } = context.terminal;
+    const { stdout } = context.terminal;
+    const interactive = context.terminal.interactive && stdout.isTTY === true;
     const { columns = 80, rows = 24 } = stdout;
     const env = interactive ? { TERM: process.env.TERM ?? "xterm" } : {};
     const input = { ...selector, node, env, ...(argv.length > 0 && { argv }), ...(interactive && { terminal: { columns, rows } }) };
@@ -36,18 +35,17 @@ export const shell: Command = {
     });
     const end = await talk(context, program, interactive);
     if (end === undefined) return 1;
-    if (end.type === "failed") throw new LabwrightError(end.error ?? "failed", { status: 502, code: end.code });
     if (end.reason === "node_stopped") context.terminal.complain(`${node} was stopped`);
     return end.exit_code ?? 128 + (constants.signals[end.signal as NodeJS.Signals] ?? 0);
   },
 };
 
-/** Copies bytes in both directions until the program ends or the user leaves. Always restores the terminal. */
+/** Copies bytes in both directions until the program ends or the user leaves. Always restores the terminal. Returns undefined if the user left. */
 async function talk(
   { terminal: { stdin, stdout, stderr } }: Context,
   program: RemoteProcess,
   interactive: boolean,
-): Promise<ExecEvent | undefined> {
+): Promise<RemoteEnd | undefined> {
   const typed = new Escape();
   let left = false;
   const type = (chunk: Buffer) => {
@@ -66,10 +64,10 @@ async function talk(
   }
   stdin.on("data", type).on("end", end);
   try {
-    for await (const event of program) {
-      if (event.type !== "output") return event;
-      const output = event.stream === "stderr" ? stderr : stdout;
-      if (!output.write(Buffer.from(event.data ?? "", "base64"))) await new Promise((resolve) => output.once("drain", resolve));
+    for await (const item of program) {
+      if (item.stream === "end") return item;
+      const output = item.stream === "stderr" ? stderr : stdout;
+      if (!output.write(item.data)) await new Promise((resolve) => output.once("drain", resolve));
     }
     return undefined;
   } catch (error) {

@@ -58,6 +58,8 @@ export const NodeAttachPayload = Type.Object({
   env: Type.Optional(map(argument)),
   /** Work directory in the node. */
   cwd: optionalName,
+  /** The program and all processes of its session are killed after this time, ms. Absent: never. */
+  timeout_ms: NodeExecPayload.properties.timeout_ms,
   /** The program gets a terminal of its own, of this size. Absent: standard input and both outputs are pipes. */
   terminal: Type.Optional(Type.Object({ columns: extent, rows: extent })),
 });
@@ -67,14 +69,10 @@ export type NodeAttachPayload = Static<typeof NodeAttachPayload>;
 export const NodeAttachData = Type.Object({ node: text, stream: text, transport: word(["host-process"]) });
 export type NodeAttachData = Static<typeof NodeAttachData>;
 
-/**
- * A line of the client on the stream: input in base64, the end of the input, a size of the terminal, or a signal such as SIGINT. The lines of the service are
- * those of execNodes: output, end, failed.
- */
-export const NodeStreamLine = Type.Object({
-  input: optionalText,
+/** A control frame of the client on the stream: the end of the input, a size of the terminal, or a signal such as SIGINT. */
+export const NodeStreamControl = Type.Object({
   input_end: Type.Optional(Type.Boolean()),
   resize: Type.Optional(Type.Tuple([extent, extent])),
   signal: optionalText,
 });
-export type NodeStreamLine = Static<typeof NodeStreamLine>;
+export type NodeStreamControl = Static<typeof NodeStreamControl>;

@@ -1,7 +1,8 @@
 import { constants } from "node:os";
 import type { Duplex } from "node:stream";
 import { Failure } from "../../contract/errors.ts";
-import type { NodeAttachData, NodeAttachPayload, NodeExecEvent, NodeStreamLine } from "../../contract/schemas/processes.ts";
+import { FrameParts, frame, frameHead, frameTypes } from "../../contract/process-frames.ts";
+import type { NodeAttachData, NodeAttachPayload, NodeExecEvent, NodeStreamControl } from "../../contract/schemas/processes.ts";
 import type { NodeProcess, NodeProgram } from "../../hosts/host-processes.ts";
 import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
@@ -9,7 +10,7 @@ import { addressPath } from "../context/address.ts";
 import type { LookupParts, ObservationsPart, StreamsPart } from "../context/parts.ts";
 import type { Tickets } from "../sessions/tickets.ts";
 import { consoleLab, nodeOf } from "./consoles.ts";
-import { endOf, outputEvent, refuseNul } from "./exec-nodes.ts";
+import { endOf, refuseNul } from "./exec-nodes.ts";
 import type { ExecPlaces } from "./exec-places.ts";
 
 export interface ProcessGrant {
@@ -21,8 +22,6 @@ export interface ProcessGrant {
 
 /** The best shell that the node has. */
 const shell = ["/bin/sh", "-c", "command -v bash > /dev/null && exec bash; exec sh"];
-/** Maximum characters of a line of the client. */
-const maxLine = 2 << 20;
 
 /** Issues a one-time ticket for an interactive program. Its arguments and environment are kept in memory until it is redeemed or expires. */
 export async function attachProcess(
@@ -34,10 +33,16 @@ export async function attachProcess(
   const lab = await consoleLab(context, caller, payload, "operate");
   const { path, host } = lab.target;
   if (host.processes === undefined || !(await host.capabilities()).features.nodeExec) throw unsupported("nodeExec");
-  const { argv = shell, env = {}, cwd, terminal } = payload;
+  const { argv = shell, env = {}, cwd, timeout_ms: timeoutMs, terminal } = payload;
   refuseNul({ argv, env, ...(cwd !== undefined && { cwd }) });
   const { key, node } = nodeOf(lab, payload.node);
-  const program: NodeProgram = { argv, env, ...(cwd !== undefined && { cwd }), ...(terminal !== undefined && { terminal }) };
+  const program: NodeProgram = {
+    argv,
+    env,
+    ...(cwd !== undefined && { cwd }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(terminal !== undefined && { terminal }),
+  };
   return { node: key, stream: tickets.issue(caller.session, { path, key, nodeId: node.id, program }), transport: "host-process" };
 }
 
@@ -73,8 +78,10 @@ export async function streamProcess(
         // From now on the end of the connection ends the program.
         call.signal.removeEventListener("abort", close);
         connection.once("close", close).on("error", close);
+        // A client that does not read must not hold up the end of its session or lab.
+        ended.signal.addEventListener("abort", () => void (connection.writableEnded || connection.destroy()));
         takeInput(connection, process);
-        void sendOutput(connection, key, process).finally(close);
+        void sendOutput(connection, key, process, ended.signal).finally(close);
       },
     };
   } catch (error) {
@@ -83,64 +90,72 @@ export async function streamProcess(
   }
 }
 
-async function sendOutput(connection: Duplex, node: string, process: NodeProcess): Promise<void> {
-  const send = async (event: NodeExecEvent): Promise<void> => {
-    if (connection.destroyed || connection.write(`${JSON.stringify(event)}\n`)) return;
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        connection.off("drain", done).off("close", done);
-        resolve();
-      };
-      connection.on("drain", done).on("close", done);
-    });
+/** Sends the output of the program as frames, and its end. */
+async function sendOutput(connection: Duplex, node: string, process: NodeProcess, ended: AbortSignal): Promise<void> {
+  const send = async (...parts: readonly Uint8Array[]): Promise<void> => {
+    if (connection.destroyed) return;
+    connection.cork();
+    for (const part of parts.slice(0, -1)) connection.write(part);
+    const goOn = connection.write(parts.at(-1));
+    connection.uncork();
+    if (!goOn) await drained(connection);
   };
+  const sendControl = (event: NodeExecEvent) => send(frame(frameTypes.control, Buffer.from(JSON.stringify(event))));
   try {
     for await (const item of process.output) {
-      if (item.stream === "end") await send({ type: "end", node, ...endOf(item) });
-      else await send(outputEvent(node, item.stream, item.data));
+      if (item.stream === "end") await sendControl({ type: "end", node, ...endOf(item) });
+      else await send(frameHead(item.stream === "stdout" ? frameTypes.data : frameTypes.error, item.data.length), item.data);
       if (connection.destroyed) return;
     }
   } catch (error) {
+    // The session or the lab has ended: the client finds the connection closed.
+    if (ended.aborted) return void connection.destroy();
     const { code, message } = error instanceof Failure ? error : { code: "internal", message: "the connection to the program broke" };
-    await send({ type: "failed", node, code, error: message });
+    await sendControl({ type: "failed", node, code, error: message });
   }
   connection.end();
 }
 
-/** Passes on the lines of the client. Closes the connection after a malformed one. */
-function takeInput(connection: Duplex, process: NodeProcess): void {
-  let text = "";
-  let writing = Promise.resolve();
-  connection.on("data", (chunk: Buffer) => {
-    text += chunk.toString("latin1");
-    const lines = text.split("\n");
-    text = lines.pop() ?? "";
-    if (text.length > maxLine || !lines.every((line) => takeLine(line))) return void connection.destroy();
-    connection.pause();
-    writing = writing.then(() => void connection.resume());
+async function drained(connection: Duplex): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      connection.off("drain", done).off("close", done);
+      resolve();
+    };
+    connection.on("drain", done).on("close", done);
+    if (connection.destroyed) done();
   });
-  const takeLine = (line: string): boolean => {
-    const control = parsed(line);
-    if (control === undefined) return false;
-    const { input, input_end, resize, signal } = control;
-    if (input !== undefined) writing = writing.then(() => process.write(Buffer.from(input, "base64")));
-    if (input_end === true) writing = writing.then(() => process.endInput());
-    if (resize !== undefined) process.resize({ columns: resize[0], rows: resize[1] });
-    if (signal !== undefined) process.signal(constants.signals[signal as NodeJS.Signals]);
-    return true;
-  };
 }
 
-function parsed(line: string): NodeStreamLine | undefined {
-  try {
-    const value = JSON.parse(line) as NodeStreamLine | null;
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-    const { input, resize, signal } = value;
-    if (input !== undefined && typeof input !== "string") return undefined;
-    if (resize !== undefined && !(Array.isArray(resize) && resize.length === 2 && resize.every(isExtent))) return undefined;
-    return signal === undefined || Object.hasOwn(constants.signals, signal) ? value : undefined;
-  } catch {
-    return undefined;
+/** Passes on the frames of the client, as fast as the program reads. Closes the connection after a malformed one, and if the client ends its side. */
+function takeInput(connection: Duplex, process: NodeProcess): void {
+  const frames = new FrameParts();
+  const take = async (chunk: Buffer): Promise<void> => {
+    for (const { type, data } of frames.take(chunk)) {
+      if (type === frameTypes.control) applyControl(process, JSON.parse(Buffer.from(data).toString("utf8")));
+      else if (type === frameTypes.data) await process.write(data);
+    }
+  };
+  const close = () => void connection.destroy();
+  connection.on("data", (chunk: Buffer) => {
+    connection.pause();
+    take(chunk).then(() => void connection.resume(), close);
+  });
+  connection.on("end", close);
+}
+
+/** Throws RangeError for a malformed control. Controls of newer clients are ignored. */
+function applyControl(process: NodeProcess, control: unknown): void {
+  if (typeof control !== "object" || control === null || Array.isArray(control)) throw new RangeError("a control is an object");
+  const { input_end, resize, signal } = control as NodeStreamControl;
+  if (input_end === true) process.endInput();
+  if (resize !== undefined) {
+    if (!(Array.isArray(resize) && resize.length === 2 && resize.every(isExtent))) throw new RangeError("a size is columns and rows");
+    process.resize({ columns: resize[0], rows: resize[1] });
+  }
+  if (signal !== undefined) {
+    if (!Object.hasOwn(constants.signals, signal)) throw new RangeError("the name of a signal is expected");
+    process.signal(constants.signals[signal as NodeJS.Signals]);
   }
 }
 

@@ -153,7 +153,7 @@ async function forward(node: string, { output }: NodeProcess, { channel, maxOutp
   throw new Failure("host_error", "the host did not report the end of the program");
 }
 
-export function outputEvent(node: string, stream: Exclude<ProcessOutput["stream"], "end">, data: Buffer): NodeExecEvent {
+function outputEvent(node: string, stream: Exclude<ProcessOutput["stream"], "end">, data: Buffer): NodeExecEvent {
   return { type: "output", node, stream, data: data.toString("base64") };
 }
 

@@ -4,8 +4,11 @@ import type { Clock } from "../common/clock.ts";
 import { RecentMap } from "../common/recent-map.ts";
 
 const minuteMs = 60_000;
-/** Of one session. */
-const maxPerMinute = 120;
+interface TicketLimits {
+  readonly lifetimeMs?: number;
+  /** Of one session. */
+  readonly maxPerMinute?: number;
+}
 
 interface Ticket<T> {
   readonly session: string;
@@ -17,13 +20,15 @@ interface Ticket<T> {
 export class Tickets<T> {
   readonly #clock: Clock;
   readonly #lifetimeMs: number;
+  readonly #maxPerMinute: number;
   readonly #tickets = new RecentMap<Ticket<T>>(10_000);
   /** Number of tickets of a session in the current minute. */
   readonly #issued = new RecentMap<{ readonly since: number; count: number }>(10_000);
 
-  constructor(clock: Clock, lifetimeMs = 30_000) {
+  constructor(clock: Clock, { lifetimeMs = 30_000, maxPerMinute = 120 }: TicketLimits = {}) {
     this.#clock = clock;
     this.#lifetimeMs = lifetimeMs;
+    this.#maxPerMinute = maxPerMinute;
   }
 
   /** Throws rate_limited if the session opens too many streams: each uses a connection to the host. */
@@ -59,9 +64,9 @@ export class Tickets<T> {
     const now = this.#clock.now();
     const last = this.#issued.get(session);
     const minute = last === undefined || now - last.since >= minuteMs ? { since: now, count: 0 } : last;
-    if (minute.count >= maxPerMinute) {
+    if (minute.count >= this.#maxPerMinute) {
       const retryAfter = Math.ceil((minute.since + minuteMs - now) / 1000);
-      throw new Failure("rate_limited", `more than ${maxPerMinute} tickets in a minute`, { retryAfter });
+      throw new Failure("rate_limited", `more than ${this.#maxPerMinute} tickets in a minute`, { retryAfter });
     }
     minute.count += 1;
     this.#issued.set(session, minute);

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { LayoutEvent } from "./console-layout.ts";
+import { shellTile } from "./shell-tile.ts";
 
 /** A node with a text console. */
 export interface ConsoleNode {
@@ -11,6 +12,8 @@ export interface ConsoleNode {
 
 interface ConsoleListProps {
   readonly rows: readonly ConsoleNode[];
+  /** Whether the host runs shells in nodes. */
+  readonly hasShells: boolean;
   readonly open: readonly ConsoleNode[];
   /** Key of the node whose console is shown. */
   readonly current: string | undefined;
@@ -22,7 +25,7 @@ interface ConsoleListProps {
 const maxAtOnce = 12;
 
 /** Lists the nodes with a text console, with a search, and opens their consoles. */
-export function ConsoleList({ rows, open, current, dispatch, children }: ConsoleListProps) {
+export function ConsoleList({ rows, hasShells, open, current, dispatch, children }: ConsoleListProps) {
   const [query, setQuery] = useState("");
   const isOpen = (key: string) => open.some((one) => one.key === key);
   const found = rows.filter(({ name }) => name.toLowerCase().includes(query.toLowerCase()));
@@ -38,7 +41,7 @@ export function ConsoleList({ rows, open, current, dispatch, children }: Console
       />
       <ul>
         {found.map(({ key, name, status }) => (
-          <li key={key}>
+          <li key={key} class="console-item">
             <button
               type="button"
               class={`console-row${isOpen(key) ? " open" : ""}`}
@@ -47,6 +50,17 @@ export function ConsoleList({ rows, open, current, dispatch, children }: Console
             >
               <span class={`dot ${status}`} aria-hidden="true" /> {name} <small>{status}</small>
             </button>
+            {hasShells && status === "running" && (
+              <button
+                type="button"
+                class="shell-button"
+                aria-label={`Open a shell in ${name}`}
+                aria-current={shellTile(key) === current}
+                onClick={() => dispatch({ type: "shown", node: shellTile(key) })}
+              >
+                Shell
+              </button>
+            )}
           </li>
         ))}
       </ul>

@@ -4,18 +4,20 @@ import { useEffect, useReducer } from "preact/hooks";
 import { nodeKey, otherName } from "../../base/node-key.ts";
 import type { InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
 import { replaceRoute } from "../parts/route.ts";
+import { useFeature } from "../parts/use-feature.ts";
 import { Broadcast } from "./broadcast.tsx";
 import { layoutReducer, readLayout, storeLayout } from "./console-layout.ts";
 import { ConsoleList, type ConsoleNode } from "./console-list.tsx";
 import { hasConsole } from "./has-console.ts";
 import { Screens } from "./screens.tsx";
+import { nodeOfShell } from "./shell-tile.ts";
 import { TerminalView } from "./terminal/terminal-view.tsx";
 
 export interface ConsolesProps {
   readonly lab: string;
   readonly nodes: readonly InspectedNode[];
   readonly live: ReadonlyMap<string, LiveNodeData>;
-  /** Key of the node in the address: its console is opened. */
+  /** Key of the node in the address: its console is opened, or the shell of a key with /shell. */
   readonly node: string | undefined;
 }
 
@@ -29,8 +31,9 @@ export default function Consoles({ lab, nodes, live, node }: ConsolesProps) {
   const rows = nodes
     .filter(hasConsole)
     .map((one): ConsoleNode => ({ key: nodeKey(one), name: labelOf(one), status: live.get(one.id)?.status ?? one.status }));
+  const hasShells = useFeature("nodeExec").data === true;
   const byKey = new Map(rows.map((row) => [row.key, row]));
-  const open = layout.open.flatMap((key) => byKey.get(key) ?? []);
+  const open = layout.open.flatMap((tile) => tileOf(tile, byKey) ?? []);
   const current = (open.find(({ key }) => key === layout.current) ?? open.at(-1))?.key;
   const show = (key: string) => dispatch({ type: "shown", node: key });
   useEffect(() => {
@@ -52,7 +55,7 @@ export default function Consoles({ lab, nodes, live, node }: ConsolesProps) {
   }
   return (
     <div class="consoles">
-      <ConsoleList rows={rows} open={open} current={broadcast ? undefined : current} dispatch={dispatch}>
+      <ConsoleList rows={rows} hasShells={hasShells} open={open} current={broadcast ? undefined : current} dispatch={dispatch}>
         {screens}
       </ConsoleList>
       <div class="console-area">
@@ -68,9 +71,9 @@ export default function Consoles({ lab, nodes, live, node }: ConsolesProps) {
           </button>
           {!broadcast && !tiles && open.length > 1 && (
             <nav class="console-tabs" aria-label="Open consoles">
-              {open.map(({ key, name }) => (
+              {open.map(({ key, name, isShell }) => (
                 <button key={key} type="button" aria-current={key === current} onClick={() => show(key)}>
-                  {name}
+                  {isShell ? `${name} (shell)` : name}
                 </button>
               ))}
             </nav>
@@ -78,12 +81,13 @@ export default function Consoles({ lab, nodes, live, node }: ConsolesProps) {
         </div>
         {broadcast && <Broadcast lab={lab} nodes={rows} />}
         <div class={tiles ? "tiles" : "single"} hidden={broadcast}>
-          {open.map(({ key, name, status }) => (
+          {open.map(({ key, node: its, name, isShell, status }) => (
             <div key={key} class="place" hidden={!tiles && key !== current}>
               <TerminalView
                 lab={lab}
-                node={key}
+                node={its}
                 name={name}
+                isShell={isShell}
                 status={status}
                 focused={key === current && !broadcast}
                 onFocus={() => dispatch({ type: "focused", node: key })}
@@ -102,6 +106,20 @@ export default function Consoles({ lab, nodes, live, node }: ConsolesProps) {
       </div>
     </div>
   );
+}
+
+interface Tile extends ConsoleNode {
+  readonly node: string;
+  readonly isShell: boolean;
+}
+
+/** Returns the console or shell with the key; undefined if its node does not exist any more. */
+function tileOf(key: string, rows: ReadonlyMap<string, ConsoleNode>): Tile | undefined {
+  const row = rows.get(key);
+  if (row !== undefined) return { ...row, node: key, isShell: false };
+  const node = nodeOfShell(key);
+  const itsRow = node === undefined ? undefined : rows.get(node);
+  return itsRow && { ...itsRow, key, node: itsRow.key, isShell: true };
 }
 
 /** Returns the ids of running nodes as one string, which changes when a node starts or stops. */

@@ -3,6 +3,7 @@ import { nodeKey } from "../../base/node-key.ts";
 import { LabwrightError } from "../../client/browser.ts";
 import type { EventData, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
 import { hasConsole } from "../consoles/has-console.ts";
+import { shellTile } from "../consoles/shell-tile.ts";
 import { DriftMark } from "../labs/drift-mark.tsx";
 import { LabHostButtons } from "../labs/lab-host-buttons.tsx";
 import { LabPower } from "../labs/lab-power.tsx";
@@ -76,9 +77,9 @@ export function LabPage({ lab, view, node: nodeInAddress, showsText, mayChange }
     inspection.again();
     status.again();
   };
-  const openConsole = (id: string) => {
+  const openConsole = (id: string, tileOf = (key: string) => key) => {
     const one = inspection.data?.nodes.find((each) => each.id === id);
-    if (one !== undefined && hasConsole(one)) goTo({ page: "lab", lab, view: "consoles", node: nodeKey(one) });
+    if (one !== undefined && hasConsole(one)) goTo({ page: "lab", lab, view: "consoles", node: tileOf(nodeKey(one)) });
   };
   return (
     <section class="lab">
@@ -118,6 +119,7 @@ export function LabPage({ lab, view, node: nodeInAddress, showsText, mayChange }
           reloadStatus={status.again}
           drift={drift}
           onConsole={openConsole}
+          onShell={(id) => openConsole(id, shellTile)}
         />
       )}
       {view === "plan" && <PlanPage lab={lab} inspection={inspection.data} live={live} control={control} />}

@@ -24,6 +24,8 @@ interface NodePanelProps {
   readonly onLink: (key: string) => void;
   /** Opens the console; undefined if the node has none or the user may not use it. */
   readonly onConsole: (() => void) | undefined;
+  /** Opens a shell; undefined as for the console. */
+  readonly onShell: (() => void) | undefined;
   readonly onClose: () => void;
 }
 
@@ -33,7 +35,7 @@ const pollMs = 2_000;
 const lostText = { host_restart: "ended when the machine went down", lab_killed: "ended because its lab was killed" } as const;
 
 /** Shows one node: its state, load and interfaces, its differences from the intent, and buttons to start, stop and wipe it. */
-export function NodePanel({ lab, mode, node, live, drift, mayChange, reloadStatus, onLink, onConsole, onClose }: NodePanelProps) {
+export function NodePanel({ lab, mode, node, live, drift, mayChange, reloadStatus, onLink, onConsole, onShell, onClose }: NodePanelProps) {
   usePolling(reloadStatus, pollMs);
   // A node can save its configuration by itself, which causes no event.
   useEffect(drift.again, [node.id]);
@@ -79,7 +81,12 @@ export function NodePanel({ lab, mode, node, live, drift, mayChange, reloadStatu
         <p>
           <button type="button" onClick={onConsole}>
             Console
-          </button>
+          </button>{" "}
+          {onShell !== undefined && status === "running" && capabilities?.features?.["nodeExec"] === true && (
+            <button type="button" onClick={onShell}>
+              Shell
+            </button>
+          )}
         </p>
       )}
       {mayChange && <NodePower key={node.id} lab={lab} modeCaps={capabilities?.projectModes?.[mode]} node={node} status={status} />}

@@ -7,7 +7,7 @@ import type { Selection } from "./use-selection.ts";
 import type { WorkbenchProps } from "./workbench.tsx";
 
 interface PartPanelProps
-  extends Pick<WorkbenchProps, "lab" | "inspection" | "live" | "rights" | "reload" | "reloadStatus" | "drift" | "onConsole"> {
+  extends Pick<WorkbenchProps, "lab" | "inspection" | "live" | "rights" | "reload" | "reloadStatus" | "drift" | "onConsole" | "onShell"> {
   readonly node: InspectedNode | undefined;
   readonly link: InspectedLink | undefined;
   readonly selection: Selection;
@@ -23,6 +23,7 @@ export function PartPanel({
   reloadStatus,
   drift,
   onConsole,
+  onShell,
   node,
   link,
   selection,
@@ -40,6 +41,7 @@ export function PartPanel({
         reloadStatus={reloadStatus}
         onLink={(key) => select(`link:${inspection.links.find((one) => one.key === key)?.id}`, {})}
         onConsole={rights.operate && hasConsole(node) ? () => onConsole(node.id) : undefined}
+        onShell={rights.operate && hasConsole(node) ? () => onShell(node.id) : undefined}
         onClose={close}
       />
     );

@@ -48,6 +48,8 @@ export interface WorkbenchProps {
   readonly drift: Answer<PlanData | undefined>;
   /** Opens the console of a node, by the host's id. */
   readonly onConsole: (id: string) => void;
+  /** Opens a shell in a node, by the host's id. */
+  readonly onShell: (id: string) => void;
 }
 
 /** A lab as a drawing that can be edited: each edit changes the text, and a bar shows what applying it does. */

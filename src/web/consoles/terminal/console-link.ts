@@ -9,10 +9,21 @@ export type LinkState =
   /** The node does not run. The link connects when `nodeRuns()` is called. */
   | { readonly kind: "stopped" }
   | { readonly kind: "broken"; readonly retryMs: number }
+  /** A shell has ended. Only the user starts another one. */
+  | { readonly kind: "ended"; readonly text: string }
   /** The link is not retried: a retry would be refused, too. */
   | { readonly kind: "refused"; readonly error: unknown };
 
-interface ConsoleLinkOptions {
+/** A terminal's connection to a node. */
+export interface TerminalLink {
+  nodeRuns(): void;
+  retry(): void;
+  send(bytes: Uint8Array<ArrayBuffer>): void;
+  resize(columns: number, rows: number): void;
+  close(): void;
+}
+
+export interface ConsoleLinkOptions {
   readonly lab: string;
   /** Key of the node. */
   readonly node: string;
@@ -39,7 +50,7 @@ const finalErrors = new Set([
 ]);
 
 /** A connection to a node's console that reconnects when it breaks and when the node restarts, until it is closed. */
-export class ConsoleLink {
+export class ConsoleLink implements TerminalLink {
   readonly #options: ConsoleLinkOptions;
   readonly #ended = new AbortController();
   #state: LinkState = { kind: "connecting" };

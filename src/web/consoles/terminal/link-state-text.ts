@@ -12,6 +12,8 @@ export function linkStateText(state: LinkState): string {
       return "Not running; waiting for its start";
     case "broken":
       return "Connection lost; reconnecting";
+    case "ended":
+      return state.text;
     case "refused":
       return state.error instanceof LabwrightError ? state.error.message : String(state.error);
   }

@@ -1,9 +1,10 @@
 import { FitAddon } from "@xterm/addon-fit";
 import { SearchAddon } from "@xterm/addon-search";
 import { Terminal } from "@xterm/xterm";
-import { ConsoleLink, type LinkState } from "./console-link.ts";
+import { ConsoleLink, type LinkState, type TerminalLink } from "./console-link.ts";
 import { linkStateText } from "./link-state-text.ts";
 import { type Paste, pasteOf } from "./paste.ts";
+import { ShellLink } from "./shell-link.ts";
 import { onThemeChange, terminalTheme } from "./terminal-theme.ts";
 
 export interface TerminalOptions {
@@ -11,6 +12,8 @@ export interface TerminalOptions {
   /** Key of the node. */
   readonly node: string;
   readonly name: string;
+  /** Whether it is a shell of its own instead of the console. */
+  readonly isShell: boolean;
   readonly onState: (state: LinkState) => void;
   /** Called for a paste of several lines. A single line is pasted at once. */
   readonly onMultilinePaste: (paste: Paste) => void;
@@ -20,7 +23,7 @@ export interface TerminalOptions {
   readonly shortcuts: Readonly<Record<string, () => void>>;
 }
 
-/** A terminal that is connected to a node's console. */
+/** A terminal that is connected to a node's console or to a shell in the node. */
 export interface OpenTerminal {
   focus(): void;
   clear(): void;
@@ -39,9 +42,9 @@ export interface OpenTerminal {
 /** Resets what a program may have set: alternate screen, mouse reports, bracketed paste, hidden cursor. */
 const softReset = "\x1b[!p\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?25h\x1b[0m";
 
-/** Opens a terminal in an element, and connects it to the console of a node. */
+/** Opens a terminal in an element, and connects it to the console of a node or to a new shell. */
 export function openTerminal(container: HTMLElement, options: TerminalOptions): OpenTerminal {
-  const { name, onMultilinePaste, onFocus } = options;
+  const { name, isShell, onMultilinePaste, onFocus } = options;
   const terminal = new Terminal({
     fontFamily: '"DejaVu Sans Mono", Menlo, Consolas, monospace',
     fontSize: 13,
@@ -61,7 +64,7 @@ export function openTerminal(container: HTMLElement, options: TerminalOptions): 
   terminal.loadAddon(fit);
   terminal.loadAddon(search);
   terminal.open(container);
-  terminal.textarea?.setAttribute("aria-label", `Console of ${name}. Control Shift L leaves it`);
+  terminal.textarea?.setAttribute("aria-label", `${isShell ? "Shell" : "Console"} of ${name}. Control Shift L leaves it`);
   const link = connectLink(terminal, options);
 
   const refit = () => {
@@ -116,10 +119,11 @@ export function openTerminal(container: HTMLElement, options: TerminalOptions): 
   };
 }
 
-/** Connects a terminal to the console, and writes changes of the connection into it. */
-function connectLink(terminal: Terminal, { lab, node, name, onState }: TerminalOptions): ConsoleLink {
+/** Connects a terminal to the node, and writes changes of the connection into it. */
+function connectLink(terminal: Terminal, { lab, node, name, isShell, onState }: TerminalOptions): TerminalLink {
   const writeNotice = (text: string) => terminal.write(`\r\n\x1b[1;33m── ${text}\x1b[0m\r\n`);
-  const link = new ConsoleLink({
+  const Link = isShell ? ShellLink : ConsoleLink;
+  const link = new Link({
     lab,
     node,
     onBytes: (bytes) => terminal.write(bytes),
@@ -127,7 +131,8 @@ function connectLink(terminal: Terminal, { lab, node, name, onState }: TerminalO
       onState(state);
       if (state.kind === "stopped") {
         terminal.write(softReset, () => writeNotice(`${name} is not running; the console opens again when it starts`));
-      } else if (state.kind === "open" && state.again) writeNotice("connected again");
+      } else if (state.kind === "open" && state.again) writeNotice(isShell ? "a new shell" : "connected again");
+      else if (state.kind === "ended") terminal.write(softReset, () => writeNotice(linkStateText(state)));
       else if (state.kind === "refused") writeNotice(linkStateText(state));
     },
   });

@@ -9,6 +9,7 @@ const links: readonly LinkState[] = [
   { kind: "open", again: false },
   { kind: "stopped" },
   { kind: "broken", retryMs: 500 },
+  { kind: "ended", text: "The shell ended with exit code 0" },
   { kind: "refused", error: new LabwrightError("no rights on /a", { status: 403 }) },
 ];
 
@@ -18,9 +19,10 @@ test("the bar shows the state of the connection, and for a refusal its message",
     "Connected",
     "Not running; waiting for its start",
     "Connection lost; reconnecting",
+    "The shell ended with exit code 0",
     "no rights on /a",
   ]);
-  expect(links.map(linkDot)).toEqual(["starting", "running", "starting", "starting", "failed"]);
+  expect(links.map(linkDot)).toEqual(["starting", "running", "starting", "starting", "stopped", "failed"]);
 });
 
 test("a notice is shown until its own timer expires", () => {

@@ -53,7 +53,7 @@ export function statusText({ notice, link }: TerminalState): string {
 }
 
 /** Returns the state of a node that has the same dot as the connection. */
-export function linkDot({ kind }: LinkState): "running" | "failed" | "starting" {
+export function linkDot({ kind }: LinkState): "running" | "failed" | "starting" | "stopped" {
   if (kind === "open") return "running";
-  return kind === "refused" ? "failed" : "starting";
+  return kind === "refused" ? "failed" : kind === "ended" ? "stopped" : "starting";
 }

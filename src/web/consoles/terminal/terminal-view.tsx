@@ -7,6 +7,8 @@ interface TerminalViewProps {
   /** Key of the node. */
   readonly node: string;
   readonly name: string;
+  /** Whether it is a shell of its own instead of the console. */
+  readonly isShell: boolean;
   /** The last known state of the node. */
   readonly status: string;
   /** Whether the terminal has the focus. */
@@ -18,22 +20,24 @@ interface TerminalViewProps {
 /** Longer pastes are cut in the question, characters. */
 const maxPreview = 2_000;
 
-/** One console: a bar, a search form and a terminal. */
+/** One console or shell: a bar, a search form and a terminal. */
 export function TerminalView({ onClose, ...input }: TerminalViewProps) {
-  const { name, focused } = input;
+  const { name, isShell, focused } = input;
+  const title = `${isShell ? "Shell" : "Console"} of ${name}`;
   const control = useTerminal(input);
   const { container, bar, state, dispatch, focus, retry, clear, copy } = control;
   const { link, isSearching } = state;
   return (
-    <section class={`tile${focused ? " focused" : ""}`} aria-label={`Console of ${name}`}>
+    <section class={`tile${focused ? " focused" : ""}`} aria-label={title}>
       <div class="tile-bar" ref={bar}>
         <h2>
           <span class={`dot ${linkDot(link)}`} aria-hidden="true" /> {name}
+          {isShell && " (shell)"}
         </h2>
         <output>{statusText(state)}</output>
-        {(link.kind === "broken" || link.kind === "refused") && (
+        {(link.kind === "broken" || link.kind === "refused" || link.kind === "ended") && (
           <button type="button" onClick={retry}>
-            Reconnect
+            {isShell ? "New shell" : "Reconnect"}
           </button>
         )}
         <button
@@ -49,7 +53,7 @@ export function TerminalView({ onClose, ...input }: TerminalViewProps) {
         <button type="button" onClick={clear}>
           Clear
         </button>
-        <button type="button" onClick={onClose} aria-label={`Close the console of ${name}`}>
+        <button type="button" onClick={onClose} aria-label={`Close the ${isShell ? "shell" : "console"} of ${name}`}>
           ×
         </button>
       </div>

@@ -8,6 +8,8 @@ interface TerminalInput {
   /** Key of the node. */
   readonly node: string;
   readonly name: string;
+  /** Whether it is a shell of its own instead of the console. */
+  readonly isShell: boolean;
   /** The last known state of the node. */
   readonly status: string;
   /** Whether the terminal has the focus. */
@@ -33,7 +35,7 @@ export interface TerminalControl {
 const noticeMs = 3_000;
 
 /** A terminal in the element of `container`, connected while the component is shown. */
-export function useTerminal({ lab, node, name, status, focused, onFocus }: TerminalInput): TerminalControl {
+export function useTerminal({ lab, node, name, isShell, status, focused, onFocus }: TerminalInput): TerminalControl {
   const container = useRef<HTMLDivElement>(null);
   const bar = useRef<HTMLDivElement>(null);
   const terminal = useRef<OpenTerminal>(undefined);
@@ -56,6 +58,7 @@ export function useTerminal({ lab, node, name, status, focused, onFocus }: Termi
       lab,
       node,
       name,
+      isShell,
       onState: (link) => dispatch({ type: "link-changed", link }),
       onMultilinePaste: (paste) => dispatch({ type: "paste-requested", paste }),
       onFocus: () => latestOnFocus.current(),
@@ -70,7 +73,7 @@ export function useTerminal({ lab, node, name, status, focused, onFocus }: Termi
       opened.close();
       terminal.current = undefined;
     };
-  }, [lab, node]);
+  }, [lab, node, isShell]);
   useEffect(() => {
     if (status === "running" || status === "starting") terminal.current?.nodeRuns();
   }, [status]);

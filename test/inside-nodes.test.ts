@@ -1,0 +1,199 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connect, type LabwrightClient, type RemoteEnd, type RemoteProcess } from "../src/client/index.ts";
+import { testedProgram } from "../src/files/tested-program.fixture.ts";
+import { testDirectory } from "../src/hosts/local/testing/test-directory.fixture.ts";
+import { eventually, type TestLocalHost, testLocalHost } from "../src/hosts/local/testing/test-local-host.fixture.ts";
+import { type Served, serve } from "./wire/served.ts";
+
+/** Interactive programs in real nodes, over the real server: by the SDK and by the program. */
+
+const lab = "/inside";
+const yaml = `name: inside
+nodes:
+  h1: {template: linux}
+  h2: {template: linux}
+  r1: {template: frr}
+  s1: {template: switch}
+links:
+  - ["h1:eth0", "r1:eth0"]
+`;
+const program = testedProgram("cli/main");
+let local: TestLocalHost;
+let served: Served;
+let client: LabwrightClient;
+let folder: string;
+
+beforeAll(async () => {
+  local = await testLocalHost();
+  served = await serve({ host: local.host });
+  folder = await testDirectory("inside");
+  await mkdir(folder, { recursive: true });
+  client = connect({ url: served.url, pin: served.fingerprint, credentials: { username: "admin", password: "test" } });
+  await client.deployProject({ yaml });
+  await eventually(
+    "the nodes run",
+    60_000,
+    async () => (await client.getProjectStatus({ lab })).live?.nodes ?? [],
+    (nodes) => nodes.every(({ status }) => status === "running"),
+  );
+});
+afterAll(async () => {
+  client.close();
+  await served[Symbol.asyncDispose]();
+  await local[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+const text = (bytes: string) => Buffer.from(bytes);
+
+/** Reads the output until it matches. Leaves the rest. */
+async function heard(items: AsyncIterator<Awaited<ReturnType<RemoteItems["next"]>>["value"]>, pattern: RegExp): Promise<string> {
+  let seen = "";
+  while (!pattern.test(seen)) {
+    const { value, done } = await items.next();
+    if (done === true || value === undefined || value.stream === "end") throw new Error(`ended before ${pattern}: ${seen}`);
+    seen += value.data.toString();
+  }
+  return seen;
+}
+type RemoteItems = ReturnType<RemoteProcess[typeof Symbol.asyncIterator]>;
+
+async function all(remote: RemoteProcess): Promise<{ stdout: string; stderr: string; end: RemoteEnd | undefined }> {
+  const outputs = { stdout: "", stderr: "" };
+  for await (const item of remote) {
+    if (item.stream === "end") return { ...outputs, end: item };
+    outputs[item.stream] += item.data.toString();
+  }
+  return { ...outputs, end: undefined };
+}
+
+const search = `for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' < $f; echo; done 2> /dev/null | grep -q "^$1"`;
+/** Returns whether a program with this beginning of its command line runs in the node. */
+async function runs(node: string, words: string): Promise<boolean> {
+  for await (const { type, exit_code } of await client.execNodes({ lab, node, argv: ["sh", "-c", search, "sh", words] }))
+    if (type === "end") return exit_code === 0;
+  return false;
+}
+
+/** Runs the program with the service of this file. */
+function begin(args: readonly string[]): ChildProcess {
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    XDG_CONFIG_HOME: join(folder, "config"),
+    LABWRIGHT_URL: served.url,
+    LABWRIGHT_PIN: served.fingerprint,
+    LABWRIGHT_TOKEN: client.token,
+  };
+  return spawn(process.execPath, [program, ...args.slice(0, 1), "--lab", lab, ...args.slice(1)], {
+    cwd: folder,
+    env,
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+}
+
+async function cli(args: readonly string[], input: string | Buffer = ""): Promise<{ code: number; stdout: string; stderr: string }> {
+  const child = begin(args);
+  const seen = { stdout: "", stderr: "" };
+  child.stdout?.on("data", (chunk: Buffer) => (seen.stdout += chunk));
+  child.stderr?.on("data", (chunk: Buffer) => (seen.stderr += chunk));
+  child.stdin?.on("error", () => {}).end(input);
+  const [code] = (await once(child, "close")) as [number];
+  return { code, ...seen };
+}
+
+test("a shell has a terminal of its own with job control: its size changes, Ctrl-C ends the command and not the shell", async () => {
+  const env = { TERM: "xterm", PS1: "ready> " };
+  using shell = await client.openProcess({ lab, node: "h1", env, argv: ["sh"], terminal: { columns: 101, rows: 31 } });
+  const items = shell[Symbol.asyncIterator]();
+  await heard(items, /ready> \S*$/);
+  await shell.write(text("stty size; tty\n"));
+  expect(await heard(items, /pts\/\d+[\s\S]*ready> \S*$/)).toMatch(/^31 101\s+\/dev\/pts\/\d+/m);
+  shell.resize(88, 22);
+  await shell.write(text("stty size\n"));
+  expect(await heard(items, /\d+ \d+[\s\S]*ready> \S*$/)).toContain("22 88");
+  await shell.write(text("sleep 1234; echo code $?\n"));
+  await eventually(
+    "sleep runs",
+    20_000,
+    () => runs("h1", "sleep 1234"),
+    (is) => is,
+  );
+  await shell.write(text("\u0003"));
+  await heard(items, /\^C[\s\S]*ready> \S*$/);
+  await shell.write(text("exit 7\n"));
+  for (let item = await items.next(); ; item = await items.next()) {
+    expect(item.done).toBe(false);
+    if (item.value?.stream === "end") {
+      expect(item.value).toEqual({ stream: "end", exit_code: 7 });
+      break;
+    }
+  }
+});
+
+test("without a terminal both outputs stay apart, input of megabytes arrives, and signals and time limits end the program", async () => {
+  using sum = await client.openProcess({ lab, node: "r1", argv: ["sh", "-c", "sha256sum >&2; wc -c < /dev/null; exit 3"] });
+  const input = Buffer.alloc(5 << 20, "0123456789abcdef");
+  void sum.write(input).then(() => sum.endInput());
+  const { createHash } = await import("node:crypto");
+  const digest = createHash("sha256").update(input).digest("hex");
+  expect(await all(sum)).toEqual({ stdout: "0\n", stderr: `${digest}  -\n`, end: { stream: "end", exit_code: 3 } });
+  using hung = await client.openProcess({ lab, node: "h1", argv: ["sleep", "1234"] });
+  hung.signal("SIGTERM");
+  expect((await all(hung)).end).toEqual({ stream: "end", signal: "SIGTERM" });
+  using late = await client.openProcess({ lab, node: "h1", argv: ["sleep", "1234"], timeout_ms: 50 });
+  expect((await all(late)).end).toEqual({ stream: "end", signal: "SIGKILL", reason: "timeout" });
+});
+
+test("a closed connection ends the program and all that it started, and so does the end of the session", async () => {
+  const one = await client.openProcess({ lab, node: "h2", argv: ["sh", "-c", "sleep 2345 & sleep 2345"] });
+  await eventually(
+    "the program runs",
+    20_000,
+    () => runs("h2", "sleep 2345"),
+    (is) => is,
+  );
+  one[Symbol.dispose]();
+  await eventually(
+    "the program ended",
+    20_000,
+    () => runs("h2", "sleep 2345"),
+    (is) => !is,
+  );
+  using other = connect({ url: served.url, pin: served.fingerprint, credentials: { username: "admin", password: "test" } });
+  const two = await other.openProcess({ lab, node: "h2", argv: ["sleep", "3456"], terminal: { columns: 80, rows: 24 } });
+  const failed = expect(all(two)).rejects.toMatchObject({ code: "host_unreachable" });
+  await eventually(
+    "the program runs",
+    20_000,
+    () => runs("h2", "sleep 3456"),
+    (is) => is,
+  );
+  await other.logout();
+  await failed;
+  await eventually(
+    "the program ended",
+    20_000,
+    () => runs("h2", "sleep 3456"),
+    (is) => !is,
+  );
+});
+
+test("a switch, an unknown program and a stopped node are refused or fail with their reason", async () => {
+  await expect(client.openProcess({ lab, node: "nobody" })).rejects.toMatchObject({ code: "node_not_found" });
+  await expect(client.openProcess({ lab, node: "s1" })).rejects.toMatchObject({ code: "unsupported" });
+  await expect(client.openProcess({ lab, node: "h1", argv: [""] })).rejects.toMatchObject({ code: "bad_request" });
+  using absent = await client.openProcess({ lab, node: "h1", argv: ["no-such-program"] });
+  expect(await all(absent)).toMatchObject({ stderr: expect.stringContaining("no-such-program"), end: { exit_code: 127 } });
+});
+
+test("labwright shell without a terminal sends its input and ends with the exit code", async () => {
+  expect(await cli(["shell", "r1"], "hostname; echo oops >&2; exit 3")).toEqual({ code: 3, stdout: "r1\n", stderr: "oops\n" });
+  expect(await cli(["shell", "h1", "--", "cat"], "to the letter")).toMatchObject({ code: 0, stdout: "to the letter" });
+  expect(await cli(["shell", "s1"])).toMatchObject({ code: 1, stderr: expect.stringContaining("labwright console s1") });
+  expect(await cli(["shell"])).toMatchObject({ code: 1, stderr: expect.stringContaining("shell needs a node") });
+});
