@@ -152,8 +152,7 @@ test("a shell opens beside the console, ends with its exit code, and a new one c
   await tile.getByText("Connected", { exact: true }).waitFor();
   // A closed tile ends its shell.
   await type("sleep 4321");
-  const count = async () =>
-    (await execOn("h1", ["sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -c '^432[1]$'"])).trim();
+  const count = async () => (await execOn("h1", ["sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -c '^432[1]$'"])).trim();
   await expect.poll(count, poll).toBe("1");
   await tile.getByRole("button", { name: "Close the shell of h1" }).click();
   await expect.poll(count, poll).toBe("0");
