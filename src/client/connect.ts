@@ -5,7 +5,7 @@ import { resumingEvents } from "./events.ts";
 import { type JobMethods, jobMethods } from "./jobs.ts";
 import { jsonLines } from "./lines.ts";
 import type { CallOptions, InputOf, Methods, Stream } from "./methods.ts";
-import { type RemoteProcess, remoteProcess } from "./process.ts";
+import { type RemoteProcess, remoteProcess } from "./programs/process.ts";
 
 export interface LabwrightClient extends Methods, JobMethods, Disposable, AsyncDisposable {
   /** Base URL of the service. */

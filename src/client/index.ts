@@ -7,4 +7,4 @@ export { connect, type LabwrightClient } from "./connect.ts";
 export { LabwrightError } from "./error.ts";
 export type { Job, JobOptions, StartedJob } from "./jobs.ts";
 export type { CallOptions, Download, InputOf, Methods, ResultOf, Stream } from "./methods.ts";
-export type { RemoteEnd, RemoteOutput, RemoteProcess } from "./process.ts";
+export type { RemoteEnd, RemoteOutput, RemoteProcess } from "./programs/process.ts";

@@ -1,6 +1,6 @@
 /**
- * The bytes of streamProcess, in both directions: frames of a length (four bytes, big-endian), a type (one byte) and as many bytes as the length says.
- * Types are append-only.
+ * The bytes of streamProcess, in both directions: frames. A frame is the length of its content (four bytes, big-endian), a
+ * type (one byte), and the content. Types are append-only.
  */
 export const frameTypes = {
   /** A JSON object: of the client NodeStreamControl, of the service an event `end` or `failed` of execNodes. */
@@ -12,7 +12,7 @@ export const frameTypes = {
 } as const;
 
 const headBytes = 5;
-/** Maximum bytes of a control frame. Other frames are of any length: they are handled as they come. */
+/** Maximum bytes of a control frame. Other frames are of any length: they are handled as they arrive. */
 const maxControl = 64 << 10;
 
 /** Returns the bytes before the content of a frame. */

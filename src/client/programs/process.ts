@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
-import { FrameParts, frame, frameHead, frameTypes } from "../contract/process-frames.ts";
-import { LabwrightError } from "./error.ts";
+import { FrameParts, frame, frameHead, frameTypes } from "../../contract/process-frames.ts";
+import { LabwrightError } from "../error.ts";
 
 /** Output of a program. With a terminal all output is stdout. */
 export interface RemoteOutput {
