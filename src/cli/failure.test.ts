@@ -105,3 +105,11 @@ test("if the host is unavailable, the hint names the plan for a change and the s
   );
   expect(shown(new LabwrightError("socket hang up", away))).toContain("check the service's log");
 });
+
+test("an error of the host has the plan as its hint after a change, and none of it after a read", () => {
+  const failed = { status: 502, code: "host_error" } as const;
+  expect(shown(new LabwrightError("no", { ...failed, data: { applied: [], remaining: [] } }))).toContain(
+    "labwright plan shows the remaining changes",
+  );
+  expect(shown(new LabwrightError("no", failed))).toContain("hint: try again; if the error stays, look at the host itself");
+});

@@ -30,7 +30,6 @@ const hints: Readonly<Record<string, string>> = {
   console_timeout: "--timeout SECONDS gives it more time; labwright console shows the node's output",
   operation_not_allowed: "labwright labs shows each lab's owner and mode, labwright grants the rights of other users",
   tls_required: "use an https:// address",
-  host_error: "labwright plan shows the remaining changes",
 };
 
 /** Writes an error: `error: text (code)`, diagnostics with their place, and a hint. */
@@ -110,6 +109,12 @@ function nameOfStep(step: unknown): string {
   return op === undefined ? String(id ?? key ?? "") : `${op} ${kind} ${key}`;
 }
 
+/** A change has steps, of which a plan shows the rest; a read has none. */
+function hostErrorHint({ data }: LabwrightError): string {
+  const isChange = ["applied", "failed", "remaining"].some((word) => data?.[word] !== undefined);
+  return isChange ? "labwright plan shows the remaining changes" : "try again; if the error stays, look at the host itself";
+}
+
 function hintFor(error: LabwrightError): string | undefined {
   const own = error.data?.hint;
   if (typeof own === "string") return own;
@@ -124,6 +129,7 @@ function hintFor(error: LabwrightError): string | undefined {
 
   if (ours && error.code === "tls_pin_mismatch")
     return `compare the shown fingerprint with the one that labwright serve prints; if the service has a new certificate: labwright login --pin ${shown}`;
+  if (error.code === "host_error") return hostErrorHint(error);
   if (error.code === "rate_limited") return `try again in ${error.retryAfter ?? "some"} s`;
   if (error.status === 0 && error.code === "host_unreachable")
     return "is the service running? labwright serve, or labwright up, starts one on this machine";

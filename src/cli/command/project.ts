@@ -103,6 +103,8 @@ async function readInside(folder: string, file: string): Promise<string | undefi
   if (way === ".." || way.startsWith(`..${sep}`)) {
     throw new UsageError(`${file} is a link to a file outside of the lab's folder`, "copy the file into the folder");
   }
+  // A folder is as wrong as no file: the intent's diagnostics name the node and the line.
+  if ((await stat(real)).isDirectory()) return undefined;
   return await readText(path, file);
 }
 

@@ -46,6 +46,12 @@ test.each([
   expect(unfinishedChange(last(operation, "interrupted"))).toContain(`${note}; labwright jobs j1`);
 });
 
+test("a destroy that failed before its first step is not noted, and an interrupted snapshot is noted with the way to check it", () => {
+  const { lab, last_job: end } = last("destroyProject", "failed");
+  expect(unfinishedChange({ lab, last_job: { ...end, failed_early: true } })).toBeUndefined();
+  expect(unfinishedChange(last("takeSnapshot", "interrupted"))).toContain("labwright snapshot list shows whether it exists");
+});
+
 test.each([
   ["destroyProject", "finished"],
   ["destroyProject", "finished_after_restart"],

@@ -92,8 +92,8 @@ export const StatusData = Type.Object({
   moved_to: optionalText,
   locked: flag,
   operation: Type.Optional(RunningOperation),
-  /** The newest change of the lab that ended; outcome as in a job. */
-  last_job: Type.Optional(Type.Object({ job: text, operation: text, outcome: text, finished_at: time })),
+  /** The newest change of the lab that ended; outcome as in a job. failed_early: it failed before it had any steps, and changed nothing. */
+  last_job: Type.Optional(Type.Object({ job: text, operation: text, outcome: text, finished_at: time, failed_early: optionalFlag })),
   /** The `origin` that came with the last change of the lab; only for callers that may edit it. Absent: none came with it. */
   origin: optionalText,
   /** Absent: nothing waits to come back, and the policy is never. */

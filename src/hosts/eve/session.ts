@@ -95,7 +95,7 @@ function readCalls({
   return {
     labs: async () => {
       alive();
-      return (await listLabs(account)).map(({ path }) => path);
+      return (await listLabs(account)).labs.map(({ path }) => path);
     },
     observe: async (path) => {
       const here = await place();

@@ -62,7 +62,13 @@ export async function projectStatus(
     locked: structure?.locked ?? false,
     ...(operation !== undefined && { operation }),
     ...(last !== undefined && {
-      last_job: { job: last.id, operation: last.operation, outcome: last.outcome, finished_at: timeText(last.finishedAt) },
+      last_job: {
+        job: last.id,
+        operation: last.operation,
+        outcome: last.outcome,
+        finished_at: timeText(last.finishedAt),
+        ...(last.failedEarly && { failed_early: true }),
+      },
     }),
     ...originOf(target),
     ...(resume !== undefined && { resume }),

@@ -30,7 +30,9 @@ function prepare(db: DatabaseSync) {
     ),
     unfinishedJobs: db.prepare("SELECT * FROM jobs WHERE status = 'running' ORDER BY started_at, id"),
     lastJob: db.prepare(`SELECT * FROM jobs ${newestEndOf}`),
-    lastEnd: db.prepare(`SELECT id, operation, outcome, finished_at FROM jobs ${newestEndOf}`),
+    lastEnd: db.prepare(
+      `SELECT id, operation, outcome, finished_at, outcome = 'failed' AND json_array_length(steps) = 0 AS stepless FROM jobs ${newestEndOf}`,
+    ),
     purgeJobs: db.prepare("DELETE FROM jobs WHERE finished_at < ?"),
     answerKeys: db.prepare("UPDATE job_keys SET answer = ? WHERE job = ?"),
   };
@@ -72,6 +74,7 @@ export function jobsTable(db: DatabaseSync, room: DatabaseRoom, file: string): S
             operation: row["operation"] as string,
             outcome: row["outcome"] as JobOutcome,
             finishedAt: row["finished_at"] as number,
+            failedEarly: row["stepless"] === 1,
           };
     },
     purge: (finishedBefore) => {

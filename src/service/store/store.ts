@@ -143,6 +143,8 @@ export interface JobEnd {
   readonly operation: string;
   readonly outcome: JobOutcome;
   readonly finishedAt: number;
+  /** It failed before it had any steps, so it changed nothing. */
+  readonly failedEarly: boolean;
 }
 
 /** Data that must survive a restart. Calls are synchronous and small. */

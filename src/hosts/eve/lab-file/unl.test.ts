@@ -111,6 +111,11 @@ describe("refused", () => {
     ["a document type with an external entity", outside, /document type/],
     ["an entity that nobody declared", "<lab>&a;</lab>", /entity/],
     ["elements nested without end", `<lab>${deep}</lab>`, /nested deeper/],
+    [
+      "a giant startup config",
+      `<lab><objects><configs><config id="1">${"QUFB".repeat(600_000)}</config></configs></objects></lab>`,
+      /2400000 characters in base64/,
+    ],
     ["elements without number", `<lab>${"<a/>".repeat(1_000_000)}</lab>`, /more than 20000 elements/],
     ["attributes without number", `<lab><a${attributes}/></lab>`, /more than 200 attributes/],
     ["a comment without an end", "<lab><!-- <a/></lab>", /"-->" is missing/],

@@ -95,7 +95,7 @@ export function readUnl(text: string): UnlLab {
     networks: networks.elements("network").map((element) => identified(element, networkAttributes)),
     textObjects: textObjects.elements("textobject").map((element) => withTexts(element, textObjectAttributes, ["data"])),
     pictures: pictures.elements("picture").map((element) => withTexts(element, pictureAttributes, ["data", "map"])),
-    configs: configs.elements("config").map(readConfig),
+    configs: readConfigs(configs.elements("config")),
     ...rest.other(),
   };
   const around = { topology, nodes, networks, objects, textobjects: textObjects, pictures, configs };
@@ -125,6 +125,28 @@ function readNode(element: XmlElement): UnlNode {
   const slots = rest.elements("slot").map((slot) => withTexts(slot, slotAttributes, []));
   const interfaces = rest.elements("interface").map((each) => identified(each, interfaceAttributes));
   return { ...attributes, id: idOf(element, attributes), ...(slots.length === 0 ? {} : { slots }), interfaces, ...rest.other() };
+}
+
+/** Longest startup config that is read, characters in base64: masking and comparing longer ones would block the service for seconds. */
+const maxConfig = 2 * 1024 * 1024;
+/** All startup configs of a lab together. An intent may not be longer either. */
+const maxConfigs = 8 * 1024 * 1024;
+
+function readConfigs(elements: readonly XmlElement[]): readonly UnlConfig[] {
+  const lengths = elements.map(({ children }) => children.reduce((sum, child) => sum + (typeof child === "string" ? child.length : 0), 0));
+  const longest = Math.max(0, ...lengths);
+  if (longest > maxConfig)
+    throw new Failure(
+      "host_error",
+      `the lab file cannot be read: a startup config has ${longest} characters in base64, more than ${maxConfig}`,
+    );
+  const sum = lengths.reduce((before, length) => before + length, 0);
+  if (sum > maxConfigs)
+    throw new Failure(
+      "host_error",
+      `the lab file cannot be read: its startup configs have ${sum} characters in base64, more than ${maxConfigs}`,
+    );
+  return elements.map(readConfig);
 }
 
 function readConfig(element: XmlElement): UnlConfig {

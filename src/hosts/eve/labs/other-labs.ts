@@ -4,7 +4,7 @@ import { type EveAnswer, entriesOf, numberOf, recordOf, textOf } from "../api/an
 import { parallel } from "../api/parallel.ts";
 import { type EveLabPath, encodePath } from "../read/lab-path.ts";
 import { otherStatuses } from "../read/lab-read.ts";
-import { type ListedLab, listLabs } from "./lab-listing.ts";
+import { type LabListing, type ListedLab, listLabs } from "./lab-listing.ts";
 
 /** Ids to avoid: other labs of the user have them, and nodes with the same id cannot run at the same time. */
 export interface TakenIds {
@@ -51,7 +51,7 @@ export class OtherLabs {
   readonly #labIds = new Map<string, { readonly written: number | undefined; readonly uuid: string | undefined }>();
   readonly #reading = new Map<string, Promise<KnownLab | undefined>>();
   /** The last list of labs of each user. */
-  readonly #listings = new Map<string, { readonly at: number; readonly labs: Promise<readonly ListedLab[]> }>();
+  readonly #listings = new Map<string, { readonly at: number; readonly listing: Promise<LabListing> }>();
 
   /** Returns the ids of all labs except this one. */
   async taken(account: EveAccount, path: string): Promise<TakenIds> {
@@ -80,7 +80,7 @@ export class OtherLabs {
 
   /** Returns the numbers that run for the account's user, with the type of their node. A number of several labs counts once. */
   async running(account: EveAccount): Promise<ReadonlyMap<number, string>> {
-    const readable = (await listLabs(account)).filter((lab) => !this.#isLeftOut(lab));
+    const readable = (await listLabs(account)).labs.filter((lab) => !this.#isLeftOut(lab));
     const lists = await parallel(readable, 4, async (lab) => {
       const answer = await readOther(account, lab.path, "/nodes", { peeks: true });
       if (answer === undefined) this.#leaveOut(lab);
@@ -117,7 +117,7 @@ export class OtherLabs {
 
   /** Returns the path of the lab with this id: a lab that is moved or renamed on the host keeps its id. undefined also if time ran out. */
   async pathOf(account: EveAccount, uuid: string, maxAgeMs: number): Promise<string | undefined> {
-    const readable = (await this.#list(account, maxAgeMs)).filter((lab) => !this.#isLeftOut(lab));
+    const readable = (await this.#list(account, maxAgeMs)).labs.filter((lab) => !this.#isLeftOut(lab));
     const found: string[] = [];
     await within(changeMs, (isOver) =>
       parallel(readable, 4, async (lab) => {
@@ -148,9 +148,10 @@ export class OtherLabs {
   }
 
   async #read(account: EveAccount, path: string, maxAgeMs = 0, waitMs = changeMs): Promise<KnownLabs> {
-    const listed = (await this.#list(account, maxAgeMs)).filter((lab) => lab.path !== path);
+    const listing = await this.#list(account, maxAgeMs);
+    const listed = listing.labs.filter((lab) => lab.path !== path);
     const found = new Map<string, KnownLab>();
-    const isComplete = await within(waitMs, (isOver) =>
+    const isRead = await within(waitMs, (isOver) =>
       parallel(listed, 4, async (lab) => {
         const known = this.#known.get(lab.path);
         if (known?.written !== undefined && known.written === lab.written) found.set(lab.path, known);
@@ -160,17 +161,18 @@ export class OtherLabs {
         }
       }),
     );
-    return { labs: listed.flatMap(({ path: one }) => (found.has(one) ? [[one, found.get(one) as KnownLab] as const] : [])), isComplete };
+    const labs = listed.flatMap(({ path: one }) => (found.has(one) ? [[one, found.get(one) as KnownLab] as const] : []));
+    return { labs, isComplete: isRead && listing.isComplete };
   }
 
-  #list(account: EveAccount, maxAgeMs: number): Promise<readonly ListedLab[]> {
+  #list(account: EveAccount, maxAgeMs: number): Promise<LabListing> {
     const now = performance.now();
     const known = this.#listings.get(account.user);
-    if (known !== undefined && now - known.at < maxAgeMs) return known.labs;
-    const labs = listLabs(account);
-    this.#listings.set(account.user, { at: now, labs });
-    labs.catch(() => this.#listings.delete(account.user));
-    return labs;
+    if (known !== undefined && now - known.at < maxAgeMs) return known.listing;
+    const listing = listLabs(account, { fresh: maxAgeMs === 0 });
+    this.#listings.set(account.user, { at: now, listing });
+    listing.catch(() => this.#listings.delete(account.user));
+    return listing;
   }
 
   /** Concurrent callers share the reads of a lab. */

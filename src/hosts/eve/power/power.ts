@@ -254,8 +254,8 @@ async function until(
     if (late.length === 0) return;
     if (performance.now() > end) {
       const hint = edition.sharedNames
-        ? "labwright stop tries again. If the node still runs, its process hangs, or a process that a deleted lab left behind has its number: an " +
-          "administrator of the host ends the process, or labwright destroy --force deletes the lab without it"
+        ? "labwright stop tries again. If its process hangs, an administrator of the host ends it, or labwright destroy --force deletes the lab without it. " +
+          "If a process of a deleted lab has its number, labwright renumber gives the node another one"
         : "labwright stop tries again";
       const text = (id: number) => {
         const outcome = pending.get(id);

@@ -42,7 +42,7 @@ describe.each([
     await expect(here.run("/three", three, stops, { step })).rejects.toMatchObject({
       code: "host_error",
       message: expect.stringMatching(
-        /^the host accepted the stop, and pc1 still runs after 0\.4 s \(status 2\): labwright stop tries again\. .*administrator of the host ends the process, or labwright destroy --force/,
+        /^the host accepted the stop, and pc1 still runs after 0\.4 s \(status 2\): labwright stop tries again\. .*administrator of the host ends it, or labwright destroy --force.*labwright renumber/,
       ),
       data: { failures: [{ id: "stop:pc1" }] },
     });
