@@ -52,6 +52,7 @@ import { up } from "./commands/up.ts";
 import { users } from "./commands/users.ts";
 import { validate } from "./commands/validate.ts";
 import { version } from "./commands/version.ts";
+import { wait } from "./commands/wait.ts";
 import { completionScript, type Shell, shells } from "./completion.ts";
 import { wordList } from "./show/table.ts";
 
@@ -104,6 +105,7 @@ export const commands: readonly Command[] = [
   pull,
   save,
   test,
+  wait,
   destroy,
   importCommand,
   load,

@@ -342,6 +342,8 @@ export interface LiveNode {
   readonly status: Power;
   /** The template's ready check passed; absent if the template has none. */
   readonly ready?: boolean;
+  /** The reason that the ready check gave, one line; absent if the node is ready, or if there is none. */
+  readonly not_ready?: string;
   readonly exit_code?: number;
   readonly uptime_ms?: number;
   readonly cpu_percent?: number;

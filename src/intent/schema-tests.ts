@@ -1,6 +1,15 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets of editors use this syntax
 import { neighborStates, testDefaults } from "./lab/lab-test.ts";
-import { checkVocabularies, givenVocabulary, testChecks, testVocabulary } from "./lab/vocabulary.ts";
+import { dependencyStates, maxConditions } from "./lab/node-boot.ts";
+import {
+  checkVocabularies,
+  conditionVocabulary,
+  givenVocabulary,
+  stageVocabulary,
+  testChecks,
+  testVocabulary,
+  waitVocabulary,
+} from "./lab/vocabulary.ts";
 import { type Json, type JsonSchema, object } from "./schema-object.ts";
 
 const word = { type: ["string", "number", "boolean", "null"] };
@@ -81,6 +90,38 @@ function check(kind: (typeof testChecks)[number]): JsonSchema {
 }
 
 /** The schema of one test. */
+/** One check. */
+const condition = object(conditionVocabulary, Object.fromEntries(testChecks.map((kind) => [kind, check(kind)])));
+
+/** The keys of a node that describe its start. */
+export const bootSchemas: Readonly<Record<"ready" | "depends-on" | "stages", JsonSchema>> = {
+  ready: {
+    title: "Ready when",
+    description: "Checks that run in the node, as in tests. The node is ready when all have passed.",
+    anyOf: [condition, { type: "array", items: condition, maxItems: maxConditions }, { type: "null" }],
+    examples: [[{ route: "10.0.0.0/8" }]],
+  },
+  "depends-on": {
+    title: "Depends on",
+    description: "Nodes that must run, or be ready, before this node starts: a name, a list, or {NODE: ready}.",
+    anyOf: [word, { type: "array", items: word }, { type: "object", additionalProperties: { enum: [...dependencyStates, null] } }],
+    examples: [["r1"], { r1: "ready" }],
+  },
+  stages: {
+    title: "Stages",
+    description: "containerlab's stages: wait-for of any stage is read as depends-on.",
+    type: ["object", "null"],
+    additionalProperties: {
+      anyOf: [
+        object(stageVocabulary, {
+          "wait-for": { type: ["array", "null"], items: object(waitVocabulary, { node: word, stage: word }, { required: ["node"] }) },
+        }),
+        { type: "null" },
+      ],
+    },
+  },
+};
+
 export const testSchema: JsonSchema = {
   ...object(
     testVocabulary,

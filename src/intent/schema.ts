@@ -16,7 +16,7 @@ import {
   topologyVocabulary,
 } from "./lab/vocabulary.ts";
 import { type Json, type JsonSchema, object } from "./schema-object.ts";
-import { testSchema } from "./schema-tests.ts";
+import { bootSchemas, testSchema } from "./schema-tests.ts";
 
 const NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
 const INTERFACE = "[A-Za-z0-9][A-Za-z0-9._/-]{0,63}";
@@ -261,7 +261,7 @@ export const labSchema: JsonSchema = {
   ],
   definitions: {
     inheritable: object(inheritableVocabulary, inheritable),
-    node: object(nodeVocabulary, { ...inheritable, name: orNull(shownName), position: orNull(position) }),
+    node: object(nodeVocabulary, { ...inheritable, name: orNull(shownName), position: orNull(position), ...bootSchemas }),
     network: object(networkVocabulary, {
       name: orNull(shownName),
       type: { title: "Type", description: "bridge, unless given.", ...orNull(name), examples: ["bridge", "nat"] },

@@ -4,6 +4,7 @@ import { Captures } from "./captures/captures.ts";
 import { type Clock, systemClock } from "./common/clock.ts";
 import type { Log } from "./common/log.ts";
 import { RecentMap } from "./common/recent-map.ts";
+import { ReadyConditions } from "./conditions/ready-conditions.ts";
 import type { ConsoleGrant } from "./consoles/consoles.ts";
 import type { Context } from "./context/context.ts";
 import { Events, type EventsLimits } from "./events/events.ts";
@@ -108,6 +109,7 @@ export function createService(options: ServiceOptions): Service {
     hostLoads: new HostLoads(host, clock),
     work,
     jobs: new Jobs(store, clock, log, { stallMs: options.changeStallMs ?? 600_000, graceMs: options.changeGraceMs ?? 60_000 }),
+    conditions: new ReadyConditions(clock),
     consoles: new ConsoleDesk(isRecorded, (path) => identities.look(path)),
     resumeDefault: options.resume ?? "never",
     interrupted: new Set(),

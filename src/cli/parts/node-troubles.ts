@@ -62,11 +62,16 @@ export async function reportTroubles(
   }
   const pending = nodes.filter((node) => !isUp(node) && !hasFailed(node));
   if (pending.length === 0) return;
-  const names = pending.map((node) => `${nodeKey(node)} (${node.status === "running" ? "running, not ready" : node.status})`);
+  const names = pending.map((node) => `${nodeKey(node)} (${stateOf(node)})`);
   write(`${head} ${pending.length} of ${counted(nodes.length)} not ready after ${duration(options.waitedMs)}: ${shortList(names)}`);
   write(
     `  hint: labwright status ${labFlags(project)} --watch shows their progress; --timeout SECONDS waits longer, --no-wait does not wait`,
   );
+}
+
+function stateOf({ status, not_ready: reason }: LiveNode): string {
+  if (status !== "running") return status;
+  return reason === undefined ? "running, not ready" : `running, not ready: ${reason}`;
 }
 
 function failureHints(project: Project, failed: readonly LiveNode[]): readonly string[] {

@@ -4,22 +4,36 @@ import type { Context } from "../command/context.ts";
 import type { Project } from "../command/project.ts";
 import { Progress } from "../show/progress.ts";
 import { isUp, type LiveNode, type Status } from "../show/show-status.ts";
+import { payloadNodes } from "./named-nodes.ts";
 
 const pollMs = 300;
 const defaultWaitMs = 120_000;
 /** The wait for the other nodes after one has failed, ms, so that one report names all nodes that fail together. */
 const afterFailureMs = 3_000;
 
+/** The nodes to wait for, and their state. Default: all nodes that should run, until they are ready. */
+export interface WaitFor {
+  readonly nodes?: readonly string[];
+  readonly state?: "running" | "ready";
+}
+
 /** Polls until all nodes that should run are up, a node has failed, or the time is over. Returns the last status. */
-export async function waitForNodes(context: Context, { selector, title }: Project, limitMs = defaultWaitMs): Promise<Status> {
+export async function waitForNodes(
+  context: Context,
+  { selector, title }: Project,
+  limitMs = defaultWaitMs,
+  { nodes: named, state = "ready" }: WaitFor = {},
+): Promise<Status> {
+  const isThere = (node: LiveNode) => (state === "ready" ? isUp(node) : node.status === "running");
   const client = await context.client();
   using progress = new Progress(context.terminal, `waiting for ${title}`, { quiet: context.quiet });
   let until = Date.now() + limitMs;
   let failing = false;
   for (;;) {
-    const status = await client.getProjectStatus(selector);
-    const nodes = nodesThatShouldRun(status);
-    const pending = nodes.filter((node) => !isUp(node) && node.status !== "failed");
+    const status = await client.getProjectStatus({ ...selector, ...payloadNodes(named ?? []) });
+    // A node that is named should run, also if it is stopped now: another command may start it.
+    const nodes = named === undefined ? nodesThatShouldRun(status) : (status.live?.nodes ?? []);
+    const pending = nodes.filter((node) => !isThere(node) && node.status !== "failed");
     if (status.live?.available !== false && pending.length === 0) return status;
     if (!failing && nodes.some(hasFailed)) {
       failing = true;

@@ -43,8 +43,17 @@ export function showStatus(paint: Paint, status: Status, suspended: readonly str
         "labwright stop works on managed labs; labwright adopt LAB makes another lab managed",
     );
   }
+  lines.push(...unreadyText(live?.nodes ?? []));
   if (suspended.length > 0) lines.push("", `suspended: ${suspended.join(", ")} (labwright link NODE:INTERFACE --resume)`);
   return lines.join("\n");
+}
+
+/** Returns why running nodes are not ready, one line each. */
+function unreadyText(nodes: readonly LiveNode[]): string[] {
+  const lines = inNaturalOrder(nodes, nodeKey).flatMap((node) =>
+    node.ready === false && node.not_ready !== undefined ? [`not ready yet: ${nodeKey(node)}: ${node.not_ready}`] : [],
+  );
+  return lines.length === 0 ? [] : ["", ...lines];
 }
 
 /** Returns why the state of the nodes is unknown. Older services give no reason. */

@@ -35,7 +35,10 @@ export const LiveNodeData = Type.Object({
   /** The node's name on the host. Several nodes may have the same name. */
   name: text,
   status: NodeStatus,
+  /** Its template's check and the conditions of its intent have passed. Absent: it has none of them. */
   ready: Type.Optional(flag),
+  /** Why it is not ready, one line: the message of the check or condition that has not passed. */
+  not_ready: optionalText,
   exit_code: optionalInteger,
   uptime_ms: Type.Optional(number),
   cpu_percent: Type.Optional(number),

@@ -85,20 +85,21 @@ function readLabItself(
   observed: ObservedLab,
   base: Lab | undefined,
   rules: HostRules,
-): Pick<Lab, "name" | "description" | "texts" | "trafficFilters" | "tests"> {
+): Pick<Lab, "name" | "description" | "texts" | "trafficFilters" | "tests" | "boots"> {
   const lost = (field: string) => base !== undefined && unsupportedOnHost(rules, "lab", field) !== undefined;
   const unchanged = base === undefined ? undefined : diffLab(base, observed, { ...rules, unsupportedFields: [] });
   const changed = new Set(unchanged?.changes.map(({ field }) => field.split(".")[0]));
   const keepFilters = lost("trafficFilters") || (unchanged !== undefined && !changed.has("traffic_filters"));
   const keepTexts = lost("texts") || unchanged?.textChanges.length === 0;
   const keepDescription = lost("description") || (unchanged !== undefined && !changed.has("description"));
-  return defined<Pick<Lab, "name" | "description" | "texts" | "trafficFilters" | "tests">>({
+  return defined<Pick<Lab, "name" | "description" | "texts" | "trafficFilters" | "tests" | "boots">>({
     name: base !== undefined && lost("name") ? base.name : toLabName(observed.name),
     description: keepDescription ? base?.description : observed.description || undefined,
     texts: (keepTexts ? base?.texts : undefined) ?? observed.texts,
     trafficFilters:
       (keepFilters ? base?.trafficFilters : undefined) ?? [...observed.trafficFilters].sort((a, b) => (a.name < b.name ? -1 : 1)),
     tests: base?.tests,
+    boots: base?.boots,
   });
 }
 

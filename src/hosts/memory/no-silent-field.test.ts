@@ -125,7 +125,12 @@ const cases: Readonly<Record<string, Case>> = {
 };
 
 /** Without effect on the host, each for a reason. */
-const withoutEffect: Readonly<Record<string, string>> = { "lab.tests": "run by labwright test" };
+const withoutEffect: Readonly<Record<string, string>> = {
+  "lab.tests": "run by labwright test",
+  "node.ready": "the service checks it, no host stores it",
+  "node.depends-on": "the service orders starts, no host stores it",
+  "node.stages": "as depends-on",
+};
 
 /** Absent means unmanaged: taking these away keeps what the host has. */
 const unmanaged = ["position", "start", "ethernet"];
@@ -160,8 +165,8 @@ function schemaKeys(): readonly string[] {
   const schema: Intent = labSchema;
   visit("lab", { properties: schema.properties });
   for (const [name, definition] of Object.entries<Intent>(schema.definitions)) visit(name, definition);
-  // Tests describe no part of the lab: no plan compares them.
-  return [...keys].filter((key) => !key.startsWith("lab.tests.")).sort();
+  // Tests and conditions describe no part of the lab: no plan compares them.
+  return [...keys].filter((key) => !/^(?:lab\.tests|node\.ready|node\.stages)\./.test(key)).sort();
 }
 
 /** Keys inside the topology wrapper are those of its own definition. */

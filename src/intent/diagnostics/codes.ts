@@ -30,6 +30,7 @@ export const diagnosticCodes = {
   invalid_endpoint: "not an end of a link, or two networks",
   self_link: "an interface linked with itself",
   interface_in_use: "an interface in two links",
+  dependency_cycle: "nodes that wait for each other by depends-on",
   name_collision: "a network with the key of a node",
   duplicate_name: "two traffic filters with the same name",
   invalid_filter: "a traffic filter that the host's pcap does not compile (only a service checks it)",

@@ -3,6 +3,7 @@ import { Failure } from "../../contract/errors.ts";
 import { showDiagnostics } from "../diagnostics/show.ts";
 import { canonicalLab, sameData } from "../lab/canonical.ts";
 import type { Lab } from "../lab/lab.ts";
+import type { NodeBoot } from "../lab/node-boot.ts";
 import { separateFiles } from "../lab/separate-files.ts";
 import { checkFiles } from "../parse/files.ts";
 import { type Reading, readDocument } from "../read/read.ts";
@@ -29,10 +30,19 @@ export function editIntent(yaml: string, files: Readonly<Record<string, string>>
   if (first.reading === undefined) {
     throw new Failure("invalid_intent", showDiagnostics(first.diagnostics, { yaml, files }), { data: { diagnostics: first.diagnostics } });
   }
-  // Tests do not describe the structure: those of the text stay.
-  const lab = canonicalLab({ ...separated.lab, tests: first.lab?.tests ?? [] });
+  // Tests and boots do not describe the structure: those of the text stay.
+  const kept = new Set(separated.lab.nodes.map(({ key }) => key));
+  const lab = canonicalLab({ ...separated.lab, tests: first.lab?.tests ?? [], boots: remaining(first.lab?.boots ?? [], kept) });
   const inPlace = editInPlace(yaml, all, lab) ?? editInPlace(expandAliases(yaml, first.reading.document), all, lab) ?? print(lab, all);
   return { yaml: inPlace, files: all };
+}
+
+/** Returns the boots of these nodes, without dependencies on others. */
+function remaining(boots: readonly NodeBoot[], nodes: ReadonlySet<string>): readonly NodeBoot[] {
+  return boots
+    .filter(({ node }) => nodes.has(node))
+    .map((boot) => ({ ...boot, dependsOn: boot.dependsOn.filter(({ node }) => nodes.has(node)) }))
+    .filter(({ ready, dependsOn }) => ready.length + dependsOn.length > 0);
 }
 
 /** Returns undefined if the text has a form that cannot be changed in place. */

@@ -1,4 +1,5 @@
 import type { LabTest } from "./lab-test.ts";
+import type { NodeBoot } from "./node-boot.ts";
 
 /**
  * Lab: the user's intent after YAML, inheritance (defaults → kinds → groups → node) and files are resolved. Plain data, every list sorted by key
@@ -15,6 +16,8 @@ export interface Lab {
   readonly texts: readonly LabText[];
   /** In the order of the text; absent if there are none. Not a part of the structure: plans and hosts ignore them. */
   readonly tests?: readonly LabTest[];
+  /** Sorted by node; absent if no node has any. Not a part of the structure. */
+  readonly boots?: readonly NodeBoot[];
 }
 
 export type Scalar = string | number | boolean;

@@ -55,7 +55,6 @@ const ignoredOfNodes = [
   "runtime",
   "sandbox",
   "shm-size",
-  "stages",
   "startup-delay",
   "suppress-startup-config",
   "sysctls",
@@ -97,22 +96,24 @@ const meantOfNodes = {
 const ofContainers = (attribute: string) => `a node of template container has attributes: {${attribute}: …}`;
 
 const insteadOfNodes = {
+  healthcheck: "a node is ready when the conditions of its ready: have passed",
+  "wait-for": "depends-on: [NODE] or {NODE: ready}",
   cmd: ofContainers("command"),
   entrypoint: ofContainers("entrypoint"),
   user: ofContainers("user"),
 };
 
 export const nodeVocabulary: Vocabulary = {
-  known: [...inheritableKeys, "name", "position"],
+  known: [...inheritableKeys, "name", "position", "ready", "depends-on", "stages"],
   ignored: ignoredOfNodes,
-  meant: meantOfNodes,
+  meant: { ...meantOfNodes, depends_on: "depends-on", "ready-when": "ready" },
   instead: insteadOfNodes,
 };
 
 /** Fields of defaults, kinds and groups: fields that make sense for many nodes. */
 export const inheritableVocabulary: Vocabulary = {
   known: inheritableKeys,
-  ignored: ignoredOfNodes,
+  ignored: [...ignoredOfNodes, "stages"],
   meant: meantOfNodes,
   instead: insteadOfNodes,
 };
@@ -161,6 +162,13 @@ export const testVocabulary: Vocabulary = {
   ignored: [],
   meant: { neighbour: "neighbor", timeout: "within", node: "from", source: "from", exec: "command", run: "command", tcp: "port" },
 };
+
+/** A condition of `ready`: one check of a test. */
+export const conditionVocabulary: Vocabulary = { known: testChecks, ignored: [], meant: testVocabulary.meant };
+
+/** containerlab's stages of a node. */
+export const stageVocabulary: Vocabulary = { known: ["wait-for"], ignored: ["exec"], meant: {} };
+export const waitVocabulary: Vocabulary = { known: ["node", "stage"], ignored: [], meant: {} };
 
 export const givenVocabulary: Vocabulary = { known: ["suspend", "stop"], ignored: [], meant: { suspended: "suspend", stopped: "stop" } };
 

@@ -88,7 +88,7 @@ function readTest(context: ReadContext, item: Field, names: TestNames): (LabTest
 type CheckReader = (context: ReadContext, at: Field) => TestCheck | undefined;
 
 /** A check that is written as one text, or as a map. */
-const checks: Readonly<Record<(typeof testChecks)[number], CheckReader>> = {
+export const checks: Readonly<Record<(typeof testChecks)[number], CheckReader>> = {
   ping: (context, at) => {
     const { problems } = context;
     const part = parts(context, at, "ping", "to");

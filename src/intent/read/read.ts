@@ -9,6 +9,7 @@ import { type MapValue, parseYaml } from "../parse/parse.ts";
 import { plainYaml } from "../parse/plain-yaml.ts";
 import { checkKeys, type Field, fieldOf, readMap, readText } from "./fields.ts";
 import { type ReadContext, readName } from "./node-fields.ts";
+import { readBoots } from "./read-boot.ts";
 import { type ReadFilter, type ReadNetwork, type ReadText, readFilters, readNetworks, readTexts } from "./read-extras.ts";
 import { linkNames, type ReadLink, readLinks } from "./read-links.ts";
 import { type Inheritance, type ReadNode, readInheritance, readNodes } from "./read-nodes.ts";
@@ -146,6 +147,8 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
   const names = { nodes: nodeKeys, ends: new Set(links.flatMap(({ link }) => link.endpoints.map(endpointText))) };
   const tests = testsField === undefined ? [] : readTests(context, testsField, names);
 
+  const boots = readBoots(context, nodes, nodeKeys);
+
   const lab = canonicalLab({
     name: name ?? "",
     ...(description === undefined ? {} : { description }),
@@ -155,6 +158,7 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
     trafficFilters: filters.map(({ filter }) => filter),
     texts: texts.map(({ text }) => text),
     tests,
+    boots,
   });
   const bodyPath = body === undefined ? "" : "/topology";
   return { lab, root, bodyPath, inheritance, nodes, networks, bridges: new Set(bridges.keys()), links, filters, texts };

@@ -1,4 +1,5 @@
 import { type LabTest, neighborStates, type TestCheck, testDefaults, testName } from "../lab/lab-test.ts";
+import type { NodeBoot } from "../lab/node-boot.ts";
 import type { Data } from "./write.ts";
 
 /** Converts a test to the data of the YAML, in the shortest notation. */
@@ -11,6 +12,20 @@ export function authorTest(test: LabTest): Data {
     within: within === testDefaults.within ? undefined : within,
     expect: expect === "pass" ? undefined : expect,
     given: given && { suspend: some(given.suspend), stop: some(given.stop) },
+  };
+}
+
+/** Converts `ready` and `depends-on` of a node. */
+export function authorBoot({ ready, dependsOn }: NodeBoot): { readonly ready: Data | undefined; readonly "depends-on": Data | undefined } {
+  const isPlain = dependsOn.every(({ state }) => state === "running");
+  return {
+    ready: ready.length === 0 ? undefined : ready.map((check) => ({ [check.kind]: authorCheck(check) })),
+    "depends-on":
+      dependsOn.length === 0
+        ? undefined
+        : isPlain
+          ? dependsOn.map(({ node }) => node)
+          : Object.fromEntries(dependsOn.map(({ node, state }) => [node, state])),
   };
 }
 

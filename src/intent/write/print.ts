@@ -2,7 +2,7 @@ import { canonicalLab, order } from "../lab/canonical.ts";
 import type { Lab } from "../lab/lab.ts";
 import { separateFiles } from "../lab/separate-files.ts";
 import { authorFilter, authorLink, authorNetwork, authorNode, authorText, type Fields } from "./author.ts";
-import { authorTest } from "./author-test.ts";
+import { authorBoot, authorTest } from "./author-test.ts";
 import { type Data, present, writeItem, writePair } from "./write.ts";
 
 /** An intent as text: the YAML and the files that it names. */
@@ -17,13 +17,14 @@ export interface IntentText {
  */
 export function printLab(lab: Lab): IntentText {
   const separated = separateFiles(canonicalLab(lab), new Map());
-  const { name, description, nodes, networks, links, trafficFilters, texts, tests = [] } = separated.lab;
+  const { name, description, nodes, networks, links, trafficFilters, texts, tests = [], boots = [] } = separated.lab;
+  const bootOf = new Map(boots.map((boot) => [boot.node, authorBoot(boot)]));
   const parts = [writePair("name", name, 0)];
   if (description !== undefined) parts.push(writePair("description", description, 0));
   parts.push(
     ...section(
       "nodes",
-      nodes.map((node) => writeNode(node.key, authorNode(node))),
+      nodes.map((node) => writeNode(node.key, { ...authorNode(node), ...bootOf.get(node.key) })),
     ),
   );
   parts.push(

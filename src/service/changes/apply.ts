@@ -1,6 +1,7 @@
 import { Failure } from "../../contract/errors.ts";
 import type { Operation, StopMode } from "../../engine/model/plan.ts";
-import type { Applied, HostSession, NativeIds } from "../../hosts/host.ts";
+import type { Applied, HostSession, NativeIds, Progress } from "../../hosts/host.ts";
+import { applyInOrder, type StartOrder } from "../conditions/start-order.ts";
 import { inKeyText } from "../context/in-keys.ts";
 import type { Job } from "../jobs/jobs.ts";
 import type { ConsoleDesk } from "../streams/console-desk.ts";
@@ -16,6 +17,8 @@ export interface Application {
   /** Progress.madeFolder */
   readonly madeFolder?: (folder: string, isOurs: boolean) => void;
   readonly force?: boolean;
+  /** Absent: nodes start together. */
+  readonly order?: StartOrder;
 }
 
 /**
@@ -26,7 +29,7 @@ export async function applyOperations(
   consoles: ConsoleDesk,
   host: HostSession,
   job: Job,
-  { path, operations, ids, stopMode, owner, madeFolder, force }: Application,
+  { path, operations, ids, stopMode, owner, madeFolder, force, order }: Application,
 ): Promise<Applied> {
   const done = new Set<string>();
   /** Number of finished steps without a gap: after a crash, all later steps count as not done. */
@@ -35,8 +38,7 @@ export async function applyOperations(
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   job.begin(operations);
   try {
-    const applied = await host.apply(path, operations, {
-      ids,
+    const progress: Omit<Progress, "ids"> = {
       signal: job.signal,
       ...(stopMode !== undefined && { stopMode }),
       ...(owner !== undefined && { owner }),
@@ -54,7 +56,10 @@ export async function applyOperations(
           job.done(inRow);
         }
       },
-    });
+    };
+    const applied = await applyInOrder(operations, order, ids, job.signal, (some, known) =>
+      host.apply(path, some, { ids: known, ...progress }),
+    );
     if (done.size < operations.length && job.signal.aborted) throw new Failure("cancelled", "the change was cancelled");
     return applied;
   } catch (error) {

@@ -3,6 +3,7 @@ import type { Host } from "../../hosts/host.ts";
 import type { Clock } from "../common/clock.ts";
 import type { Log } from "../common/log.ts";
 import type { RecentMap } from "../common/recent-map.ts";
+import type { ReadyConditions } from "../conditions/ready-conditions.ts";
 import type { Events } from "../events/events.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { HostLoads } from "../observe/host-load.ts";
@@ -56,6 +57,10 @@ export interface InspectionsPart {
   readonly inspections: RecentMap<InspectionData>;
 }
 
+export interface ConditionsPart {
+  readonly conditions: ReadyConditions;
+}
+
 export interface ConsolesPart {
   readonly consoles: ConsoleDesk;
 }
@@ -105,4 +110,5 @@ export interface ChangeParts
     ObservationsPart,
     InspectionsPart,
     ConsolesPart,
+    ConditionsPart,
     PlansPart {}

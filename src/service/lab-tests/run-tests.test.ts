@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Failure } from "../../contract/errors.ts";
 import type { LabTest } from "../../intent/lab/lab-test.ts";
 import { readIntent } from "../../intent/read/read.ts";
-import { checkProgram, type ProgramEnd } from "./check-program.ts";
+import { checkProgram, type ProgramEnd } from "../conditions/check-program.ts";
 import { runTests, type TestBench } from "./run-tests.ts";
 
 function labTests(text: string): readonly LabTest[] {

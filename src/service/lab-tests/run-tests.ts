@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { LabTest } from "../../intent/lab/lab-test.ts";
-import { checkProgram, type ProgramEnd, type Verdict } from "./check-program.ts";
+import { checkProgram, type ProgramEnd, type Verdict } from "../conditions/check-program.ts";
 
 /** The access of tests to the lab. */
 export interface TestBench {

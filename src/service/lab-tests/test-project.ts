@@ -11,16 +11,16 @@ import { refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
+import { runProgram } from "../conditions/run-program.ts";
 import { addressChange, neededIntent } from "../context/address.ts";
-import type { ChangeParts, ClockPart, ConsolesPart, StorePart } from "../context/parts.ts";
+import type { ChangeParts, ClockPart, ConditionsPart, ConsolesPart, StorePart } from "../context/parts.ts";
 import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 import { changeSuspend } from "../links/links.ts";
 import { powerNodes } from "../power/power.ts";
-import { runProgram } from "./run-program.ts";
 import { runTests, type TestBench, type TestRow } from "./run-tests.ts";
 
-type PowerParts = StorePart & ClockPart & ConsolesPart;
+type PowerParts = StorePart & ClockPart & ConsolesPart & ConditionsPart;
 
 /** Journal request. `restore` is what a restart of the service must bring back if it interrupts the tests. */
 const TestRequest = Type.Object({

@@ -14,18 +14,18 @@ import { addressProject, makes } from "../context/address.ts";
 import { originOf } from "../context/allow.ts";
 import { chosenNodes, liveOf, refuseUnknown } from "../context/chosen-nodes.ts";
 import { movedTo } from "../context/moved.ts";
-import type { JobsPart, LookupParts, ObservationsPart, ResumePart } from "../context/parts.ts";
+import type { ConditionsPart, JobsPart, LookupParts, ObservationsPart, ResumePart } from "../context/parts.ts";
 import { isQuarantined } from "../context/quarantine.ts";
 import type { Target } from "../context/target.ts";
 import { resumeState } from "../power/resume.ts";
-import { rightOn } from "../sessions/rights.ts";
+import { includes, rightOn } from "../sessions/rights.ts";
 
 /** Maximum age of the cached structure, ms. It changes rarely and only provides names. Shown data is at most twice as old. */
 const structureMs = 2_500;
 
 /** The light live poll. A failed live read is an answer (live.available false), not an error. */
 export async function projectStatus(
-  context: LookupParts & JobsPart & ObservationsPart & ResumePart,
+  context: LookupParts & JobsPart & ObservationsPart & ResumePart & ConditionsPart,
   caller: Caller,
   payload: ProjectPayload,
 ): Promise<StatusData> {
@@ -47,7 +47,8 @@ export async function projectStatus(
   const operation = context.jobs.running(path);
   const last = record === undefined && caller.role !== "admin" ? undefined : context.store.jobs.lastEnd(path, record);
   const resume = resumeState(context, path, record, read === null || failed ? [] : read.nodes);
-  const live = exists || failed ? liveData(target, read, structure) : undefined;
+  const mayRun = right === undefined ? caller.role === "admin" : includes(right, "operate") && caller.role !== "viewer";
+  const live = exists || failed ? await withConditions(context, target, liveData(target, read, structure), mayRun) : undefined;
   const chosen = chosenNodes(payload);
   // A failed read does not prove that a node is missing.
   if (chosen !== undefined && (live === undefined || live.available)) refuseUnknown(chosen, live?.nodes ?? [], target);
@@ -74,6 +75,34 @@ export async function projectStatus(
     ...(resume !== undefined && { resume }),
     ...(live !== undefined && { live: chosen === undefined ? live : liveOf(live, chosen) }),
   };
+}
+
+/** How long an answer waits for conditions that are checked, ms. */
+const conditionsMs = 1000;
+
+/** Adds the conditions of the intent to the rows of running nodes. @param mayRun whether the caller may run programs in nodes: others get known results */
+async function withConditions(
+  { conditions }: ConditionsPart,
+  { host, path, intent }: Target,
+  live: LiveData,
+  mayRun: boolean,
+): Promise<LiveData> {
+  const wanted = new Map(intent?.lab.boots?.flatMap(({ node, ready }) => (ready.length > 0 ? [[node, ready] as const] : [])));
+  if (wanted.size === 0 || live.nodes === undefined || host.processes === undefined) return live;
+  const keyOf = ({ unique_key: key, name }: LiveNodeData) => key ?? name;
+  const rows = live.nodes.flatMap((row) => {
+    const checks = wanted.get(keyOf(row));
+    if (checks === undefined) return [];
+    if (row.status !== "running") conditions.forget(path, row.id);
+    return row.status === "running" && row.ready !== false ? [{ row, conditions: checks }] : [];
+  });
+  const missing = await conditions.missing(mayRun ? host : undefined, path, rows, conditionsMs);
+  const nodes = live.nodes.map((row) => {
+    if (!wanted.has(keyOf(row)) || row.status !== "running" || row.ready === false) return row;
+    const reason = missing.get(row.id);
+    return reason === undefined ? { ...row, ready: true } : { ...row, ready: false, not_ready: reason };
+  });
+  return { ...live, nodes };
 }
 
 /** Milliseconds in which the host has to answer: the call itself has 15 s, and a host that hangs must not end it. */

@@ -15,7 +15,7 @@ import type { Caller, ChangeCall } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { addressChange } from "../context/address.ts";
 import { chosenNodes, keyedNodes, nodeNotFound } from "../context/chosen-nodes.ts";
-import type { ChangeParts, ClockPart, ConsolesPart, StorePart } from "../context/parts.ts";
+import type { ChangeParts, ClockPart, ConditionsPart, ConsolesPart, StorePart } from "../context/parts.ts";
 import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 
@@ -84,7 +84,7 @@ function modeText(mode: StopMode): string {
 
 /** Safe to repeat: nodes in the requested state are not touched. */
 export async function powerNodes(
-  context: StorePart & ClockPart & ConsolesPart,
+  context: StorePart & ClockPart & ConsolesPart & ConditionsPart,
   job: Job,
   target: Target,
   request: PowerRequest,
@@ -184,7 +184,7 @@ const nodeTroubles: ReadonlySet<string> = new Set(["host_error", "number_clash",
 
 /** Continues with the other nodes if a node fails. Returns the failure reasons by key. */
 async function applyEach(
-  context: ConsolesPart,
+  context: ConsolesPart & ConditionsPart,
   job: Job,
   target: Target,
   operations: readonly Operation[],
@@ -196,7 +196,13 @@ async function applyEach(
   let left = operations;
   while (left.length > 0) {
     try {
-      await applyOperations(context.consoles, target.host, job, { path: target.path, operations: left, ids, stopMode });
+      await applyOperations(context.consoles, target.host, job, {
+        path: target.path,
+        operations: left,
+        ids,
+        stopMode,
+        order: { boots: target.intent?.lab.boots ?? [], conditions: context.conditions, host: target.host, path: target.path },
+      });
       break;
     } catch (error) {
       const broken = error instanceof Failure && nodeTroubles.has(error.code) ? stepsOf(error, "failed") : [];

@@ -113,7 +113,14 @@ export async function applyIntent(
     noteFolder(context, target.path, folder, isOurs);
   };
   try {
-    const applied = await applyOperations(context.consoles, target.host, job, { path: target.path, operations, ids, owner, madeFolder });
+    const applied = await applyOperations(context.consoles, target.host, job, {
+      path: target.path,
+      operations,
+      ids,
+      owner,
+      madeFolder,
+      order: { boots: intent.lab.boots ?? [], conditions: context.conditions, host: target.host, path: target.path },
+    });
     return await recordApplied(context, target, applied.ids, intent).catch((error: unknown) => {
       throw doneUnrecorded(error, operations);
     });

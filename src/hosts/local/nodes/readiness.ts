@@ -13,7 +13,10 @@ export interface Candidate {
  * time. A ready node is not checked again until it restarts or the wiring changes.
  */
 export class Readiness {
-  readonly #known = new Map<number, { readonly startedAt: number; readonly wiring: number; ready: boolean; checkedAt: number }>();
+  readonly #known = new Map<
+    number,
+    { readonly startedAt: number; readonly wiring: number; ready: boolean; checkedAt: number; reason?: string }
+  >();
   readonly #parallel: number;
   readonly #now: () => number;
   #running: Promise<void> | null = null;
@@ -50,6 +53,12 @@ export class Readiness {
     return new Map(candidates.map(({ node }) => [node, this.#known.get(node)?.ready ?? false]));
   }
 
+  /** Returns the first line of the last check's output; undefined if the node is ready, or if the check printed nothing. */
+  reason(node: number): string | undefined {
+    const known = this.#known.get(node);
+    return known === undefined || known.ready ? undefined : known.reason;
+  }
+
   async #check(sandbox: Pick<Sandbox, "exec">, due: readonly Candidate[]): Promise<void> {
     const queue = [...due];
     const worker = async () => {
@@ -57,12 +66,13 @@ export class Readiness {
         const entry = this.#known.get(one.node);
         if (entry === undefined || entry.startedAt !== one.startedAt) continue;
         // Not ready: a node that ends during the check, a check that hangs, or a check with endless output, because the node's root can replace the
-        // program. Only the exit code counts.
-        const code = await sandbox.exec(one.node, one.argv, { timeoutMs: 5000, maxOutputBytes }).then(
-          (result) => result.code,
-          () => -1,
+        // program. Only the exit code counts; the output is a text for people.
+        const { code, stdout } = await sandbox.exec(one.node, one.argv, { timeoutMs: 5000, maxOutputBytes }).then(
+          (result) => result,
+          () => ({ code: -1, stdout: "" }),
         );
         entry.ready = code === 0;
+        entry.reason = firstLine(stdout);
         entry.checkedAt = this.#now();
       }
     };
@@ -70,7 +80,16 @@ export class Readiness {
   }
 }
 
-/** A check with more output than this is killed. Its output is not used. */
+/** The first line without control characters, at most 200 characters. */
+function firstLine(text: string): string {
+  const line = text.split("\n").find((one) => one.trim() !== "") ?? "";
+  return line
+    .replace(/\p{Cc}/gu, " ")
+    .trim()
+    .slice(0, 200);
+}
+
+/** A check with more output than this is killed. */
 const maxOutputBytes = 4096;
 
 async function within(work: Promise<void>, ms: number): Promise<void> {
