@@ -95,9 +95,9 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   files: {
     files: /^files\//,
     layers: [],
-    packages: [],
+    packages: ["tar-stream"],
     node: { except: [...network, "node:child_process"] },
-    why: "directories as service, embedded host and CLI all make them, and the places of the package's own files",
+    why: "directories and tar archives as service, embedded host and CLI all handle them, and the places of the package's own files",
   },
   console: {
     files: /^console\//,
@@ -125,7 +125,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   "local host": {
     files: /^hosts\/local\//,
     layers: ["base", "contract errors", "intent", "engine", "console", "packets", "files", "host interface"],
-    packages: ["yaml", "tar-stream"],
+    packages: ["yaml"],
     node: "all",
     why: "all privilege lives here; drivers never see each other",
   },

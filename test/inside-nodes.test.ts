@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type LabwrightClient, type RemoteEnd, type RemoteProcess } from "../src/client/index.ts";
+import { tarArchive } from "../src/files/tar/tar-writer.ts";
 import { testedProgram } from "../src/files/tested-program.fixture.ts";
 import { testDirectory } from "../src/hosts/local/testing/test-directory.fixture.ts";
 import { eventually, type TestLocalHost, testLocalHost } from "../src/hosts/local/testing/test-local-host.fixture.ts";
@@ -196,4 +198,54 @@ test("labwright shell without a terminal sends its input and ends with the exit 
   expect(await cli(["shell", "h1", "--", "cat"], "to the letter")).toMatchObject({ code: 0, stdout: "to the letter" });
   expect(await cli(["shell", "s1"])).toMatchObject({ code: 1, stderr: expect.stringContaining("labwright console s1") });
   expect(await cli(["shell"])).toMatchObject({ code: 1, stderr: expect.stringContaining("shell needs a node") });
+});
+
+test("cp copies folders into nodes and out of them: links, modes and times stay, several nodes get folders", async () => {
+  const at = (name: string) => join(folder, name);
+  await mkdir(at("site/deep"), { recursive: true });
+  await writeFile(at("site/run.sh"), "#!/bin/sh\necho ran\n", { mode: 0o755 });
+  await writeFile(at("site/deep/large"), Buffer.alloc(3_000_000, "0123456789"));
+  await symlink("run.sh", at("site/link"));
+  expect(await cli(["cp", "./site", "h*,r1:/tmp/"])).toEqual({ code: 0, stdout: "", stderr: "" });
+  expect(await cli(["exec", "h1", "--", "/tmp/site/link"])).toMatchObject({ code: 0, stdout: "ran\n" });
+  expect(await cli(["exec", "r1", "--", "stat", "-c", "%a %u:%g %N", "/tmp/site/run.sh", "/tmp/site/link"])).toMatchObject({
+    stdout: expect.stringMatching(/^755 0:0 .*run\.sh'?\n777 0:0 .*link'? -> '?run\.sh'?\n$/),
+  });
+  expect(await cli(["cp", "h1:/tmp/site", "./back"])).toEqual({ code: 0, stdout: "", stderr: "" });
+  expect((await readFile(at("back/deep/large"))).equals(await readFile(at("site/deep/large")))).toBe(true);
+  expect(await readlink(at("back/link"))).toBe("run.sh");
+  expect(((await stat(at("back/run.sh"))).mode & 0o777).toString(8)).toBe("755");
+  expect(await cli(["exec", "h?", "--", "sh", "-c", "hostname > /tmp/name"])).toMatchObject({ code: 0 });
+  expect(await cli(["cp", "h?:/tmp/name", "./names"])).toMatchObject({ code: 0 });
+  expect([await readFile(at("names/h1/name"), "utf8"), await readFile(at("names/h2/name"), "utf8")]).toEqual(["h1\n", "h2\n"]);
+  // A name that does not exist yet is the name of the copy, on both sides.
+  expect(await cli(["cp", "./site/run.sh", "h2:/usr/bin/greet"])).toMatchObject({ code: 0 });
+  expect(await cli(["exec", "h2", "--", "greet"])).toMatchObject({ stdout: "ran\n" });
+  // Archives on standard input and output.
+  const child = begin(["cp", "h2:/usr/bin/greet", "-"]);
+  const archive: Buffer[] = [];
+  child.stdout?.on("data", (chunk: Buffer) => archive.push(chunk));
+  expect(await once(child, "close")).toEqual([0, null]);
+  expect(await cli(["cp", "-", "r1:/tmp"], Buffer.concat(archive))).toEqual({ code: 0, stdout: "", stderr: "" });
+  expect(await cli(["exec", "r1", "--", "/tmp/greet"])).toMatchObject({ stdout: "ran\n" });
+});
+
+test("cp names what is wrong, and a node that sends a hostile archive changes nothing outside of the target", async () => {
+  const complaint = async (...args: readonly string[]) => (await cli(["cp", ...args])).stderr.split("\n")[0];
+  await writeFile(join(folder, "plain"), "x");
+  expect(await complaint("h1:/no/such", ".")).toMatch(/h1:\/no\/such: .*no.*such/i);
+  expect(await complaint("h1:/", ".")).toContain("a whole file system is not copied");
+  expect(await complaint("./plain", "h1:/no/folder/")).toMatch(/\/no\/folder/);
+  expect(await complaint("./absent", "h1:/tmp")).toContain("./absent");
+  expect(await complaint("./plain", "./other")).toContain("between a node and this machine");
+  expect(await complaint("h1:/etc/hosts", "./no/such/")).toContain("no folder ./no/such/");
+  expect(await complaint("./plain", "h1:tmp")).toContain('"h1:tmp" is no absolute path');
+  expect(await complaint("nobody:/etc", ".")).toContain("nobody");
+  // A node whose shell is a program of its own sends any archive.
+  await writeFile(join(folder, "evil.tar"), tarArchive([{ name: "etc/../../escaped", data: Buffer.from("evil") }]));
+  expect(await cli(["cp", "./evil.tar", "h2:/evil.tar"])).toMatchObject({ code: 0 });
+  const replace = "printf '#!/bin/busybox sh\\ncat /evil.tar\\n' > /sh; chmod +x /sh; mv /sh /bin/sh";
+  expect(await cli(["exec", "h2", "--", "sh", "-c", replace])).toMatchObject({ code: 0 });
+  expect(await complaint("h2:/etc", "./copied")).toContain("leads out of the folder");
+  expect([existsSync(join(folder, "escaped")), existsSync(join(folder, "../escaped"))]).toEqual([false, false]);
 });

@@ -9,6 +9,7 @@ import { captures } from "./commands/captures.ts";
 import { cli } from "./commands/cli.ts";
 import { consoleCommand } from "./commands/console.ts";
 import { consoles } from "./commands/consoles.ts";
+import { cp } from "./commands/cp.ts";
 import { deploy } from "./commands/deploy.ts";
 import { destroy } from "./commands/destroy.ts";
 import { disks } from "./commands/disks.ts";
@@ -117,6 +118,7 @@ export const commands: readonly Command[] = [
   consoleCommand,
   logs,
   exec,
+  cp,
   shell,
   cli,
   start,

@@ -16,6 +16,8 @@ export interface LabwrightClient extends Methods, JobMethods, Disposable, AsyncD
   openConsole(input: InputOf<"attachConsole"> & { readonly node: string }, options?: CallOptions): Promise<Duplex>;
   /** Starts an interactive program in a node, such as a shell. */
   openProcess(input: InputOf<"attachProcess">, options?: CallOptions): Promise<RemoteProcess>;
+  /** Copies files out of or into a node: a program whose output or input is a tar archive. An archive of a node is not to be trusted. */
+  openCopy(input: InputOf<"copyFiles">, options?: CallOptions): Promise<RemoteProcess>;
   /** Opens the packets of a capture as one pcapng: first the existing packets, then each new one. */
   openCapture(input: InputOf<"attachCapture">, options?: CallOptions): Promise<Duplex>;
   /** Opens the live traffic of a lab: one decoded packet per item. */
@@ -54,6 +56,10 @@ export function connect(options: ConnectOptions): LabwrightClient {
     },
     openProcess: async (input, callOptions) => {
       const { node, stream } = await methods.attachProcess(input, callOptions);
+      return remoteProcess(node, await methods.streamProcess({ ticket: stream }, callOptions));
+    },
+    openCopy: async (input, callOptions) => {
+      const { node, stream } = await methods.copyFiles(input, callOptions);
       return remoteProcess(node, await methods.streamProcess({ ticket: stream }, callOptions));
     },
     openCapture: async (input, callOptions) => {

@@ -392,6 +392,16 @@ export const operations = {
     errors: [...project, "node_not_found", "unsupported"],
     summary: "Return a one-time ticket for an interactive program in a node, such as a shell with a terminal of its own",
   },
+  copyFiles: {
+    ...post,
+    path: "/api/v1/nodes/copy",
+    auth: "bearer",
+    timeoutMs: 30_000,
+    replay: false,
+    feature: "nodeExec",
+    errors: [...project, "node_not_found", "unsupported"],
+    summary: "Return a one-time ticket for a copy of files out of or into a node, as a tar archive",
+  },
   streamProcess: {
     ...get,
     path: "/api/v1/nodes/stream/{ticket}",

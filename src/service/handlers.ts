@@ -18,6 +18,7 @@ import {
   runConsole,
   streamConsole,
 } from "./consoles/consoles.ts";
+import { copyFiles } from "./consoles/copy-files.ts";
 import { execNodes } from "./consoles/exec-nodes.ts";
 import { ExecPlaces } from "./consoles/exec-places.ts";
 import type { Context } from "./context/context.ts";
@@ -212,6 +213,7 @@ function consoleHandlers({ context, tickets }: HandlerParts, { known }: Wrappers
     execNodes: known((caller, { body }, call) => execNodes(context, places, caller, body, call)),
     attachConsole: known((caller, { body }) => attachConsole(context, tickets, caller, body)),
     attachProcess: known((caller, { body }) => attachProcess(context, processTickets, caller, body)),
+    copyFiles: known((caller, { body }) => copyFiles(context, processTickets, caller, body)),
     streamProcess: known((caller, { params }, call) =>
       streamProcess(context, { tickets: processTickets, places }, caller, params.ticket, call),
     ),

@@ -57,6 +57,7 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   execConsoleMany: { command: "x" },
   execNodes: { node: "r1", argv: ["true"] },
   attachProcess: { node: "r1" },
+  copyFiles: { node: "r1", path: "/etc", direction: "from_node" },
   attachConsole: { node: "r1" },
   readConsoleLog: { node: "r1" },
   runConsole: { node: "r1", steps: [{ send: "x" }] },

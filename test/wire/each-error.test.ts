@@ -55,6 +55,7 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   execConsoleMany: { lab, targets: [{ node: "r1", command: "x" }] },
   execNodes: { lab, node: "r1", argv: ["true"] },
   attachProcess: { lab, node: "r1" },
+  copyFiles: { lab, node: "r1", path: "/etc", direction: "from_node" },
   attachConsole: { lab, node: "r1" },
   readConsoleLog: { lab, node: "r1" },
   runConsole: { lab, node: "r1", steps: [{ send: "x" }] },
@@ -629,7 +630,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
       return send(stranger, id, { username: "guessed", password: "wrong" });
     }
     const client = await signIn("ann");
-    for (let count = 0; count < (id === "attachProcess" ? 1_200 : 120); count++) await send(client, id);
+    for (let count = 0; count < (id === "attachProcess" || id === "copyFiles" ? 1_200 : 120); count++) await send(client, id);
     return send(client, id);
   },
   console_in_use: async (id) => {
@@ -670,7 +671,7 @@ const listed = rows.flatMap(([id, row]) =>
     .map((code) => ({ id, row, code, pair: `${id} ${code}` })),
 );
 /** Their rate_limited is that of tickets and logins, and brought about here. */
-const ticketed: ReadonlySet<OperationId> = new Set(["login", "openProject", "attachConsole", "attachProcess"]);
+const ticketed: ReadonlySet<OperationId> = new Set(["login", "openProject", "attachConsole", "attachProcess", "copyFiles"]);
 /** The fault that stops a resume in its first step: it needs a node that is down. */
 const stops: ReadonlySet<ErrorCode> = new Set(["lab_locked_mid_apply", "cancelled"]);
 const codes = [...new Set(listed.map(({ code }) => code))];

@@ -85,6 +85,7 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   execConsoleMany: { lab, targets: [{ node: "r1", command: "x" }] },
   attachConsole: { lab, node: "r1" },
   attachProcess: { lab, node: "r1" },
+  copyFiles: { lab, node: "r1", path: "/etc", direction: "from_node" },
   readConsoleLog: { lab, node: "r1" },
   runConsole: { lab, node: "r1", steps: [{ send: "x" }] },
   applyLinkQuality: { lab, endpoints, a: { delay: 1 } },

@@ -51,6 +51,7 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["execNodes", { lab, nodes: ["r1"], argv: ["hostname"], timeout_ms: 5_000 }],
   ["attachProcess", { lab, node: "r1", terminal: { columns: 80, rows: 24 } }],
   ["streamProcess"],
+  ["copyFiles", { lab, node: "r1", path: "/etc/frr", direction: "from_node" }],
   ["runConsole", { lab, node: "r1", steps: [{ send: "echo hello\r", expect: "hello" }] }],
   ["readConsoleLog", { lab, node: "r1" }],
   ["attachConsole", { lab, node: "r1" }],

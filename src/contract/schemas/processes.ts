@@ -69,6 +69,19 @@ export type NodeAttachPayload = Static<typeof NodeAttachPayload>;
 export const NodeAttachData = Type.Object({ node: text, stream: text, transport: word(["host-process"]) });
 export type NodeAttachData = Static<typeof NodeAttachData>;
 
+export const NodeCopyPayload = Type.Object({
+  ...selectorFields,
+  node: name,
+  /** An absolute path in the node. */
+  path: Type.String({ minLength: 1, maxLength: 4096 }),
+  /**
+   * from_node: standard output is a tar archive of the file or folder, whose entries begin with its last name. to_node: standard input is a tar archive for
+   * the folder `path`. If `path` is no folder, the archive is for its parent folder. The first line of the output is "folder" or "parent" accordingly.
+   */
+  direction: word(["from_node", "to_node"]),
+});
+export type NodeCopyPayload = Static<typeof NodeCopyPayload>;
+
 /** A control frame of the client on the stream: the end of the input, a size of the terminal, or a signal such as SIGINT. */
 export const NodeStreamControl = Type.Object({
   input_end: Type.Optional(Type.Boolean()),

@@ -44,7 +44,7 @@ import { LabLockData, LabLockPayload } from "./lock.ts";
 import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
 import { PictureQuery, PicturesData, TasksData } from "./pictures.ts";
 import { PlanData, ReconcileData } from "./plan.ts";
-import { NodeAttachData, NodeAttachPayload, NodeExecEvent, NodeExecPayload } from "./processes.ts";
+import { NodeAttachData, NodeAttachPayload, NodeCopyPayload, NodeExecEvent, NodeExecPayload } from "./processes.ts";
 import {
   BulkResult,
   DeployData,
@@ -120,6 +120,7 @@ export const requestSchemas = {
   runConsole: { body: ConsoleRunPayload },
   execNodes: { body: NodeExecPayload },
   attachProcess: { body: NodeAttachPayload },
+  copyFiles: { body: NodeCopyPayload },
   streamProcess: { params: byTicket },
   streamConsole: { params: byTicket },
   applyLinkQuality: { body: LinkQualityPayload },
@@ -207,6 +208,7 @@ export const dataSchemas = {
   runConsole: ConsoleRunData,
   execNodes: Type.Unsafe<AsyncIterable<NodeExecEvent>>(NodeExecEvent),
   attachProcess: NodeAttachData,
+  copyFiles: NodeAttachData,
   streamProcess: upgrade,
   streamConsole: upgrade,
   applyLinkQuality: LinkQualityData,

@@ -1,6 +1,6 @@
 import { constants } from "node:os";
+import { ArchiveError } from "../../../files/tar/archive-error.ts";
 import type { ContainerConfig } from "../images/images.ts";
-import { ArchiveError } from "./archive/archive-error.ts";
 
 /** The image configuration of OCI and docker, checked. */
 export interface ImageConfig {

@@ -1,9 +1,9 @@
+import { ArchiveError } from "../../../files/tar/archive-error.ts";
 import { findImages, type LocalImage } from "../images/images.ts";
 import { commandLine, UsageError } from "../machine/command-line.ts";
 import { idRange } from "../machine/idmap.ts";
 import { localPaths } from "../machine/paths.ts";
 import { addImage } from "./add-image.ts";
-import { ArchiveError } from "./archive/archive-error.ts";
 import { unpackLimits } from "./archive/budget.ts";
 import { machinePlatform } from "./platform.ts";
 import { removeImage } from "./remove-image.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { ArchiveError } from "./archive/archive-error.ts";
+import { ArchiveError } from "../../../files/tar/archive-error.ts";
 import type { ArchiveFiles } from "./archive/archive-files.ts";
 import type { Bytes } from "./archive/decompress.ts";
 import { type ImageConfig, parseConfig, record, sha256Of, texts, wrong } from "./image-config.ts";

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { ArchiveError } from "../../../files/tar/archive-error.ts";
 import { imageRecords } from "../images/images.ts";
-import { ArchiveError } from "./archive/archive-error.ts";
 import { removeUnusedLayers } from "./layers.ts";
 import { lockImages } from "./store-lock.ts";
 

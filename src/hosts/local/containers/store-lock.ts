@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { ArchiveError } from "./archive/archive-error.ts";
+import { ArchiveError } from "../../../files/tar/archive-error.ts";
 
 const name = ".lock";
 const takenCode = 75;

@@ -3,8 +3,8 @@ import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { tarArchive } from "../../../files/tar/tar-writer.ts";
 import { testedProgram } from "../../../files/tested-program.fixture.ts";
-import { tarArchive } from "../containers/archive/tar-writer.ts";
 import { busyboxLayer, configOf, dockerArchive, file } from "../containers/tests/archive.fixture.ts";
 import { findImages } from "../images/images.ts";
 import { localPaths } from "../machine/paths.ts";

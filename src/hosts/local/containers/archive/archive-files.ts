@@ -1,9 +1,9 @@
 import { constants, createReadStream } from "node:fs";
 import { lstat, open } from "node:fs/promises";
 import { join, posix } from "node:path";
-import { ArchiveError } from "./archive-error.ts";
+import { ArchiveError } from "../../../../files/tar/archive-error.ts";
+import { readTar } from "../../../../files/tar/tar-reader.ts";
 import type { Bytes } from "./decompress.ts";
-import { readTar } from "./tar-reader.ts";
 
 /** The files of an image archive by path, in an OCI layout directory or an uncompressed tar. */
 export interface ArchiveFiles {

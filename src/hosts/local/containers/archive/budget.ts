@@ -1,4 +1,4 @@
-import { ArchiveError } from "./archive-error.ts";
+import { ArchiveError } from "../../../../files/tar/archive-error.ts";
 
 /** The limits of one image. */
 export interface UnpackLimits {

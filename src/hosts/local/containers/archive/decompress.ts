@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
-import { ArchiveError } from "./archive-error.ts";
+import { ArchiveError } from "../../../../files/tar/archive-error.ts";
 import type { UnpackLimits } from "./budget.ts";
 
 export type Bytes = AsyncIterable<Buffer>;

@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
+import { ArchiveError } from "../../../../files/tar/archive-error.ts";
+import { type TarWrite, tarArchive } from "../../../../files/tar/tar-writer.ts";
 import { findImages } from "../../images/images.ts";
 import { type AddedImage, type AddOptions, addImage } from "../add-image.ts";
-import { ArchiveError } from "../archive/archive-error.ts";
 import { unpackLimits } from "../archive/budget.ts";
-import { type TarWrite, tarArchive } from "../archive/tar-writer.ts";
 import { machinePlatform } from "../platform.ts";
 
 export const idBase = process.getuid?.() === 0 ? 1_000_000 : undefined;

@@ -3,7 +3,7 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { type TarWrite, tarArchive } from "../archive/tar-writer.ts";
+import { type TarWrite, tarArchive } from "../../../../files/tar/tar-writer.ts";
 import { machinePlatform } from "../platform.ts";
 
 /** Archives for tests, made as docker and others make them. */

@@ -4,10 +4,10 @@ import { readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "n
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
+import { ArchiveError } from "../../../../files/tar/archive-error.ts";
+import { tarArchive } from "../../../../files/tar/tar-writer.ts";
 import { testedProgram } from "../../../../files/tested-program.fixture.ts";
 import { findImages } from "../../images/images.ts";
-import { ArchiveError } from "../archive/archive-error.ts";
-import { tarArchive } from "../archive/tar-writer.ts";
 import { removeImage } from "../remove-image.ts";
 import { lockImages } from "../store-lock.ts";
 import { refusal, testImages } from "./add-image.fixture.ts";

@@ -1,5 +1,6 @@
-import type { Bytes } from "./decompress.ts";
 import { broken, readHeader, type TarHeader } from "./tar-header.ts";
+
+type Bytes = AsyncIterable<Buffer>;
 
 export interface TarEntry extends TarHeader {
   /** Position of its data in the archive, bytes. */

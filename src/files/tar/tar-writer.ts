@@ -16,12 +16,18 @@ export interface TarWrite {
 /** Returns a tar archive of these entries in GNU format: a name over 100 bytes precedes its entry. */
 export function tarArchive(entries: Iterable<TarWrite>): Buffer {
   const blocks: Buffer[] = [];
-  for (const entry of entries) {
-    if (entry.name.length > 100) blocks.push(...extended("L", entry.name));
-    if ((entry.link ?? "").length > 100) blocks.push(...extended("K", entry.link ?? ""));
-    blocks.push(header(entry, entry.data?.length ?? 0), ...body(entry.data ?? Buffer.alloc(0)));
-  }
-  return Buffer.concat([...blocks, Buffer.alloc(1024)]);
+  for (const entry of entries) blocks.push(entryHead(entry, entry.data?.length ?? 0), ...body(entry.data ?? Buffer.alloc(0)));
+  return Buffer.concat([...blocks, tarEnd]);
+}
+
+/** The end of an archive. */
+export const tarEnd = Buffer.alloc(1024);
+
+/** Returns the bytes before the data of an entry. The data is followed by zeros up to a multiple of 512 bytes. @param size bytes of the data */
+export function entryHead(entry: Omit<TarWrite, "data">, size: number): Buffer {
+  const { name, link = "" } = entry;
+  const long = [...(name.length > 100 ? extended("L", name) : []), ...(link.length > 100 ? extended("K", link) : [])];
+  return Buffer.concat([...long, header(entry, size)]);
 }
 
 function extended(type: string, text: string): Buffer[] {
@@ -35,7 +41,14 @@ function body(data: Buffer): Buffer[] {
 
 function header(entry: TarWrite, size: number): Buffer {
   const block = Buffer.alloc(512);
-  const octal = (value: number, at: number, length: number) => block.write(value.toString(8).padStart(length - 1, "0"), at, "latin1");
+  const octal = (value: number, at: number, length: number) => {
+    const digits = Math.max(0, Math.trunc(value)).toString(8);
+    if (digits.length < length) return block.write(digits.padStart(length - 1, "0"), at, "latin1");
+    // GNU's form of large numbers: binary, big-endian, with the highest bit set.
+    block.writeBigUInt64BE(BigInt(Math.trunc(value)), at + length - 8);
+    block[at] = 0x80 | (length === 8 ? (block[at] ?? 0) : 0);
+    return length;
+  };
   block.write(entry.name.slice(0, 100), 0, "latin1");
   octal(entry.mode ?? 0o644, 100, 8);
   octal(entry.uid ?? 0, 108, 8);

@@ -1,0 +1,78 @@
+import { type Command, labFlag, topoFlag } from "../command/command.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { chosenNodes } from "../parts/chosen-nodes.ts";
+import { archiveFromNode, type CopyRun, copyFromNode, copyToNode, folderOfNode } from "../parts/copy-node-files.ts";
+import { copyOperand } from "../parts/copy-operand.ts";
+import { Progress } from "../show/progress.ts";
+
+/** Copies that run at the same time. */
+const maxCopies = 4;
+const gibi = 1024 ** 3;
+
+export const cp: Command = {
+  name: "cp",
+  summary: "Copy files and folders into and out of nodes",
+  operands: "SOURCE TARGET",
+  maxOperands: 2,
+  completes: "node",
+  details:
+    "One of both is NODE:/PATH, the other one a path here, or - for a tar archive on standard input or output. If TARGET is a folder, the copy is in it,\n" +
+    "otherwise TARGET is the name of the copy. NODE may be several nodes: a pattern such as 'r*', a comma list, kind=TEMPLATE, or LABEL=VALUE; out of several\n" +
+    "nodes, the copies are in folders with their names. Links, modes and times are kept. Files in a node belong to its root, files here to you; --archive keeps\n" +
+    "the numeric owners and setuid bits, which needs root here. Devices and the like are left out. An archive of a node cannot write outside of TARGET.",
+  flags: [
+    topoFlag,
+    labFlag,
+    { long: "archive", short: "a", summary: "Keep the numeric owners of the files and their setuid bits" },
+    { long: "max-size", value: "GIB", summary: "Refuse more than this from a node; default: 64" },
+  ],
+  example: "labwright cp r1:/etc/frr ./frr",
+  run: async (context, args) => {
+    const [source, target] = args.operands.map(copyOperand);
+    if (source === undefined || target === undefined)
+      throw new UsageError("cp needs a source and a target", "labwright cp r1:/etc/frr ./frr");
+    const nodes = source.nodes ?? target.nodes;
+    if (nodes === undefined || (source.nodes !== undefined && target.nodes !== undefined))
+      throw new UsageError("cp copies between a node and this machine: one path is NODE:/PATH", "labwright cp r1:/etc/frr ./frr");
+    const names = await chosenNodes(
+      context,
+      nodes.split(",").filter((name) => name !== ""),
+    );
+    const maxBytes = sizeOf(args.text("max-size"));
+    using progress = new Progress(context.terminal, "connecting", { quiet: context.quiet || target.path === "-" });
+    let bytes = 0;
+    const began = performance.now();
+    const onBytes = (count: number) => {
+      bytes += count;
+      const rate = bytes / Math.max(1, performance.now() - began) / 1000;
+      progress.update(
+        `${names.length === 1 ? names[0] : `${names.length} nodes`}: ${(bytes / 1e6).toFixed(1)} MB, ${rate.toFixed(1)} MB/s`,
+      );
+    };
+    const run: CopyRun = { context, owners: args.has("archive"), maxBytes, onBytes };
+    if (names.length !== 1 && (source.path === "-" || target.path === "-"))
+      throw new UsageError("cp: an archive on standard input or output is of one node");
+    const copy = async (node: string): Promise<void> => {
+      if (source.nodes === undefined) await copyToNode(run, source.path, node, target.path);
+      else if (target.path === "-") await archiveFromNode(run, node, source.path);
+      else await copyFromNode(run, node, source.path, names.length === 1 ? target.path : await folderOfNode(target.path, node));
+    };
+    const failures: unknown[] = [];
+    const queue = [...names];
+    const next = async () => {
+      for (let node = queue.shift(); node !== undefined; node = queue.shift()) await copy(node).catch((error) => failures.push(error));
+    };
+    await Promise.all(Array.from({ length: maxCopies }, next));
+    progress[Symbol.dispose]();
+    // The first failure is thrown, so that it is shown with its hint.
+    for (const failure of failures.slice(1)) context.terminal.complain(`error: ${(failure as Error).message}`);
+    if (failures.length > 0) throw failures[0];
+    return 0;
+  },
+};
+
+function sizeOf(text = "64"): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new UsageError(`--max-size takes a number of GiB, not "${text}"`);
+  return value * gibi;
+}
