@@ -56,8 +56,9 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     service: ["command"],
     "project-files": ["command"],
     parts: ["show", "command"],
+    copy: ["command"],
     streams: ["show", "command"],
-    commands: ["show", "command", "service", "project-files", "parts", "streams"],
+    commands: ["show", "command", "service", "project-files", "parts", "copy", "streams"],
   },
   web: {
     docs: [],

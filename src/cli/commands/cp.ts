@@ -1,8 +1,8 @@
 import { type Command, labFlag, topoFlag } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
+import { archiveFromNode, type CopyRun, copyFromNode, copyToNode, folderOfNode } from "../copy/copy-node-files.ts";
+import { copyOperand } from "../copy/copy-operand.ts";
 import { chosenNodes } from "../parts/chosen-nodes.ts";
-import { archiveFromNode, type CopyRun, copyFromNode, copyToNode, folderOfNode } from "../parts/copy-node-files.ts";
-import { copyOperand } from "../parts/copy-operand.ts";
 import { Progress } from "../show/progress.ts";
 
 /** Copies that run at the same time. */

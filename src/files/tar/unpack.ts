@@ -5,7 +5,7 @@ import { ArchiveError } from "./archive-error.ts";
 import { readTar, type TarEntry } from "./tar-reader.ts";
 
 export interface UnpackOptions {
-  /** An existing folder. Nothing outside of it is written, whatever the archive contains. */
+  /** An existing folder. Nothing outside of it is written, even by a hostile archive. */
   readonly folder: string;
   /** The first part of each name in the archive; other names are refused. */
   readonly expected: string;
