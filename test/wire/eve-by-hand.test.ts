@@ -163,6 +163,18 @@ it("an import names each missing image once, and quotes no text", async () => {
   expect(await readFile(shell.path("pair.lw.yml"), "utf8")).toBe(yaml);
 });
 
+it("validate names positions that the host cannot store, and a plan of them converges", async () => {
+  const { shell } = await signedIn();
+  await writeFile(shell.path("far.lw.yml"), "name: far\nnodes:\n  pc1: { kind: vpcs, position: { x: -90, y: 20 } }\n");
+  const { code, stdout, stderr } = await shell.run("validate", "--online", "-t", "far.lw.yml");
+  expect([code, stdout + stderr]).toEqual([
+    0,
+    expect.stringMatching(/far\.lw\.yml:3:\d+: warning: node pc1: its position \(-90, 20\) becomes \(0, 20\): .*\(position_changed\)/),
+  ]);
+  expect(await shell.run("deploy", "-t", "far.lw.yml", "--no-wait")).toMatchObject({ code: 0 });
+  expect((await shell.run("plan", "-t", "far.lw.yml")).stdout).toBe("no changes\n");
+});
+
 it("a lab with a nat network is refused with the type that EVE-NG has for it", async () => {
   const { shell } = await signedIn();
   await writeFile(shell.path("out.lw.yml"), "name: out\nnodes:\n  pc1: { kind: vpcs }\nnetworks:\n  inet: { type: nat }\n");

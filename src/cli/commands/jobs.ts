@@ -22,7 +22,8 @@ export const jobs: Command = {
       );
       return 0;
     }
-    const lab = await onlyLab(context, args, client);
+    const gone = "if it was destroyed: labwright jobs lists the changes of all labs, also of those that are gone";
+    const lab = await onlyLab(context, args, client).catch(withHint("lab_not_found", gone));
     const data = await client.listJobs();
     const shown = { jobs: data.jobs.filter((job) => lab === undefined || job.lab === lab) };
     context.result(shown, ({ jobs: all }) =>

@@ -1,3 +1,4 @@
+import { hostPosition } from "../../engine/compare/node-values.ts";
 import type { HostRules, Plan } from "../../engine/model/plan.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
@@ -22,7 +23,12 @@ export async function fitProblems(
   const pathName = path === undefined ? intent.lab.name : (path.split("/").at(-1) ?? "");
   const input = { desired: intent.lab, observed: null, rules, prune: false, replace: false, pathName };
   const { plan } = await context.work.plan({ input, ids: noIds, direction: "to_host", files: intent.files });
-  const found = await Promise.all([refusals(context, plan, intent), leftOut(context, plan, intent), tooManyCores(context, rules, intent)]);
+  const found = await Promise.all([
+    refusals(context, plan, intent),
+    leftOut(context, plan, intent),
+    tooManyCores(context, rules, intent),
+    movedPositions(context, rules, intent),
+  ]);
   return found.flat();
 }
 
@@ -60,5 +66,27 @@ async function tooManyCores(
   return nodes.map(({ key, cpu }, i) => {
     const message = `node ${key}: cpu is ${cpu}, and the host has ${cores}`;
     return { severity: "warning", code: "more_than_host", message, ...places[i]! };
+  });
+}
+
+/** Some hosts store only whole positions of 0 or more. */
+async function movedPositions(
+  { work }: WorkPart,
+  rules: HostRules,
+  { lab, yaml, files }: Text & Pick<Intent, "lab">,
+): Promise<readonly Diagnostic[]> {
+  const parts = [...lab.nodes.map((node) => ["node", node] as const), ...lab.networks.map((network) => ["network", network] as const)];
+  const moved = parts.flatMap(([kind, { key, position }]) => {
+    const stored = hostPosition(position, rules);
+    const isSame = stored === undefined || (stored.x === position?.x && stored.y === position?.y);
+    return isSame
+      ? []
+      : [{ kind, key, field: "position", text: `(${position?.x}, ${position?.y}) becomes (${stored.x}, ${stored.y})` } as const];
+  });
+  if (moved.length === 0) return [];
+  const places = await work.fieldPlaces(yaml, files, moved);
+  return moved.map(({ kind, key, text }, i) => {
+    const message = `${kind} ${key}: its position ${text}: the host stores whole numbers of 0 or more`;
+    return { severity: "warning", code: "position_changed", message, ...places[i]! };
   });
 }
