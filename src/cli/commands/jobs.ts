@@ -1,5 +1,6 @@
 import type { Command } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
+import { withHint } from "../command/with-hint.ts";
 import { onlyLab, onlyLabFlags } from "../parts/only-lab.ts";
 import { shortSteps, showJob, statusOf } from "../show/show-job.ts";
 import { table } from "../show/table.ts";
