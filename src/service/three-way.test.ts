@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { Failure } from "../contract/errors.ts";
 import { joinIds } from "../engine/compare/join.ts";
+import type { ObservedLab } from "../engine/model/observed.ts";
 import { planLab } from "../engine/plan/plan-lab.ts";
 import { readIntent } from "../intent/read/read.ts";
-import { type Bench, createBench, pair, three } from "./service.fixture.ts";
+import { type Bench, createBench, failureOf, pair, three } from "./service.fixture.ts";
 
 const benches: Bench[] = [];
 afterEach(async () => {
@@ -95,6 +97,78 @@ describe("the origin of a difference since the last apply", () => {
         .filter((line) => line.includes(" link "))
         .sort(),
     ).toEqual(["create link r1:eth1 -- r2:eth1: host", "delete link r1:eth1 -- r2:eth3: host"]);
+  });
+});
+
+describe("a change by hand while an apply runs", () => {
+  /** Applies `wanted`; at its last step, somebody changes the lab on the host to `hand`. */
+  async function changedDuring(wanted: string, hand: string, from = three) {
+    const { bench, ann, byHand } = await deployed(from);
+    let runs = false;
+    bench.step = async () => {
+      if (runs) return;
+      runs = true;
+      await byHand(hand);
+    };
+    const { plan_identity } = await ann.call("planProject", { yaml: wanted, prune: true });
+    await ann.call("reconcileProject", { yaml: wanted, prune: true, confirm: true, plan_identity: plan_identity! });
+    expect(runs).toBe(true);
+    return { bench, ann };
+  }
+
+  test("is marked in the next plan: changed, deleted and added parts", async () => {
+    const wanted = three.replace("r2: {template: frr}", "r2: {template: frr, labels: {a: b}}");
+    const hand = pair
+      .replace("r1: {template: frr}", "r1: {template: frr, name: R-one}\n  h1: {template: linux}")
+      .replace("links:", 'networks:\n  lan: {type: bridge}\nlinks:\n  - ["h1:eth1", lan]');
+    const { ann } = await changedDuring(wanted, hand);
+    const plan = await ann.call("planProject", { yaml: wanted, prune: true });
+    expect(summaries(plan.actions).sort()).toEqual([
+      "create link r2:eth2 -- r3:eth1: host",
+      "create node r3: host",
+      "delete link h1:eth1 -- lan: host",
+      "delete network lan: host",
+      "delete node h1: host",
+      "update node r1: host",
+    ]);
+    expect(plan.text).toMatch(/name +R-one → r1 \(changed on the host\)/);
+  });
+
+  test("leaves the next change of the file what it is", async () => {
+    const wanted = pair.replace("r2: {template: frr}", "r2: {template: frr, labels: {a: b}}");
+    const { ann } = await changedDuring(wanted, pair.replace("r1: {template: frr}", "r1: {template: frr, name: R-one}"), pair);
+    const next = wanted.replace("labels: {a: b}", "labels: {a: c}").replace("r1: {template: frr}", "r1: {template: frr, name: R-one}");
+    expect(summaries((await ann.call("planProject", { yaml: next })).actions)).toEqual(["update node r2: intent"]);
+  });
+
+  test("is marked if the apply fails half way", async () => {
+    const { bench, ann, byHand } = await deployed(pair);
+    let runs = 0;
+    bench.step = async (_lab, { step }) => {
+      if (step.do === "start") throw new Failure("host_error", "no memory");
+      runs += 1;
+      if (runs === 1) await byHand(pair.replace("r1: {template: frr}", "r1: {template: frr, name: R-one}"));
+    };
+    await failureOf(ann.call("reconcileProject", { yaml: three }));
+    bench.step = () => {};
+    const plan = await ann.call("planProject", { yaml: three });
+    expect(summaries(plan.actions)).toContain("update node r1: host");
+  });
+
+  test("an apply without a change by hand leaves no difference, also after a recreated node and a removed link", async () => {
+    const wanted = `${pair.replace("r1: {template: frr}", "r1: {template: linux, labels: {a: b}}").replace("links:", "  r3: {template: frr}\nlinks:")}`;
+    const { bench, ann } = await deployed(three);
+    const { plan_identity } = await ann.call("planProject", { yaml: wanted, prune: true });
+    await ann.call("reconcileProject", { yaml: wanted, prune: true, confirm: true, plan_identity: plan_identity! });
+    const host = (await bench.host.resume!("ann"))!;
+    const observed = await host.observe("/pair");
+    const { applied } = bench.store.labs.get("/pair")!;
+    const sorted = (lab: ObservedLab) => ({
+      ...lab,
+      nodes: lab.nodes.map((node) => ({ ...node, interfaces: [] })).sort((a, b) => (a.id < b.id ? -1 : 1)),
+      links: [...lab.links].sort((a, b) => (a.id < b.id ? -1 : 1)),
+    });
+    expect(sorted(applied!)).toEqual(sorted(observed!));
   });
 });
 

@@ -16,6 +16,7 @@ import { rightOn } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
 import type { Intent } from "../work/intents.ts";
 import { type ChangeKind, storedRequest } from "./change-kind.ts";
+import { type Before, withoutHandChanges } from "./hand-changes.ts";
 import { withKeptPlaces } from "./kept-places.ts";
 import { stillDown, withOwedStarts } from "./owed-starts.ts";
 
@@ -123,12 +124,16 @@ async function observeAgain({ host, path }: Target): Promise<ObservedLab | null>
   }
 }
 
-/** Records the host's ids after a change. Returns the state for the client. */
+/**
+ * Records the host's ids after a change. Returns the state for the client.
+ * @param before separates the change from changes by hand at the same time. Absent: the lab is recorded as it was read
+ */
 export async function recordApplied(
   context: HostPart & StorePart & ClockPart,
   target: Target,
   known: NativeIds,
   intent: Intent | undefined,
+  before?: Before,
 ): Promise<ProjectState> {
   const observed = await observeAgain(target);
   if (observed === null) throw new Failure("host_error", `the host does not have ${target.path} after the change`);
@@ -139,8 +144,9 @@ export async function recordApplied(
     const running = Object.fromEntries(Object.entries(ids.nodes).map(([key, id]) => [key, up.has(id)]));
     // A change makes all earlier plans stale.
     const updatedAt = context.clock.now();
-    const applied = snapshot(withKeptPlaces(observed, record, ids, intent?.lab));
-    const after: LabRecord = { ...record, ids, labId: observed.id, applied, plans: {}, power: running, updatedAt };
+    const base = before === undefined ? { lab: observed, ids } : withoutHandChanges({ lab: observed, ids }, before);
+    const applied = snapshot(withKeptPlaces(base.lab, record, ids, intent?.lab));
+    const after: LabRecord = { ...record, ids: base.ids, labId: observed.id, applied, plans: {}, power: running, updatedAt };
     context.store.labs.put(withOwedStarts(after, stillDown(record.owedStarts ?? [], observed, ids)));
   }
   return projectState(context.host, record?.serial ?? 0, observed, ids);
@@ -206,7 +212,7 @@ export async function recordBroken(
   target: Target,
   known: NativeIds,
   intent: Intent | undefined,
-  unstarted: readonly string[],
+  { owed: unstarted, before }: { readonly owed: readonly string[]; readonly before: Before | undefined },
 ): Promise<void> {
   const record = context.store.labs.get(target.path);
   if (record === undefined) return;
@@ -216,12 +222,13 @@ export async function recordBroken(
     const observed = await target.host.observe(target.path);
     const ids = observed === null ? noIds : joinIds(intent?.lab ?? null, observed, known);
     const { applied: _before, ...rest } = record;
-    const applied = observed === null ? {} : { applied: snapshot(observed) };
+    const base = observed === null || before === undefined ? { lab: observed, ids } : withoutHandChanges({ lab: observed, ids }, before);
+    const applied = base.lab === null ? {} : { applied: snapshot(base.lab) };
     const after: LabRecord = {
       ...rest,
       ...applied,
       ...(observed !== null && { labId: observed.id }),
-      ids,
+      ids: base.ids,
       plans: {},
       updatedAt: context.clock.now(),
     };

@@ -3,6 +3,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { DeployData, ProjectPayload } from "../../contract/schemas/project.ts";
 import { files, flag, text } from "../../contract/schemas/shapes.ts";
+import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { Operation, Plan } from "../../engine/model/plan.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
 import { applyOperations, doneUnrecorded } from "../changes/apply.ts";
@@ -67,7 +68,7 @@ async function deployLab({ context, job, target, interrupted }: ChangeRun, { rep
   if (interrupted === undefined) await refuseDeploy(context, target, intent, planned, replace);
   const known = observed === null ? noIds : ids;
   const reportConfigs = checkChanged(context, target.host, intent, plan.operations);
-  const state = await applyIntent(context, job, target, intent, { operations: plan.operations, ids: known, replace });
+  const state = await applyIntent(context, job, target, intent, { operations: plan.operations, ids: known, replace, observed });
   await reportConfigs(job.warn);
   return deployed(target, intent, state, plan.unsupported);
 }
@@ -91,17 +92,28 @@ async function refuseDeploy(
   await refuseBlocked(context, plan, intent);
 }
 
-/** Records the intent, runs the steps, and records the result. Returns the state for the client. */
+interface Steps {
+  readonly operations: readonly Operation[];
+  readonly ids: Target["ids"];
+  readonly replace: boolean;
+  readonly observed?: ObservedLab | null;
+}
+
+/**
+ * Records the intent, runs the steps, and records the result. Returns the state for the client.
+ * @param observed the lab that the steps were planned on. Absent: changes by hand during the change are recorded as its own
+ */
 export async function applyIntent(
   context: ChangeParts,
   job: Job,
   target: Target,
   intent: Intent,
-  { operations, ids, replace }: { readonly operations: readonly Operation[]; readonly ids: Target["ids"]; readonly replace: boolean },
+  { operations, ids, replace, observed }: Steps,
 ): Promise<ProjectState> {
   // The ids of the deleted lab are not valid in the new lab.
   const known = replace ? noIds : ids;
   const before = context.store.labs.get(target.path);
+  const planned = observed === undefined ? undefined : { observed: replace ? null : observed, ids, operations };
   const { owner } = recordIntent(context, job, target, intent, {
     ids: known,
     isMade: operations.some(({ step }) => step.do === "create-lab"),
@@ -121,14 +133,14 @@ export async function applyIntent(
       madeFolder,
       order: { boots: intent.lab.boots ?? [], conditions: context.conditions, host: target.host, path: target.path },
     });
-    return await recordApplied(context, target, applied.ids, intent).catch((error: unknown) => {
+    return await recordApplied(context, target, applied.ids, intent, planned && { ...planned, isWhole: true }).catch((error: unknown) => {
       throw doneUnrecorded(error, operations);
     });
   } catch (error) {
     const owed = unstarted(operations, error);
     try {
       if (nothingApplied(error)) await recordUntouched(context, target, before, owed);
-      else await recordBroken(context, target, known, intent, owed);
+      else await recordBroken(context, target, known, intent, { owed, before: planned && { ...planned, isWhole: false } });
       await keepFolders(context, target, [...made]);
     } catch (unwritten) {
       // The caller needs the failure of the change, with its steps, more than this one.

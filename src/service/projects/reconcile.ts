@@ -110,8 +110,13 @@ async function reconcileToHost({ context, job, target, interrupted }: ChangeRun,
   const reportConfigs = checkChanged(context, target.host, intent, now);
   const state =
     now.length > 0 || interrupted !== undefined || !isRecorded(target, intent)
-      ? await applyIntent(context, job, target, intent, { operations: now, ids, replace: false })
-      : await recordApplied(context, target, context.store.labs.get(target.path)?.ids ?? noIds, intent);
+      ? await applyIntent(context, job, target, intent, { operations: now, ids, replace: false, observed })
+      : await recordApplied(context, target, context.store.labs.get(target.path)?.ids ?? noIds, intent, {
+          observed,
+          ids,
+          operations: now,
+          isWhole: true,
+        });
   await reportConfigs(job.warn);
   return {
     ...answer,

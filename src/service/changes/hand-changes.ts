@@ -1,0 +1,205 @@
+import { endpointKeys, type JoinedIds, observedLinkKey } from "../../engine/compare/join.ts";
+import { nodeFields } from "../../engine/model/node-fields.ts";
+import type { ObservedLab, ObservedLink, ObservedNetwork, ObservedNode } from "../../engine/model/observed.ts";
+import type { Operation } from "../../engine/model/plan.ts";
+
+/** The lab that a change was planned on, and the steps that it ran. */
+export interface Before {
+  /** null: the lab did not exist, or was replaced. */
+  readonly observed: ObservedLab | null;
+  readonly ids: JoinedIds;
+  readonly operations: readonly Operation[];
+  /** All steps are done. Otherwise it is unknown which of them the host has done. */
+  readonly isWhole: boolean;
+}
+
+interface Read {
+  readonly lab: ObservedLab;
+  readonly ids: JoinedIds;
+}
+
+/**
+ * Returns the definition to record after a change: the lab as the steps of the change made it. A difference that no step made is a change by hand during
+ * the change. It is left out, so that the next plan shows it as changed on the host.
+ */
+export function withoutHandChanges(after: Read, before: Before): Read {
+  const { observed } = before;
+  const steps = new Steps(before);
+  const then: Read | undefined =
+    observed === null || observed.id !== after.lab.id || steps.makesLab ? undefined : { lab: observed, ids: before.ids };
+  const nodes = nodesOf(after, then, steps);
+  const lab: ObservedLab = {
+    ...after.lab,
+    ...(then !== undefined && labOf(after.lab, then.lab, steps)),
+    nodes,
+    networks: networksOf(after, then, steps),
+    links: linksOf(after, then, steps),
+  };
+  return { lab, ids: withDeleted(after, then, lab) };
+}
+
+/** The steps of a change, by the resource that they change. */
+class Steps {
+  readonly makesLab: boolean;
+  readonly labFields: ReadonlySet<string>;
+  readonly #made = new Set<string>();
+  readonly #deleted = new Set<string>();
+  readonly #links = new Set<string>();
+  /** Fields with the values that the steps gave them. undefined: the value is read from the host. */
+  readonly #values = new Map<string, Record<string, unknown>>();
+
+  constructor({ operations, isWhole }: Before) {
+    this.makesLab = operations.some(({ step }) => step.do === "create-lab");
+    this.labFields = new Set(operations.flatMap(({ step }) => (step.do === "update-lab" ? Object.keys(step) : [])));
+    for (const operation of operations) this.#add(operation, isWhole);
+  }
+
+  makes(resource: string): boolean {
+    return this.#made.has(resource);
+  }
+
+  deletes(resource: string): boolean {
+    return this.#deleted.has(resource);
+  }
+
+  values(resource: string): Fields {
+    return this.#values.get(resource) ?? {};
+  }
+
+  changesLink(key: string): boolean {
+    return this.#links.has(key);
+  }
+
+  #add({ op, kind, key, changes, step }: Operation, isDone: boolean): void {
+    const resource = `${kind === "config" ? "node" : kind} ${key}`;
+    if (kind === "link") this.#links.add(key);
+    else if (step.do === "create-node" || step.do === "create-network") this.#made.add(resource);
+    else if (op === "delete") this.#deleted.add(resource);
+    if (step.do === "create-node") this.#set(resource, step.node, nodeFields, isDone);
+    else if (step.do === "update-node") this.#set(resource, step.node, step.fields, isDone);
+    else if (step.do === "update-network")
+      this.#set(
+        resource,
+        step.network,
+        changes.map(({ field }) => field),
+        isDone,
+      );
+  }
+
+  /** Positions are read from the host, which may round them or choose them. */
+  #set(resource: string, from: object, fields: readonly string[], isDone: boolean): void {
+    const values = this.#values.get(resource) ?? {};
+    const given = new Map(Object.entries(from));
+    for (const field of fields) values[field] = isDone && field !== "position" ? given.get(field) : undefined;
+    this.#values.set(resource, values);
+  }
+}
+
+/** Returns the fields of the lab itself that no step changed, as they were. */
+function labOf(after: ObservedLab, before: ObservedLab, { labFields }: Steps): Partial<ObservedLab> {
+  const fields = (["name", "description", "texts", "trafficFilters"] as const).filter((field) => !labFields.has(field));
+  const kept = Object.fromEntries(fields.map((field) => [field, before[field] ?? after[field]]).filter(([, value]) => value !== undefined));
+  return kept as Partial<ObservedLab>;
+}
+
+function nodesOf(after: Read, then: Read | undefined, steps: Steps): readonly ObservedNode[] {
+  return partsOf("node", after, then, steps).map(({ now, was, values }) => {
+    if (now === undefined) return was;
+    const { attributes } = values as Partial<ObservedNode>;
+    const set = attributes === undefined ? values : { ...values, attributes: { ...now.attributes, ...attributes } };
+    return { ...overlaid(was ?? now, now, set), power: now.power };
+  });
+}
+
+function networksOf(after: Read, then: Read | undefined, steps: Steps): readonly ObservedNetwork[] {
+  return partsOf("network", after, then, steps).map(({ now, was, values }) =>
+    now === undefined ? was : overlaid(was ?? now, now, values),
+  );
+}
+
+/** Returns `base` with the given fields. A field without a value is as in `now`. */
+function overlaid<T extends object>(base: T, now: T, values: Fields): T {
+  const result: Record<string, unknown> = Object.fromEntries(Object.entries(base));
+  for (const [field, set] of Object.entries(values)) {
+    const value = set ?? now[field as keyof T];
+    if (value === undefined) delete result[field];
+    else result[field] = value;
+  }
+  return result as T;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A part of the lab. `now` is absent if it was deleted by hand, `was` if a step made it. `values`: the fields that steps have set. */
+type Part<T> =
+  | { readonly now: T; readonly was: T | undefined; readonly values: Fields }
+  | { readonly now?: undefined; readonly was: T; readonly values: Fields };
+
+type Parts = { readonly node: ObservedNode; readonly network: ObservedNetwork };
+
+/** Returns the nodes or networks that existed before or were made by a step, and were not deleted by one. */
+function partsOf<Kind extends keyof Parts>(kind: Kind, after: Read, then: Read | undefined, steps: Steps): readonly Part<Parts[Kind]>[] {
+  const list = ({ lab }: Read) => (kind === "node" ? lab.nodes : lab.networks) as readonly Parts[Kind][];
+  const keysOf = ({ ids }: Read) => endpointKeys(ids)[kind === "node" ? "nodes" : "networks"];
+  const before = new Map((then === undefined ? [] : list(then)).map((one) => [one.id, one]));
+  const keys = keysOf(after);
+  const parts: Part<Parts[Kind]>[] = [];
+  for (const now of list(after)) {
+    const resource = `${kind} ${keys.get(now.id) ?? now.name}`;
+    const isMade = steps.makes(resource);
+    const was = isMade ? undefined : before.get(now.id);
+    before.delete(now.id);
+    if (was !== undefined || isMade) parts.push({ now, was, values: steps.values(resource) });
+  }
+  const oldKeys = then === undefined ? new Map<string, string>() : keysOf(then);
+  for (const was of before.values()) {
+    const resource = `${kind} ${oldKeys.get(was.id) ?? was.name}`;
+    if (!steps.deletes(resource) && !steps.makes(resource)) parts.push({ was, values: {} });
+  }
+  return parts;
+}
+
+function linksOf(after: Read, then: Read | undefined, steps: Steps): readonly ObservedLink[] {
+  const before = byKey(then);
+  const links: ObservedLink[] = [];
+  for (const [key, now] of byKey(after)) {
+    const was = before.get(key);
+    before.delete(key);
+    if (steps.changesLink(key)) links.push(now);
+    else if (was !== undefined) links.push(sameEnds(was, now) ? was : now);
+  }
+  // A link ends with its node, without a step of its own.
+  const gone = (node: string) => steps.deletes(`node ${node}`) || steps.makes(`node ${node}`);
+  const keys = then === undefined ? undefined : endpointKeys(then.ids);
+  const ended = (link: ObservedLink) =>
+    link.endpoints.some((end) =>
+      "nodeId" in end ? gone(keys?.nodes.get(end.nodeId) ?? "") : steps.deletes(`network ${keys?.networks.get(end.networkId)}`),
+    );
+  for (const [key, was] of before) if (!steps.changesLink(key) && !ended(was)) links.push(was);
+  return links;
+}
+
+function byKey(read: Read | undefined): Map<string, ObservedLink> {
+  if (read === undefined) return new Map();
+  const keys = endpointKeys(read.ids);
+  return new Map(read.lab.links.map((link) => [observedLinkKey(link, keys), link]));
+}
+
+function sameEnds(a: ObservedLink, b: ObservedLink): boolean {
+  return JSON.stringify(a.endpoints) === JSON.stringify(b.endpoints);
+}
+
+/** Returns the ids with those of parts that were deleted by hand, as if they had been deleted after the change: a plan finds the recorded part by its key. */
+function withDeleted({ ids }: Read, then: Read | undefined, { nodes, networks }: ObservedLab): JoinedIds {
+  if (then === undefined) return ids;
+  const kept = (
+    now: Readonly<Record<string, string>>,
+    old: Readonly<Record<string, string>>,
+    recorded: readonly { readonly id: string }[],
+  ) => {
+    const known = new Set(Object.values(now));
+    const wanted = new Set(recorded.map(({ id }) => id).filter((id) => !known.has(id)));
+    return { ...Object.fromEntries(Object.entries(old).filter(([key, id]) => wanted.has(id) && !Object.hasOwn(now, key))), ...now };
+  };
+  return { nodes: kept(ids.nodes, then.ids.nodes, nodes), networks: kept(ids.networks, then.ids.networks, networks), links: ids.links };
+}
