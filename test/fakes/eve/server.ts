@@ -52,6 +52,8 @@ export interface FakeEve extends AsyncDisposable {
   failNextExport(): void;
   /** PNETLab: after the next call that matches, the user is in no lab any more, as if someone had left it in the web interface. */
   leadAway(call: RegExp, username: string): void;
+  /** Runs before the next call that matches, as somebody who changes the lab by hand at that moment. */
+  meanwhile(call: RegExp, act: () => void): void;
   /** The next call whose "GET /api/…" matches does not end well. */
   breakNext(call: RegExp, how: Breakage): void;
   /** Settings that may change while a client is connected. */
@@ -70,10 +72,13 @@ export async function startFakeEve(options: FakeEveOptions = {}): Promise<FakeEv
   const calls: string[] = [];
   const defects: unknown[] = [];
   const traps: Trap[] = [];
+  const acts: { readonly call: RegExp; readonly act: () => void }[] = [];
   const away: { readonly call: RegExp; readonly username: string }[] = [];
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     calls.push(`${request.method} ${request.url}`);
     const trap = traps.findIndex(({ call }) => call.test(`${request.method} ${request.url}`));
+    const act = acts.findIndex((one) => one.call.test(`${request.method} ${request.url}`));
+    if (act >= 0) acts.splice(act, 1)[0]!.act();
     const [sprung] = trap < 0 ? [] : traps.splice(trap, 1);
     const led = away.findIndex(({ call }) => call.test(`${request.method} ${request.url}`));
     const [left] = led < 0 ? [] : away.splice(led, 1);
@@ -123,6 +128,9 @@ export async function startFakeEve(options: FakeEveOptions = {}): Promise<FakeEv
     failNextExport: () => host.failingExports++,
     leadAway: (call, username) => {
       away.push({ call, username });
+    },
+    meanwhile: (call, act) => {
+      acts.push({ call, act });
     },
     breakNext: (call, how) => {
       traps.push({ call, how });

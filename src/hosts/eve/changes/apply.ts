@@ -248,21 +248,16 @@ async function editBatch(
   done: (some: readonly Operation[]) => void,
 ): Promise<void> {
   const { place, at } = run;
-  const before = withHead(await place.world.reader.file(place.account, at), head);
-  const edit = openEdit(run, before, creates ? await takenIds(run) : noneTaken, placesOf(batch.flatMap(placed)));
-  let failure: { readonly error: unknown } | undefined;
-  const after: UnlLab[] = [];
-  for (const { step } of batch) {
-    try {
-      edit.step(step);
-      after.push(edit.lab);
-    } catch (error) {
-      failure = { error };
-      break;
-    }
-  }
+  const taken = creates ? await takenIds(run) : noneTaken;
+  const editNow = async () => {
+    const before = withHead(await place.world.reader.file(place.account, at), head);
+    return { before, ...runEdits(openEdit(run, before, taken, placesOf(batch.flatMap(placed))), batch) };
+  };
+  let edited = await editNow();
+  // Wiping takes time, in which somebody may change the lab by hand. The file that is written contains these changes only if it was read after them.
+  if (await emptyGone(run, edited.before, edited.edit.lab)) edited = await editNow();
+  const { before, edit, after, failure } = edited;
   if (after.length > 0) {
-    await emptyGone(run, before, edit.lab);
     try {
       const { wanted } = await writeLab(place, at, before, edit.lab);
       run.ids = idsAsGiven(edit, wanted);
@@ -283,15 +278,37 @@ async function editBatch(
   }
 }
 
+interface Edited {
+  readonly edit: LabEdit;
+  /** The lab after each step. */
+  readonly after: readonly UnlLab[];
+  /** Why the step after these failed. */
+  readonly failure?: { readonly error: unknown };
+}
+
+function runEdits(edit: LabEdit, batch: readonly Operation[]): Edited {
+  const after: UnlLab[] = [];
+  for (const { step } of batch) {
+    try {
+      edit.step(step);
+      after.push(edit.lab);
+    } catch (error) {
+      return { edit, after, failure: { error } };
+    }
+  }
+  return { edit, after };
+}
+
 /**
  * Nodes must be stopped before they are deleted, or their processes keep running under their number. They must be wiped, or the next node with the
- * number gets their disk.
+ * number gets their disk. Returns whether there were any.
  */
-async function emptyGone(run: Run, before: UnlLab, after: UnlLab): Promise<void> {
+async function emptyGone(run: Run, before: UnlLab, after: UnlLab): Promise<boolean> {
   const { place, at, progress } = run;
   const kept = new Set(after.nodes.map(({ id }) => id));
   const gone = before.nodes.flatMap(({ id }) => (kept.has(id) ? [] : [id]));
   if (gone.length > 0) await wipeNodes({ place, at, lab: before, signal: progress.signal }, gone, progress.stopMode ?? 3);
+  return gone.length > 0;
 }
 
 async function deleteLab(run: Run, head: LabHead | null): Promise<void> {
