@@ -21,8 +21,11 @@ export interface TestBrowser extends AsyncDisposable {
   open(options?: BrowserContextOptions): Promise<TestPage>;
 }
 
+/** Pages of tests live for seconds: code is not compiled again for speed, and no renderer for 3D graphics is loaded. */
+const shortLived = ["--js-flags=--no-opt,--no-maglev", "--disable-gpu", "--disable-software-rasterizer"];
+
 export async function testBrowser(): Promise<TestBrowser> {
-  const launched = await launchChromium();
+  const launched = await launchChromium(shortLived);
   return { open: (options) => openPage(launched.browser, options), [Symbol.asyncDispose]: () => launched[Symbol.asyncDispose]() };
 }
 

@@ -278,7 +278,7 @@ function callOf(
     address: request.socket.remoteAddress ?? "",
     ...(cookie !== undefined && { cookie }),
     ...(typeof key === "string" && { idempotencyKey: key }),
-    respondAsync: /(^|,)\s*respond-async\s*(,|;|$)/i.test(prefer),
+    respondAsync: prefer !== "" && /(^|,)\s*respond-async\s*(,|;|$)/i.test(prefer),
     started: (id) => {
       job = id;
     },
