@@ -232,7 +232,7 @@ describe.skipIf(process.getuid?.() !== 0)("deployed, the example lab", () => {
     const outside = await leadsOut("office", "gw");
     await pings("office", "pc1", outside);
     const plan = await deploy("office", (yaml) =>
-      yaml.replace("networks:\n", "  pc3: {kind: client}\nnetworks:\n").concat('  - ["pc3:eth0", "sw:eth4"]\n'),
+      yaml.replace("networks:\n", "  pc3: {kind: client}\nnetworks:\n").replace("tests:\n", '  - ["pc3:eth0", "sw:eth4"]\ntests:\n'),
     );
     expect(plan.actions.map(({ op, kind, key, disruption }) => [op, kind, key, disruption])).toEqual(
       expect.arrayContaining([["create", "node", "pc3", "none"]]),
