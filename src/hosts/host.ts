@@ -277,8 +277,9 @@ export interface ChangeWarning {
    * stop_forced: a node that was to end by itself did not in time, and was switched off. left_running: the node runs, or may run, on the host, and no
    * call of the host ends it any more. wipe_needed: a node that runs gets its changed startup-config only after a wipe. config_line: the node's software
    * does not accept a line of its startup-config. config_unchecked: the startup-configs could not be checked.
+   * config_not_live: a running node did not take its changed startup-config, and gets it at its next start.
    */
-  readonly code: "stop_forced" | "left_running" | "wipe_needed" | "config_line" | "config_unchecked";
+  readonly code: "stop_forced" | "left_running" | "wipe_needed" | "config_line" | "config_unchecked" | "config_not_live";
   /** Intent key. */
   readonly node: string;
   /** For people. */

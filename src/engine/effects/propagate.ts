@@ -1,3 +1,4 @@
+import { frrChange } from "../../base/frr-config.ts";
 import type { Comparison, LinkWork, NetworkWork, NodeWork } from "../compare/comparison.ts";
 import type { NodeField } from "../model/node-fields.ts";
 import type { Disruption, FieldRule } from "../model/plan.ts";
@@ -46,7 +47,30 @@ export function linkAction(link: LinkWork): string {
 
 /** Returns how the node that is on the host now takes a change of the field while it runs. */
 export function fieldRule(node: NodeWork, field: NodeField): FieldRule {
-  return node.template?.fields[field] ?? "live";
+  const rule = node.template?.fields[field] ?? "live";
+  return field === "startupConfig" && rule === "live" && configRestart(node) !== undefined ? "restart" : rule;
+}
+
+/** Results by node: texts are compared once. */
+const restarts = new WeakMap<NodeWork, { readonly reason: string | undefined }>();
+
+/** Returns why the running node takes its changed startup-config only at a start; undefined if it takes the change live, or if its rule is not "live". */
+export function configRestart(node: NodeWork): string | undefined {
+  const { template, before, after } = node;
+  if (template?.configLanguage !== "frr" || template.fields["startupConfig"] !== "live") return undefined;
+  let known = restarts.get(node);
+  if (known === undefined) {
+    known = { reason: frrChange(before?.startupConfig ?? "", after?.startupConfig ?? "").restart };
+    restarts.set(node, known);
+  }
+  return known.reason;
+}
+
+/** Whether the plan applies the changed startup-config to the node while it runs. */
+export function takesConfigLive(node: NodeWork): boolean {
+  return (
+    node.template?.configLanguage === "frr" && node.up && node.wantUp && node.need === "none" && fieldRule(node, "startupConfig") === "live"
+  );
 }
 
 /** Whether the plan stops the node, with or without starting it again. */

@@ -146,6 +146,8 @@ export interface TemplateRules {
   /** Allowed values of "cpu" and "ram" if they are limited, and of each attribute as "attributes.<name>". Absent: the host itself checks values. */
   readonly values?: Readonly<Record<string, ValueRule>>;
   readonly startupConfig: boolean;
+  /** The language of startup-configs. frr: a running node takes most changes (base/frr-config.ts); the others restart it, if the field is "live". */
+  readonly configLanguage?: "frr";
   /** When an existing node gets a changed startup-config: a sentence for people. Absent: as the field\'s rule states. */
   readonly configTaken?: string;
   /** LabNode field (name, image, icon, startupConfig, exec, cpu, ram, ethernet, position, env, attributes, labels) → rule. A field without a rule is "live". */

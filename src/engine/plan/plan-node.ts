@@ -4,7 +4,7 @@ import { type FieldDifference, nodeChanges } from "../compare/diff-node.ts";
 import { affectedByNode } from "../effects/affects.ts";
 import { clashObstacle, nodeObstacles, stuckObstacle } from "../effects/blocked.ts";
 import { heavier } from "../effects/disruption.ts";
-import { fieldRule, goesDown, nodeAction } from "../effects/propagate.ts";
+import { configRestart, fieldRule, goesDown, nodeAction, takesConfigLive } from "../effects/propagate.ts";
 import type { Action, Change, Disruption, PlanOp } from "../model/plan.ts";
 import type { Reason } from "../model/reasons.ts";
 import { unsupportedOnNode } from "../model/support.ts";
@@ -81,7 +81,8 @@ function planChangedNode(plan: Planning, node: NodeWork): void {
     const level = fieldLevel(node, config);
     const op: PlanOp = config.changes[0]?.before === null ? "create" : config.changes[0]?.after === null ? "delete" : "update";
     const own = nodeActionOf(node, op, differs(config.changes), level, config.changes, false);
-    const note = template?.configTaken === undefined ? {} : { note: template.configTaken };
+    const taken = template?.configTaken ?? configNote(node);
+    const note = taken === undefined ? {} : { note: taken };
     const action: Action = { ...own, id: configAction(node), kind: "config", ...note };
     if (announce(plan, node, action, obstacles)) {
       const wanted = waits(config) ? after : liveNode;
@@ -108,6 +109,14 @@ function fieldLevel(node: NodeWork, { field }: FieldDifference): Disruption {
   const links = node.links.filter(({ fate }) => fate === "delete").map(({ level }) => level);
   const level = links.reduce(heavier, "none");
   return level === "link" ? "none" : level;
+}
+
+/** Says whether a running router takes the change, and if not, why. */
+function configNote(node: NodeWork): string | undefined {
+  if (!node.up || !node.wantUp) return undefined;
+  if (takesConfigLive(node)) return "live: the running router gets the changed lines and does not restart";
+  const reason = configRestart(node);
+  return reason === undefined ? undefined : `restart: ${reason}`;
 }
 
 function configAction(node: NodeWork): string {

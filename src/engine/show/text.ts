@@ -1,3 +1,4 @@
+import { lineDiff } from "../../base/line-diff.ts";
 import { compareNatural } from "../../base/natural-order.ts";
 import { originWords } from "../compare/origin.ts";
 import type { Action, Change, Origin, Plan, PlanOp } from "../model/plan.ts";
@@ -82,11 +83,12 @@ function createdText({ kind, changes }: Action): string {
 
 function changeLines(changes: readonly Change[], mark: (origin: Origin | undefined) => string): readonly string[] {
   const width = Math.max(...changes.map(({ field }) => field.length), 0);
-  return changes.map(({ field, before, after, origin }) => {
+  return changes.flatMap(({ field, before, after, origin }) => {
     const difference = isText(field, before, after)
       ? textDifference(before, after)
       : (listDifference(before, after) ?? `${inline(field, before)} → ${inline(field, after)}`);
-    return `      ${field.padEnd(width)}  ${difference}${mark(origin)}`;
+    const lines = field === "startup-config" ? changedLines(before, after) : [];
+    return [`      ${field.padEnd(width)}  ${difference}${mark(origin)}`, ...lines];
   });
 }
 
@@ -127,6 +129,29 @@ function inline(field: string, value: unknown): string {
     return `{${entries.map(([key, one]) => `${key}: ${inline(field, one)}`).join(", ")}}`;
   }
   return String(value);
+}
+
+/** Lines of a changed startup-config that are shown at most. */
+const maxChangedLines = 20;
+
+/** Returns the lines of a text that differ, with + and -, and the unindented line above each group: the section of a configuration. */
+function changedLines(before: unknown, after: unknown): readonly string[] {
+  if (typeof before !== "string" || typeof after !== "string") return [];
+  const shown: string[] = [];
+  let section: string | undefined;
+  for (const { sign, text } of lineDiff(before.trimEnd().split("\n"), after.trimEnd().split("\n"))) {
+    const isTop = /^[^\s!]/.test(text);
+    if (sign === " ") {
+      if (isTop) section = text;
+      continue;
+    }
+    if (isTop) section = undefined;
+    if (section !== undefined) shown.push(`          ${section}`);
+    section = undefined;
+    shown.push(`        ${sign} ${text}`);
+  }
+  const more = shown.length - maxChangedLines;
+  return more > 0 ? [...shown.slice(0, maxChangedLines), `          … and ${more} more`] : shown;
 }
 
 function textDifference(before: unknown, after: unknown): string {

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ReconcileData } from "../../contract/schemas/plan.ts";
+import type { TestData } from "../../contract/schemas/tests.ts";
 import { type TestLocalHost, testLocalHost } from "../../hosts/local/testing/test-local-host.fixture.ts";
+import { runProgram } from "../conditions/run-program.ts";
 import { createService } from "../create-service.ts";
+import { until } from "../service.fixture.ts";
 import type { Handlers, Service } from "../service.ts";
 import { sqliteStore } from "../store/sqlite.ts";
 
@@ -73,3 +77,129 @@ test("deploy applies the lines that FRR knows, and its answer names the others; 
   expect(applied).toMatchObject({ status: "applied", warnings: [{ code: "config_line", node: "r1" }] });
   await post("destroyProject", { lab: "/wrong" });
 });
+
+const router = (own: number, peer: number) => `      interface eth1
+       ip address 10.0.0.${own}/30
+       ip ospf hello-interval 1
+       ip ospf dead-interval 4
+       ip ospf network point-to-point
+       ip router isis core
+       isis network point-to-point
+       isis hello-interval 1
+      interface lo
+       ip address 10.1.0.${own}/32
+      router ospf
+       network 10.0.0.0/8 area 0
+      router isis core
+       net 49.0001.0000.0000.000${own}.00
+       is-type level-2-only
+      router bgp 6500${own}
+       bgp router-id 10.1.0.${own}
+       no bgp ebgp-requires-policy
+       neighbor 10.0.0.${peer} remote-as 6500${peer}
+       neighbor 10.0.0.${peer} timers connect 1
+       neighbor 10.0.0.${peer} bfd
+       address-family ipv4 unicast
+        network 10.1.0.${own}/32
+       exit-address-family
+`;
+const pair = `name: pair
+nodes:
+  r1:
+    template: frr
+    startup-config: |
+${router(1, 2)}  r2:
+    template: frr
+    startup-config: |
+${router(2, 1)}links: [["r1:eth1", "r2:eth1"]]
+tests:
+  - {name: ospf, from: r1, neighbor: {protocol: ospf, peer: 10.1.0.2}, within: 60}
+  - {name: bgp, from: r1, neighbor: {protocol: bgp, peer: 10.0.0.2}, within: 60}
+  - {name: isis, from: r1, neighbor: {protocol: isis, peer: r2}, within: 60}
+  - {name: bfd, from: r1, neighbor: {protocol: bfd, peer: 10.0.0.2}, within: 60}
+  - {name: nobody, from: r1, neighbor: {protocol: bgp, peer: 10.0.0.9}, within: 0}
+  - {name: idle, from: r1, neighbor: {protocol: bgp, peer: 10.0.0.2, state: Idle}, within: 0}
+`;
+
+const live = async () => new Map((await post("getProjectStatus", { lab: "/pair" })).live?.nodes?.map((row) => [row.unique_key, row]));
+
+test("neighbors of OSPF, BGP, IS-IS and BFD are found in the output of real daemons, by address, router id or name", async () => {
+  expect(((await post("deployProject", { yaml: pair })) as { warnings?: unknown }).warnings).toBeUndefined();
+  const outcomes = async (names: readonly string[]) => {
+    const { tests } = (await post("testProject", { lab: "/pair", tests: names })) as TestData;
+    return tests.map(({ name, outcome, message }) => `${name} ${outcome} ${message}`);
+  };
+  expect(await outcomes(["ospf", "bgp", "isis", "bfd"])).toEqual([
+    expect.stringMatching(/^ospf passed Full/),
+    "bgp passed Established",
+    "isis passed Up",
+    "bfd passed up",
+  ]);
+  expect(await outcomes(["nobody", "idle"])).toEqual([
+    "nobody failed no bgp neighbor 10.0.0.9",
+    "idle failed bgp neighbor 10.0.0.2 is Established, not Idle",
+  ]);
+}, 120_000);
+
+async function change(yaml: string) {
+  const plan = await post("planProject", { yaml });
+  const applied = (await post("reconcileProject", { yaml, plan_identity: plan.plan_identity, confirm: false })) as ReconcileData;
+  return { plan, applied };
+}
+
+async function runningConfig(): Promise<string> {
+  const host = await local.host.login("admin", "test");
+  const nodeId = (await live()).get("r1")!.id;
+  const program = { argv: ["vtysh", "-c", "show running-config"], timeoutMs: 10_000 };
+  return (await runProgram(host.processes!, { lab: "/pair", nodeId }, program, call.signal)).stdout;
+}
+
+test("a running router gets the lines of its startup-config that change, and the daemons that they need, without a restart", async () => {
+  const before = (await live()).get("r1")!.uptime_ms!;
+  const next = pair
+    .replace("       ip ospf dead-interval 4\n", "       ip ospf dead-interval 8\n       description to the core\n")
+    .replace(
+      "      router isis core\n",
+      "      ip route 10.7.0.0/16 blackhole\n      router rip\n       network eth1\n      router isis core\n",
+    )
+    .replace("        network 10.1.0.1/32\n", "        network 10.1.0.1/32\n        network 10.7.0.0/16\n");
+  const { plan, applied } = await change(next);
+  expect(plan.text).toContain("note: live: the running router gets the changed lines and does not restart");
+  expect(plan.text).toContain("        -  ip ospf dead-interval 4\n        +  ip ospf dead-interval 8\n");
+  expect(applied).toMatchObject({ status: "applied" });
+  expect(applied.warnings).toBeUndefined();
+  expect((await live()).get("r1")!.uptime_ms).toBeGreaterThan(before);
+  const now = await runningConfig();
+  for (const line of [
+    " description to the core",
+    " ip ospf dead-interval 8",
+    "ip route 10.7.0.0/16 blackhole",
+    "router rip",
+    "  network 10.7.0.0/16",
+  ])
+    expect(now.split(/\r?\n/)).toContain(line);
+  const back = await change(pair);
+  expect(back.applied.warnings).toBeUndefined();
+  const after = await runningConfig();
+  for (const word of ["description", "dead-interval 8", "10.7.0.0/16", "router rip"]) expect(after).not.toContain(word);
+  expect((await post("planProject", { yaml: pair })).operations).toEqual([]);
+}, 60_000);
+
+test("a configuration that a router saves after a live change is kept; a line that FRR refuses is a warning; a change of profile restarts", async () => {
+  const routed = pair.replace("      router isis core\n", "      ip route 10.7.0.0/16 blackhole\n      router isis core\n");
+  await change(routed);
+  await until(async () => (await live()).get("r1")?.ready === true);
+  const saved = await post("saveConfigs", { lab: "/pair", nodes: ["r1"] } as object);
+  expect(JSON.stringify(saved)).toContain("ip route 10.7.0.0/16 blackhole");
+  await post("execProject", { lab: "/pair", action: "stop", nodes: ["r1"] });
+  await post("execProject", { lab: "/pair", action: "start", nodes: ["r1"] });
+  await until(async () => (await runningConfig()).includes("router bgp 65001"));
+  expect(await runningConfig()).toContain("ip route 10.7.0.0/16 blackhole");
+  const refused = await change(
+    routed.replace("10.7.0.0/16 blackhole\n", "10.7.0.0/16 blackhole\n      ip route 10.6.0.0/16 nowhere 300 x\n"),
+  );
+  expect(refused.applied.warnings?.map(({ code }) => code).sort()).toEqual(["config_line", "config_not_live"]);
+  const { plan } = await change(routed.replace("    startup-config: |\n", "    startup-config: |\n      frr defaults datacenter\n"));
+  expect(plan.text).toContain('note: restart: FRR reads "frr …" only at its start');
+  expect(plan.operations?.some(({ op, disruption }) => op === "stop" && disruption === "restart")).toBe(true);
+}, 60_000);

@@ -9,8 +9,9 @@ import type { Definitions, PutOptions } from "../definitions/definitions.ts";
 import { type DefinitionEdit, editDefinition } from "../definitions/edit-definition.ts";
 import type { Trash } from "../files/trash.ts";
 import { machineTrouble } from "../machine/machine-trouble.ts";
+import { applyLive } from "../nodes/live-config.ts";
 import { troubledNode } from "../nodes/node-trouble.ts";
-import { takeOverConfig } from "../nodes/saved-config.ts";
+import { savedConfigs, takeOverConfig } from "../nodes/saved-config.ts";
 import type { Admission } from "../resources/admission.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { vmOf } from "../templates/vm-template.ts";
@@ -132,8 +133,11 @@ async function runBatch(
           break;
         }
       }
+      const done = batch.slice(0, count);
+      // First: a change that a crash interrupts is planned again, because the definition still has the old text.
+      await applyLiveConfigs(context, definition, edit, done, progress);
       if (count > 0) await commitEdit(context, definition, edit);
-      takeOverConfigs(context, definition, edit, batch.slice(0, count));
+      takeOverConfigs(context, definition, edit, done);
       if (failure !== undefined) {
         log.finish(batch.slice(0, count));
         throw failure;
@@ -141,6 +145,49 @@ async function runBatch(
     }
   }
   return edit.ids();
+}
+
+/** Running nodes that get a changed configuration at the same time. */
+const parallelConfigs = 4;
+
+/** Gives running nodes the lines of their startup-configs that change. A node that does not take them gets a warning, and the text at its next start. */
+async function applyLiveConfigs(
+  { catalogue, definitions, lab }: ApplyContext,
+  before: LabDefinition,
+  edit: DefinitionEdit,
+  batch: readonly Operation[],
+  progress: Progress,
+): Promise<void> {
+  const changed = batch.flatMap(({ step, key }) => {
+    if (step.do !== "update-node" || !step.fields.includes("startupConfig")) return [];
+    const template = catalogue.template(step.node.template);
+    const id = edit.nodeId(step.node.key);
+    if (template?.configLanguage === undefined || template.savedConfig === undefined || id === undefined) return [];
+    return [{ key, id, path: template.savedConfig, node: step.node }];
+  });
+  if (changed.length === 0) return;
+  const live = lab(before.id);
+  const life = await live.life(before, catalogue);
+  const { sandbox } = live;
+  if (sandbox === null) return;
+  const saved = savedConfigs(definitions.directory(before.id), before, catalogue.template);
+  const old = new Map(before.nodes.map((node) => [node.id, saved.get(node.id) ?? node.startupConfig ?? ""]));
+  const queue = changed.filter(({ id }) => life.get(id)?.power === "running");
+  const worker = async () => {
+    for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
+      const { key, id, path, node } = one;
+      const daemons = node.attributes["daemons"] ?? "auto";
+      const config = { before: old.get(id) ?? "", after: node.startupConfig ?? "", path, startsDaemons: daemons === "auto" };
+      const problem = await applyLive(sandbox, id, config).catch((error: unknown) => {
+        if (error instanceof Failure) return error.message;
+        throw error;
+      });
+      if (problem === undefined) continue;
+      const message = `node ${key} runs without its whole new startup-config: ${problem}. Stop and start it: it boots with the new one`;
+      progress.warn?.({ code: "config_not_live", node: key, message });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(parallelConfigs, queue.length) }, worker));
 }
 
 /** Makes nodes boot with the configuration that these steps set, also if it is the old one and the node has saved another since. */

@@ -5,7 +5,7 @@ import { type NodeDisk, nodeDisk } from "../files/node-disk.ts";
 import type { LocalTemplate } from "../templates/template.ts";
 
 /** Digest of the configuration that the node applied at its last boot. Written by the boot script (setup/rootfs, boot-common). */
-const marker = "/var/lib/labwright/config.digest";
+export const marker = "/var/lib/labwright/config.digest";
 
 /**
  * Returns, by node id, the configurations that nodes saved by themselves (`write memory`) after they applied the intended one: they boot with these.

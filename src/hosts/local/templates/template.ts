@@ -134,6 +134,7 @@ export function templateRules(
     attributes: Object.fromEntries(defaults),
     values: valueRules(template),
     startupConfig: template.startupConfig,
+    ...(template.configLanguage === undefined ? {} : { configLanguage: template.configLanguage }),
     fields: { ...template.fields, ...unsupported } as Readonly<Record<string, FieldRule>>,
     why: { ...template.reasons, ...reasons } as Readonly<Record<string, string>>,
     links: template.links,

@@ -192,7 +192,7 @@ const frr: Recipe = {
     "/usr/lib/@/security/pam_permit.so",
     "/usr/share/yang/",
   ],
-  links: {},
+  links: { "/usr/sbin/frr-start": "../lib/labwright/frr-start" },
   modes: [
     { path: "/etc/frr", mode: 0o750, uid: frrUser, gid: frrUser },
     { path: "/etc/frr/vtysh.conf", mode: 0o640, uid: frrUser, gid: frrvtyGroup },
