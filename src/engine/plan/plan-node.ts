@@ -111,7 +111,7 @@ function fieldLevel(node: NodeWork, { field }: FieldDifference): Disruption {
   return level === "link" ? "none" : level;
 }
 
-/** Says whether a running router takes the change, and if not, why. */
+/** Returns a note whether a running router takes the change, and if not, why. */
 function configNote(node: NodeWork): string | undefined {
   if (!node.up || !node.wantUp) return undefined;
   if (takesConfigLive(node)) return "live: the running router gets the changed lines and does not restart";

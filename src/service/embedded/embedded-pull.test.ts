@@ -77,7 +77,7 @@ test("a configuration that a router saved is seen, comes back into the intent, a
   }
   const plan = await post("planProject", { yaml, files });
   expect(summaries(plan.actions)).toEqual(["update config r1: host"]);
-  expect(plan.actions?.[0]).toMatchObject({ disruption: "restart", reason: { code: "changed_on_host" } });
+  expect(plan.actions?.[0]).toMatchObject({ disruption: "none", reason: { code: "changed_on_host" } });
   const back = (await post("reconcileProject", { yaml, files, direction: "from_host" })) as ReconcileData;
   expect(back.yaml).toBe(yaml);
   expect(back.files!["r1.conf"]).toContain("ip address 10.1.1.1/24");
