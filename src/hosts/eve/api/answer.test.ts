@@ -45,6 +45,16 @@ describe("what a host answers", () => {
     expect(hostError("delete network 9", answer(500, ""))).toMatchObject({ code: "host_error", data: { host: { status: 500 } } });
   });
 
+  test("a page in place of JSON is named with what to check, and a message has a limit", () => {
+    const page = hostError("list the labs", answer(200, "<html><head><title>Sign in to the proxy</title></head></html>"));
+    expect(page.message).toMatch(/^list the labs: the answer was not JSON but a page "Sign in to the proxy": check .*--host-url/);
+    expect(answer(200, "").message).toMatch(/^the answer was not JSON: check/);
+    expect(answer(400, JSON.stringify({ status: "fail", message: `${"x".repeat(1_000_000)} (60023)` }))).toMatchObject({
+      code: 60023,
+      message: `${"x".repeat(999)}…`,
+    });
+  });
+
   test("maps come as lists, too", () => {
     expect(entriesOf([])).toEqual([]);
     expect(entriesOf(["a", "b"])).toEqual([

@@ -4,6 +4,7 @@ import { withoutPaths } from "./hidden-paths.ts";
 import { hostFailure } from "./host-failure.ts";
 import { parseJson } from "./parse-json.ts";
 import { type SentSecrets, withoutSecrets } from "./repeated-secrets.ts";
+import { cut } from "./short-text.ts";
 
 /** An answer of the REST interface, parsed as far as possible. */
 export interface EveAnswer {
@@ -55,12 +56,16 @@ export function readAnswer({ status, headers, body, secrets }: EveReply): EveAns
   };
 }
 
+/** Maximum characters of a message of the host. Its own messages are sentences; an error page may contain a whole file. */
+const maxMessage = 1_000;
+
 /** Joined to one line: text of the host must not look like lines of Labwright. */
 export function messageOf(raw: string, secrets: SentSecrets): Pick<EveAnswer, "message" | "words"> {
   const words = withoutSecrets(raw, secrets);
-  const message = withoutPaths(words)
+  const lines = withoutPaths(words)
     .trim()
     .replace(/\s*[\r\n]\s*/g, " ");
+  const message = cut(lines, maxMessage);
   return message === words ? { message } : { message, words };
 }
 
@@ -119,5 +124,9 @@ function pageMessage(status: number, text: string): string {
   const file = /<strong>File:<\/strong>\s*([^<]*)/.exec(text)?.[1]?.trim();
   if (message !== undefined) return file === undefined ? message : `${message} in ${file}`;
   const title = /<title>([^<]*)<\/title>/.exec(text)?.[1]?.trim();
+  if (status < 300) {
+    const page = title === undefined ? "" : ` but a page "${cut(title, 60)}"`;
+    return `the answer was not JSON${page}: check that the service's --host-url is the address of EVE-NG or PNETLab itself, and that no proxy or sign-in page answers in its place`;
+  }
   return title ?? `HTTP ${status}${text.trim() === "" ? " without an answer" : ""}`;
 }

@@ -1,4 +1,5 @@
 import { Failure } from "../../../contract/errors.ts";
+import { shortText } from "../api/short-text.ts";
 import {
   type Attributes,
   type AttributeTable,
@@ -185,10 +186,10 @@ function idOf(element: XmlElement, attributes: object): number {
   if ("id" in attributes && typeof attributes.id === "number") return attributes.id;
   const given = element.attributes.find(([name]) => name === "id")?.[1] ?? "";
   const name = element.attributes.find(([key]) => key === "name")?.[1];
-  const who = `a ${element.name}${name === undefined ? "" : ` ${JSON.stringify(name)}`}`;
+  const who = `a ${element.name}${name === undefined ? "" : ` ${shortText(name)}`}`;
   throw new Failure(
     "host_error",
-    `the lab file cannot be read: ${who} has the id ${JSON.stringify(given)}, which is no number as EVE-NG writes it`,
+    `the lab file cannot be read: ${who} has the id ${shortText(given)}, which is no number as EVE-NG writes it`,
   );
 }
 

@@ -7,6 +7,12 @@ const callMs = 60_000;
 const login = "/store/public/auth/login/login";
 
 /**
+ * "Username is not existed", "Password is Wrong", "Username or Password empty". Other errors contain these words, too: those of its database name the user,
+ * and whether a password was used.
+ */
+const wrongPassword = /^(?:username|password)\b[a-z ]{0,40}\b(?:wrong|incorrect|invalid|empty|not exist(?:ed)?)\.?$/i;
+
+/**
  * Signs in with a local ("offline") account of PNETLab, for native consoles. Returns the cookie of the session. Throws invalid_credentials, and
  * host_error, also if the host requires a captcha.
  */
@@ -38,7 +44,7 @@ export async function pnetlabLogin(transport: Transport, username: string, passw
       "PNETLab asks for a captcha at its login: an administrator must turn it off in its settings, since programs cannot read it",
     );
   }
-  if (/username|password/i.test(why)) throw new Failure("invalid_credentials", "wrong user name or password");
+  if (wrongPassword.test(why)) throw new Failure("invalid_credentials", "wrong user name or password");
   const secrets = { values: [password, ...cookies.values(), ...cookiesOf(answer).values()], texts: [] };
   throw refused(`PNETLab did not let ${username} in: ${messageOf(why, secrets).message || `HTTP ${answer.status}`}`, answer.status);
 }

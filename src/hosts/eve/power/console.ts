@@ -4,6 +4,7 @@ import { Failure } from "../../../contract/errors.ts";
 import type { HostConsole } from "../../host.ts";
 import { numberOf } from "../api/answer.ts";
 import { hostFailure } from "../api/host-failure.ts";
+import { shortText } from "../api/short-text.ts";
 import { numberClash, readPower } from "../labs/clashes.ts";
 import type { EvePlace } from "../labs/world.ts";
 import type { EveLabPath } from "../read/lab-path.ts";
@@ -37,7 +38,7 @@ export async function openConsole(place: EvePlace, at: EveLabPath, nodeId: strin
   const shared = place.world.edition.sharedNames && tenant !== undefined ? communityPort(tenant, node.id) : undefined;
   // PNETLab reports it beside the URL, which may lack it.
   const port = consolePort(node.url) ?? (place.account.pnetlab ? numberOf(node.data.port) : shared);
-  if (port === undefined) throw hostFailure(`the host reports no console port for ${node.name}: ${JSON.stringify(node.url)}`);
+  if (port === undefined) throw hostFailure(`the host reports no console port for ${node.name}: ${shortText(node.url)}`);
   const socket = await dial(place.world.address, port, node.name);
   const { stream, resize } = telnetStream(socket);
   return { stream, resize };

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { hidden, isSensitive } from "../../../engine/model/sensitive.ts";
 import { maskText } from "../../../engine/show/secret-words.ts";
 import { hostFailure } from "../api/host-failure.ts";
+import { shortText } from "../api/short-text.ts";
 import { readText, textKey } from "../lab-file/texts.ts";
 import type { UnlInterface, UnlLab, UnlNode } from "../lab-file/unl.ts";
 import type { EveCatalogue } from "../templates/catalogue.ts";
@@ -99,6 +100,5 @@ function publicValue(field: string, value: string | undefined): string | null {
 
 function show(value: string | null): string {
   if (value === null) return "nothing";
-  const short = value.length > 60 ? `${value.slice(0, 57)}…` : value;
-  return JSON.stringify(short);
+  return shortText(value);
 }

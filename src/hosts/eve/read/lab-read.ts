@@ -3,6 +3,7 @@ import { unreadableLab } from "../../host-unreadable.ts";
 import type { EveAccount } from "../account/account.ts";
 import { type EveAnswer, entriesOf, hostError, listOf, numberOf, recordOf, textOf } from "../api/answer.ts";
 import { hostFailure } from "../api/host-failure.ts";
+import { shortText } from "../api/short-text.ts";
 import { plainAuthor } from "../lab-file/host-names.ts";
 import type { UnlLab } from "../lab-file/unl.ts";
 import type { EveLabPath } from "./lab-path.ts";
@@ -135,7 +136,7 @@ function statusesOf(data: unknown): readonly (NodeStatus | OddNode)[] {
       throw hostFailure("list the nodes: the host answered a node without a number or a status");
     // The host's own numbers begin at 1. It returns 0 for an id in the file that is no number.
     if (id < 1 || !Number.isSafeInteger(id))
-      return { problem: `its node ${JSON.stringify(name)} has the id ${id}, which is no number of a node` };
+      return { problem: `its node ${shortText(name)} has the id ${id}, which is no number of a node` };
     return { id, name, status, url: textOf(node.url) ?? "", console: textOf(node.console) ?? "", data: node };
   });
 }
