@@ -113,6 +113,16 @@ describe.each(["visible", "hidden"] as const)("a service on an EVE-NG host, PHP'
     ]);
   });
 
+  it("lists the node that runs on after somebody deleted it from the lab, when the lab is destroyed", async () => {
+    const { fake, ask } = await signedIn();
+    expect((await ask("deploy", { yaml: pair })).status).toBe(200);
+    await deleteByHand(fake, "/pair", "/nodes/2");
+    expect((await ask("destroy", { lab: "/pair" })).json.data.warnings).toEqual([
+      { code: "left_running", node: "pc2", message: expect.stringMatching(/pc2 goes on running as number 2 of the host/) },
+    ]);
+    expect(fake.running().map(({ node }) => node)).toEqual([2]);
+  });
+
   it("names no node of another lab that has the number of a lab that somebody deleted", async () => {
     const { fake, ask } = await signedIn();
     expect((await ask("deploy", { yaml: pair })).status).toBe(200);
@@ -155,8 +165,8 @@ describe.each(["visible", "hidden"] as const)("a service on an EVE-NG host, PHP'
 });
 
 /** As in the web interface: the host forgets the lab, and its processes run on. */
-async function deleteByHand({ url }: FakeEve, path: string): Promise<void> {
+async function deleteByHand({ url }: FakeEve, path: string, part = ""): Promise<void> {
   const body = JSON.stringify({ username: "admin", password: "eve", html5: "-1" });
   const cookie = (await fetch(`${url}/api/auth/login`, { method: "POST", body })).headers.get("set-cookie")?.split(";")[0] ?? "";
-  expect((await fetch(`${url}/api/labs${path}.unl`, { method: "DELETE", headers: { cookie } })).status).toBe(200);
+  expect((await fetch(`${url}/api/labs${path}.unl${part}`, { method: "DELETE", headers: { cookie } })).status).toBe(200);
 }

@@ -5,7 +5,7 @@ import { type EveAccount, type EveUser, readUser } from "./account/account.ts";
 import { editionCapabilities } from "./account/edition.ts";
 import { readLoad } from "./account/host-load.ts";
 import { listUsers } from "./account/host-users.ts";
-import { applySteps } from "./changes/apply.ts";
+import { applySteps } from "./apply/apply.ts";
 import { copyExtras } from "./changes/copy-extras.ts";
 import { writeLock } from "./changes/lab-lock.ts";
 import { readPicture, readPictures } from "./changes/pictures.ts";

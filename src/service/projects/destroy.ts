@@ -68,9 +68,13 @@ async function destroyLab(context: ChangeParts, job: Job, target: Target, { wipe
       ...(owner !== undefined && { owner }),
       ...(force !== undefined && { force }),
     });
-  } else {
-    // The lab was deleted directly on the host.
-    for (const warning of (await host.leftRunning?.(path, target.ids)) ?? []) job.warn(warning);
+  }
+  // Of nodes that were deleted directly on the host, with their lab or alone.
+  const there = new Set(observed?.nodes.map(({ id }) => id));
+  const gone = Object.fromEntries(Object.entries(target.ids.nodes).filter(([, id]) => !there.has(id)));
+  const known = operations.length === 0 || observed !== null;
+  if (known && Object.keys(gone).length > 0) {
+    for (const warning of (await host.leftRunning?.(path, { ...target.ids, nodes: gone })) ?? []) job.warn(warning);
   }
   // With --no-wipe the disks stay for the next lab at the path.
   if (wipe) await host.snapshots?.removeAll(path);

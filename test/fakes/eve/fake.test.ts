@@ -451,3 +451,13 @@ test("what EVE-NG has and the fake has not is said", () =>
     expect((await admin.call("POST", `${lab}/pictures`, {})).status).toBe(501);
     expect((await admin.call("GET", "/nothing")).status).toBe(404);
   }));
+
+test("a VPCS runs a startup file of many lines, and a start fails once where no fault is named", () =>
+  withLab({}, async (eve, admin) => {
+    await admin.call("POST", `${lab}/nodes`, node("a", { config: "1" }));
+    await admin.call("PUT", `${lab}/configs/1`, { id: "1", data: "echo a\n".repeat(20_000) });
+    eve.failNextStart();
+    expect((await admin.call("GET", `${lab}/nodes/1/start`)).status).toBe(400);
+    expect((await admin.call("GET", `${lab}/nodes/1/start`)).status).toBe(200);
+    expect(eve.running()).toHaveLength(1);
+  }));

@@ -1,3 +1,4 @@
+import { createServer, type Server } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { NodeConsole } from "./console.ts";
 import type { Lab } from "./lab.ts";
@@ -68,7 +69,7 @@ export class Runtime {
   readonly #background = new Set<Promise<void>>();
   readonly faults: StartFault[] = [];
   /** Ports on which something else listens: to the host, a node runs there. */
-  readonly occupied = new Set<number>();
+  readonly #occupied = new Map<number, Server>();
   readonly #unixUsers: UnixUsers;
 
   constructor(settings: Settings, address: () => string) {
@@ -99,7 +100,22 @@ export class Runtime {
   }
 
   #isOccupied(node: LabNode): boolean {
-    return !this.#perLab && this.occupied.has(node.port);
+    return !this.#perLab && this.#occupied.has(node.port);
+  }
+
+  /** Another program listens on the port: a process that a deleted lab left behind, or one that is no node at all. */
+  occupy(port: number): void {
+    if (this.#occupied.has(port)) return;
+    const server = createServer((socket) => socket.on("error", () => socket.destroy()).end("another program\r\n"));
+    // A node's console that listens there already is as good.
+    server.on("error", () => server.close());
+    server.listen(port, this.#address());
+    this.#occupied.set(port, server);
+  }
+
+  free(port: number): void {
+    this.#occupied.get(port)?.close();
+    this.#occupied.delete(port);
   }
 
   /** Leaves a node's directory locked, as a preparation does that died: status 1, or 3 while the node runs. */
@@ -323,5 +339,6 @@ export class Runtime {
     this.#stopped.abort();
     await Promise.all(this.#background);
     await this.stopAll();
+    for (const port of [...this.#occupied.keys()]) this.free(port);
   }
 }

@@ -43,7 +43,7 @@ export interface FakeEve extends AsyncDisposable {
   /** As an operator does it on the host. */
   removeLock(path: string): void;
   expireSession(username: string): void;
-  failNextStart(fault: StartFault): void;
+  failNextStart(fault?: StartFault): void;
   /** A .lock in the directory where the user runs the node: status 1, or 3 while the node runs. Until a wipe clears it. */
   stickNode(path: string, node: number, username?: string): Promise<void>;
   /** Another program listens on a console port: 32768 + 128 × pod + node. */
@@ -116,15 +116,15 @@ export async function startFakeEve(options: FakeEveOptions = {}): Promise<FakeEv
     leaveLock: (path) => host.files.locks.add(path),
     removeLock: (path) => host.files.locks.delete(path),
     expireSession: (username) => host.users.expire(username),
-    failNextStart: (fault) => host.runtime.faults.push(fault),
+    failNextStart: (fault = { code: 12 }) => host.runtime.faults.push(fault),
     stickNode: async (path, id, username = "admin") => {
       const lab = await host.openLab(path, host.users.all().find((user) => user.username === username)?.tenant ?? 0);
       const node = lab.nodes.get(id);
       if (node === undefined) throw new RangeError(`${path} has no node ${id}`);
       host.runtime.stick(lab, node);
     },
-    occupyPort: (at) => host.runtime.occupied.add(at),
-    freePort: (at) => host.runtime.occupied.delete(at),
+    occupyPort: (at) => host.runtime.occupy(at),
+    freePort: (at) => host.runtime.free(at),
     failNextExport: () => host.failingExports++,
     leadAway: (call, username) => {
       away.push({ call, username });

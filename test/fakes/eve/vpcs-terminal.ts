@@ -42,7 +42,7 @@ export class VpcsTerminal {
   input(bytes: readonly number[]): void {
     if (this.#state === "busy") this.#options.say(bytes.map(cookedEcho).join(""));
     if (this.#state === "reading") this.#read(bytes);
-    else this.#queue.push(...bytes);
+    else for (const byte of bytes) this.#queue.push(byte);
   }
 
   close(): void {
@@ -85,9 +85,19 @@ export class VpcsTerminal {
     }
   }
 
-  #runAll([line, ...rest]: readonly string[]): void {
-    if (line === undefined) this.#prompt();
-    else this.#run(line.trim(), () => this.#runAll(rest));
+  /** Not by recursion: a startup file may have a hundred thousand lines. */
+  #runAll(lines: readonly string[], from = 0): void {
+    for (let at = from; at < lines.length; at++) {
+      let isDone = false;
+      let waits = false;
+      this.#run((lines[at] ?? "").trim(), () => {
+        if (waits) this.#runAll(lines, at + 1);
+        else isDone = true;
+      });
+      waits = true;
+      if (!isDone) return;
+    }
+    this.#prompt();
   }
 
   #run(line: string, then: () => void): void {

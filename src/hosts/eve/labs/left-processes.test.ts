@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type EveBench, eveBench, lab, link, node, operation, pair } from "../eve-bench.fixture.ts";
+import { eveHost } from "../host.ts";
 
 let made: EveBench | undefined;
 
@@ -39,6 +40,22 @@ describe.each(["hidden", "visible"] as const)("on a host with notices %s, a numb
     await here.make("/pair", null);
   });
 
+  it("goes to no node of a new lab, which is imported once: a service that ends right after the import leaves no wrong node", async () => {
+    const here = await bench(notices);
+    for (const number of [1, 2, 4]) here.fake.occupyPort(port(number));
+    const down = lab({ ...pair, nodes: pair.nodes.map((one) => ({ ...one, start: false })) });
+    await here.make("/pair", down);
+    expect(here.calls().filter((call) => call.includes("/api/import"))).toHaveLength(1);
+    // As after a restart: nothing is known of the numbers.
+    const restarted = eveHost({ url: here.fake.url, plainHttp: true, warn: () => {} });
+    const session = await restarted.login("admin", "eve");
+    expect((await session.observe("/pair"))?.nodes.map(({ id, name, power }) => `${id} ${name} ${power}`)).toEqual([
+      "3 pc1 stopped",
+      "5 pc2 stopped",
+    ]);
+    await restarted.close();
+  });
+
   it("goes to no node that is the only change of a lab", async () => {
     const here = await bench(notices);
     await here.make("/pair", pair);
@@ -75,10 +92,13 @@ describe.each(["hidden", "visible"] as const)("on a host with notices %s, a numb
   it("leaves the node unknown if its number cannot be changed", async () => {
     const here = await bench(notices);
     await here.make("/pair", pair);
-    here.fake.occupyPort(port(3));
     const more = lab({ ...pair, nodes: [...pair.nodes, node("pc3", "vpcs", { start: false })] });
     const { operations } = await here.plan("/pair", more);
-    here.fake.breakNext(/POST \/api\/import/, "page before");
+    // The process starts after the driver has looked at the port.
+    here.fake.meanwhile(/POST \/api\/labs\/pair\.unl\/nodes/, () => {
+      here.fake.occupyPort(port(3));
+      here.fake.breakNext(/POST \/api\/import/, "page before");
+    });
     await expect(here.run("/pair", more, operations)).rejects.toMatchObject({ code: "host_error" });
     expect(await nodes(here, "/pair")).toEqual(["1 pc1 running", "2 pc2 running", "3 pc3 unknown"]);
     expect((await here.session.status("/pair")).nodes[2]?.clash).toEqual({ number: 3, certain: true });

@@ -10,6 +10,8 @@ import { type LabListing, type ListedLab, listLabs } from "./lab-listing.ts";
 export interface TakenIds {
   readonly nodes: ReadonlySet<number>;
   readonly networks: ReadonlySet<number>;
+  /** Numbers on whose console port something listens, as far as it was looked at. */
+  readonly busy?: ReadonlySet<number>;
 }
 
 interface KnownLab {

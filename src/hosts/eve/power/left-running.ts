@@ -1,10 +1,8 @@
-import { connect } from "node:net";
 import type { ChangeWarning, NativeIds } from "../../host.ts";
 import { parallel } from "../api/parallel.ts";
 import type { EvePlace } from "../labs/world.ts";
+import { lookAt } from "./busy-numbers.ts";
 import { communityPort } from "./console.ts";
-
-const connectMs = 2_000;
 
 /**
  * Returns the running nodes of a lab that is deleted or unreadable, for which the host lists no nodes. On Community Edition a node counts as running
@@ -28,18 +26,4 @@ export async function leftRunning(place: EvePlace, path: string, nodes: NativeId
     return [{ code: "left_running", node, message }];
   });
   return found.flat();
-}
-
-/** silent: no answer, as behind a firewall. */
-function lookAt(host: string, port: number): Promise<"open" | "closed" | "silent"> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port });
-    const end = (state: "open" | "closed" | "silent") => {
-      socket.destroy();
-      resolve(state);
-    };
-    socket.setTimeout(connectMs, () => end("silent"));
-    socket.once("connect", () => end("open"));
-    socket.once("error", ({ code }: NodeJS.ErrnoException) => end(code === "ECONNREFUSED" ? "closed" : "silent"));
-  });
 }

@@ -53,8 +53,10 @@ export class LabDraft {
     const { maxNodes } = this.catalogue;
     const free = Array.from({ length: maxNodes }, (_, i) => i + 1);
     const here = new Set(this.lab.nodes.map(({ id }) => id));
+    const isBusy = (id: number) => this.#taken.busy?.has(id) === true;
     const found =
-      free.find((id) => !this.#usedNodes.has(id) && !this.#taken.nodes.has(id)) ??
+      free.find((id) => !this.#usedNodes.has(id) && !isBusy(id) && !this.#taken.nodes.has(id)) ??
+      free.find((id) => !this.#usedNodes.has(id) && !isBusy(id)) ??
       free.find((id) => !this.#usedNodes.has(id)) ??
       free.find((id) => !here.has(id));
     if (found === undefined) throw hostFailure(`EVE-NG has at most ${maxNodes} nodes in a lab`);
