@@ -164,7 +164,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
   },
   "hosts/eve": {
     api: [],
-    "lab-file": [],
+    "lab-file": ["api"],
     pnetlab: ["api"],
     account: ["api", "pnetlab"],
     templates: ["api", "lab-file", "account"],
@@ -172,7 +172,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     labs: ["api", "account", "templates", "read"],
     power: ["api", "lab-file", "account", "templates", "read", "labs"],
     write: ["api", "lab-file", "account", "templates", "read", "labs"],
-    changes: ["api", "lab-file", "read", "labs", "power", "write"],
+    changes: ["api", "lab-file", "templates", "read", "labs", "power", "write"],
     apply: ["api", "lab-file", "templates", "read", "labs", "power", "write", "changes"],
   },
 };
