@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig, type Plugin } from "vite";
+import { exampleLabs } from "./scripts/example-labs.ts";
 
 /**
  * The terminal writes <style> elements and style attributes, both of which the pages' strict policy refuses, and its option for another document
@@ -32,11 +33,19 @@ const labSchema: Plugin = {
   },
 };
 
+/** The example labs, fetched by the page of a new lab. */
+const examples: Plugin = {
+  name: "example-labs",
+  generateBundle() {
+    this.emitFile({ type: "asset", fileName: "examples.json", source: JSON.stringify(exampleLabs(join(import.meta.dirname, "labs"))) });
+  },
+};
+
 /** The web pages: src/web to dist/web, with names that change with their content. */
 export default defineConfig({
   root: "src/web",
   base: "/ui/",
-  plugins: [terminalUnderPolicy, labSchema],
+  plugins: [terminalUnderPolicy, labSchema, examples],
   // Fonts and pictures within the page would need a looser policy.
   build: { outDir: "../../dist/web", emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false }, target: "es2023" },
 });

@@ -83,6 +83,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     "plan/editor": ["service"],
     "plan/control": ["service", "intent"],
     plan: ["parts", "intent", "topology/layout", "topology/graph", "topology", "plan/editor", "plan/control"],
+    gallery: ["service", "parts"],
     drawing: ["intent", "topology/layout", "topology/graph", "plan/control"],
     workbench: [
       "service",
@@ -100,7 +101,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
       "plan",
       "drawing",
     ],
-    pages: ["service", "parts", "topology/graph", "captures", "labs", "consoles", "plan/control", "plan", "workbench"],
+    pages: ["service", "parts", "intent", "topology/graph", "gallery", "captures", "labs", "consoles", "plan/control", "plan", "workbench"],
   },
   "hosts/local": {
     machine: [],

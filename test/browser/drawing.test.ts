@@ -175,3 +175,35 @@ test("a dropped node stays where it was dropped, opening its panel moves nothing
 function pointOf({ x, y }: { readonly x: number; readonly y: number }): [number, number] {
   return [x, y];
 }
+
+test("a lab begins empty, and two linked routers are drawn with the palette", async () => {
+  await page.goto(`${served.url}/ui/new`);
+  await page.getByLabel("Name of the new lab").fill("fresh");
+  await page.getByRole("button", { name: "Draw it" }).click();
+  const palette = page.getByRole("region", { name: "Add to the lab" });
+  await palette.getByRole("button", { name: "frr", exact: true }).click();
+  await node("r1").waitFor();
+  await palette.getByRole("button", { name: "frr", exact: true }).click();
+  await node("r2").waitFor();
+  await link("r1", "r2");
+  await bar()
+    .getByText(/adds r1, r2, link r1:eth0 – r2:eth0/)
+    .waitFor();
+  await bar().getByRole("button", { name: "Apply" }).click();
+  await bar().getByText("Applied, ").waitFor();
+  expect(await nodesOf("fresh")).toEqual(["r1", "r2"]);
+  await page.mouse.click(...pointOf(await centreOf(node("r1").locator("rect"))), { button: "right" });
+  const menu = page.getByRole("menu", { name: "r1" });
+  expect(await menu.getByRole("menuitem").allInnerTexts()).toEqual(expect.arrayContaining([expect.stringContaining("Restart")]));
+  await page.keyboard.press("Escape");
+  await menu.waitFor({ state: "detached" });
+});
+
+test("an example lab runs with two clicks", async () => {
+  await page.getByRole("link", { name: "New lab" }).click();
+  await page.getByRole("img", { name: "Drawing of ospf-triangle" }).waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByRole("button", { name: "Run ospf-triangle" }).click();
+  await page.getByRole("heading", { name: "ospf-triangle" }).waitFor();
+  await node("r3").waitFor();
+});

@@ -110,6 +110,16 @@ test("a quality delays pings, which are drawn as they pass, and is saved to the 
   expect(yaml).toMatch(/^# Three FRR routers in a triangle/);
   expect(yaml).toMatch(/delay: 40/);
   expect((await client.post("/api/v1/projects/plan", { lab })).json.data.actions).toEqual([]);
+
+  // A value that is not saved is marked, and one button brings back the declared one.
+  await panel.getByLabel("Save to the intent, too").uncheck();
+  await panel.getByRole("group", { name: "Packets leaving r1:eth1" }).getByLabel("Delay").fill("90");
+  await panel.getByRole("button", { name: "Apply" }).click();
+  await panel.getByText("live only, not in the text").waitFor();
+  await expect.poll(() => panel.locator("dl").first().textContent()).toMatch(/r1:eth1 →90 ms/);
+  await panel.getByRole("button", { name: "Back to the declared values" }).click();
+  await expect.poll(() => panel.locator("dl").first().textContent()).toMatch(/r1:eth1 →40 ms.*r2:eth1 →30 ms/);
+  await panel.getByText("live only, not in the text").waitFor({ state: "detached" });
 });
 
 test("a suspended side of a link has no carrier, and OSPF loses its neighbour until it is resumed", async () => {

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
+import { Gallery } from "../gallery/gallery.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useTitle } from "../parts/use-title.ts";
 import { type NewLabControl, useNewLab } from "./use-new-lab.ts";
@@ -29,6 +30,9 @@ export function NewLab() {
       }}
     >
       <h1>New lab</h1>
+      <EmptyLab {...control} />
+      <Gallery isBusy={busy !== undefined} onRun={control.run} onEdit={control.edit} />
+      <h2>From YAML</h2>
       <p>
         Write the lab, or drop its YAML file here, with the startup configurations that it names. Files of containerlab and netlab work,
         too.
@@ -64,6 +68,33 @@ export function NewLab() {
       {error !== undefined && <Problem error={error} />}
       {nameTaken && <p class="hint">Change the name in the text, or open the existing lab and edit it there.</p>}
     </section>
+  );
+}
+
+/** Creates a lab without nodes, which are then drawn. */
+function EmptyLab({ busy, deployEmpty }: NewLabControl) {
+  const [name, setName] = useState("");
+  return (
+    <form
+      class="buttons"
+      onSubmit={(event) => {
+        event.preventDefault();
+        deployEmpty(name.trim());
+      }}
+    >
+      <input
+        aria-label="Name of the new lab"
+        placeholder="Name of the new lab"
+        value={name}
+        onInput={(event) => setName(event.currentTarget.value)}
+        spellcheck={false}
+        autocomplete="off"
+      />
+      <button type="submit" class="primary" disabled={busy !== undefined || !/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name.trim())}>
+        Draw it
+      </button>
+      <span class="hint">An empty lab: add nodes and links in its drawing.</span>
+    </form>
   );
 }
 

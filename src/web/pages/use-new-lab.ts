@@ -1,5 +1,7 @@
 import { useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
+import type { ExampleLab } from "../gallery/example-lab.ts";
+import type { IntentText } from "../intent/intent-text.ts";
 import { goTo } from "../parts/route.ts";
 import { call } from "../service/api.ts";
 
@@ -28,6 +30,12 @@ export interface NewLabControl extends RequestState {
   readonly addFiles: (files: readonly File[]) => void;
   readonly check: () => void;
   readonly deploy: () => void;
+  /** Deploys a lab without nodes, to draw it. */
+  readonly deployEmpty: (name: string) => void;
+  /** Deploys an example. */
+  readonly run: (example: ExampleLab) => void;
+  /** Shows the text of an example. */
+  readonly edit: (example: ExampleLab) => void;
 }
 
 export function useNewLab(): NewLabControl {
@@ -55,6 +63,12 @@ export function useNewLab(): NewLabControl {
     if (others.length > 0) setFiles((before) => ({ ...before, ...Object.fromEntries(others) }));
     return `Read ${[labs[0]?.[0], ...others.map(([name]) => name)].filter(Boolean).join(", ")}.`;
   };
+  const deploy = (lab: IntentText) =>
+    void run("Deploying…", async () => {
+      const { lab: path = "" } = await call("deployProject", { yaml: lab.yaml, files: lab.files });
+      goTo({ page: "lab", lab: path, view: "topology" });
+      return undefined;
+    });
   return {
     ...state,
     yaml,
@@ -67,11 +81,13 @@ export function useNewLab(): NewLabControl {
         const { warnings = [] } = await call("validateProject", { yaml, files });
         return warnings.length === 0 ? "No problems found." : warnings.map(({ line, message }) => `line ${line}: ${message}`).join("\n");
       }),
-    deploy: () =>
-      void run("Deploying…", async () => {
-        const { lab = "" } = await call("deployProject", { yaml, files });
-        goTo({ page: "lab", lab, view: "topology" });
-        return undefined;
-      }),
+    deploy: () => deploy({ yaml, files }),
+    deployEmpty: (name) => deploy({ yaml: `name: ${name}\nnodes: {}\n`, files: {} }),
+    run: deploy,
+    edit: (one) => {
+      setYaml(one.yaml);
+      setFiles(one.files);
+      setState({ notice: `This is the text of ${one.name}.` });
+    },
   };
 }

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { InspectedInterface, InspectedLink } from "../../contract/schemas/observe.ts";
+import type { InspectedInterface, InspectedLink, LinkQualitySides } from "../../contract/schemas/observe.ts";
 import type { LabRights } from "../labs/lab-rights.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -29,6 +29,8 @@ export function LinkPanel({ lab, link, interfaces, rights, onClose, onChanged }:
   const changes = useLinkChanges(lab, endpoints, onChanged);
   const { data: traffic } = useFeature("traffic");
   const inEffect = changes.effective ?? link.quality ?? link.stored_quality ?? {};
+  const declared = link.stored_quality ?? {};
+  const isLiveOnly = link.quality !== undefined && !sameQuality(inEffect, declared);
   return (
     <aside class="panel" aria-label={`Link ${a} to ${b}`}>
       <h2>
@@ -44,6 +46,20 @@ export function LinkPanel({ lab, link, interfaces, rights, onClose, onChanged }:
         <dt>{b} →</dt>
         <dd>{sideText(inEffect.b ?? {}) || "no impairment"}</dd>
       </dl>
+      {isLiveOnly && (
+        <div class="buttons">
+          <span class="mark warn">live only, not in the text</span>
+          {rights.operate && (
+            <button
+              type="button"
+              disabled={changes.busy !== undefined}
+              onClick={() => changes.setQuality({ a: declared.a, b: declared.b }, false)}
+            >
+              Back to the declared values
+            </button>
+          )}
+        </div>
+      )}
       {traffic === true && <LinkLive lab={lab} link={link.key} endpoints={endpoints} />}
       {rights.operate && <h3>Set</h3>}
       {rights.operate && <QualityForm link={link} endpoints={endpoints} changes={changes} maySave={rights.edit} />}
@@ -52,6 +68,10 @@ export function LinkPanel({ lab, link, interfaces, rights, onClose, onChanged }:
       <LinkInterfaces lab={lab} endpoints={endpoints} interfaces={interfaces} changes={changes} mayOperate={rights.operate} />
     </aside>
   );
+}
+
+function sameQuality(one: LinkQualitySides, other: LinkQualitySides): boolean {
+  return sideText(one.a ?? {}) === sideText(other.a ?? {}) && sideText(one.b ?? {}) === sideText(other.b ?? {});
 }
 
 interface QualityFormProps {

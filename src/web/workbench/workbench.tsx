@@ -56,7 +56,8 @@ export interface WorkbenchProps {
 export function Workbench(props: WorkbenchProps) {
   const { lab, inspection, live, rights, control, showsText, onConsole } = props;
   const [overlay, setOverlay] = useState<ComponentType<OverlayProps>>();
-  const [isAdding, setAdding] = useState(false);
+  // An empty lab is about to be drawn.
+  const [isAdding, setAdding] = useState(inspection.nodes.length + inspection.networks.length === 0);
   const [menu, setMenu] = useState<{ readonly id: string | undefined; readonly x: number; readonly y: number }>();
   const [line, setLine] = useState<{ readonly line: number }>();
   const layout = useMemo(cachedLayout, []);
