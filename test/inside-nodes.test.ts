@@ -200,6 +200,46 @@ test("labwright shell without a terminal sends its input and ends with the exit 
   expect(await cli(["shell"])).toMatchObject({ code: 1, stderr: expect.stringContaining("shell needs a node") });
 });
 
+test("files of the intent exist before a node's commands run; a change is written into the running node, and a wrong one is reported", async () => {
+  const at = "/files";
+  const intent = (motd: string, more = "") => `name: files
+nodes:
+  n1:
+    template: linux
+    files:
+      /etc/motd: ${motd}
+      /opt/tool/run: {text: "#!/bin/sh\\necho ran", mode: "0755", owner: "1000:7"}
+${more}    exec: [/opt/tool/run > /root/said, ls -ln /opt/tool/run >> /root/said]
+`;
+  const output = async (...argv: readonly string[]) => {
+    using program = await client.openProcess({ lab: at, node: "n1", argv });
+    return (await all(program)).stdout;
+  };
+  const change = async (yaml: string) => {
+    const { plan_identity: identity, actions = [] } = await client.planProject({ yaml, lab: at });
+    const fields = actions.flatMap(({ disruption, changes = [] }) => changes.map(({ field }) => `${field} ${disruption}`));
+    return { fields, run: () => client.reconcileProject({ yaml, lab: at, confirm: true, plan_identity: identity ?? "" }) };
+  };
+  await client.deployProject({ yaml: intent("first") });
+  const running = async () => (await client.getProjectStatus({ lab: at })).live?.nodes?.[0]?.status;
+  await eventually("it runs", 60_000, running, (status) => status === "running");
+  expect(await output("cat", "/etc/motd", "/root/said")).toMatch(/^firstran\n-rwxr-xr-x +1 1000 +7 /);
+  const more = "      /srv/new: {text: added, mode: 600}\n";
+  const first = await change(intent("second", more));
+  expect(first.fields.sort()).toEqual(["files./etc/motd none", "files./srv/new none"]);
+  await first.run();
+  expect(await output("sh", "-c", "cat /etc/motd /srv/new; stat -c %a:%u /srv/new; wc -l < /root/said")).toBe("secondadded600:0\n2\n");
+  // The same intent again changes nothing; a file that is taken away is removed.
+  expect((await change(intent("second", more))).fields).toEqual([]);
+  await (await change(intent("second"))).run();
+  expect(await output("ls", "/srv")).toBe("");
+  // The node refuses it: the change fails with the reason, and is still planned afterwards.
+  const wrong = intent("second", "      /etc/dir: {text: x, owner: nobody-here}\n");
+  await expect((await change(wrong)).run()).rejects.toMatchObject({ message: expect.stringMatching(/\/etc\/dir.*nobody-here/) });
+  expect((await change(wrong)).fields).toEqual(["files./etc/dir none"]);
+  await client.destroyProject({ lab: at });
+});
+
 test("cp copies folders into nodes and out of them: links, modes and times stay, several nodes get folders", async () => {
   const at = (name: string) => join(folder, name);
   await mkdir(at("site/deep"), { recursive: true });

@@ -34,8 +34,8 @@ describe.each(names)("the example lab %s", (name) => {
   test("is valid, bears its file's name and uses every file beside it", async () => {
     const lab = await read(name);
     expect(lab.name).toBe(name.replace(/\.yaml$/, ""));
-    const used = lab.nodes.map((node) => node.startupConfigFile).filter((file) => file !== undefined);
-    expect(used.sort()).toEqual(Object.keys(await filesOf(name)).sort());
+    const used = lab.nodes.flatMap(({ startupConfigFile, fileSources = {} }) => [startupConfigFile, ...Object.values(fileSources)]);
+    expect([...new Set(used)].filter((file) => file !== undefined).sort()).toEqual(Object.keys(await filesOf(name)).sort());
   });
 
   test("uses templates of ours and only what they support", async () => {

@@ -96,6 +96,35 @@ const inheritable: Readonly<Record<string, Json>> = {
     examples: ["r1.conf", "hostname r1\n!\n"],
     defaultSnippets: [{ label: "inline text", body: "|\n  hostname ${1:r1}\n" }],
   },
+  files: {
+    title: "Files",
+    description: "Files in the node by absolute path: a text, or a file or folder of the lab. Written at each start, and when they change.",
+    type: ["object", "null"],
+    propertyNames: { pattern: "^/" },
+    additionalProperties: {
+      anyOf: [
+        { type: [...LOOSE, "null"] },
+        {
+          type: "object",
+          properties: {
+            text: { type: LOOSE },
+            from: { type: LOOSE, description: "A path in the lab's files." },
+            mode: { type: ["string", "integer"], description: "Three octal digits. Default: 0644." },
+            owner: { type: ["string", "integer"], description: "USER or USER:GROUP of the node. Default: root." },
+          },
+          additionalProperties: false,
+        },
+      ],
+    },
+    examples: [{ "/etc/motd": "welcome\n", "/usr/local/bin/probe": { from: "probe.sh", mode: "0755" } }],
+  },
+  binds: {
+    title: "Binds",
+    description: "SOURCE:TARGET, as in containerlab: the node gets copies of files and folders of the lab.",
+    type: ["array", "null"],
+    items: { type: "string" },
+    examples: [["configs/frr:/etc/frr"]],
+  },
   exec: {
     title: "Commands",
     description: "Run in the node, in order, each time it has started. Replaces an inherited list.",

@@ -51,8 +51,10 @@ export async function readProjectFile(name: string): Promise<ProjectFile> {
   const folder = dirname(path);
   const files: Record<string, string> = {};
   for (const file of referencedFiles(yaml)) {
-    const text = await readInside(folder, file);
-    if (text !== undefined) files[file] = text;
+    for (const each of await filesAt(folder, file)) {
+      const text = await readInside(folder, each);
+      if (text !== undefined) files[each] = text;
+    }
   }
   return { name, path, folder, yaml, files };
 }
@@ -86,6 +88,29 @@ async function onlyLabFile(folder: string): Promise<string> {
   if (second !== undefined)
     throw new UsageError(`there are several labs in ${where}: ${names.join(", ")}`, `name one, such as -t ${join(folder, only)}`);
   return join(folder, only);
+}
+
+/** Maximum number of files in a folder that a lab names. */
+const maxFolderFiles = 256;
+
+/** Returns the path itself, or the files of a folder and its folders. Links in it are not followed. */
+async function filesAt(folder: string, path: string): Promise<readonly string[]> {
+  const found = await stat(join(folder, path)).catch(() => undefined);
+  if (found?.isDirectory() !== true) return [path];
+  const files: string[] = [];
+  const folders = [path];
+  for (let next = folders.shift(); next !== undefined; next = folders.shift()) {
+    for (const entry of (await readdir(join(folder, next), { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      if (entry.isDirectory()) folders.push(`${next}/${entry.name}`);
+      else if (entry.isFile()) files.push(`${next}/${entry.name}`);
+      if (files.length + folders.length > maxFolderFiles)
+        throw new UsageError(
+          `the folder ${path} has more than ${maxFolderFiles} files and folders`,
+          "labwright cp copies large folders into running nodes",
+        );
+    }
+  }
+  return files;
 }
 
 /** Reads a file that the lab names. `undefined` if it does not exist, which is a diagnostic of the intent. Throws for files outside of the folder. */

@@ -230,6 +230,8 @@ function blankNode(intent: LabNode, template: TemplateRules | undefined): LabNod
     icon: template?.icon,
     startupConfig: undefined,
     startupConfigFile: undefined,
+    files: undefined,
+    fileSources: undefined,
     exec: [],
     cpu: template?.cpu,
     ram: template?.ram,

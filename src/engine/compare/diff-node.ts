@@ -1,5 +1,5 @@
 import { compareNatural } from "../../base/natural-order.ts";
-import type { LabNode } from "../../intent/lab/lab.ts";
+import type { LabFile, LabNode } from "../../intent/lab/lab.ts";
 import { fieldWord, type NodeField, nodeFields } from "../model/node-fields.ts";
 import type { Change } from "../model/plan.ts";
 import { hidden, isSensitive } from "../model/sensitive.ts";
@@ -18,11 +18,14 @@ export function diffNode(before: LabNode, after: LabNode): readonly FieldDiffere
     const a = before[field];
     const b = after[field];
     if (a === b) continue;
-    const changes = maps.has(field)
-      ? mapChanges(field, a as Scalars, b as Scalars)
-      : sameValue(meaning(a), meaning(b))
-        ? []
-        : [{ field: fieldWord(field), before: meaning(a), after: meaning(b) }];
+    const changes =
+      field === "files"
+        ? fileChanges(before.files ?? {}, after.files ?? {})
+        : maps.has(field)
+          ? mapChanges(field, a as Scalars, b as Scalars)
+          : sameValue(meaning(a), meaning(b))
+            ? []
+            : [{ field: fieldWord(field), before: meaning(a), after: meaning(b) }];
     if (changes.length > 0) differences.push({ field, changes });
   }
   return differences;
@@ -41,6 +44,24 @@ export function nodeChanges(node: LabNode): readonly Change[] {
 export function meaning(value: unknown): unknown {
   return value === undefined || value === "" || (Array.isArray(value) && value.length === 0) ? null : value;
 }
+
+/** One change for each file whose text differs, and one for its mode and owner. */
+function fileChanges(before: Files, after: Files): readonly Change[] {
+  const paths = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort(compareNatural);
+  return paths.flatMap((path) => {
+    const [a, b] = [before[path], after[path]];
+    const word = `files.${path}`;
+    const text = a?.text === b?.text ? [] : [{ field: word, before: a?.text ?? null, after: b?.text ?? null }];
+    const [was, is] = [attributesOf(a), attributesOf(b)];
+    return was === is || a === undefined || b === undefined ? text : [...text, { field: `${word} (mode, owner)`, before: was, after: is }];
+  });
+}
+
+function attributesOf({ mode = 0o644, owner = "root" }: Partial<LabFile> = {}): string {
+  return `0${mode.toString(8)} ${owner}`;
+}
+
+type Files = Readonly<Record<string, LabFile>>;
 
 const maps: ReadonlySet<string> = new Set<NodeField>(["env", "attributes", "labels"]);
 

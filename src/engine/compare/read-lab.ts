@@ -131,6 +131,7 @@ function readNode(
     icon: scalar("icon", native.icon, template?.icon),
     startupConfig,
     startupConfigFile: startupConfig === undefined ? undefined : base?.startupConfigFile,
+    ...readFiles(lost("files") ? base?.files : native.files, base),
     exec: lost("exec") ? (base?.exec ?? []) : native.exec,
     cpu: scalar("cpu", native.cpu, template?.cpu),
     ram: scalar("ram", native.ram, template?.ram),
@@ -141,6 +142,12 @@ function readNode(
     attributes: lost("attributes") ? (base?.attributes ?? {}) : readAttributes(native, base, template),
     labels: lost("labels") ? (base?.labels ?? {}) : sortedRecord(native.labels),
   });
+}
+
+/** Returns the files, with the sources of those whose text is that of the base. */
+function readFiles(files: LabNode["files"], base: LabNode | undefined): Pick<LabNode, "files" | "fileSources"> {
+  const kept = Object.entries(base?.fileSources ?? {}).filter(([path]) => files?.[path]?.text === base?.files?.[path]?.text);
+  return defined<Pick<LabNode, "files" | "fileSources">>({ files, fileSources: kept.length === 0 ? undefined : Object.fromEntries(kept) });
 }
 
 /**

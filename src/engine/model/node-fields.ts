@@ -1,14 +1,15 @@
 import type { LabNode } from "../../intent/lab/lab.ts";
 
 /**
- * The fields of a node that are compared one by one. Left out: key (its identity), template (always recreates), start (power) and startupConfigFile
- * (the source of the text; the text is compared).
+ * The fields of a node that are compared one by one. Left out: key (its identity), template (always recreates), start (power), startupConfigFile and
+ * fileSources (the sources of texts; the texts are compared).
  */
 export const nodeFields = [
   "name",
   "image",
   "icon",
   "startupConfig",
+  "files",
   "exec",
   "cpu",
   "ram",
@@ -22,7 +23,7 @@ export const nodeFields = [
 export type NodeField = (typeof nodeFields)[number];
 
 // A field added to LabNode does not compile until it is compared above or listed here.
-type Handled = NodeField | "key" | "template" | "start" | "startupConfigFile";
+type Handled = NodeField | "key" | "template" | "start" | "startupConfigFile" | "fileSources";
 const everyFieldIsHandled: [Exclude<keyof LabNode, Handled>] extends [never] ? true : never = true;
 void everyFieldIsHandled;
 

@@ -1,4 +1,4 @@
-import type { LabText, Position, Quality, Scalar, TrafficFilter } from "../../intent/lab/lab.ts";
+import type { LabFile, LabText, Position, Quality, Scalar, TrafficFilter } from "../../intent/lab/lab.ts";
 
 /** A lab as the host holds it: its persisted definition, with the host's own ids, and the power state of each node. */
 export interface ObservedLab {
@@ -40,6 +40,7 @@ export interface ObservedNode {
   readonly image?: string;
   readonly icon?: string;
   readonly startupConfig?: string;
+  readonly files?: Readonly<Record<string, LabFile>>;
   readonly exec: readonly string[];
   readonly cpu?: number;
   readonly ram?: number;

@@ -1,4 +1,4 @@
-import type { Lab, LabNode } from "../../intent/lab/lab.ts";
+import type { Lab, LabFile, LabNode } from "../../intent/lab/lab.ts";
 import type { Action, Change } from "../model/plan.ts";
 import { hidden, isSensitive } from "../model/sensitive.ts";
 import { maskText } from "./secret-words.ts";
@@ -16,7 +16,7 @@ export function maskObserved<L extends { readonly nodes: readonly WithSecrets[] 
   return { ...lab, nodes: lab.nodes.map(maskNode) };
 }
 
-type WithSecrets = Pick<LabNode, "env" | "attributes" | "exec" | "startupConfig">;
+type WithSecrets = Pick<LabNode, "env" | "attributes" | "exec" | "startupConfig" | "files">;
 
 function maskNode<N extends WithSecrets>(node: N): N {
   return {
@@ -25,8 +25,15 @@ function maskNode<N extends WithSecrets>(node: N): N {
     attributes: maskValues(node.attributes),
     exec: node.exec.map(maskText),
     ...(node.startupConfig !== undefined && { startupConfig: maskText(node.startupConfig) }),
+    ...(node.files !== undefined && { files: filesWith(node.files, ({ text }) => maskText(text)) }),
   };
 }
+
+function filesWith(files: Files, textOf: (file: LabFile, path: string) => string): Files {
+  return Object.fromEntries(Object.entries(files).map(([path, file]) => [path, { ...file, text: textOf(file, path) }]));
+}
+
+type Files = Readonly<Record<string, LabFile>>;
 
 function maskValues<T>(values: Readonly<Record<string, T>>): Readonly<Record<string, T | typeof hidden>> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isSensitive(name) ? hidden : value]));
@@ -41,7 +48,7 @@ export function maskAction<A extends Pick<Action, "changes">>(action: A): A {
 }
 
 function maskChange(change: Change): Change {
-  if (!texts.has(change.field)) return change;
+  if (!texts.has(change.field) && !change.field.startsWith("files.")) return change;
   const [before, after] = [maskValue(change.before), maskValue(change.after)];
   // The values may be masked already.
   return [before, after].some(hasHidden) ? { ...change, before, after, sensitive: true } : change;
@@ -55,6 +62,10 @@ function hasHidden(value: unknown): boolean {
 function maskValue(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(maskValue);
   return typeof value === "string" ? maskText(value) : value;
+}
+
+function knownText(files: Files | undefined, path: string): readonly string[] {
+  return files !== undefined && Object.hasOwn(files, path) ? [files[path]?.text ?? ""] : [];
 }
 
 /** Replaces masked secrets in an edited lab by their known values. `lost` lists masked values that are not known. */
@@ -83,6 +94,9 @@ export function unmaskLab(lab: Lab, known: Lab): { readonly lab: Lab; readonly l
       env: values("env", node.env),
       attributes: values("attributes", node.attributes),
       exec: node.exec.map((command, index) => text(`exec/${index}`, command, was?.exec ?? [])),
+      ...(node.files !== undefined && {
+        files: filesWith(node.files, (file, path) => text(`files/${path}`, file.text, knownText(was?.files, path))),
+      }),
       ...(node.startupConfig !== undefined && {
         startupConfig: text("startup-config", node.startupConfig, was?.startupConfig === undefined ? [] : [was.startupConfig]),
       }),

@@ -159,7 +159,7 @@ function updateNode(lab: MemoryLab, ids: IdMaps, wanted: LabNode, fields: readon
 function definition(id: string, wanted: LabNode, ethernet: number, world: StepWorld): MemoryNode["definition"] {
   const template = world.template(wanted.template);
   if (template === undefined) throw refused("unknown_template", `node ${wanted.key}: no template ${wanted.template}`);
-  const { key, startupConfigFile: _file, ...rest } = wanted;
+  const { key, startupConfigFile: _file, fileSources: _sources, ...rest } = wanted;
   const known = template.fields.image === "unsupported" || template.images.some(({ name }) => name === wanted.image);
   if (!known) throw refused("unknown_image", `node ${key}: template ${template.id} has no image ${wanted.image}`);
   const count = wanted.ethernet ?? ethernet;

@@ -35,6 +35,7 @@ const nodeChanges: Readonly<Record<string, unknown>> = {
   template: "pc",
   image: "other",
   "startup-config": "one\ntwo\n",
+  files: { "/etc/motd": "hello" },
   exec: ["echo hello"],
   cpu: 2,
   ram: 512,
@@ -121,6 +122,8 @@ const cases: Readonly<Record<string, Case>> = {
   "network.position.x": (i) => (i.networks.lan.position = { x: 9, y: 0 }),
   "network.position.y": (i) => (i.networks.lan.position = { x: 0, y: 9 }),
   "node.startup-config.text": (i) => (i.nodes.r1["startup-config"] = { text: "hostname x" }),
+  "inheritable.binds": (i) => (i.defaults.binds = ["conf:/etc/x"]),
+  "node.binds": (i) => (i.nodes.r1.binds = ["conf:/etc/x"]),
   "inheritable.startup-config.text": (i) => (i.defaults["startup-config"] = { text: "hostname x" }),
 };
 
@@ -145,7 +148,7 @@ function wrapped(change: Case): Case {
 }
 
 function read(intent: Intent): Lab {
-  const { lab, diagnostics } = readIntent(JSON.stringify(intent));
+  const { lab, diagnostics } = readIntent(JSON.stringify(intent), { conf: "text" });
   if (lab === undefined) throw new Error(diagnostics.map(({ path, message }) => `${path}: ${message}`).join("\n"));
   return lab;
 }

@@ -2,6 +2,7 @@ import { sameData } from "../lab/canonical.ts";
 import type { Lab, LabNetwork, LabNode } from "../lab/lab.ts";
 import type { Entry, MapValue } from "../parse/parse.ts";
 import { inherit, type NodeFields } from "../read/node-fields.ts";
+import { filesOf } from "../read/node-files.ts";
 import type { Reading } from "../read/read.ts";
 import { authorConfig, authorNetwork, authorNode, type Fields } from "../write/author.ts";
 import { type Data, isRecord } from "../write/write.ts";
@@ -74,7 +75,7 @@ function changeNode(reading: Reading, current: LabNode, wanted: LabNode): Target
 
 /** Inherited values, as the YAML has them; null for values that are reset. */
 function authored(fields: NodeFields): Fields {
-  const { startupConfig: config, env, attributes, labels, name: _name, ...plain } = fields;
+  const { startupConfig: config, files, binds, env, attributes, labels, name: _name, ...plain } = fields;
   const effective = <T extends Data>(map: ReadonlyMap<string, T | null> | null | undefined): Data | undefined => {
     const entries = [...(map ?? [])].filter(([, value]) => value !== null);
     return entries.length === 0 ? undefined : Object.fromEntries(entries as [string, T][]);
@@ -83,6 +84,7 @@ function authored(fields: NodeFields): Fields {
     key: "",
     name: "",
     template: plain.template ?? "",
+    ...filesOf(binds, files),
     exec: plain.exec ?? [],
     env: {},
     attributes: {},
@@ -112,7 +114,7 @@ function overriding(below: Fields, wanted: Fields): Fields {
   return result;
 }
 
-const MAPS = ["env", "attributes", "labels"];
+const MAPS = ["files", "env", "attributes", "labels"];
 
 /** Returns the value that must be written so that `wanted` takes effect; undefined if nothing must be written. */
 function override(below: Data | undefined, wanted: Data | undefined, isMapField = isRecord(below) && isRecord(wanted)): Data | undefined {

@@ -54,6 +54,8 @@ function canonicalNode(node: LabNode): LabNode {
   return defined({
     ...node,
     position: node.position && { x: positive(node.position.x), y: positive(node.position.y) },
+    files: node.files && sortedRecord(node.files),
+    fileSources: node.fileSources && sortedRecord(node.fileSources),
     env: sortedRecord(node.env),
     attributes: sortedRecord(node.attributes),
     labels: sortedRecord(node.labels),

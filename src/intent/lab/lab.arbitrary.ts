@@ -115,10 +115,22 @@ const config = fc.oneof(
   fc.constantFrom("hostname a\n", "", "one line", "x\ny").map((some) => ({ startupConfig: some, file: true })),
 );
 
+const fileAttributes = fc.record({ mode: fc.constantFrom(0o644, 0o7, 0o755), owner: fc.constantFrom("frr", "0:0") }, { requiredKeys: [] });
+const nodeFile = fc.tuple(text, fileAttributes).map(([some, more]) => ({ text: some, ...more }));
+
+/** The fields of a node for its files; the first one may come from a file of the lab. */
+function arbitraryFiles(key: string): fc.Arbitrary<Pick<LabNode, "files" | "fileSources">> {
+  return fc.tuple(fc.record({ "/etc/a": nodeFile, "/opt/b c": nodeFile }, { requiredKeys: [] }), fc.boolean()).map(([files, hasSource]) => {
+    if (Object.keys(files).length === 0) return {};
+    return { files, ...(hasSource && Object.hasOwn(files, "/etc/a") && { fileSources: { "/etc/a": `files/${key}.txt` } }) };
+  });
+}
+
 function arbitraryNode(key: string): fc.Arbitrary<LabNode> {
   return fc
     .record({
       config,
+      files: arbitraryFiles(key),
       required: fc.record({
         name: fc.oneof(fc.constant(key), line),
         template: fc.constantFrom("linux", "frr", "switch", "pc"),
@@ -140,12 +152,13 @@ function arbitraryNode(key: string): fc.Arbitrary<LabNode> {
         { requiredKeys: [] },
       ),
     })
-    .map(({ config: some, required, optional }) => {
+    .map(({ config: some, files, required, optional }) => {
       const { startupConfig, file } = some as { readonly startupConfig?: string; readonly file?: boolean };
       return {
         key,
         ...required,
         ...optional,
+        ...files,
         ...(startupConfig === undefined ? {} : { startupConfig }),
         ...(file ? { startupConfigFile: `configs/${key}.conf` } : {}),
       } as LabNode;

@@ -34,6 +34,10 @@ export interface LabNode {
   readonly startupConfig?: string;
   /** Path of the text in `files`, if it came from there. Kept so that printing gives the reference back. */
   readonly startupConfigFile?: string;
+  /** Files in the node by absolute path; absent: none. Each is written when the node starts, and when it changes. */
+  readonly files?: Readonly<Record<string, LabFile>>;
+  /** Path in the node → path of the text in `files` of the lab, if it came from there. Kept so that printing gives the reference back. */
+  readonly fileSources?: Readonly<Record<string, string>>;
   readonly exec: readonly string[];
   readonly cpu?: number;
   /** MiB. */
@@ -46,6 +50,14 @@ export interface LabNode {
   readonly env: Readonly<Record<string, string>>;
   readonly attributes: Readonly<Record<string, Scalar>>;
   readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface LabFile {
+  readonly text: string;
+  /** Permission bits. Default: 0644. */
+  readonly mode?: number;
+  /** USER or USER:GROUP of the node. Default: root. */
+  readonly owner?: string;
 }
 
 export interface Position {

@@ -17,6 +17,12 @@ export function separateFiles(
     const kept = needed.get(file);
     if (kept === undefined || (kept !== files.get(file) && text === files.get(file))) needed.set(file, text);
   }
+  for (const { files: own = {}, fileSources = {} } of lab.nodes) {
+    for (const [path, file] of Object.entries(fileSources)) {
+      const text = own[path]?.text;
+      if (text !== undefined && !needed.has(file)) needed.set(file, text);
+    }
+  }
   if ([...texts.values()].every(({ size }) => size === 1)) return { lab, needed };
 
   const nodes = lab.nodes.map((node): LabNode => {

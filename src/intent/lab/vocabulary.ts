@@ -26,7 +26,6 @@ export const topologyVocabulary: Vocabulary = { known: sections, ignored: [], me
 const ignoredOfNodes = [
   "aliases",
   "auto-remove",
-  "binds",
   "cap-add",
   "certificate",
   "cgroupns-mode",
@@ -70,6 +69,8 @@ const inheritableKeys = [
   "template",
   "image",
   "startup-config",
+  "files",
+  "binds",
   "exec",
   "cpu",
   "ram",

@@ -19,6 +19,7 @@ import {
   spot,
   wrongType,
 } from "./fields.ts";
+import { type ReadFile, readBinds, readNodeFiles } from "./node-files.ts";
 
 /**
  * The fields of one map of node fields (defaults, one of kinds or groups, or a node). Absent: not set. null: the inherited value is reset; for maps
@@ -30,6 +31,8 @@ export interface NodeFields {
   readonly image?: string | null;
   readonly icon?: string | null;
   readonly startupConfig?: StartupConfig | null;
+  readonly files?: ReadonlyMap<string, ReadFile | null> | null;
+  readonly binds?: ReadonlyMap<string, ReadFile | null> | null;
   readonly exec?: readonly string[] | null;
   readonly cpu?: number | null;
   readonly ram?: number | null;
@@ -120,6 +123,8 @@ const fieldNames: Readonly<Record<string, keyof NodeFields>> = {
   image: "image",
   icon: "icon",
   "startup-config": "startupConfig",
+  files: "files",
+  binds: "binds",
   exec: "exec",
   cpu: "cpu",
   ram: "ram",
@@ -145,6 +150,10 @@ function readField(context: ReadContext, name: keyof NodeFields, at: Field): Nod
       return readLine(problems, at);
     case "startupConfig":
       return readStartupConfig(context, at);
+    case "files":
+      return readNodeFiles(problems, context.files, at);
+    case "binds":
+      return readBinds(problems, context.files, at);
     case "exec":
       return readExec(problems, at);
     case "cpu":

@@ -16,6 +16,7 @@ import {
   type ReadContext,
   readNodeForm,
 } from "./node-fields.ts";
+import { filesOf, filesProblem } from "./node-files.ts";
 
 /** A node of the document, with the inherited values and the source position that the editor needs. */
 export interface ReadNode {
@@ -103,6 +104,9 @@ export function readNodes(
       problems.error("too_large", entry.place, here.path, "env, attributes and labels of all nodes have too many entries together");
       break;
     }
+    const node = labNode(entry.key, template, fields);
+    const tooMany = filesProblem(node.files);
+    if (tooMany !== undefined) problems.error("too_large", entry.place, here.path, tooMany);
     nodes.set(entry.key, {
       entry,
       path: here.path,
@@ -110,7 +114,7 @@ export function readNodes(
       ...(kind !== undefined && { kind }),
       groups,
       ...(form.source !== undefined && { source: form.source }),
-      node: labNode(entry.key, template, fields),
+      node,
     });
   }
   return { nodes, bridges };
@@ -201,6 +205,7 @@ function labNode(key: string, template: string, fields: NodeFields): LabNode {
     template,
     ...(optional as { image?: string; icon?: string; cpu?: number; ram?: number; ethernet?: number; start?: boolean; position?: Position }),
     ...(config == null ? {} : { startupConfig: config.text, ...(config.file === undefined ? {} : { startupConfigFile: config.file }) }),
+    ...filesOf(fields.binds, fields.files),
     exec: fields.exec ?? [],
     env: record(fields.env),
     attributes: record<Scalar>(fields.attributes),

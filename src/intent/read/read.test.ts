@@ -185,7 +185,7 @@ describe("containerlab's habits", () => {
     expect(readIntent(yaml).lab).toBeDefined();
     expect(short(yaml)).toEqual([
       "ignored_key /prefix 2:1",
-      "ignored_key /topology/nodes/r1/binds 4:29",
+      "ignored_key /topology/nodes/r1/binds/0 4:37",
       "ignored_key /topology/nodes/r1/mgmt-ipv4 4:43",
       "ignored_key /topology/links/0/endpoints/0/mac 5:52",
       "ignored_key /topology/links/0/vars 5:74",

@@ -20,6 +20,7 @@ export function authorNode(node: LabNode): Fields {
     name: node.name === node.key ? undefined : node.name,
     image: node.image,
     "startup-config": authorConfig(node),
+    files: authorFiles(node),
     exec: node.exec.length === 0 ? undefined : node.exec,
     cpu: node.cpu,
     ram: node.ram,
@@ -39,6 +40,17 @@ export function authorConfig(node: Pick<LabNode, "startupConfig" | "startupConfi
   if (text === undefined) return undefined;
   if (file !== undefined) return file;
   return /[\r\n]/.test(text) ? text : { text };
+}
+
+/** Returns the files by path: their text, or a map if they have a source, a mode or an owner. */
+function authorFiles({ files = {}, fileSources = {} }: LabNode): Data | undefined {
+  const entries = Object.entries(files).map(([path, { text, mode, owner }]): [string, Data] => {
+    const from = Object.hasOwn(fileSources, path) ? fileSources[path] : undefined;
+    if (from === undefined && mode === undefined && owner === undefined) return [path, text];
+    const content = from === undefined ? { text } : { from };
+    return [path, { ...content, mode: mode === undefined ? undefined : `0${mode.toString(8).padStart(3, "0")}`, owner }];
+  });
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
 export function authorNetwork(network: LabNetwork): Fields {

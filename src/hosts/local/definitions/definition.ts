@@ -1,7 +1,7 @@
 import { compareNatural } from "../../../base/natural-order.ts";
 import { interfaceNames } from "../../../engine/model/interface-names.ts";
 import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../../engine/model/observed.ts";
-import type { LabText, Position, Quality, Scalar, TrafficFilter } from "../../../intent/lab/lab.ts";
+import type { LabFile, LabText, Position, Quality, Scalar, TrafficFilter } from "../../../intent/lab/lab.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { macAddress } from "./mac-address.ts";
 
@@ -35,6 +35,7 @@ export interface DefinedNode {
   readonly image?: string;
   readonly icon?: string;
   readonly startupConfig?: string;
+  readonly files?: Readonly<Record<string, LabFile>>;
   readonly exec: readonly string[];
   readonly cpu?: number;
   readonly ram?: number;

@@ -229,7 +229,7 @@ class Edit implements DefinitionEdit {
 }
 
 function definedNode(id: number, node: LabNode, ethernet: number, before: DefinedNode | undefined): DefinedNode {
-  const { key: _key, startupConfigFile: _file, ...rest } = node;
+  const { key: _key, startupConfigFile: _file, fileSources: _sources, ...rest } = node;
   const { power = "stopped", bootId, forced } = before ?? {};
   return { ...rest, id, ethernet, power, ...(bootId !== undefined && { bootId }), ...(forced !== undefined && { forced }) };
 }

@@ -4,7 +4,7 @@ import { Failure } from "../../../contract/errors.ts";
 import type { Operation, Step, StopMode } from "../../../engine/model/plan.ts";
 import type { Applied, NativeIds, Progress } from "../../host.ts";
 import { StepLog, stepBatches } from "../../host-batches.ts";
-import type { LabDefinition } from "../definitions/definition.ts";
+import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import type { Definitions, PutOptions } from "../definitions/definitions.ts";
 import { type DefinitionEdit, editDefinition } from "../definitions/edit-definition.ts";
 import type { Trash } from "../files/trash.ts";
@@ -16,6 +16,7 @@ import type { Admission } from "../resources/admission.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { vmOf } from "../templates/vm-template.ts";
 import type { LocalLab } from "./local-lab.ts";
+import { hasOtherFiles, writeNodeFiles } from "./write-node-files.ts";
 
 /** The lab and the parts of the host that an apply needs. */
 export interface ApplyContext {
@@ -259,12 +260,30 @@ async function commitEdit(
       1,
       catalogue,
     );
+  // Written first: if a node refuses a file, the definition still has the old one, and the next plan shows the change again.
+  await changeFiles(live, catalogue, before, after);
   if (JSON.stringify(after) !== JSON.stringify(before)) await put(definitions, after);
   await live.reconcileFabric(after, catalogue, { of: "edit", before });
   const old = new Map(before.nodes.map((node) => [node.id, node]));
   const limited = after.nodes.filter(({ id, cpu, ram }) => cpu !== old.get(id)?.cpu || ram !== old.get(id)?.ram);
   if (limited.length > 0) await live.limit(after, new Set(limited.map(({ id }) => id)), catalogue);
   await removeDisks(trash, live, gone);
+}
+
+/** Writes changed files into nodes that run. Other nodes get them when they start. */
+async function changeFiles(live: LocalLab, catalogue: Catalogue, before: LabDefinition, after: LabDefinition): Promise<void> {
+  const old = new Map(before.nodes.map((node) => [node.id, node]));
+  const changed = after.nodes.filter((node) => {
+    const was = old.get(node.id);
+    return was !== undefined && hasOtherFiles(was, node);
+  });
+  if (changed.length === 0) return;
+  const up = await running(live, before, catalogue);
+  await Promise.all(
+    changed.map(async (node) => {
+      if (up.has(node.id) && live.sandbox !== null) await writeNodeFiles(live.sandbox, old.get(node.id) as DefinedNode, node);
+    }),
+  );
 }
 
 async function startNodes(context: ApplyContext, before: LabDefinition, edit: DefinitionEdit, batch: readonly Operation[]): Promise<void> {

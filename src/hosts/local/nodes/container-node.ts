@@ -2,6 +2,7 @@ import type { DefinedNode } from "../definitions/definition.ts";
 import { treeReader } from "../files/node-disk.ts";
 import type { ContainerConfig } from "../images/images.ts";
 import type { NodeSpawn } from "../sandbox/sandbox.ts";
+import { declaredFiles, ownerCommands } from "../templates/declared-files.ts";
 import { findUser } from "./user-database.ts";
 import { words } from "./words.ts";
 
@@ -38,8 +39,10 @@ export function containerSpawn(node: DefinedNode, config: ContainerConfig, trees
   if (!workdir.startsWith("/")) throw new Error("workdir is not absolute");
   const read = treeReader(trees);
   const user = findUser(given("user") ?? config.user, read("/etc/passwd") ?? "", read("/etc/group") ?? "");
+  const commands = [...ownerCommands(node.files), ...node.exec];
+  const script = commands.length === 0 ? [] : [{ path: execScript, mode: 0o600, text: scriptOf(commands) }];
   return {
-    files: node.exec.length === 0 ? [] : [{ path: execScript, mode: 0o600, text: scriptOf(node.exec) }],
+    files: [...script, ...declaredFiles(node.files)],
     env: {
       HOME: user.home,
       ...config.env,
@@ -48,7 +51,7 @@ export function containerSpawn(node: DefinedNode, config: ContainerConfig, trees
       ...node.env,
       LABWRIGHT_NODE: node.name,
     },
-    boot: node.exec.length === 0 ? [] : ["/bin/sh", execScript],
+    boot: commands.length === 0 ? [] : ["/bin/sh", execScript],
     console: argv,
     main: { workdir, uid: user.uid, gids: user.gids },
   };

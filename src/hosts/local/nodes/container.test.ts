@@ -261,4 +261,34 @@ links: []
     expect((await local.session.status("/wrong")).nodes.map(({ status }) => status)).toEqual(["stopped", "stopped"]);
     await local.deploy("/wrong", null);
   });
+
+  test("run programs beside their main process, and get files from the intent", async () => {
+    const yaml = (text: string) => `name: more
+nodes:
+  c: {template: container, image: "shell:1", attributes: {command: "sleep 1000"}, files: {/etc/given: {text: "${text}", owner: "1:2"}}}
+`;
+    await local.deploy("/more", labOf(yaml("before")));
+    await reaches("/more", "c", "running");
+    const run = async (...argv: readonly string[]) => {
+      const id = String((await node("/more", "c"))?.id);
+      const program = await local.session.processes!.start("/more", id, { argv }, new AbortController().signal);
+      program.endInput();
+      let output = "";
+      for await (const item of program.output) {
+        if (item.stream === "end") return { output, exitCode: item.exitCode, signal: item.signal };
+        output += item.data.toString();
+      }
+      throw new Error("no end");
+    };
+    expect(await run("sh", "-c", "cat /etc/given; stat -c :%u:%g /etc/given; exit 3")).toMatchObject({
+      output: "before:1:2\n",
+      exitCode: 3,
+    });
+    await local.deploy("/more", labOf(yaml("after")));
+    expect(await run("cat", "/etc/given")).toMatchObject({ output: "after", exitCode: 0 });
+    // The end of a program never reaches the main process.
+    expect(await run("sh", "-c", "kill -INT $$")).toMatchObject({ signal: 2 });
+    expect((await node("/more", "c"))?.status).toBe("running");
+    await local.deploy("/more", null);
+  });
 });

@@ -2,6 +2,7 @@ import type { FieldRule, TemplateRules, ValueRule } from "../../../engine/model/
 import type { LabNode } from "../../../intent/lab/lab.ts";
 import type { HostTemplate, TemplateAttribute } from "../../host.ts";
 import type { LocalImage } from "../images/images.ts";
+import { declaredFiles, ownerCommands } from "./declared-files.ts";
 import { nodeNeed } from "./node-needs.ts";
 import { maxShareOfMachine, type VmTemplate } from "./vm-template.ts";
 
@@ -135,12 +136,22 @@ export function templateRules(
     values: valueRules(template),
     startupConfig: template.startupConfig,
     ...(template.configLanguage === undefined ? {} : { configLanguage: template.configLanguage }),
-    fields: { ...template.fields, ...unsupported } as Readonly<Record<string, FieldRule>>,
-    why: { ...template.reasons, ...reasons } as Readonly<Record<string, string>>,
+    fields: { ...template.fields, ...unsupported, ...filesRule(template.backend).fields } as Readonly<Record<string, FieldRule>>,
+    why: { ...template.reasons, ...reasons, ...filesRule(template.backend).why } as Readonly<Record<string, string>>,
     links: template.links,
     ethFormat: template.ethFormat,
     maxInterfaces: template.maxInterfaces,
   };
+}
+
+/** Returns how nodes take `files`: the same for all templates of a backend. */
+function filesRule(backend: LocalTemplate["backend"]): {
+  readonly fields: { readonly files: FieldRule };
+  readonly why: Readonly<Record<string, string>>;
+} {
+  const why = { vm: "a virtual machine gets its files from its own image and cloud-init", bridge: "a switch has no files" };
+  if (backend !== "vm" && backend !== "bridge") return { fields: { files: "live" }, why: {} };
+  return { fields: { files: "unsupported" }, why: { files: why[backend] } };
 }
 
 function valueRules({ vm, attributes }: LocalTemplate): Readonly<Record<string, ValueRule>> {
@@ -195,7 +206,12 @@ export function bootFiles(node: LabNode): readonly { readonly path: string; read
   return [
     nameFile(node.name),
     { path: "/etc/labwright/startup-config", mode: 0o640, text: node.startupConfig ?? "" },
-    { path: "/etc/labwright/exec", mode: 0o640, text: node.exec.map((command) => `${execLine(command)}\n`).join("") },
+    {
+      path: "/etc/labwright/exec",
+      mode: 0o640,
+      text: [...ownerCommands(node.files), ...node.exec].map((command) => `${execLine(command)}\n`).join(""),
+    },
+    ...declaredFiles(node.files),
   ];
 }
 
