@@ -53,7 +53,7 @@ test("problems that the message already contains are not repeated", () => {
 });
 
 test("the hint after a deploy to another user's path does not suggest deploy", () => {
-  const missing = new LabwrightError("there is no lab /campus", { status: 404, code: "lab_not_found" });
+  const missing = new LabwrightError("there is no lab /campus", { status: 404, code: "lab_not_found", data: { path: "/campus" } });
   let rethrown: unknown;
   try {
     pathIsTaken(missing);

@@ -75,7 +75,9 @@ function ownerProblem({ store }: StorePart, { lab, identity }: JobRow): string |
 }
 
 async function finish(context: ChangeParts, job: Job, row: JobRow, { kind, request }: Recoverable): Promise<unknown> {
-  const host = await sessionFor(context, row);
+  const host = await sessionFor(context, row).catch((error: unknown) => {
+    throw withFacts(error, kind.keptFacts?.(request));
+  });
   try {
     const started: ChangeRun = {
       context,
@@ -90,6 +92,11 @@ async function finish(context: ChangeParts, job: Job, row: JobRow, { kind, reque
   } finally {
     await host.close().catch((error: unknown) => context.log("warn", "a host session did not close", { error: String(error) }));
   }
+}
+
+function withFacts(error: unknown, facts: Readonly<Record<string, string>> | undefined): unknown {
+  if (!(error instanceof Failure) || facts === undefined) return error;
+  return new Failure(error.code, error.message, { data: { ...error.data, ...facts }, cause: error });
 }
 
 async function sessionFor(context: StorePart & SessionsPart, row: JobRow): Promise<HostSession> {

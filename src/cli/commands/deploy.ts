@@ -1,5 +1,6 @@
 import { inNaturalOrder } from "../../base/natural-order.ts";
 import { nodeKey } from "../../base/node-key.ts";
+import { LabwrightError } from "../../client/index.ts";
 import type { Arguments } from "../command/arguments.ts";
 import { approve } from "../command/ask.ts";
 import { type Command, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command/command.ts";
@@ -8,14 +9,23 @@ import { labFlags } from "../command/project.ts";
 import { withHint } from "../command/with-hint.ts";
 import { runChange } from "../parts/change.ts";
 import { labAtStake } from "../parts/lab-at-stake.ts";
+import { noteOtherLabs } from "../parts/labs-of-file.ts";
 import { waitAndReport } from "../parts/node-troubles.ts";
 import { mayTakeOver, removeOtherFlag } from "../parts/take-over.ts";
 import { nodesThatShouldRun } from "../parts/wait-for-nodes.ts";
 import { checkOffline } from "../project-files/offline-check.ts";
 import { makePlan, showPlanOf } from "./plan.ts";
 
-/** Adds a hint to lab_not_found: if a deploy fails with this code, the path has a lab of another user. */
-export const pathIsTaken = withHint("lab_not_found", "that path belongs to another user: --lab /PATH/OF/YOURS gives the lab another path");
+/** Adds a hint to lab_not_found: the path has a lab of another user, or the command has no file. */
+export function pathIsTaken(error: unknown): never {
+  const isTaken = error instanceof LabwrightError && error.data?.path !== undefined;
+  return withHint(
+    "lab_not_found",
+    isTaken
+      ? "that path belongs to another user: --lab /PATH/OF/YOURS gives the lab another path"
+      : "-t FILE names the lab's file; with --lab alone, commands mean a lab that exists",
+  )(error);
+}
 
 export const deploy: Command = {
   name: "deploy",
@@ -53,6 +63,7 @@ export const deploy: Command = {
         ...(unsupported ?? []).map((text) => `unsupported: ${text}`),
       ].join("\n"),
     );
+    await noteOtherLabs(context, data.lab ?? project.title).catch(onlyFailure);
     if (args.has("no-wait")) {
       if (!context.json) context.terminal.note(`labwright status ${labFlags(project)} --watch shows the start of the nodes`);
       return 0;
@@ -64,6 +75,11 @@ export const deploy: Command = {
     return up ? 0 : 1;
   },
 };
+
+/** The lab is deployed: if the labs cannot be listed, the note is left out. */
+function onlyFailure(error: unknown): void {
+  if (!(error instanceof LabwrightError)) throw error;
+}
 
 /** Asks before an existing lab is deleted. With --yes it asks only if the lab's last change came from another file. */
 async function mayReplace(context: Context, args: Arguments): Promise<boolean> {

@@ -1,6 +1,8 @@
+import { LabwrightError } from "../../client/index.ts";
+import { readIntent } from "../../intent/read/read.ts";
 import type { Command } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
-import { withHint } from "../command/with-hint.ts";
 import { onlyLab, onlyLabFlags } from "../parts/only-lab.ts";
 import { shortSteps, showJob, statusOf } from "../show/show-job.ts";
 import { table } from "../show/table.ts";
@@ -23,8 +25,7 @@ export const jobs: Command = {
       );
       return 0;
     }
-    const gone = "if it was destroyed: labwright jobs lists the changes of all labs, also of those that are gone";
-    const lab = await onlyLab(context, args, client).catch(withHint("lab_not_found", gone));
+    const lab = await onlyLab(context, args, client).catch((error: unknown) => pathOfGone(error, context));
     const data = await client.listJobs();
     const shown = { jobs: data.jobs.filter((job) => lab === undefined || job.lab === lab) };
     context.result(shown, ({ jobs: all }) =>
@@ -38,3 +39,12 @@ export const jobs: Command = {
     return 0;
   },
 };
+
+/** A destroyed lab, or one that a deploy did not finish, has jobs, too. Returns its path. Throws the error if it is not about such a lab. */
+async function pathOfGone(error: unknown, context: Context): Promise<string> {
+  if (!(error instanceof LabwrightError) || error.code !== "lab_not_found") throw error;
+  const { file } = await context.project();
+  const name = file === undefined ? undefined : readIntent(file.yaml, file.files).lab?.name;
+  if (name === undefined) throw error;
+  return name.startsWith("/") ? name : `/${name}`;
+}

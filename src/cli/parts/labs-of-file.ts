@@ -18,12 +18,30 @@ export function noteLabFlag({ terminal }: Context, file: string, { yaml = "", fi
   terminal.note(`use -t ${shellWord(file)} with --lab ${shellWord(lab)}: without it, the file means the lab /${name}`);
 }
 
+/** Notes the other labs that were deployed from the file with --lab: a user may have meant one of them. */
+export async function noteOtherLabs(context: Context, lab: string): Promise<void> {
+  const { selector } = await context.project();
+  if (selector.lab !== undefined || context.json) return;
+  const [first, ...more] = (await pathsOfFile(context)).filter((path) => path !== lab);
+  if (first === undefined) return;
+  context.terminal.note(
+    `this file was also deployed as ${[first, ...more].join(" and ")}: without --lab, commands mean ${lab}; add --lab ${shellWord(first)} for that lab`,
+  );
+}
+
+/** Returns the paths of the labs whose last change came from the file. */
+async function pathsOfFile(context: Context): Promise<readonly string[]> {
+  const { origin } = await context.project();
+  if (origin === undefined) return [];
+  const { labs } = await (await context.client()).listLabs();
+  return labs.flatMap((one) => (one.exists && one.origin === origin ? [one.lab] : []));
+}
+
 /** Returns which --lab to add if the file was deployed to other paths than the one of its name. `undefined`: it was not, or the service does not report it. */
 export async function labFlagHint(context: Context): Promise<string | undefined> {
-  const { origin, selector } = await context.project();
-  if (origin === undefined || selector.lab !== undefined) return undefined;
-  const { labs } = await (await context.client()).listLabs();
-  const paths = labs.flatMap((one) => (one.exists && one.origin === origin ? [one.lab] : []));
+  const { selector } = await context.project();
+  if (selector.lab !== undefined) return undefined;
+  const paths = await pathsOfFile(context);
   const [first] = paths;
   return first === undefined ? undefined : `this file was deployed as ${paths.join(" and ")}: add --lab ${shellWord(first)}`;
 }

@@ -40,7 +40,7 @@ test.each(["failed", "interrupted", "cancelled"])("a destroy that ended as %s is
 });
 
 test.each([
-  ["deployProject", "a deploy of /campus did not finish (interrupted): repeat the command, with --replace if it had that"],
+  ["deployProject", "a deploy of /campus did not finish (interrupted): labwright apply does the rest; repeat a deploy that had --replace"],
   ["execProject", "the last change of /campus (execProject) did not finish (interrupted): repeat it"],
 ])("%s that a restart of the service cut off is noted", (operation, note) => {
   expect(unfinishedChange(last(operation, "interrupted"))).toContain(`${note}; labwright jobs j1`);
@@ -49,7 +49,7 @@ test.each([
 test("a destroy that failed before its first step is not noted, and an interrupted snapshot is noted with the way to check it", () => {
   const { lab, last_job: end } = last("destroyProject", "failed");
   expect(unfinishedChange({ lab, last_job: { ...end, failed_early: true } })).toBeUndefined();
-  expect(unfinishedChange(last("takeSnapshot", "interrupted"))).toContain("labwright snapshot list shows whether it exists");
+  expect(unfinishedChange(last("takeSnapshot", "interrupted"))).toContain("labwright snapshot list shows whether it was taken");
 });
 
 test.each([

@@ -46,9 +46,9 @@ export function unfinishedChange({ lab, last_job: last }: Pick<ResultOf<"getProj
   if (operation === "destroyProject" && (isCut || outcome === "failed"))
     return `a destroy of ${lab} did not finish (${outcome}): labwright destroy deletes the rest, labwright jobs ${job} shows the reason`;
   if (operation === "deployProject" && isCut)
-    return `a deploy of ${lab} did not finish (${outcome}): repeat the command, with --replace if it had that; labwright jobs ${job} shows its steps`;
+    return `a deploy of ${lab} did not finish (${outcome}): labwright apply does the rest; repeat a deploy that had --replace; labwright jobs ${job} shows its steps`;
   if (operation === "takeSnapshot" && isCut)
-    return `a snapshot of ${lab} was interrupted: labwright snapshot list shows whether it exists; remove it before you take it again`;
+    return `a snapshot of ${lab} was interrupted: repeat the command; labwright snapshot list shows whether it was taken`;
   if (isCut)
     return `the last change of ${lab} (${operation}) did not finish (${outcome}): repeat it; labwright jobs ${job} shows its steps`;
   return undefined;

@@ -111,6 +111,26 @@ test("a question names the lab that would be lost, and is not asked for a missin
   expect(byPath.stdout).toContain("deployProject");
   // The same lab, named by its file.
   expect(await run(["jobs", "-t", "."])).toEqual(byPath);
+  expect((await run(["destroy", "--yes"])).code).toBe(0);
+  // Its changes are still found by the file.
+  const gone = await run(["jobs", "-t", "."]);
+  expect(gone.stdout).toMatch(/\/stake +destroyProject [\s\S]*\/stake +deployProject /);
+  expect([gone.code, gone.stderr]).toEqual([0, ""]);
+});
+
+test("a deploy notes the other labs of its file", async () => {
+  write("twice");
+  const alone = await run(["deploy", "--lab", "/copies/twice"]);
+  expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining("hint: -t FILE names the lab's file")]);
+  const first = await run(["deploy", "-t", ".", "--lab", "/copies/twice"]);
+  expect([first.code, first.stderr]).toEqual([0, expect.not.stringContaining("also deployed")]);
+  const { code, stderr } = await run(["deploy"]);
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringContaining(
+      "this file was also deployed as /copies/twice: without --lab, commands mean /twice; add --lab /copies/twice for that lab",
+    ),
+  ]);
 });
 
 test("one end names a link, and a call has one action", async () => {

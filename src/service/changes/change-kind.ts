@@ -23,6 +23,8 @@ export interface ChangeKind<Schema extends TSchema = TSchema, Result = unknown> 
   readonly request: Schema;
   /** The change has no steps in the journal. Recovery always runs it again, because its outcome on the host is unknown. */
   readonly isStepless?: true;
+  /** Returns the facts of the request that stay in the job's error if a restart ends the change: no secrets. A repeat of the change may need them. */
+  keptFacts?(request: Static<Schema>): Readonly<Record<string, string>>;
   /** Converts a stored request of an older version to the current one. Absent if `version` is 1. */
   upgrade?(request: unknown, version: number): unknown;
   /** Returns the target and request with which `run` finishes an interrupted change. Default: both unchanged. */

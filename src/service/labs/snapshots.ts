@@ -14,7 +14,7 @@ import type {
 } from "../../contract/schemas/snapshots.ts";
 import { endpointKeys, joinIds } from "../../engine/compare/join.ts";
 import type { HostSession } from "../../hosts/host.ts";
-import type { HostSnapshots } from "../../hosts/host-snapshots.ts";
+import type { HostSnapshots, LabSnapshot } from "../../hosts/host-snapshots.ts";
 import type { ChangeKind } from "../changes/change-kind.ts";
 import { recordRestored, refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
@@ -35,7 +35,9 @@ export const takeSnapshotKind: ChangeKind<typeof SnapshotRequest, SnapshotTakenD
   version: 1,
   request: SnapshotRequest,
   isStepless: true,
-  run: ({ job, target, interrupted }, request) => makeSnapshot(job, target, request, interrupted !== undefined),
+  keptFacts: ({ snapshot }) => ({ snapshot }),
+  run: ({ context, job, target, interrupted }, request) =>
+    makeSnapshot(job, target, request, interrupted?.startedAt ?? interruptedAt(context, target, request)),
 };
 
 export const restoreSnapshotKind: ChangeKind<typeof SnapshotRequest, SnapshotRestoredData> = {
@@ -74,11 +76,25 @@ export async function takeSnapshot(
   return runChange(context, target, call, takeSnapshotKind, { snapshot });
 }
 
-/** @param again whether the snapshot may exist: a crash cut this change off, perhaps after it was taken */
-async function makeSnapshot(job: Job, { host, path }: Target, { snapshot }: SnapshotRequest, again = false): Promise<SnapshotTakenData> {
+/** Returns when the lab's last change began, if a restart of the service ended it and it took this snapshot. The host may have it in spite of that. */
+function interruptedAt({ store }: StorePart, { path, record }: Target, { snapshot }: SnapshotRequest): number | undefined {
+  const last = store.jobs.lastOf(path, record);
+  if (last?.operation !== "takeSnapshot" || last.outcome !== "interrupted") return undefined;
+  return (last.error?.data as { readonly snapshot?: unknown } | undefined)?.snapshot === snapshot ? last.startedAt : undefined;
+}
+
+/** @param since when a change began that may have taken the snapshot: an older snapshot of that name is another one, ms */
+async function makeSnapshot(
+  job: Job,
+  { host, path }: Target,
+  { snapshot }: SnapshotRequest,
+  since: number | undefined,
+): Promise<SnapshotTakenData> {
   job.signal.throwIfAborted();
   const snapshots = await snapshotsOf(host);
-  const made = again ? (await snapshots.list(path)).find(({ name }) => name === snapshot) : undefined;
+  // Hosts have times in whole seconds.
+  const isOurs = ({ name, takenAt }: LabSnapshot) => since !== undefined && name === snapshot && takenAt > since - 1000;
+  const made = since === undefined ? undefined : (await snapshots.list(path)).find(isOurs);
   const { name, takenAt } = made ?? (await snapshots.take(path, snapshot));
   const observed = await host.observe(path);
   if (observed === null) throw labNotFound(path);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Failure } from "../../contract/errors.ts";
 import type { Host, HostSession } from "../../hosts/host.ts";
 import { memoryHost } from "../../hosts/memory/memory-host.ts";
-import { pair, three, until, users } from "../service.fixture.ts";
+import { failureOf, pair, three, until, users } from "../service.fixture.ts";
 
 import { atEveryStep, bench, endBenches, powers, wanted } from "./recover.fixture.ts";
 
@@ -133,11 +133,8 @@ test("an interrupted save is repeated, because its outcome is unknown", async ()
   expect(JSON.stringify(state?.result)).not.toContain("hostname");
 });
 
-test("changes of snapshots that a crash cut off are finished, whether the host had made them or not", async () => {
-  const kept = new Map([
-    ["made", 1],
-    ["old", 2],
-  ]);
+/** A service whose host has snapshots. `away`: the host asks for a password, so that a restart finishes no change. */
+async function withSnapshots(kept: Map<string, number>, away: { now: boolean } = { now: false }) {
   const restored: string[] = [];
   const snapshots: HostSession["snapshots"] = {
     list: async () => [...kept].map(([name, takenAt]) => ({ name, takenAt })),
@@ -167,10 +164,27 @@ test("changes of snapshots that a crash cut off are finished, whether the host h
   const host: Host = {
     ...memory,
     login: async (user, password) => snapping(await memory.login(user, password)),
-    resume: async (user) => snapping((await memory.resume?.(user)) as HostSession),
+    resume: async (user) => (away.now ? null : snapping((await memory.resume?.(user)) as HostSession)),
   };
   const made = bench({ host });
   await (await made.login()).call("deployProject", { yaml: pair });
+  const cutOff = async (operation: string, snapshot: string) => {
+    const id = `${operation} ${snapshot}`;
+    const row = { id, lab: "/pair", operation, user: "ann", request: { snapshot }, status: "running", startedAt: made.time.now } as const;
+    made.store.jobs.insert({ ...row, steps: [], done: 0 });
+    const next = made.restart();
+    await next.service.recover();
+    return { next, job: made.store.jobs.get(id) };
+  };
+  return { cutOff, restored };
+}
+
+test("changes of snapshots that a crash cut off are finished, whether the host had made them or not", async () => {
+  const kept = new Map([
+    ["made", Date.UTC(2026, 0, 1)],
+    ["old", 2],
+  ]);
+  const { cutOff, restored } = await withSnapshots(kept);
   for (const [operation, snapshot, result] of [
     ["takeSnapshot", "made", { snapshot: "made", nodes: 2 }],
     ["takeSnapshot", "new", { snapshot: "new", nodes: 2 }],
@@ -178,11 +192,30 @@ test("changes of snapshots that a crash cut off are finished, whether the host h
     ["removeSnapshot", "old", { snapshot: "old" }],
     ["removeSnapshot", "gone", { snapshot: "gone" }],
   ] as const) {
-    const id = `${operation} ${snapshot}`;
-    const row = { id, lab: "/pair", operation, user: "ann", request: { snapshot }, status: "running", startedAt: made.time.now } as const;
-    made.store.jobs.insert({ ...row, steps: [], done: 0 });
-    await made.restart().service.recover();
-    expect(made.store.jobs.get(id), id).toMatchObject({ status: "done", outcome: "finished_after_restart", result });
+    expect((await cutOff(operation, snapshot)).job, `${operation} ${snapshot}`).toMatchObject({
+      status: "done",
+      outcome: "finished_after_restart",
+      result,
+    });
   }
   expect([[...kept.keys()].sort(), restored]).toEqual([["made", "new"], ["made"]]);
+});
+
+test("a snapshot that a restart cut off may be taken again: the host has it, or has not, or has an older one of that name", async () => {
+  const kept = new Map([
+    ["made", Date.UTC(2026, 0, 1)],
+    ["older", 2],
+  ]);
+  const away = { now: true };
+  const { cutOff } = await withSnapshots(kept, away);
+  const again = async (snapshot: string) => {
+    away.now = true;
+    const { next, job } = await cutOff("takeSnapshot", snapshot);
+    expect(job).toMatchObject({ outcome: "interrupted", error: { code: "expired_host_session" } });
+    away.now = false;
+    return (await next.login()).call("takeSnapshot", { lab: "/pair", snapshot });
+  };
+  expect(await again("made")).toMatchObject({ snapshot: "made", nodes: 2 });
+  expect(await again("new")).toMatchObject({ snapshot: "new", nodes: 2 });
+  expect(await failureOf(again("older"))).toMatchObject({ code: "snapshot_exists" });
 });
