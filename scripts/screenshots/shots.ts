@@ -83,7 +83,7 @@ export const shots: readonly Shot[] = [
       await editor.press("Control+a");
       await editor.press("Backspace");
       const more = "  h4: # a second host behind r3\n    kind: host\n    position: {x: 580, y: 160}\nlinks:\n";
-      await page.keyboard.insertText(`${yaml.replace("links:\n", more).trimEnd()}\n  - ["r3:eth3", "h4:eth0"]\n`);
+      await page.keyboard.insertText(yaml.replace("links:\n", more).replace("tests:\n", '  - ["r3:eth3", "h4:eth0"]\ntests:\n'));
       await page.getByRole("button", { name: "Plan", exact: true }).click();
       await page.getByText("create node h4").waitFor();
       page.once("dialog", (dialog) => void dialog.accept());
