@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { onTestFailed, TestRunner } from "vitest";
 import { loadPages } from "../../src/server/http/pages.ts";
 import { type Served, type ServedOptions, serve } from "../wire/served.ts";
@@ -101,4 +101,15 @@ export async function signIn(page: Page, url: string, username = "admin", passwo
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("button", { name: "Sign out" }).waitFor();
+}
+
+/**
+ * Replaces the text of an editor. Uses its own key bindings: the browser would keep styles of the selected text. On a busy machine the page has time to check
+ * the empty text between the two edits, which the service answers with 422.
+ */
+export async function replaceText({ page, allowComplaint }: TestPage, editor: Locator, text: string): Promise<void> {
+  allowComplaint(/422 .*projects\/validate/);
+  await editor.press("Control+a");
+  await editor.press("Backspace");
+  await page.keyboard.insertText(text);
 }

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
 import { type Served, users } from "../wire/served.ts";
-import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
+import { replaceText, servePages, signIn, type TestBrowser, type TestPage, testBrowser } from "./browser.fixture.ts";
 
 /** The editor, plans and links of a lab in a real browser. */
 
@@ -40,12 +40,7 @@ async function cancelAndWait(page: Page): Promise<void> {
   expect((await answered).status()).toBe(200);
 }
 
-/** Replaces the text of the editor. Uses its own key bindings: the browser would keep styles of the selected text. */
-async function write(page: Page, yaml: string): Promise<void> {
-  await editorOf(page).press("Control+a");
-  await editorOf(page).press("Backspace");
-  await page.keyboard.insertText(yaml);
-}
+const write = (tab: TestPage, yaml: string) => replaceText(tab, editorOf(tab.page), yaml);
 
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 
@@ -60,12 +55,12 @@ test("errors are marked in the text, and the corrected text is planned and appli
   await signIn(page, served.url);
   await page.goto(`${served.url}/ui/labs/planned?view=plan`);
   await editorOf(page).getByText("# kept").waitFor();
-  await write(page, text("  h1: {templat: linux}\n"));
+  await write(tab, text("  h1: {templat: linux}\n"));
   await page.locator(".cm-lint-marker-error").hover();
   await page.getByText(/unknown.*templat.*did you mean/i).waitFor();
   await page.locator(".cm-lintRange-error", { hasText: "templat" }).first().waitFor();
   await tab.expectComplaint(/422/);
-  await write(page, text("  h1: {template: linux}\n"));
+  await write(tab, text("  h1: {template: linux}\n"));
   await press(page, "Plan");
   await page.getByText("create node h1").waitFor();
   await page.getByRole("button", { name: /^h1, .*not created yet, will be created$/ }).waitFor();
@@ -86,7 +81,7 @@ test("a plan with unsupported parts can be applied only after the user chooses t
   await signIn(page, served.url);
   await page.goto(`${served.url}/ui/labs/poor?view=plan`);
   await editorOf(page).getByText("switch").waitFor();
-  await write(page, yaml(", env: {A: b}, icon: Router.png"));
+  await write(tab, yaml(", env: {A: b}, icon: Router.png"));
   await press(page, "Plan");
   await page.getByText("nothing can be applied until these parts are removed or skipped").waitFor();
   await page.getByText(/^sw\.env: /).waitFor();
@@ -153,7 +148,7 @@ test("a comment is saved without an apply, and a node that only the host has is 
   await page.goto(`${served.url}/ui/labs/noted?view=plan`);
   await editorOf(page).getByText("name: noted").waitFor();
   const commented = `# why this lab exists\n${yaml.replace("  r2: {template: frr}\n", "")}`;
-  await write(page, commented);
+  await write(tab, commented);
   await press(page, "Save");
   await page.getByText("Saved. The host is not changed.").waitFor();
   const { data } = (await client.post("/api/v1/projects/public", { lab: "/noted", as_written: true })).json;
@@ -176,7 +171,7 @@ test("a running change is shown step by step, also after a reload, and cancelled
   await page.goto(`${served.url}/ui/labs/long?view=plan`);
   await editorOf(page).getByText("long").waitFor();
   const more = yaml("  r2: {template: frr}\n  r3: {template: frr}\n");
-  await write(page, more);
+  await write(tab, more);
   await press(page, "Plan");
   await page.getByText("create node r3").waitFor();
   const release = hold("create r3");
@@ -199,7 +194,7 @@ test("a running change is shown step by step, also after a reload, and cancelled
 
   // The page that started the change also shows the remaining plan.
   const releaseNext = hold("create r4");
-  await write(page, `${more}  r4: {template: frr}\n  r5: {template: frr}\n`);
+  await write(tab, `${more}  r4: {template: frr}\n  r5: {template: frr}\n`);
   await press(page, "Plan");
   await page.getByText("create node r5").waitFor();
   await press(page, "Apply");
@@ -220,7 +215,7 @@ test("a change that ends before its cancel request arrives shows no error", asyn
   await signIn(page, served.url);
   await page.goto(`${served.url}/ui/labs/brief?view=plan`);
   await editorOf(page).getByText("brief").waitFor();
-  await write(page, yaml("  r2: {template: frr}\n"));
+  await write(tab, yaml("  r2: {template: frr}\n"));
   await press(page, "Plan");
   await page.getByText("create node r2").waitFor();
   const release = hold("create r2");
@@ -264,7 +259,7 @@ test("a startup configuration in a separate file is edited beside the text", asy
   expect(files).toEqual({ "r1.conf": "hostname router\n" });
 
   // A missing file is an error of the text until it is added.
-  await write(page, `${yaml("r1")}  r2: {template: frr, startup-config: r2.conf}\n`);
+  await write(tab, `${yaml("r1")}  r2: {template: frr, startup-config: r2.conf}\n`);
   await page.locator(".cm-lint-marker-error").waitFor();
   await page.getByLabel("Name of a new file").fill("r2.conf");
   await page.keyboard.press("Enter");
