@@ -77,7 +77,7 @@ describe("plan in CI", () => {
   test("the workflow runs that script, with what it needs in the environment", async () => {
     const workflow = parse(await readFile(join(root, "examples/plan-in-ci/workflow.yml"), "utf8"));
     const { env, steps } = workflow.jobs.plan;
-    expect(steps.map(({ run: line }: { run?: string }) => line)).toContain('sh plan.sh "$MODE" labs/campus.lw.yml plan.txt');
+    expect(steps.map(({ run: line }: { run?: string }) => line)).toContain('sh plan.sh "$MODE" labs/campus.lw.yml plan.txt tests.xml');
     expect(Object.keys(env)).toEqual(["LABWRIGHT_URL", "LABWRIGHT_PIN", "LABWRIGHT_USER", "LABWRIGHT_PASSWORD", "MODE"]);
   });
 });

@@ -76,6 +76,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     "captures/rows": [],
     "captures/packet": ["service", "parts", "captures/rows"],
     captures: ["service", "parts", "captures/rows", "captures/packet"],
+    "lab-tests": ["service", "parts"],
     labs: ["service", "parts"],
     panels: ["service", "parts", "intent", "topology/graph", "links", "captures", "labs"],
     "consoles/terminal": ["service", "parts"],

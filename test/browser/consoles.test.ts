@@ -26,7 +26,7 @@ beforeAll(async () => {
   database = join(await mkdtemp(join(tmpdir(), "labwright-consoles-")), "labwright.db");
   served = await begin();
   client = await served.signIn("admin", "test");
-  const yaml = `name: talk\nnodes:\n  h1: {template: linux}\n  h2: {template: linux}\n  h3: {template: linux, start: false}\nlinks:\n  - ["h1:eth0", "h2:eth0"]\n`;
+  const yaml = `name: talk\nnodes:\n  h1: {template: linux}\n  h2: {template: linux}\n  h3: {template: linux, start: false}\nlinks:\n  - ["h1:eth0", "h2:eth0"]\ntests:\n  - {name: works, from: h1, command: test -d /etc}\n  - {name: repaired, from: h2, command: test -e /tmp/repaired, within: 0}\n`;
   expect((await client.post("/api/v1/projects/deploy", { yaml })).status).toBe(200);
   await using tab = await browser.open();
   await signIn(tab.page, served.url, "admin", "test");
@@ -100,6 +100,21 @@ async function typing(page: Page, node: string, text: string): Promise<void> {
   await page.keyboard.type(text);
   await page.keyboard.press("Enter");
 }
+
+test("the tests of a lab run from its page, and those that failed run again", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  await page.goto(`${served.url}/ui/labs/talk`);
+  await page.getByRole("link", { name: "Tests", exact: true }).click();
+  await page.getByRole("button", { name: "Run all tests" }).click();
+  await page.getByText("1 passed, 1 failed", { exact: true }).waitFor();
+  const row = page.getByRole("row", { name: /repaired/ });
+  expect(await row.textContent()).toContain("exit code 1, not 0");
+  await execOn("h2", ["touch", "/tmp/repaired"]);
+  await page.getByRole("button", { name: "Run failed again" }).click();
+  await page.getByText("2 passed, 0 failed", { exact: true }).waitFor();
+  expect(await row.textContent()).toContain("passed");
+});
 
 test("a console that is opened from the topology shows the output of a command in all colours", async () => {
   await using tab = await browser.open({ storageState });

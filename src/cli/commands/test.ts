@@ -1,6 +1,8 @@
 import type { ResultOf } from "../../client/index.ts";
 import { writeFileAtomic } from "../../files/write-file-atomic.ts";
-import { type Command, labFlag, timeoutFlag, topoFlag } from "../command/command.ts";
+import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
+import type { Project } from "../command/project.ts";
 import { githubAnnotations, junitReport } from "../parts/test-report.ts";
 import { table } from "../show/table.ts";
 import type { Paint } from "../show/terminal.ts";
@@ -23,20 +25,31 @@ export const test: Command = {
   ],
   example: "labwright test -t campus.lw.yml --junit report.xml",
   run: async (context, args) => {
-    const { selector, file } = await context.project();
-    const client = await context.client();
     const { operands } = args;
-    const chosen = operands.length === 0 ? {} : { tests: [...operands] };
-    const data = await client.testProject({ ...selector, ...chosen }, { timeoutMs: args.milliseconds("timeout") });
-    const report = args.text("junit");
-    if (report !== undefined) await writeFileAtomic(report, junitReport(data), 0o666 & ~process.umask());
-    context.result(data, (shown) => show(context.terminal.paint, shown));
-    if (process.env["GITHUB_ACTIONS"] === "true") {
-      for (const line of githubAnnotations(data, file)) context.terminal.note(line);
-    }
-    return data.failed + data.errors > 0 ? 1 : 0;
+    return await runTests(context, await context.project(), {
+      ...(operands.length > 0 && { tests: operands }),
+      report: args.text("junit"),
+      timeoutMs: args.milliseconds("timeout"),
+    });
   },
 };
+
+/** Runs tests of the lab, shows and reports their results. Returns 1 if one did not pass. @param options.tests names; absent: all */
+export async function runTests(
+  context: Context,
+  { selector, file }: Project,
+  options: { readonly tests?: readonly string[]; readonly report?: string | undefined; readonly timeoutMs?: number | undefined } = {},
+): Promise<ExitCode> {
+  const client = await context.client();
+  const { tests, report, timeoutMs } = options;
+  const data = await client.testProject({ ...selector, ...(tests !== undefined && { tests: [...tests] }) }, { timeoutMs });
+  if (report !== undefined) await writeFileAtomic(report, junitReport(data), 0o666 & ~process.umask());
+  context.result(data, (shown) => show(context.terminal.paint, shown));
+  if (process.env["GITHUB_ACTIONS"] === "true") {
+    for (const line of githubAnnotations(data, file)) context.terminal.note(line);
+  }
+  return data.failed + data.errors > 0 ? 1 : 0;
+}
 
 function show(paint: Paint, { tests, passed, failed, errors }: Tested): string {
   if (tests.length === 0) return "the intent has no tests";

@@ -22,6 +22,7 @@ import { Progress } from "../show/progress.ts";
 import { isUp, type Status, showStatus } from "../show/show-status.ts";
 import { applyProject } from "./apply.ts";
 import { pathIsTaken } from "./deploy.ts";
+import { runTests } from "./test.ts";
 
 /** Flags of labwright serve, for a service that up starts. */
 const hostFlags: readonly Flag[] = [
@@ -62,12 +63,15 @@ export const up: Command = {
     },
     { long: "host", value: "KIND", summary: "The emulation host of a new service" },
     ...hostFlags,
+    { long: "test", summary: "Run the tests of the lab's file once the nodes are up; exit code 1: a test did not pass" },
     noWaitFlag,
     waitTimeoutFlag,
   ],
   example: "labwright up labs/ospf-triangle.yaml",
   run: async (context, given) => {
     const args = given.operands[0] === undefined ? given : given.with("topo", given.operands[0]);
+    if (args.has("test") && args.has("no-wait"))
+      throw new UsageError("--test runs when the nodes are up, and --no-wait does not wait for them", "give one of the two");
     const project = await context.projectFile(args);
     checkOffline(context, project);
     await ensureService(context, args);
@@ -83,11 +87,13 @@ export const up: Command = {
     }
     const began = Date.now();
     const status = await waitForNodes(context, project, args.milliseconds("timeout"));
-    context.result(status, (data) => showStatus(context.terminal.paint, data));
+    // JSON is one document: the results of the tests, if they run.
+    if (!(context.json && args.has("test") && isAllUp(status))) context.result(status, (data) => showStatus(context.terminal.paint, data));
     if (!isAllUp(status)) {
       await reportTroubles(context, project, status, { waitedMs: Date.now() - began });
       return 1;
     }
+    if (args.has("test")) return (await runTests(context, project, { timeoutMs: args.milliseconds("timeout") })) || code;
     context.terminal.note(nextSteps(project, status));
     return code;
   },

@@ -21,13 +21,20 @@ import { useEvents } from "../service/events.ts";
 import { shownStatus } from "../topology/graph/shown-status.ts";
 import { Workbench } from "../workbench/workbench.tsx";
 
-const titles: Readonly<Record<LabView, string>> = { topology: "Topology", plan: "Edit", consoles: "Consoles", captures: "Captures" };
+const titles: Readonly<Record<LabView, string>> = {
+  topology: "Topology",
+  plan: "Edit",
+  consoles: "Consoles",
+  captures: "Captures",
+  tests: "Tests",
+};
 
 /** Loaded when needed: the terminal and the editor are larger than the rest of the pages. */
 const Consoles = lazy(() => import("../consoles/consoles.tsx"));
 const PlanPage = lazy(() => import("../plan/plan-page.tsx"));
 
 const Captures = lazy(() => import("../captures/captures-view.tsx"));
+const Tests = lazy(() => import("../lab-tests/lab-tests-view.tsx"));
 
 interface LabPageProps {
   readonly lab: string;
@@ -124,6 +131,7 @@ export function LabPage({ lab, view, node: nodeInAddress, showsText, mayChange }
       )}
       {view === "plan" && <PlanPage lab={lab} inspection={inspection.data} live={live} control={control} />}
       {view === "captures" && <Captures lab={lab} nodes={inspection.data.nodes} mayChange={rights.operate} />}
+      {view === "tests" && <Tests lab={lab} mayRun={rights.operate} />}
       {view === "consoles" && rights.reason !== undefined && !rights.operate && (
         <div class="empty">
           <h2>You may not use the consoles of this lab</h2>

@@ -9,7 +9,7 @@ export type Route =
   | { readonly page: "unknown" };
 
 /** The tabs of the lab's page. */
-export const labViews = ["topology", "plan", "consoles", "captures"] as const;
+export const labViews = ["topology", "plan", "consoles", "captures", "tests"] as const;
 export type LabView = (typeof labViews)[number];
 
 const base = "/ui";
