@@ -315,3 +315,43 @@ function mulberry32(from: number): () => number {
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
   };
 }
+
+test("a service that is killed during a test of the lab gives back the pulled cable and the stopped node when it starts again", {
+  timeout: 120_000,
+}, async () => {
+  service ??= await start();
+  const yaml = `name: tested
+nodes: {a: {template: linux}, b: {template: linux}, c: {template: linux}}
+links: [["a:eth0", "b:eth0"]]
+tests: [{from: a, command: "false", within: 600, given: {suspend: "a:eth0", stop: c}}]
+`;
+  const { client: before, child, ended: gone } = service;
+  await before.login({ username: "admin", password });
+  await before.deployProject({ yaml });
+  const state = async (client: LabwrightClient) => {
+    const { links = [], nodes } = await client.inspectProject({ lab: "/tested", refresh: true });
+    return `${links.filter(({ suspended }) => suspended).length} pulled, ${nodes.filter(({ status }) => status === "running").length} running`;
+  };
+  await eventually(
+    "the nodes run",
+    async () => (await state(before)) === "0 pulled, 3 running",
+    () => service!.log(),
+  );
+  await before.startJob("testProject", { lab: "/tested" });
+  await eventually(
+    "the test has pulled the cable and stopped the node",
+    async () => (await state(before)) === "1 pulled, 2 running",
+    () => service!.log(),
+  );
+  child.kill("SIGKILL");
+  await gone;
+  service = await start();
+  const { client } = service;
+  await client.login({ username: "admin", password });
+  await eventually(
+    "both are back",
+    async () => (await state(client)) === "0 pulled, 3 running",
+    () => service!.log(),
+  );
+  await client.destroyProject({ lab: "/tested", wipe: true });
+});

@@ -102,7 +102,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
       "plan",
       "drawing",
     ],
-    pages: ["service", "parts", "intent", "topology/graph", "gallery", "captures", "labs", "consoles", "plan/control", "plan", "workbench"],
+    pages: ["service", "parts", "intent", "topology/graph", "gallery", "captures", "lab-tests", "labs", "consoles", "plan/control", "plan", "workbench"],
   },
   "hosts/local": {
     machine: [],
