@@ -13,7 +13,7 @@ import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { addressChange } from "../context/address.ts";
-import type { ChangeParts, ConsolesPart, JobsPart, LookupParts, ResumePart, StorePart } from "../context/parts.ts";
+import type { ChangeParts, ConditionsPart, ConsolesPart, JobsPart, LookupParts, ResumePart, StorePart } from "../context/parts.ts";
 import { noIds, type Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 import type { LabRecord, ResumePolicy } from "../store/store.ts";
@@ -67,7 +67,7 @@ async function needResume(host: HostSession): Promise<void> {
 }
 
 /** Safe to repeat: running nodes are not touched. Tries all nodes, then throws host_error with the names of failed nodes. */
-async function resumeNodes(context: ConsolesPart, job: Job, target: Target): Promise<BulkResult> {
+async function resumeNodes(context: ConsolesPart & ConditionsPart, job: Job, target: Target): Promise<BulkResult> {
   const { path, host } = target;
   const observed = await host.observe(path);
   if (observed === null) throw labNotFound(path);
@@ -117,14 +117,15 @@ const none: BulkResult = {
 
 /** Starts all nodes in one call, which is fastest; if that fails, one by one. */
 async function startAll(
-  context: ConsolesPart,
+  context: ConsolesPart & ConditionsPart,
   job: Job,
-  { path, host }: Target,
+  { path, host, intent }: Target,
   operations: readonly Operation[],
   ids: NativeIds,
 ): Promise<readonly { readonly key: string; readonly error: Failure }[]> {
   if (operations.length === 0) return [];
-  const start = (some: readonly Operation[]) => applyOperations(context.consoles, host, job, { path, operations: some, ids });
+  const order = { boots: intent?.lab.boots ?? [], conditions: context.conditions, host, path };
+  const start = (some: readonly Operation[]) => applyOperations(context.consoles, host, job, { path, operations: some, ids, order });
   const failures: { key: string; error: Failure }[] = [];
   try {
     await start(operations);
