@@ -100,7 +100,9 @@ const maxReasons = 10;
 
 function reasonOf(step: unknown): readonly string[] {
   const { message } = (typeof step === "object" && step !== null ? step : {}) as { readonly message?: unknown };
-  return typeof message === "string" ? [`${nameOfStep(step)}: ${message}`] : [];
+  if (typeof message !== "string") return [];
+  const name = `${nameOfStep(step)}: `;
+  return [message.startsWith(name) ? message : name + message];
 }
 
 function nameOfStep(step: unknown): string {

@@ -133,6 +133,11 @@ export interface HostSession {
    */
   readonly checkAttribute?: (template: string, name: string, value: Scalar) => Promise<ValueProblem | undefined>;
   /**
+   * Returns why so many new nodes of this lab cannot run beside the user's other labs, with the next step; undefined if they can. Absent: labs of the host
+   * do not limit each other.
+   */
+  readonly checkNewNodes?: (lab: string, count: number) => Promise<string | undefined>;
+  /**
    * Returns the problems of startup configurations, a list for each: lines that the software of their nodes does not accept. Runs no node. An empty list
    * for a template whose configurations the host cannot check. Absent: the host checks none.
    */

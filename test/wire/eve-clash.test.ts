@@ -125,6 +125,27 @@ describe.each(["hidden", "visible"] as const)("with notices %s, a lab whose numb
   });
 });
 
+it("plan and validate warn of a drawn lab that uses nearly all numbers, and the new lab runs once that one is gone", async () => {
+  const { fake, admin } = await served({});
+  const nodes = Array.from(
+    { length: 126 },
+    (_, i) => `<node id="${i + 1}" name="n${i + 1}" type="vpcs" template="vpcs" config="0" delay="0"/>`,
+  );
+  const id = "5b0f0f0e-1d5d-4b8a-9a6e-0c1d2e3f4a5b";
+  fake.putLabFile("/big.unl", `<lab name="big" id="${id}" version="1"><topology><nodes>${nodes.join("")}</nodes></topology></lab>`);
+  const warning = {
+    severity: "warning",
+    code: "few_numbers",
+    line: 1,
+    message: expect.stringMatching(/^2 new nodes .* leave 1 of 127: .*largest is \/big with 126 nodes: stop or delete/),
+  };
+  const warningsOf = async (path: string, text: string) =>
+    (await admin.post(`/api/v1/projects/${path}`, { yaml: text })).json.data.warnings ?? [];
+  expect(await warningsOf("validate", yaml("small"))).toMatchObject([warning]);
+  expect(await warningsOf("plan", yaml("small"))).toMatchObject([warning]);
+  expect(await warningsOf("plan", "name: one\nnodes:\n  pc1: {template: vpcs}\n")).toEqual([]);
+});
+
 it("a copy with the same lab id is destroyed by force alone, and the nodes of the other lab run on", async () => {
   const { fake, admin, running } = await served({});
   expect((await admin.post("/api/v1/projects/deploy", { yaml: yaml("c7a") })).status).toBe(200);

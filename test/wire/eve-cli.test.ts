@@ -72,7 +72,7 @@ it("the commands name each node that did not start with its reason, what is left
   for (let times = 0; times < 2; times++) fake.failNextStart({ code: 12, node: 2 });
   const started = await shell.run("start", "-t", "pair.lw.yml", "--no-wait");
   expect([started.code, started.stdout]).toEqual([1, expect.stringMatching(/1 started, 1 failed/)]);
-  expect(started.stderr).toMatch(/error: start pc2: start node pc2: Failed to start node \(12\)/);
+  expect(started.stderr).toMatch(/error: start node pc2: Failed to start node \(12\)/);
   expect(started.stderr).not.toMatch(/logs/);
   const plan = await shell.run("plan", "-t", "pair.lw.yml");
   expect(plan.stdout).toMatch(/pc2/);

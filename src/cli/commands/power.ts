@@ -119,7 +119,9 @@ const maxReasons = 10;
 function reportFailed({ terminal }: Context, action: string, { nodes = [], failed }: BulkResult, unknown: readonly string[]): void {
   const broken = nodes.filter(({ ok, node }) => !ok && !unknown.includes(node));
   for (const { node, message } of broken.slice(0, maxReasons)) {
-    terminal.complain(`${terminal.paint("red", "error:")} ${action} ${node}: ${message ?? "failed"}`);
+    // The message may begin with the action already.
+    const named = message?.startsWith(`${action} node ${node}: `) === true ? message : `${action} ${node}: ${message ?? "failed"}`;
+    terminal.complain(`${terminal.paint("red", "error:")} ${named}`);
   }
   const others = broken.slice(maxReasons).map(({ node }) => node);
   if (others.length > 0) terminal.complain(`  and ${others.length} more: ${shortList(others)}`);

@@ -13,6 +13,7 @@ import { readLive, setQuality } from "./changes/quality.ts";
 import { renumberLab } from "./changes/renumber.ts";
 import { saveConfigs } from "./changes/save-configs.ts";
 import { listSnapshots, removeAllSnapshots, removeSnapshot, restoreSnapshot, takeSnapshot } from "./changes/snapshots.ts";
+import { tooFewNumbers } from "./changes/used-numbers.ts";
 import { findClashes } from "./labs/clashes.ts";
 import { folderTurn, removeEmptyFolder } from "./labs/lab-folders.ts";
 import { listLabs } from "./labs/lab-listing.ts";
@@ -218,6 +219,7 @@ function editionCalls({ world, account, alive, place }: OpenSession): Partial<Ho
       },
     }),
     ...(world.edition.sharedNames && {
+      checkNewNodes: async (path: string, count: number) => tooFewNumbers(await place(), eveLabPath(path).path, count),
       renumber: async (path: string, ids: NativeIds) => {
         const here = await place();
         const at = eveLabPath(path);

@@ -132,7 +132,7 @@ function withProgress(
   const isOne = failed.length === 1 || reasons.get(first?.id ?? "") !== undefined;
   const where = first === undefined || running === undefined || !isOne ? "" : `${first.op} ${first.kind} ${first.key}: `;
   const message = first === undefined ? error.message : inKeyText(error.message, first);
-  return new Failure(error.code, where + message, {
+  return new Failure(error.code, message.startsWith(where) ? message : where + message, {
     data,
     cause: error,
     ...(error.retryAfter !== undefined && { retryAfter: error.retryAfter }),

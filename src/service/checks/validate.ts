@@ -12,6 +12,7 @@ import { type Intent, readSent } from "../work/intents.ts";
 import { attributeProblems } from "./attributes.ts";
 import { configProblems } from "./config-problems.ts";
 import { fitProblems } from "./fit-problems.ts";
+import { newNodeProblems } from "./new-nodes.ts";
 import { trafficFilterProblems } from "./traffic-filters.ts";
 
 /**
@@ -69,6 +70,11 @@ async function hostProblems(
     ask(
       (host) => fitProblems(context, host, intent, path),
       (why) => uncheckedNodes(context, intent, why),
+    ),
+    ask(
+      async (host) =>
+        host.checkLabPath?.(path) === undefined ? newNodeProblems(context, host, intent, path, intent.lab.nodes.length) : [],
+      async () => [],
     ),
     // The warning about nodes already reports that the host is unreachable.
     ask(

@@ -8,6 +8,7 @@ import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { type Planned, type PlanOptions, planAgainstHost, shownOperation, type Wanted } from "../changes/planned.ts";
 import { configProblems, nodesWithConfigs } from "../checks/config-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
+import { countNewNodes, newNodeProblems } from "../checks/new-nodes.ts";
 import type { Call, Caller } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { addressProject, neededIntent } from "../context/address.ts";
@@ -69,10 +70,14 @@ export async function planProject(
     ...originOf(target),
   };
   if (toHost) {
-    const [plan, warnings] = await Promise.all([
+    const intent = await neededIntent(target);
+    const { operations } = planned.plan;
+    const [plan, ...found] = await Promise.all([
       toHostPlan(context, target, wanted, planned),
-      configProblems(context, target.host, await neededIntent(target), nodesWithConfigs(planned.plan.operations)),
+      newNodeProblems(context, target.host, intent, target.path, countNewNodes(operations)),
+      configProblems(context, target.host, intent, nodesWithConfigs(operations)),
     ]);
+    const warnings = found.flat();
     if (warnings.length === 0) return { ...facts, ...plan };
     return { ...facts, ...plan, text: `${plan.text}${warningsText(warnings)}`, warnings: [...warnings] };
   }

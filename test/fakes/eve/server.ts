@@ -71,6 +71,7 @@ export async function startFakeEve(options: FakeEveOptions = {}): Promise<FakeEv
   const host = new Host(options, () => address);
   const calls: string[] = [];
   const defects: unknown[] = [];
+  let isClosed = false;
   const traps: Trap[] = [];
   const acts: { readonly call: RegExp; readonly act: () => void }[] = [];
   const away: { readonly call: RegExp; readonly username: string }[] = [];
@@ -86,7 +87,8 @@ export async function startFakeEve(options: FakeEveOptions = {}): Promise<FakeEv
       for (const user of host.users.all()) if (user.username === left?.username) user.lab = null;
     };
     serve(host, request, response, sprung?.how, lose).catch((error: unknown) => {
-      defects.push(error);
+      // Its close ends calls that it still works on.
+      if (!isClosed || (error as Error).name !== "AbortError") defects.push(error);
       request.socket.destroy();
     });
   };
@@ -97,6 +99,7 @@ export async function startFakeEve(options: FakeEveOptions = {}): Promise<FakeEv
   });
   const { port } = server.address() as AddressInfo;
   const close = async () => {
+    isClosed = true;
     await host.runtime.close();
     server.closeAllConnections();
     await new Promise<void>((resolve) => server.close(() => resolve()));

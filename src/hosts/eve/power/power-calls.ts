@@ -1,5 +1,6 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { EveAnswer } from "../api/answer.ts";
+import { readNodes } from "../read/lab-read.ts";
 import { nodesFailed } from "./failed-nodes.ts";
 import type { PowerRun } from "./power.ts";
 
@@ -15,14 +16,20 @@ export interface PendingOutcome {
 
 /** Returns undefined if the outcome is unknown, and adds the call to `pending`. The caller reads the node before it sends the call again. */
 export async function powerCall(
-  { place, at }: PowerRun,
+  { place, at, signal }: PowerRun,
   id: number,
   word: string,
   pending: Map<number, PendingOutcome>,
 ): Promise<EveAnswer | undefined> {
   const path = `/api/labs${at.url}/nodes/${id}/${word}`;
+  const send = () => place.account.call({ path, read: false, timeoutMs: place.world.timing.powerMs });
   try {
-    const answer = await place.account.call({ path, read: false, timeoutMs: place.world.timing.powerMs });
+    const answer = await send().catch(async (error: unknown) => {
+      if (!(error instanceof Failure) || error.code !== "expired_host_session") throw error;
+      // The host checks the session first, so nothing was done. A node that was stopped for a change must not stay stopped: the read opens the session again.
+      await readNodes(place.account, at, signal);
+      return send();
+    });
     if (!answer.broken) return answer;
     pending.set(id, { text: `the host broke over ${word} (${answer.message})`, ended: true });
   } catch (error) {

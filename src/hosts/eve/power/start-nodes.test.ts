@@ -90,6 +90,35 @@ describe.each(["hidden", "visible"] as const)("starts on a host with notices %s"
     expect(names(here)).toEqual(keys.filter((key) => key !== "pc4"));
   });
 
+  it("a start that the host never answers is waited for once, and the other nodes are not sent after it", async () => {
+    const here = await bench({ notices, latency: { start: 3_600_000 } }, { powerMs: 200, patienceMs: 300 });
+    await here.make("/eight", eight(false));
+    here.calls();
+    const error = await here.run("/eight", eight(false), starts).catch((one: unknown) => one);
+    expect(startsSent(here.calls())).toHaveLength(1);
+    expect(error).toMatchObject({
+      code: "host_error",
+      data: {
+        failures: keys.map((key) => ({
+          id: `start:${key}`,
+          message: expect.stringMatching(
+            key === "pc1" ? /does not run after .* try again$/ : /did not answer the start of pc1 .*Look at the host/,
+          ),
+        })),
+      },
+    });
+  });
+
+  it("a session that ends before a start is opened again, and the start is sent again", async () => {
+    const here = await bench({ notices });
+    await here.make("/eight", eight(false));
+    here.fake.breakNext(/\/start$/, "signed out before");
+    here.calls();
+    await here.run("/eight", eight(false), starts);
+    expect(names(here)).toEqual(keys);
+    expect(startsSent(here.calls())).toHaveLength(9);
+  });
+
   it("a start without a reason names the image that the host does not have, or the host's log", async () => {
     const here = await bench({ notices });
     const wanted = lab({ nodes: [node("r1", "linux", { start: false })] });

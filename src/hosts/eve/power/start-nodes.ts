@@ -52,6 +52,19 @@ async function wasSeenRunning({ place, at, signal }: PowerRun): Promise<boolean>
  * 200 and start nothing.
  */
 async function startOne({ run, pending, failures }: Start, id: number): Promise<void> {
+  const unanswered = [...pending].find(([, { ended }]) => !ended);
+  if (unanswered !== undefined) {
+    // Each further start could wait as long.
+    const [other, { text }] = unanswered;
+    const [name, first] = [nameOf(run.lab.nodes, id), nameOf(run.lab.nodes, other)];
+    failures.set(
+      id,
+      hostFailure(
+        `node ${name} was not started: the host did not answer the start of ${first} (${text}). Look at the host, then start it again`,
+      ),
+    );
+    return;
+  }
   const call = () => powerCall(run, id, "start", pending);
   let answer = await call();
   if (answer !== undefined && passing.has(answer.code ?? 0) && (await statusOf(run, id)) === 0) answer = await call();
