@@ -13,13 +13,13 @@ let served: Served;
 let client: RawClient;
 let storageState: Awaited<ReturnType<BrowserContext["storageState"]>>;
 
+/** Another startup script restarts the node. */
 const router = (description: string) =>
   `  r1:
-    template: frr
+    template: linux
     startup-config: |
-      interface eth0
-       description ${description}
-       ip address 10.0.0.1/24
+      # description ${description}
+      ip address add 10.0.0.1/24 dev eth0
   h1: {template: linux} # beside the router
 `;
 const text = (nodes: string, links = "") => `# the first line
