@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,6 +11,7 @@ import { connect } from "../src/client/index.ts";
 import { idRange } from "../src/hosts/local/machine/idmap.ts";
 import { localPaths } from "../src/hosts/local/machine/paths.ts";
 import { openSandbox } from "../src/hosts/local/sandbox/sandbox-client.ts";
+import { processorMs } from "./processor-time.ts";
 import { startService } from "./service.ts";
 
 /** The result of one stream over one path in one round. */
@@ -30,12 +30,6 @@ export interface Streams {
 }
 
 const warmMs = 300;
-
-/** Returns the user and system time of a process so far, ms, in steps of 10 ms. */
-function processorMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]?.split(" ") ?? [];
-  return 10 * (Number(fields[11]) + Number(fields[12]));
-}
 
 /** Returns the number of bytes that arrive in `ms`. */
 async function measure(stream: Duplex, pid: number, ms: number): Promise<Stream> {

@@ -218,8 +218,8 @@ async function healthRows(): Promise<readonly Row[]> {
   return [
     {
       what: "GET /health, 16 kept-alive connections",
-      figure: `${median(service).toFixed(0)}/s`,
-      ratio: `${(median(pairs) * 100).toFixed(0)} % of raw node:https (${median(raw).toFixed(0)}/s)`,
+      figure: `${median(service).toFixed(0)} answers per second of processor time`,
+      ratio: `${(median(pairs) * 100).toFixed(0)} % of raw node:https (${median(raw).toFixed(0)})`,
       aim: "≥ 60 %",
     },
   ];
