@@ -1,8 +1,10 @@
+import { shellWord } from "../../base/shell-word.ts";
 import type { ResultOf } from "../../client/index.ts";
 import { type Command, timeoutFlag, topoFlag } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { runChange } from "../parts/change.ts";
 import { noteLabFlag } from "../parts/labs-of-file.ts";
+import { fileFailure } from "../project-files/file-failure.ts";
 import { mustBeNew, writeProject } from "../project-files/write-project.ts";
 
 interface ReportLine {
@@ -41,13 +43,24 @@ export const importCommand: Command = {
       },
       { what: `import ${lab}`, timeoutMs: args.milliseconds("timeout") },
     );
-    const written = file === undefined ? [] : await writeProject(file, data);
+    const written =
+      file === undefined ? [] : await writeProject(file, data).catch((error: unknown) => copiedOnly(error, file, data.managed_lab));
     if (context.json) context.terminal.print(JSON.stringify({ ...data, written }, null, 2));
     else context.terminal.print(show(data, written));
     if (file !== undefined) noteLabFlag(context, file, data);
     return 0;
   },
 };
+
+/** The copy exists, so that the command cannot be repeated. */
+function copiedOnly(error: unknown, file: string, lab: string | undefined): never {
+  const failure = fileFailure(error);
+  if (!(failure instanceof UsageError) || lab === undefined) throw failure;
+  throw new UsageError(
+    `${failure.message}; the copy ${lab} is on the host`,
+    `when the cause is removed, labwright pull --lab ${shellWord(lab)} -t ${shellWord(file)} writes the file`,
+  );
+}
 
 function show(data: ResultOf<"importProject">, written: readonly string[]): string {
   const report = (data.source as { readonly report?: readonly ReportLine[] } | undefined)?.report ?? [];

@@ -1,7 +1,8 @@
-import { access, readFile } from "node:fs/promises";
+import { access, constants, readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { normalFilePath } from "../../intent/parse/files.ts";
 import { UsageError } from "../command/usage-error.ts";
+import { fileFailure } from "./file-failure.ts";
 import { replaceFile } from "./replace-file.ts";
 
 /** An intent in an answer of the service. */
@@ -10,13 +11,26 @@ export interface AnsweredIntent {
   readonly files?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Throws UsageError if the file exists. Call it before anything is changed on the host. */
+/** Throws UsageError if the file exists, or if its folder may not be written. Call it before anything is changed on the host. */
 export async function mustBeNew(file: string): Promise<void> {
   const there = await access(file).then(
     () => true,
     () => false,
   );
   if (there) throw new UsageError(`${file} exists already and is not overwritten`, "name a new file");
+  await mayWriteIn(dirname(resolve(file)));
+}
+
+/** Checks the folder, or the nearest one above it that exists. */
+async function mayWriteIn(folder: string): Promise<void> {
+  try {
+    // The dot refuses a file in the place of the folder.
+    await access(`${folder}/.`, constants.W_OK);
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT" && dirname(folder) !== folder;
+    if (!isMissing) throw fileFailure(error, folder);
+    await mayWriteIn(dirname(folder));
+  }
 }
 
 /** Writes an intent as a new file, after the files that it names. Returns the names of the written files. */

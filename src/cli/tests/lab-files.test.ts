@@ -175,6 +175,13 @@ test("import clones a lab and writes its file, load only reads, grants changes r
   const again = await run(["import", "/source", "-t", "copy.lw.yml"]);
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("copy.lw.yml exists already")]);
   expect((await run(["import", "/source", "--as", "/copies/one"])).stderr).toContain("(lab_exists)");
+  const noFolder = await run(["import", "/source", "--as", "/copies/two", "-t", "copy.lw.yml/two.lw.yml"]);
+  expect([noFolder.code, noFolder.stderr]).toEqual([1, expect.stringContaining("a part of its path is not a folder")]);
+  expect((await run(["labs"])).stdout).not.toContain("/copies/two");
+  const longName = `${"x".repeat(300)}.lw.yml`;
+  const noFile = await run(["import", "/source", "--as", "/copies/two", "-t", longName]);
+  expect([noFile.code, noFile.stderr]).toEqual([1, expect.stringContaining("its name is too long; the copy /copies/two is on the host")]);
+  expect(noFile.stderr).toContain(`labwright pull --lab /copies/two -t ${longName} writes the file`);
 
   const loaded = await run(["load", "/copies/one", "-t", "loaded.lw.yml", "--format", "json"]);
   expect(JSON.parse(loaded.stdout)).toMatchObject({ lab: "/copies/one", mode: "load", written: ["loaded.lw.yml"] });
