@@ -13,7 +13,10 @@ const maxProblems = 100;
 const maxHints = 16;
 /** Maximum number of simultaneous checks, of all users. */
 const places = new FairPlaces(2);
-/** Results by image and text. A lab is checked by validate, by plan and by deploy. */
+/**
+ * Results by user, image and text: a lab is checked by validate, by plan and by deploy. Users share none, because configurations of one check may disturb
+ * each other.
+ */
 const results = new Map<string, readonly ConfigProblem[]>();
 const maxResults = 2_000;
 
@@ -29,7 +32,7 @@ export async function checkConfigs(
   texts: readonly string[],
   user: string,
 ): Promise<readonly (readonly ConfigProblem[])[]> {
-  const keys = texts.map((text) => createHash("sha256").update(image.digest).update("\0").update(text).digest("hex"));
+  const keys = texts.map((text) => createHash("sha256").update(`${user}\0${image.digest}\0`).update(text).digest("hex"));
   const left = new Map<string, string>();
   for (const [i, key] of keys.entries()) if (!results.has(key)) left.set(key, texts[i]!);
   const fresh = new Map<string, readonly ConfigProblem[]>();
