@@ -67,6 +67,12 @@ describe.each([
     const { json } = await admin.post("/api/v1/projects/tasks", { lab });
     expect(json.data).toEqual({ lab, text: "# Task 1\n\nSee <b>R1</b> <script>alert(1)</script>end " });
     expect((await admin.post("/api/v1/projects/tasks", { lab: "/nowhere" })).json.code).toBe("lab_not_found");
+    const file = readUnl(eve.fake.labFile("/drawn.unl") ?? "");
+    eve.fake.putLabFile("/drawn.unl", writeUnl({ ...file, body: "x".repeat(1_000_001) }));
+    expect((await admin.post("/api/v1/projects/tasks", { lab })).json).toMatchObject({
+      code: "host_error",
+      error: expect.stringMatching(/1000001 characters, more than 1000000/),
+    });
   });
 });
 

@@ -5,6 +5,7 @@ import { type EveAccount, type EveUser, readUser } from "./account/account.ts";
 import { editionCapabilities } from "./account/edition.ts";
 import { readLoad } from "./account/host-load.ts";
 import { listUsers } from "./account/host-users.ts";
+import { hostFailure } from "./api/host-failure.ts";
 import { applySteps } from "./apply/apply.ts";
 import { copyExtras } from "./changes/copy-extras.ts";
 import { writeLock } from "./changes/lab-lock.ts";
@@ -61,6 +62,9 @@ export function eveSession(world: EveWorld, account: EveAccount, user: EveUser, 
     },
   };
 }
+
+/** Maximum characters of a lab's tasks. They are written by hand. */
+const maxTasks = 1_000_000;
 
 /** The calls that need no lab. */
 function hostCalls({
@@ -136,7 +140,10 @@ function readCalls({
     leftRunning: async (path, ids) => leftRunning(await place(), eveLabPath(path).path, ids.nodes),
     tasks: async (path) => {
       alive();
-      return (await mustReadHead(account, eveLabPath(path))).body;
+      const { body } = await mustReadHead(account, eveLabPath(path));
+      if (body.length > maxTasks)
+        throw hostFailure(`the tasks of lab ${path} are not shown: they have ${body.length} characters, more than ${maxTasks}`);
+      return body;
     },
     console: async (path, nodeId) => openConsole(await place(), eveLabPath(path), nodeId, user.tenant),
   };

@@ -44,7 +44,8 @@ const oneOfEach = lab({
 describe.each([
   { edition: "ce5", php: 7 },
   { edition: "ce6", php: 8 },
-] as const)("$edition with visible notices", (host) => {
+  { edition: "ce5", php: 7, notices: "hidden" },
+] as const)("$edition with PHP $php and notices $notices (absent: visible)", (host) => {
   it("reads an imported lab with a node of each kind, and a change of it by import", async () => {
     const here = await bench(host);
     await here.make("/all", oneOfEach);

@@ -135,7 +135,13 @@ const maxConfigs = 8 * 1024 * 1024;
 
 function readConfigs(elements: readonly XmlElement[]): readonly UnlConfig[] {
   const lengths = elements.map(({ children }) => children.reduce((sum, child) => sum + (typeof child === "string" ? child.length : 0), 0));
-  const longest = Math.max(0, ...lengths);
+  refuseLongConfigs(lengths);
+  return elements.map(readConfig);
+}
+
+/** Throws host_error for startup configs that are too long to be read. @param lengths characters in base64 */
+export function refuseLongConfigs(lengths: readonly number[]): void {
+  const longest = lengths.reduce((one, other) => Math.max(one, other), 0);
   if (longest > maxConfig)
     throw new Failure(
       "host_error",
@@ -147,7 +153,6 @@ function readConfigs(elements: readonly XmlElement[]): readonly UnlConfig[] {
       "host_error",
       `the lab file cannot be read: its startup configs have ${sum} characters in base64, more than ${maxConfigs}`,
     );
-  return elements.map(readConfig);
 }
 
 function readConfig(element: XmlElement): UnlConfig {

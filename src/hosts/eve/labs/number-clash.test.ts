@@ -243,10 +243,14 @@ describe("numbers", () => {
 });
 
 describe("a node whose lock was left behind", () => {
-  it.each(["ce5", "ce6"] as const)(
-    "%s: has failed; its start is refused with the way out, and a wipe clears it at once",
-    async (edition) => {
-      const here = await bench({ edition });
+  it.each([
+    ["ce5", "visible"],
+    ["ce5", "hidden"],
+    ["ce6", "visible"],
+  ] as const)(
+    "%s, notices %s: has failed; its start is refused with the way out, and a wipe clears it at once",
+    async (edition, notices) => {
+      const here = await bench({ edition, notices });
       await here.make("/pair", stopped);
       await here.fake.stickNode("/pair.unl", Number(await idOf(here, "/pair", "pc1")));
       expect(await powers(here, "/pair")).toEqual(["failed", "stopped"]);

@@ -3,7 +3,15 @@ import type { EveEdition } from "../account/edition.ts";
 import { entriesOf, hostError, listOf, numberOf, recordOf, textOf } from "../api/answer.ts";
 import { parallel } from "../api/parallel.ts";
 import { plainNetworkName } from "../lab-file/host-names.ts";
-import type { UnlConfig, UnlInterface, UnlLab, UnlNetwork, UnlNode, UnlTextObject } from "../lab-file/unl.ts";
+import {
+  refuseLongConfigs,
+  type UnlConfig,
+  type UnlInterface,
+  type UnlLab,
+  type UnlNetwork,
+  type UnlNode,
+  type UnlTextObject,
+} from "../lab-file/unl.ts";
 import { nodeAttributes } from "../lab-file/unl-attributes.ts";
 import type { EveLabPath } from "./lab-path.ts";
 import { mustReadHead, type NodeStatus, readNodes } from "./lab-read.ts";
@@ -103,6 +111,9 @@ async function readTextObject(account: EveAccount, base: string, id: number): Pr
   return { id, name: textOf(name) ?? "", type: textOf(type) ?? "", data: textOf(data) ?? "" };
 }
 
+/** More than the longest startup config that is read: JSON escapes its line ends. */
+const maxConfigBytes = 8 * 1024 * 1024;
+
 async function readConfigs(account: EveAccount, edition: EveEdition, base: string): Promise<readonly UnlConfig[]> {
   const set = edition.configSet === undefined ? {} : { method: "POST" as const, body: { cfsid: edition.configSet } };
   const list = await account.call({ ...set, path: `${base}/configs`, read: true });
@@ -112,13 +123,15 @@ async function readConfigs(account: EveAccount, edition: EveEdition, base: strin
     return (numberOf(len) ?? 1) > 0 || numberOf(config) === 1;
   });
   const configs = await parallel(filled, width, async ([id]) => {
-    const one = await account.call({ ...set, path: `${base}/configs/${id}`, read: true });
+    const one = await account.call({ ...set, path: `${base}/configs/${id}`, read: true, maxBytes: maxConfigBytes });
     // 60058: this template has no script for configs.
     if (one.code === 60058) return undefined;
     if (one.status >= 300) throw hostError(`read the startup config of node ${id}`, one);
     return { id: Number(id), text: textOf(recordOf(one.data).data) ?? "" };
   });
-  return configs.filter((one) => one !== undefined && one.text !== "") as readonly UnlConfig[];
+  const found = configs.filter((one) => one !== undefined && one.text !== "") as readonly UnlConfig[];
+  refuseLongConfigs(found.map(({ text }) => Math.ceil(text.length / 3) * 4));
+  return found;
 }
 
 const qualityWords = ["delay", "jitter", "loss", "bandwidth"] as const;

@@ -1,15 +1,20 @@
 import { entriesOf, numberOf, recordOf, textOf } from "../api/answer.ts";
-import type { UnlConfig, UnlLab } from "../lab-file/unl.ts";
+import { refuseLongConfigs, type UnlConfig, type UnlLab, type UnlNode } from "../lab-file/unl.ts";
 import type { NodeStatus } from "./lab-read.ts";
 
 /** PNETLab stores startup configs as attributes of nodes. Moves them beside the topology, where EVE-NG has them. */
 export function withNodeConfigs(lab: UnlLab): UnlLab {
   const there = new Set(lab.configs.map(({ id }) => id));
+  refuseLongConfigs(lab.nodes.map(configData).map(({ length }) => length));
   const found = lab.nodes.flatMap((node): readonly UnlConfig[] => {
-    const data = node.otherAttributes?.find(([name]) => name === "config_data")?.[1] ?? "";
+    const data = configData(node);
     return data === "" || there.has(node.id) ? [] : [{ id: node.id, text: Buffer.from(data, "base64").toString("utf8") }];
   });
   return found.length === 0 ? lab : { ...lab, configs: [...lab.configs, ...found].sort((a, b) => a.id - b.id) };
+}
+
+function configData({ otherAttributes }: UnlNode): string {
+  return otherAttributes?.find(([name]) => name === "config_data")?.[1] ?? "";
 }
 
 /** Returns the parts of a lab that links need, from PNETLab's topology. */
