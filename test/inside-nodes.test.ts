@@ -200,6 +200,17 @@ test("labwright shell without a terminal sends its input and ends with the exit 
   expect(await cli(["shell"])).toMatchObject({ code: 1, stderr: expect.stringContaining("shell needs a node") });
 });
 
+test("exec sends a node more input than fits into a request, and ends when the program does", async () => {
+  const input = Buffer.alloc(30 << 20, "0123456789abcdef");
+  expect(await cli(["exec", "-i", "h1", "--", "wc", "-c"], input)).toEqual({ code: 0, stdout: `${input.length}\n`, stderr: "" });
+  expect(await cli(["exec", "-i", "h1", "--", "sh", "-c", "head -c 4; exit 3"], input)).toEqual({ code: 3, stdout: "0123", stderr: "" });
+  expect(await cli(["exec", "-i", "--max-output", "5", "h1", "--", "cat"], input)).toMatchObject({ code: 125, stdout: "01234" });
+  expect(await cli(["exec", "-i", "h1", "h2", "--", "cat"], "few")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/h1 \| few[\s\S]*h2 \| few|h2 \| few[\s\S]*h1 \| few/),
+  });
+});
+
 test("files of the intent exist before a node's commands run; a change is written into the running node, and a wrong one is reported", async () => {
   const at = "/files";
   const intent = (motd: string, more = "") => `name: files

@@ -1,4 +1,5 @@
-import { parseArguments } from "./command/arguments.ts";
+import { type Arguments, parseArguments } from "./command/arguments.ts";
+import { type Command, nodeFlag } from "./command/command.ts";
 import { Context } from "./command/context.ts";
 import { commandHelp, overview } from "./command/help.ts";
 import { isExtcapCall } from "./commands/extcap.ts";
@@ -7,6 +8,8 @@ import { completeCall, completeNames } from "./complete-names.ts";
 import { showError } from "./failure.ts";
 import { withLabFlagHint } from "./parts/labs-of-file.ts";
 import { commandSpeller, programName } from "./program-name.ts";
+import { chosenNodes } from "./selectors/chosen-nodes.ts";
+import { isSelector } from "./selectors/select-nodes.ts";
 import { openTerminal, type Streams } from "./show/terminal.ts";
 import { visible, visibleCell } from "./show/visible.ts";
 
@@ -40,7 +43,7 @@ export async function run(words: readonly string[], streams: Streams = process):
       return 0;
     }
     context = new Context(openTerminal(streams, { color: !args.has("no-color"), quiet: args.has("quiet"), spell }), args);
-    const code = await command.run(context, args);
+    const code = await command.run(context, await withChosenNodes(context, command, args));
     await context.finish();
     return code;
   } catch (error) {
@@ -50,6 +53,13 @@ export async function run(words: readonly string[], streams: Streams = process):
   } finally {
     context?.[Symbol.dispose]();
   }
+}
+
+/** Replaces the selectors of --node by the nodes that they choose. Every command with this flag accepts them. */
+async function withChosenNodes(context: Context, { flags }: Command, args: Arguments): Promise<Arguments> {
+  if (!flags.includes(nodeFlag)) return args;
+  const nodes = args.list("node");
+  return nodes.some(isSelector) ? args.with("node", (await chosenNodes(context, nodes)).join(",")) : args;
 }
 
 /** Adds the command `extcap` to calls by Wireshark, which starts each program in its extcap folder with flags only, or with `capture`. */

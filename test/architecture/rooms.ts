@@ -56,9 +56,10 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     service: ["command"],
     "project-files": ["command"],
     parts: ["show", "command"],
+    selectors: ["command"],
     copy: ["command"],
     streams: ["show", "command"],
-    commands: ["show", "command", "service", "project-files", "parts", "copy", "streams"],
+    commands: ["show", "command", "service", "project-files", "parts", "selectors", "copy", "streams"],
   },
   web: {
     docs: [],

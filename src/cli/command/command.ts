@@ -77,7 +77,7 @@ export const nodeFlag: Flag = {
   value: "NAME",
   multiple: true,
   completes: "node",
-  summary: "Only this node; repeatable, or a comma list",
+  summary: "Only this node; repeatable, or a comma list; also 'r*', kind:NAME, group:NAME, label:KEY=VALUE",
 };
 export const yesFlag: Flag = { long: "yes", short: "y", summary: "Do not ask" };
 export const timeoutFlag: Flag = { long: "timeout", value: "SECONDS", summary: "Time to wait for the answer" };

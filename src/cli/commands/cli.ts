@@ -1,6 +1,7 @@
 import { type Command, labFlag, nodeFlag, timeoutFlag, topoFlag } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { typeCommand } from "../parts/type-command.ts";
+import { chosenNodes } from "../selectors/chosen-nodes.ts";
 
 export const cli: Command = {
   name: "cli",
@@ -28,7 +29,8 @@ export const cli: Command = {
       throw new UsageError(`cli has two commands: --command "${typed}" and "${words.join(" ")}"`, "give only one of them");
     }
     if (command === "") throw new UsageError("cli needs a command after --", "labwright cli r1 -- show ip route");
-    const nodes = [...args.operands.slice(0, args.operands.length - words.length).flatMap((name) => name.split(",")), ...args.list("node")];
-    return typeCommand(context, nodes, command, args.milliseconds("timeout"));
+    const named = args.operands.slice(0, args.operands.length - words.length).flatMap((name) => name.split(","));
+    const nodes = await chosenNodes(context, named);
+    return typeCommand(context, [...nodes, ...args.list("node")], command, args.milliseconds("timeout"));
   },
 };

@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import { type Command, labFlag, topoFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
+import { chosenNode } from "../selectors/chosen-nodes.ts";
 import { Escape } from "../streams/escape.ts";
 import { Recording } from "../streams/recording.ts";
 
@@ -25,8 +26,9 @@ export const consoleCommand: Command = {
   ],
   example: "labwright console r1",
   run: async (context, args) => {
-    const [node] = args.operands;
-    if (node === undefined) throw new UsageError("console needs a node", "labwright consoles lists them");
+    const [word] = args.operands;
+    if (word === undefined) throw new UsageError("console needs a node", "labwright consoles lists them");
+    const node = await chosenNode(context, word);
     const { selector } = await context.project();
     const client = await context.client();
     const connection = await client.openConsole({ ...selector, node });

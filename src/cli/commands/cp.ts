@@ -2,7 +2,7 @@ import { type Command, labFlag, topoFlag } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { archiveFromNode, type CopyRun, copyFromNode, copyToNode, folderOfNode } from "../copy/copy-node-files.ts";
 import { copyOperand } from "../copy/copy-operand.ts";
-import { chosenNodes } from "../parts/chosen-nodes.ts";
+import { chosenNodes } from "../selectors/chosen-nodes.ts";
 import { Progress } from "../show/progress.ts";
 
 /** Copies that run at the same time. */
@@ -17,7 +17,7 @@ export const cp: Command = {
   completes: "node",
   details:
     "One of both is NODE:/PATH, the other one a path here, or - for a tar archive on standard input or output. If TARGET is a folder, the copy is in it,\n" +
-    "otherwise TARGET is the name of the copy. NODE may be several nodes: a pattern such as 'r*', a comma list, kind=TEMPLATE, or LABEL=VALUE; out of several\n" +
+    "otherwise TARGET is the name of the copy. NODE may be several nodes, as for exec, also a comma list; out of several\n" +
     "nodes, the copies are in folders with their names. Links, modes and times are kept. Files in a node belong to its root, files here to you; --archive keeps\n" +
     "the numeric owners and setuid bits, which needs root here. Devices and the like are left out. An archive of a node cannot write outside of TARGET.",
   flags: [

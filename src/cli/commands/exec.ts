@@ -6,7 +6,10 @@ import { type Command, labFlag, nodeFlag, topoFlag } from "../command/command.ts
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { typeCommand } from "../parts/type-command.ts";
+import { chosenNodes } from "../selectors/chosen-nodes.ts";
+import { isSelector } from "../selectors/select-nodes.ts";
 import { shortList } from "../show/table.ts";
+import { execWithInput } from "../streams/exec-with-input.ts";
 import { NodeOutput } from "../streams/node-output.ts";
 
 type ExecEvent = ResultOf<"execNodes"> extends AsyncIterable<infer Item> ? Item : never;
@@ -21,8 +24,8 @@ export const exec: Command = {
   completes: "node",
   details:
     "The program runs beside the node's console and beside other programs. No shell reads its arguments: for pipes and the like write -- sh -c '...'. Its\n" +
-    "output is printed as it comes, from several nodes line by line after the node's name. NODE is a name, a pattern such as 'leaf*', kind=TEMPLATE, or\n" +
-    "LABEL=VALUE. Without NODE it runs in all running nodes that can run programs. The exit code is the program's, 128 and the number of the signal that ended\n" +
+    "output is printed as it comes, from several nodes line by line after the node's name. NODE is a name, a pattern such as 'leaf*', kind:NAME,\n" +
+    "group:NAME or label:KEY=VALUE. Without NODE it runs in all running nodes that can run programs. The exit code is the program's, 128 and the number of the signal that ended\n" +
     "it, 124 after the time limit, 125 after the output limit; of several nodes the highest. Nodes that have only a console, such as virtual machines and\n" +
     "nodes of other hosts, get the words typed there, as labwright cli does. --command, --node and a program without -- are the deprecated form, which types\n" +
     "on the consoles too.",
@@ -31,7 +34,7 @@ export const exec: Command = {
     labFlag,
     { long: "env", short: "e", value: "NAME=VALUE", multiple: true, summary: "Set an environment variable; repeatable" },
     { long: "cwd", short: "w", value: "FOLDER", summary: "Work directory in the node" },
-    { long: "stdin", short: "i", summary: "Send standard input, up to 20 MiB, to the program" },
+    { long: "stdin", short: "i", summary: "Send standard input to the program; to several nodes up to 20 MiB" },
     { long: "timeout", value: "SECONDS", summary: "Kill the program and all that it started after this time" },
     { long: "max-output", value: "BYTES", summary: "Kill a program that writes more" },
     nodeFlag,
@@ -51,8 +54,10 @@ export const exec: Command = {
     const nodes = args.operands
       .slice(0, args.operands.length - argv.length)
       .flatMap((name) => name.split(",").filter((each) => each !== ""));
+    const [only] = nodes;
+    const isSingle = nodes.length === 1 && only !== undefined && !isSelector(only);
     try {
-      return await runInNodes(context, args, nodes, argv);
+      return await runInNodes(context, args, { nodes: await chosenNodes(context, nodes), isSingle }, argv);
     } catch (error) {
       const feature =
         error instanceof LabwrightError && error.code === "unsupported" ? (error.data as { feature?: string })?.feature : undefined;
@@ -82,24 +87,40 @@ interface Outcome {
   end?: ExecEvent;
 }
 
-async function runInNodes(context: Context, args: Arguments, nodes: readonly string[], argv: readonly string[]): Promise<number> {
+interface Chosen {
+  readonly nodes: readonly string[];
+  /** One node was named, not chosen by a selector: its output is printed unchanged. */
+  readonly isSingle: boolean;
+}
+
+async function runInNodes(
+  context: Context,
+  args: Arguments,
+  { nodes, isSingle: single }: Chosen,
+  argv: readonly string[],
+): Promise<number> {
   const { selector } = await context.project();
   const client = await context.client();
   const max = args.text("max-output");
   const timeout = args.milliseconds("timeout");
   const input = {
     ...selector,
-    ...(nodes.length > 0 && { nodes }),
     argv,
     env: variables(args.texts("env")),
     ...(args.has("cwd") && { cwd: args.text("cwd") ?? "" }),
-    ...(args.has("stdin") && { stdin_base64: (await readInput(context)).toString("base64") }),
     ...(timeout !== undefined && { timeout_ms: timeout }),
-    ...(max !== undefined && { max_output_bytes: positive(max) }),
   };
-  const events = await client.execNodes(input);
+  const maxBytes = max === undefined ? undefined : positive(max);
   const [only] = nodes;
-  const single = nodes.length === 1 && only !== undefined && !/[*?=]/.test(only);
+  const events =
+    args.has("stdin") && nodes.length === 1 && only !== undefined
+      ? execWithInput(client, { ...input, node: only }, context.terminal.stdin, maxBytes)
+      : await client.execNodes({
+          ...input,
+          ...(nodes.length > 0 && { nodes }),
+          ...(maxBytes !== undefined && { max_output_bytes: maxBytes }),
+          ...(args.has("stdin") && { stdin_base64: (await readInput(context)).toString("base64") }),
+        });
   const outcomes = new Map<string, Outcome>();
   let printer = new NodeOutput(context.terminal, []);
   for await (const event of events) {
@@ -211,7 +232,8 @@ const maxInput = 20 << 20;
 
 async function readInput({ terminal }: Context): Promise<Buffer> {
   const bytes = await buffer(terminal.stdin as unknown as AsyncIterable<Buffer>);
-  if (bytes.length > maxInput) throw new UsageError(`exec: standard input has ${bytes.length} bytes; --stdin sends at most ${maxInput}`);
+  if (bytes.length > maxInput)
+    throw new UsageError(`exec: standard input has ${bytes.length} bytes; --stdin sends at most ${maxInput} to several nodes`);
   return bytes;
 }
 

@@ -1,5 +1,6 @@
 import { type Command, labFlag, topoFlag } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
+import { chosenNode } from "../selectors/chosen-nodes.ts";
 
 export const logs: Command = {
   name: "logs",
@@ -11,8 +12,9 @@ export const logs: Command = {
   flags: [topoFlag, labFlag],
   example: "labwright logs r1",
   run: async (context, args) => {
-    const [node] = args.operands;
-    if (node === undefined) throw new UsageError("logs needs a node", "labwright consoles lists them");
+    const [word] = args.operands;
+    if (word === undefined) throw new UsageError("logs needs a node", "labwright consoles lists them");
+    const node = await chosenNode(context, word);
     const { selector } = await context.project();
     const client = await context.client();
     const data = await client.readConsoleLog({ ...selector, node });

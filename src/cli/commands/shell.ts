@@ -3,6 +3,7 @@ import { LabwrightError, type RemoteEnd, type RemoteProcess } from "../../client
 import { type Command, labFlag, topoFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
+import { chosenNode } from "../selectors/chosen-nodes.ts";
 import { Escape } from "../streams/escape.ts";
 
 export const shell: Command = {
@@ -18,10 +19,11 @@ export const shell: Command = {
   example: "labwright shell r1",
   run: async (context, args) => {
     const argv = args.rest ?? [];
-    const [node, surplus] = args.operands.slice(0, args.operands.length - argv.length);
-    if (node === undefined) throw new UsageError("shell needs a node", "labwright status lists them");
+    const [word, surplus] = args.operands.slice(0, args.operands.length - argv.length);
+    if (word === undefined) throw new UsageError("shell needs a node", "labwright status lists them");
     if (surplus !== undefined)
       throw new UsageError(`shell: "${surplus}" is not expected here`, "a program is given after --: labwright shell r1 -- top");
+    const node = await chosenNode(context, word);
     const { selector } = await context.project();
     const client = await context.client();
     const { stdout } = context.terminal;

@@ -38,7 +38,7 @@ test("plan, deploy, status, exec and destroy each have their result and exit cod
   expect(await run(["exec", "h1", "--max-output", "3", "--", "echo", "hello"])).toMatchObject({ code: 125, stdout: "hel" });
   const structured = await run(["exec", "kind=frr", "--format", "json", "--", "echo", "a", "b  c"]);
   expect(JSON.parse(structured.stdout).results).toMatchObject([{ node: "r1", ok: true, exit_code: 0, stdout: "a b  c\n", stderr: "" }]);
-  expect(await run(["exec", "x*", "--", "true"])).toMatchObject({ code: 1, stderr: expect.stringContaining("(node_not_found)") });
+  expect(await run(["exec", "x*", "--", "true"])).toMatchObject({ code: 1, stderr: expect.stringContaining('no node for "x*"') });
   expect(await run(["destroy"])).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });
   expect(await run(["destroy", "--yes"])).toMatchObject({ code: 0, stdout: "destroyed /life\n" });
   expect(await run(["inspect", "--lab", "/life"])).toMatchObject({ code: 1, stderr: expect.stringContaining("(lab_not_found)") });

@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { RunningOperation } from "./project.ts";
 import { ResumeState } from "./resume.ts";
-import { flag, integer, json, list, number, optionalFlag, optionalInteger, optionalText, text, time, uniqueKey, word } from "./shapes.ts";
+import { flag, integer, json, list, map, number, optionalFlag, optionalInteger, optionalText, text, time, uniqueKey, word } from "./shapes.ts";
 
 /** Impairment of the packets that one side of a link sends: delay and jitter in ms, loss in %, bandwidth in kbit/s (0: unlimited). */
 export const LinkQuality = Type.Object({
@@ -156,6 +156,8 @@ export const InspectedNode = Type.Object({
   console: Type.Object({ type: text }),
   /** Absent: none, or the host does not report it. */
   limits: Type.Optional(NodeLimitsData),
+  /** Absent: none, or the host stores no labels. */
+  labels: Type.Optional(map(text)),
   interfaces: list(InspectedInterface),
 });
 export type InspectedNode = Static<typeof InspectedNode>;

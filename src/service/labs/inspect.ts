@@ -155,7 +155,7 @@ function inspectedNode(
   key: string | null,
   places: ReturnType<typeof freePlaces>,
 ): InspectedNode {
-  const { id, name, template, type, image, icon, power, cpu, ram, position, consoleType, limits } = observed;
+  const { id, name, template, type, image, icon, power, cpu, ram, position, consoleType, limits, labels } = observed;
   const defaults = lab.templates.get(template);
   return {
     id,
@@ -173,6 +173,7 @@ function inspectedNode(
     ...(position === undefined && { placed: true }),
     console: { type: consoleType },
     ...(limits !== undefined && { limits: limitsData(limits) }),
+    ...(Object.keys(labels).length > 0 && { labels }),
     interfaces: observed.interfaces.map((one) => inspectedInterface(lab, id, one)),
   };
 }
