@@ -1,7 +1,21 @@
 import Type, { type Static } from "typebox";
 import { RunningOperation } from "./project.ts";
 import { ResumeState } from "./resume.ts";
-import { flag, integer, json, list, map, number, optionalFlag, optionalInteger, optionalText, text, time, uniqueKey, word } from "./shapes.ts";
+import {
+  flag,
+  integer,
+  json,
+  list,
+  map,
+  number,
+  optionalFlag,
+  optionalInteger,
+  optionalText,
+  text,
+  time,
+  uniqueKey,
+  word,
+} from "./shapes.ts";
 
 /** Impairment of the packets that one side of a link sends: delay and jitter in ms, loss in %, bandwidth in kbit/s (0: unlimited). */
 export const LinkQuality = Type.Object({
