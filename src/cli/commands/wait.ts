@@ -1,6 +1,7 @@
 import { inNaturalOrder } from "../../base/natural-order.ts";
 import { nodeKey } from "../../base/node-key.ts";
 import { type Command, labFlag, topoFlag } from "../command/command.ts";
+import { labFlags } from "../command/project.ts";
 import { reportTroubles } from "../parts/node-troubles.ts";
 import { hasFailed, nodesThatShouldRun, waitForNodes } from "../parts/wait-for-nodes.ts";
 import { isUp, showStatus } from "../show/show-status.ts";
@@ -33,7 +34,11 @@ export const wait: Command = {
     if (context.json || !isDone) context.result(status, (data) => showStatus(context.terminal.paint, data));
     else context.terminal.print(nodes.length === 0 ? "no node of the lab should run" : `${state}: ${nodes.map(nodeKey).join(" ")}`);
     if (isDone) return 0;
-    // A named node that is stopped is in the table.
+    const down = nodes.filter((node) => node.status === "stopped" || node.status === "suspended").map(nodeKey);
+    if (down.length > 0) {
+      context.terminal.complain(`${context.terminal.paint("red", "error:")} not running: ${down.join(", ")}`);
+      context.terminal.complain(`  hint: labwright start ${labFlags(project)} --node ${down.join(",")}`);
+    }
     await reportTroubles(context, project, status, nodes.some(hasFailed) ? {} : { waitedMs: Date.now() - began });
     return 1;
   },

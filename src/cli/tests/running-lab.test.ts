@@ -202,3 +202,21 @@ test("templates, inspect and labs print a table or pure JSON", async () => {
     expect([typeof JSON.parse(stdout), stderr], command[0]).toEqual(["object", ""]);
   }
 });
+
+test("wait ends when the named nodes are there, and is an error for a node that stays stopped", async () => {
+  write("waited");
+  expect((await run(["deploy"])).code).toBe(0);
+  expect(await run(["wait", "h1"])).toMatchObject({ code: 0, stdout: "ready: h1\n" });
+  expect(await run(["wait", "h1", "--for", "running", "--format", "json"])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('"live"'),
+  });
+  await run(["stop", "--node", "h1"]);
+  // Without a name: a node that was stopped on purpose is not waited for.
+  expect((await run(["wait"])).code).toBe(0);
+  const late = await run(["wait", "h1", "--timeout", "1"]);
+  expect([late.code, late.stdout]).toEqual([1, expect.stringMatching(/h1\s+stopped/)]);
+  expect(late.stderr).toMatch(/not running: h1\n {2}hint: labwright start .*--node h1/);
+  expect((await run(["wait", "nobody"])).stderr).toContain("(node_not_found)");
+  expect((await run(["up", "--test", "--no-wait"])).stderr).toContain("give one of the two");
+});

@@ -11,6 +11,7 @@ import type { Trash } from "../files/trash.ts";
 import { machineTrouble } from "../machine/machine-trouble.ts";
 import { applyLive } from "../nodes/live-config.ts";
 import { troubledNode } from "../nodes/node-trouble.ts";
+import type { Readiness } from "../nodes/readiness.ts";
 import { savedConfigs, takeOverConfig } from "../nodes/saved-config.ts";
 import type { Admission } from "../resources/admission.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
@@ -30,6 +31,7 @@ export interface ApplyContext {
   readonly bootId: string;
   /** Returns the live part of a lab. */
   readonly lab: (id: string) => LocalLab;
+  readonly readiness: (id: string) => Pick<Readiness, "forget">;
   readonly forget: (id: string) => void;
 }
 
@@ -153,7 +155,7 @@ const parallelConfigs = 4;
 
 /** Gives running nodes the lines of their startup-configs that change. A node that does not take them gets a warning, and the text at its next start. */
 async function applyLiveConfigs(
-  { catalogue, definitions, lab }: ApplyContext,
+  { catalogue, definitions, lab, readiness }: ApplyContext,
   before: LabDefinition,
   edit: DefinitionEdit,
   batch: readonly Operation[],
@@ -183,6 +185,7 @@ async function applyLiveConfigs(
         if (error instanceof Failure) return error.message;
         throw error;
       });
+      readiness(before.id).forget(id);
       if (problem === undefined) continue;
       const message = `node ${key} runs without its whole new startup-config: ${problem}. Stop and start it: it boots with the new one`;
       progress.warn?.({ code: "config_not_live", node: key, message });

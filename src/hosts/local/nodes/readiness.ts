@@ -59,6 +59,11 @@ export class Readiness {
     return known === undefined || known.ready ? undefined : known.reason;
   }
 
+  /** Makes the node be checked again, for example after a change of its configuration. */
+  forget(node: number): void {
+    this.#known.delete(node);
+  }
+
   async #check(sandbox: Pick<Sandbox, "exec">, due: readonly Candidate[]): Promise<void> {
     const queue = [...due];
     const worker = async () => {

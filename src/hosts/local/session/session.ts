@@ -119,9 +119,20 @@ function changeCalls(
       state.exclusive(path, async () => {
         mayChange();
         if ((await definitions.get(path)) !== undefined) await lab(path);
-        const { admission, bootId, lab: live, forget, trash } = state;
+        const { admission, bootId, lab: live, forget, trash, readiness } = state;
         return applySteps(
-          { path, user: ownerOf(progress), definitions, trash, catalogue: await catalogue(), admission, bootId, lab: live, forget },
+          {
+            path,
+            user: ownerOf(progress),
+            definitions,
+            trash,
+            catalogue: await catalogue(),
+            admission,
+            bootId,
+            lab: live,
+            forget,
+            readiness,
+          },
           operations,
           progress,
         );
