@@ -465,7 +465,7 @@ describe("diagnostics", () => {
     const ann = await bench.as("ann");
     expect((await call(ann, "validateProject", { yaml })).json.data).toEqual({ status: "valid", warnings: [] });
     const { status, warnings } = (
-      await call(ann, "validateProject", { yaml: yaml.replace("{template: linux}", "{template: linux, binds: []}") })
+      await call(ann, "validateProject", { yaml: yaml.replace("{template: linux}", "{template: linux, healthcheck: {}}") })
     ).json.data;
     expect([status, warnings]).toMatchObject(["valid", [{ severity: "warning", code: "ignored_key" }]]);
   });
