@@ -11,6 +11,7 @@ import { captureUnderLoad } from "./capture.ts";
 import { type ChangeTimes, changeTimes } from "./change.ts";
 import { type Stream, streamFromMemory, streamFromTerminal } from "./console.ts";
 import { type EveResult, eveByCalls, eveByDriver } from "./eve.ts";
+import { execFigures } from "./exec.ts";
 import { type FrrResult, frrAlone, frrThroughApi } from "./frr.ts";
 import { addedDelay, type LinkKind, linkFigures } from "./link.ts";
 import { type RingResult, ringByHolder, ringByKernel, ringByMininet, ringThroughApi } from "./ring.ts";
@@ -37,6 +38,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   capture,
   change,
   link,
+  exec,
   web,
 };
 
@@ -48,7 +50,8 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 const chosen = names.length > 0 ? names : Object.keys(parts);
-if (chosen.some((name) => !["eve", "frr", "web", "console", "capture", "change", "link"].includes(name))) install(["mininet", "wrk"]);
+if (chosen.some((name) => !["eve", "frr", "web", "console", "capture", "change", "link", "exec"].includes(name)))
+  install(["mininet", "wrk"]);
 const tableHead = ["| what | figure | ratio | aim |", "|---|---|---|---|"];
 const rowText = (row: Row) => `| ${row.what} | ${row.figure} | ${row.ratio} | ${row.aim} |`;
 const rows: Row[] = [];
@@ -113,6 +116,26 @@ async function link(): Promise<readonly Row[]> {
     row("link of a lab", "link", "≥ 80 %, ≤ +20 µs"),
     row("the same through the shaper, with a bandwidth that nothing reaches", "shaped", ""),
     row(`the same through the shaper, with ${addedDelay} ms of delay in each direction`, "delayed", ""),
+  ];
+}
+
+async function exec(): Promise<readonly Row[]> {
+  const { one, oneFloor, all, allFloor, down, up } = await execFigures();
+  const row = (what: string, own: readonly number[], floor: readonly number[], by: string, aim: string): Row => {
+    const [ms, least] = [median(own), median(floor)];
+    return { what, figure: `${ms.toFixed(1)} ms`, ratio: `${(ms / least).toFixed(2)}× ${by} (${least.toFixed(1)} ms)`, aim };
+  };
+  const rate = (what: string, rates: readonly number[]): Row => ({
+    what,
+    figure: `${median(rates).toFixed(0)} MB/s`,
+    ratio: "",
+    aim: "≥ 300 MB/s",
+  });
+  return [
+    row("exec -- true in one node, through the API", one, oneFloor, "nsenter", "< 15 ms"),
+    row("exec -- true in 100 nodes, one call", all, allFloor, "100 nsenter at once", "< 1 s"),
+    rate("labwright cp of 200 MB out of a node, with the start of the program", down),
+    rate("labwright cp of 200 MB into a node, with the start of the program", up),
   ];
 }
 

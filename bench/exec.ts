@@ -1,0 +1,97 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { startService } from "./service.ts";
+
+export interface ExecFigures {
+  /** ms of one program in one node: through the API, and by nsenter. */
+  readonly one: readonly number[];
+  readonly oneFloor: readonly number[];
+  /** ms of one program in each of 100 nodes: in one call, and by 100 nsenter at once. */
+  readonly all: readonly number[];
+  readonly allFloor: readonly number[];
+  /** MB/s of `labwright cp` of one large file, out of a node and into it, with the start of the program. */
+  readonly down: readonly number[];
+  readonly up: readonly number[];
+}
+
+const count = 100;
+const lab = "/exec";
+const megabytes = 200;
+
+/** Runs programs in the nodes of a lab, and copies a file between a node and this machine. */
+export async function execFigures(): Promise<ExecFigures> {
+  const service = await startService("embedded");
+  const { client } = service;
+  const file = join("/dev/shm", `labwright-bench-${process.pid}`);
+  try {
+    const names = Array.from({ length: count }, (_, i) => `h${i}`);
+    await client.deployProject({ yaml: `name: exec\nnodes:\n${names.map((name) => `  ${name}: {template: linux}\n`).join("")}` });
+    const isUp = async () => (await client.getProjectStatus({ lab })).live?.nodes?.every(({ status }) => status === "running") === true;
+    while (!(await isUp())) await delay(200);
+    const run = async (argv: readonly string[], nodes?: readonly string[]): Promise<number> => {
+      const began = performance.now();
+      let good = 0;
+      for await (const { type, exit_code } of await client.execNodes({ lab, argv, ...(nodes && { nodes }) }))
+        if (type === "end" && exit_code === 0) good++;
+      if (good !== (nodes?.length ?? count)) throw new Error(`${argv.join(" ")}: ${good} of ${nodes?.length ?? count} nodes`);
+      return performance.now() - began;
+    };
+    await run(["sh", "-c", `head -c ${megabytes * 1e6} /dev/zero > /tmp/large`], ["h0"]);
+    const copy = async (from: string, to: string): Promise<number> => {
+      const env = { ...process.env, LABWRIGHT_URL: service.url, LABWRIGHT_PIN: service.fingerprint, LABWRIGHT_TOKEN: client.token ?? "" };
+      const began = performance.now();
+      const [code] = await once(
+        spawn(process.execPath, ["dist/cli/main.js", "cp", "--lab", lab, from, to], { env, stdio: ["ignore", "inherit", "inherit"] }),
+        "exit",
+      );
+      if (code !== 0) throw new Error(`cp ${from} ${to} ended with ${code}`);
+      return (megabytes * 1000) / (performance.now() - began);
+    };
+    const inits = nodeInits(service.runDir);
+    const figures = { one: [], oneFloor: [], all: [], allFloor: [], down: [], up: [] } as Record<keyof ExecFigures, number[]>;
+    for (let round = 0; round < 3; round++) {
+      figures.all.push(await run(["true"]));
+      figures.allFloor.push(await elapsed(() => Promise.all(inits.map(enter))));
+      for (let i = 0; i < 30; i++) {
+        figures.one.push(await run(["true"], ["h1"]));
+        figures.oneFloor.push(await elapsed(() => enter(inits[0] ?? "")));
+      }
+      figures.down.push(await copy("h0:/tmp/large", file));
+      figures.up.push(await copy(file, "h0:/tmp/large"));
+    }
+    return figures;
+  } finally {
+    await service.close();
+    await rm(file, { force: true });
+  }
+}
+
+/** Returns the pids of the inits of the lab's nodes. */
+function nodeInits(runDir: string): readonly string[] {
+  const [id = ""] = readdirSync(runDir);
+  const pids = readdirSync("/proc").filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      const line = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+      return line.startsWith("labwright-holder") && /node=\d/.test(line) && line.includes(`lab=${id}`);
+    } catch {
+      return false; // it has ended
+    }
+  });
+  if (pids.length < count) throw new Error(`${pids.length} nodes found, not ${count}`);
+  return pids;
+}
+
+function enter(pid: string): Promise<unknown> {
+  return once(spawn("nsenter", ["-t", pid, "-n", "-m", "-u", "-i", "-p", "true"], { stdio: "ignore" }), "exit");
+}
+
+async function elapsed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
