@@ -68,9 +68,15 @@ export class OtherLabs {
    * Returns the nodes of other labs with these numbers, by number and path. @param maxAgeMs maximum age of the list of labs. 0: for a change, which
    * waits longer
    */
-  async namesakes(account: EveAccount, path: string, ids: ReadonlySet<number>, maxAgeMs: number): Promise<Namesakes> {
+  async namesakes(
+    account: EveAccount,
+    path: string,
+    ids: ReadonlySet<number>,
+    maxAgeMs: number,
+    waitMs = maxAgeMs === 0 ? changeMs : statusMs,
+  ): Promise<Namesakes> {
     const found = new Map<number, Namesake[]>();
-    const { labs, isComplete } = await this.#read(account, path, maxAgeMs, maxAgeMs === 0 ? changeMs : statusMs);
+    const { labs, isComplete } = await this.#read(account, path, maxAgeMs, waitMs);
     for (const [lab, { nodes }] of labs) {
       for (const id of ids) {
         const node = nodes.get(id);
