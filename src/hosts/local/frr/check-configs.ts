@@ -52,15 +52,18 @@ async function checked(
   image: Pick<LocalImage, "layers" | "rootfs">,
   texts: readonly string[],
 ): Promise<readonly (readonly ConfigProblem[])[]> {
-  const configs = texts.map((text) => text.split(/\r?\n/).map(asBooted));
+  const configs = texts.map((text) => text.split(/\r?\n/).map(asChecked));
   const wrong = complaints(await runVtysh(image, joined(configs)), configs);
   const commands = wrong.some((lines) => lines.size > 0) ? await commandsAt(image, configs, wrong) : new Map<string, readonly string[]>();
   return configs.map((lines, i) => problemsOf(texts[i]!.split(/\r?\n/), lines, wrong[i]!, (line) => commands.get(`${i}:${line}`) ?? []));
 }
 
-/** The boot script removes these lines: each daemon reads the whole file, and would leave the configuration at the end of an unknown section. */
-function asBooted(line: string): string {
-  return /^exit(-vrf)?$/.test(line) || Buffer.byteLength(line) > maxLineBytes ? "!" : line;
+/**
+ * Replaces lines that are not checked. The boot script removes `exit`: each daemon reads the whole file, and would leave the configuration at the end of
+ * an unknown section. Commands of vtysh that print, or send the output elsewhere, would disturb the check, and configure nothing.
+ */
+function asChecked(line: string): string {
+  return /^exit(-vrf)?$|^\s*(list|find|show|output)\b/.test(line) || Buffer.byteLength(line) > maxLineBytes ? "!" : line;
 }
 
 function joined(configs: readonly (readonly string[])[]): string {
@@ -97,7 +100,7 @@ async function commandsAt(
     if (wrong[i]!.size === 0 || asked.length >= maxHints) return [];
     return [
       lines.flatMap((line, index) => {
-        if (!wrong[i]!.has(index)) return [withoutOutput(line)];
+        if (!wrong[i]!.has(index)) return [line];
         if (asked.length >= maxHints) return [];
         asked.push(`${i}:${index}`);
         return ["list", endOfList];
@@ -118,11 +121,6 @@ async function commandsAt(
       return [place, /^\s/.test(configs[config]?.[line] ?? "") ? here : [...here, ...topCommands]];
     }),
   );
-}
-
-/** Commands of vtysh that print, or send the output elsewhere, would disturb its lists. */
-function withoutOutput(line: string): string {
-  return /^\s*(list|find|show|output)\b/.test(line) ? "!" : line;
 }
 
 const meanings: Readonly<Record<string, string>> = {

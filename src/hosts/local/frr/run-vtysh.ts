@@ -4,7 +4,7 @@ import type { LocalImage } from "../images/images.ts";
 import { machineTrouble } from "../machine/machine-trouble.ts";
 
 /** Time limit, ms; a hundred configurations take a fraction of it. */
-const patienceMs = 20_000;
+const patienceMs = 10_000;
 /** Maximum output, bytes. A text may contain commands of vtysh that print. */
 const maxOutputBytes = 8 << 20;
 
@@ -15,7 +15,7 @@ const maxOutputBytes = 8 << 20;
 const script = `mount -t overlay overlay -o "ro,lowerdir=$1" "$2" && mount -t tmpfs -o "size=64m,mode=755" tmpfs "$2/tmp" || exit 125
 cat > "$2/tmp/config" || exit 125
 chmod 644 "$2/tmp/config"
-ulimit -t 15 && ulimit -f 0 && ulimit -c 0 && ulimit -v 2000000 || exit 125
+ulimit -t 8 && ulimit -f 0 && ulimit -c 0 && ulimit -v 2000000 || exit 125
 root=$2
 shift 2
 exec chroot "$@" "$root" /usr/bin/vtysh -C -f /tmp/config`;
