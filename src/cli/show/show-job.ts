@@ -47,6 +47,8 @@ export function unfinishedChange({ lab, last_job: last }: Pick<ResultOf<"getProj
     return `a destroy of ${lab} did not finish (${outcome}): labwright destroy deletes the rest, labwright jobs ${job} shows the reason`;
   if (operation === "deployProject" && isCut)
     return `a deploy of ${lab} did not finish (${outcome}): labwright apply does the rest; repeat a deploy that had --replace; labwright jobs ${job} shows its steps`;
+  if (operation === "reconcileProject" && isCut)
+    return `an apply of ${lab} did not finish (${outcome}): labwright plan shows the rest, labwright apply does it; labwright jobs ${job} shows its steps`;
   if (operation === "takeSnapshot" && isCut)
     return `a snapshot of ${lab} was interrupted: repeat the command; labwright snapshot list shows whether it was taken`;
   if (isCut)
