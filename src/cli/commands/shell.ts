@@ -28,7 +28,7 @@ export const shell: Command = {
     const client = await context.client();
     const { stdout } = context.terminal;
     const interactive = context.terminal.interactive && stdout.isTTY === true;
-    const { columns = 80, rows = 24 } = stdout;
+    const [columns, rows] = sizeOf(stdout);
     const env = interactive ? { TERM: process.env.TERM ?? "xterm" } : {};
     const input = { ...selector, node, env, ...(argv.length > 0 && { argv }), ...(interactive && { terminal: { columns, rows } }) };
     const program = await client.openProcess(input).catch((error: unknown) => {
@@ -41,6 +41,11 @@ export const shell: Command = {
     return end.exit_code ?? 128 + (constants.signals[end.signal as NodeJS.Signals] ?? 0);
   },
 };
+
+/** Returns columns and rows. A terminal that has not got a size yet, as in a script, reports 0. */
+function sizeOf({ columns, rows }: { readonly columns?: number; readonly rows?: number }): [number, number] {
+  return [columns || 80, rows || 24];
+}
 
 /** Copies bytes in both directions until the program ends or the user leaves. Always restores the terminal. Returns undefined if the user left. */
 async function talk(
@@ -58,7 +63,7 @@ async function talk(
     left = true;
     program[Symbol.dispose]();
   };
-  const resized = () => program.resize(stdout.columns ?? 80, stdout.rows ?? 24);
+  const resized = () => program.resize(...sizeOf(stdout));
   const end = () => program.endInput();
   if (interactive) {
     stdin.setRawMode?.(true);

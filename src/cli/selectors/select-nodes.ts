@@ -52,10 +52,10 @@ function nearOf(word: string, nodes: readonly SelectableNode[]): string {
     name: nodes.map(({ key }) => key),
     kind: nodes.flatMap(({ kinds }) => kinds),
     group: nodes.flatMap(({ groups }) => groups),
-    label: nodes.flatMap(({ labels }) => Object.entries(labels).map(([key, text]) => `${key}=${text}`)),
+    label: nodes.flatMap(({ labels }) => Object.entries(labels).map(([key, text]) => `label:${key}=${text}`)),
   };
   const known = [...new Set(offered[by])].sort();
-  const meant = didYouMean(by === "label" ? `${name}=${value}` : value, known, { left: 1_000_000 });
+  const meant = didYouMean(by === "label" ? `label:${name}=${value}` : value, known, { left: 1_000_000 });
   if (meant !== undefined) return meant;
   if (known.length === 0) return by === "group" ? "groups are known from the lab's file: name it with -t" : `no node has a ${by}`;
   return `there ${known.length === 1 ? "is" : "are"} ${known.slice(0, 8).join(", ")}${known.length > 8 ? ", …" : ""}`;
