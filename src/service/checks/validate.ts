@@ -17,8 +17,8 @@ import { trafficFilterProblems } from "./traffic-filters.ts";
 
 /**
  * Checks a client's intent, whether the host can deploy it, and the fields that name its project. The lab itself is not looked up, so that it
- * discloses nothing about it; only the node numbers of the labs that the host shows to the caller are counted. Otherwise the result does not depend on changing values such as free memory. If the host is unreachable, warnings name the skipped checks. Throws
- * bad_request, field_not_allowed, expired_host_session, and invalid_intent with every problem.
+ * discloses nothing about it; only the node numbers of the labs that the host shows to the caller are counted. Otherwise the
+ * result does not depend on changing values such as free memory. If the host is unreachable, warnings name the skipped checks. Throws bad_request, field_not_allowed, expired_host_session, and invalid_intent with every problem.
  */
 export async function validateProject(context: LookupParts, caller: Caller, payload: ProjectPayload, call: Call): Promise<ValidateData> {
   if (payload.yaml === undefined) throw badRequest("/yaml", "yaml is missing: send the intent");
