@@ -74,6 +74,10 @@ const usual: Readonly<Record<string, number>> = {
   direction: 0.4,
   a: 0.6,
   b: 0.4,
+  // editProject: a section with its value; sometimes, also beside them, the whole text.
+  section: 0.95,
+  value: 0.95,
+  intent: 0.06,
   dir: 0.015,
   out: 0.015,
 };
@@ -170,6 +174,7 @@ const goodValues: Readonly<Record<string, Make>> = {
   filter: (random) => random.pick(["icmp", "tcp port 80", "(", "x".repeat(500)]),
   snaplen: (random) => random.pick([1, 96, 262_144]),
   value: (random) => (random.chance(0.2) ? anyValue(random) : random.pick(sections)),
+  intent: (random, _learnt, lab) => (random.chance(0.2) ? anyValue(random) : { yaml: lab.yaml, files: lab.files }),
   revision: (random, learnt) => known(random, learnt.revisions, "none"),
   section: (random) => random.pick(["traffic_filters", "description", "texts", "links", "nodes", "networks"]),
   filters: (random) => [random.pick(["icmp", "nothing", "__proto__"])],

@@ -73,7 +73,8 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await page.goto(`${served.url}/ui/labs/caught`);
     await page.getByRole("button", { name: /^Link h1:eth0 to h2:eth0/ }).press("Enter");
     await page.getByRole("button", { name: "Capture h1:eth0" }).click();
-    await page.getByRole("heading", { name: "h1:eth0" }).waitFor();
+    // Exactly this name: the panel of the link has a heading that contains it, before the capture runs.
+    await page.getByRole("heading", { name: "h1:eth0", exact: true }).waitFor();
 
     // Packets appear while the page is open.
     await inside("h1", "ping -c2 -i0.2 10.0.0.2");

@@ -15,12 +15,14 @@ export function memoryProcess(hostname: string, { argv, env = {}, cwd = "/", tim
   const killed = () => ended({ stream: "end", signal: 9 });
   signal.addEventListener("abort", killed, { once: true });
   const limit = timeoutMs === undefined ? undefined : setTimeout(() => ended({ stream: "end", signal: 9, reason: "timeout" }), timeoutMs);
-  const texts: Readonly<Record<string, () => string>> = {
-    hostname: () => `${hostname}\n`,
-    echo: () => `${words.join(" ")}\n`,
-    env: () => `${env[words[0] ?? ""] ?? ""}\n`,
-    pwd: () => `${cwd}\n`,
-  };
+  const value = Object.hasOwn(env, words[0] ?? "") ? env[words[0] ?? ""] : undefined;
+  // A map: a program may have the name of a method of all objects.
+  const texts: ReadonlyMap<string, string> = new Map([
+    ["hostname", `${hostname}\n`],
+    ["echo", `${words.join(" ")}\n`],
+    ["env", `${value ?? ""}\n`],
+    ["pwd", `${cwd}\n`],
+  ]);
 
   async function* output(): AsyncGenerator<ProcessOutput | ProcessEnd> {
     let timer: NodeJS.Timeout | undefined;
@@ -28,17 +30,12 @@ export function memoryProcess(hostname: string, { argv, env = {}, cwd = "/", tim
       if (name === "cat") {
         await Promise.race([allInput, end]);
         for (const data of input) yield { stream: "stdout", data };
-      } else if (texts[name] !== undefined) yield { stream: "stdout", data: Buffer.from(texts[name]()) };
+      } else if (texts.has(name)) yield { stream: "stdout", data: Buffer.from(texts.get(name) ?? "") };
       else if (name === "sleep") timer = setTimeout(() => ended({ stream: "end", exitCode: 0 }), 1000 * Number(words[0]));
       else if (!["true", "false", "exit"].includes(name))
         yield { stream: "stderr", data: Buffer.from(`labwright: ${name}: No such file or directory\n`) };
-      const codes: Readonly<Record<string, number>> = {
-        ...Object.fromEntries(Object.keys(texts).map((each) => [each, 0])),
-        true: 0,
-        cat: 0,
-        false: 1,
-      };
-      if (name !== "sleep") ended({ stream: "end", exitCode: name === "exit" ? Number(words[0]) : (codes[name] ?? 127) });
+      const known = texts.has(name) || name === "true" || name === "cat" ? 0 : name === "false" ? 1 : 127;
+      if (name !== "sleep") ended({ stream: "end", exitCode: name === "exit" ? Number(words[0]) : known });
       yield await end;
     } finally {
       clearTimeout(timer);
