@@ -1,5 +1,5 @@
 import { totalmem } from "node:os";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 import { SlowTestsFirst } from "./scripts/slow-tests-first.ts";
 import { seedOf } from "./test/seed.ts";
 
@@ -10,9 +10,14 @@ process.env.LABWRIGHT_SEED = String(seedOf(process.env.LABWRIGHT_SEED));
 const workerBytes = 1.5 * 2 ** 30;
 const maxWorkers = Math.max(2, Math.min(6, Math.floor(totalmem() / workerBytes)));
 
+/** Tests of killed, hanging and starved parts: minutes of work, which `npm run faults` does. */
+const faults = "**/*.faults.test.ts";
+const onlyFaults = process.env.LABWRIGHT_FAULTS === "1";
+
 export default defineConfig({
   test: {
-    include: ["native/**/*.test.ts", "src/**/*.test.ts", "test/**/*.test.ts"],
+    include: onlyFaults ? [faults] : ["native/**/*.test.ts", "src/**/*.test.ts", "test/**/*.test.ts"],
+    exclude: [...configDefaults.exclude, ...(onlyFaults ? [] : [faults])],
     setupFiles: ["test/seed.setup.ts"],
     globalSetup: ["test/seed.announce.ts", "test/abandoned.setup.ts"],
     reporters: ["default", "./scripts/skipped-tests.ts"],

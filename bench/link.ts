@@ -15,13 +15,28 @@ export interface LinkFigures {
   readonly packets: readonly number[];
 }
 
-/** veth: a bare pair between two namespaces; link: a link of a lab; the others: that link through the shaper. */
-export type LinkKind = "veth" | "link" | "shaped" | "delayed";
+/** veth: a bare pair between two namespaces; link: a link of a lab; shaped, delayed: that link through the shaper; switch: two ports of a VLAN-aware switch. */
+export type LinkKind = "veth" | "link" | "shaped" | "delayed" | "switch";
 
 /** The delay of `delayed` in each direction, ms. */
 export const addedDelay = 10;
 
 const rounds = 7;
+
+const host = (key: string, last: number) => `  ${key}: {template: linux, exec: ["ip addr add 10.0.0.${last}/24 dev eth0"]}`;
+
+const lab = `name: link
+nodes:
+${host("h1", 1)}
+${host("h2", 2)}
+${host("s1", 1)}
+${host("s2", 2)}
+  sw: {template: switch, switching: {interfaces: {eth1: {vlan: 10}, eth2: {vlan: 10}}}}
+links:
+  - ["h1:eth0", "h2:eth0"]
+  - ["sw:eth1", "s1:eth0"]
+  - ["sw:eth2", "s2:eth0"]
+`;
 
 /** Measures each kind of link with the same two programs, alternately, so that all kinds have the same load of the machine. */
 export async function linkFigures(): Promise<Readonly<Record<LinkKind, LinkFigures>>> {
@@ -29,14 +44,21 @@ export async function linkFigures(): Promise<Readonly<Record<LinkKind, LinkFigur
   const program = join(dirname(local.paths.state), "link_ends.py");
   await copyFile(join(import.meta.dirname, "link_ends.py"), program);
   await chmod(program, 0o755);
-  const host = (n: number) => `  h${n}: {template: linux, exec: ["ip addr add 10.0.0.${n}/24 dev eth0"]}\n`;
-  await local.deploy("/link", labOf(`name: link\nnodes:\n${host(1)}${host(2)}links:\n  - ["h1:eth0", "h2:eth0"]\n`));
-  while ((await local.exec("/link", "h1", "ping", "-c1", "-W1", "10.0.0.2")).code !== 0);
-  const link = (await local.session.observe("/link"))!.links[0]!.id;
+  await local.deploy("/link", labOf(lab));
+  for (const host of ["h1", "s1"]) while ((await local.exec("/link", host, "ping", "-c1", "-W1", "10.0.0.2")).code !== 0);
+  const ids = local.ids("/link");
+  const link = ids.links["h1:eth0 -- h2:eth0"]!;
   const sandbox = await local.sandbox("/link");
-  const inLab = (await sandbox.info()).nodes.map(({ pid }) => String(pid));
+  const pids = new Map((await sandbox.info()).nodes.map(({ id, pid }) => [String(id), String(pid)]));
+  const pidsOf = (...nodes: readonly string[]) => nodes.map((node) => pids.get(ids.nodes[node]!)!);
   const figures = () => ({ rate: [] as number[], roundTrip: [] as number[], packets: [] as number[] });
-  const all: Record<LinkKind, ReturnType<typeof figures>> = { veth: figures(), link: figures(), shaped: figures(), delayed: figures() };
+  const all: Record<LinkKind, ReturnType<typeof figures>> = {
+    veth: figures(),
+    link: figures(),
+    shaped: figures(),
+    delayed: figures(),
+    switch: figures(),
+  };
   const [left, right] = [`lwbench${process.pid}a`, `lwbench${process.pid}b`];
   const ip = (...argv: readonly string[]) => run("ip", argv);
   try {
@@ -53,6 +75,7 @@ export async function linkFigures(): Promise<Readonly<Record<LinkKind, LinkFigur
         // A bandwidth that is never reached: it adds the shaper without an effect.
         const quality = { shaped: { bandwidth: 1e8 }, delayed: { delay: addedDelay } }[kind as string];
         const side = quality && { delay: 0, jitter: 0, loss: 0, bandwidth: 0, ...quality };
+        const inLab = kind === "switch" ? pidsOf("s1", "s2") : pidsOf("h1", "h2");
         if (kind !== "veth") await local.session.setLinkQuality("/link", link, side ? { a: side, b: side } : {}, { save: false });
         const stdout =
           kind === "veth"

@@ -14,6 +14,7 @@ import { type EveResult, eveByCalls, eveByDriver } from "./eve.ts";
 import { execFigures } from "./exec.ts";
 import { type FrrResult, frrAlone, frrThroughApi } from "./frr.ts";
 import { addedDelay, type LinkKind, linkFigures } from "./link.ts";
+import { ownKernels } from "./own-kernel.ts";
 import { type RingResult, ringByHolder, ringByKernel, ringByMininet, ringThroughApi } from "./ring.ts";
 import { panLab, type WebResult } from "./web.ts";
 import { type PacketsResult, scrollPackets } from "./web-packets.ts";
@@ -39,6 +40,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   change,
   link,
   exec,
+  ownKernel,
   web,
 };
 
@@ -50,7 +52,7 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 const chosen = names.length > 0 ? names : Object.keys(parts);
-if (chosen.some((name) => !["eve", "frr", "web", "console", "capture", "change", "link", "exec"].includes(name)))
+if (chosen.some((name) => !["eve", "frr", "web", "console", "capture", "change", "link", "exec", "ownKernel"].includes(name)))
   install(["mininet", "wrk"]);
 const tableHead = ["| what | figure | ratio | aim |", "|---|---|---|---|"];
 const rowText = (row: Row) => `| ${row.what} | ${row.figure} | ${row.ratio} | ${row.aim} |`;
@@ -116,6 +118,7 @@ async function link(): Promise<readonly Row[]> {
     row("link of a lab", "link", "≥ 80 %, ≤ +20 µs"),
     row("the same through the shaper, with a bandwidth that nothing reaches", "shaped", ""),
     row(`the same through the shaper, with ${addedDelay} ms of delay in each direction`, "delayed", ""),
+    row("two ports of a VLAN-aware switch, in one VLAN", "switch", ""),
   ];
 }
 
@@ -136,6 +139,22 @@ async function exec(): Promise<readonly Row[]> {
     row("exec -- true in 100 nodes, one call", all, allFloor, "100 nsenter at once", "< 1 s"),
     rate("labwright cp of 200 MB out of a node, with the start of the program", down),
     rate("labwright cp of 200 MB into a node, with the start of the program", up),
+  ];
+}
+
+async function ownKernel(): Promise<readonly Row[]> {
+  const one: number[] = [];
+  for (let round = 0; round < 3; round++) one.push((await ownKernels(1)).ms);
+  const { ms, memory } = await ownKernels(20);
+  return [
+    {
+      what: "one node with a kernel of its own, from deploy to ready",
+      figure: `${(median(one) / 1000).toFixed(1)} s`,
+      ratio: "",
+      aim: "3 s without KVM",
+    },
+    { what: "20 of them", figure: `${(ms / 1000).toFixed(1)} s`, ratio: `${(ms / median(one)).toFixed(1)}× one`, aim: "20 s" },
+    { what: "memory of the 20 hypervisors", figure: `${(memory / 1024).toFixed(1)} GiB`, ratio: "", aim: "< 4 GiB" },
   ];
 }
 

@@ -37,6 +37,7 @@ const depends = [
   "libstdc++6 (>= 6)",
   "nftables",
   "procps",
+  "squashfs-tools",
   "wireshark-common",
   "xz-utils",
 ];

@@ -15,6 +15,7 @@ const programs = [
   "hosts/local/setup/main",
   "hosts/local/containers/main",
   "hosts/local/accounts/main",
+  "hosts/local/own-kernel/doctor",
 ];
 
 await buildOnce({

@@ -10,6 +10,7 @@ libc6-dev  compiles the programs in native/
 libjansson-dev  the JSON library of the supervisor of virtual machines
 iproute2   ip and tc lay links, bridges and shaping
 e2fsprogs  mke2fs makes the disk of the small virtual machine
+squashfs-tools  mksquashfs makes the disks of nodes with a kernel of their own
 nftables   nft leads nat networks out of the machine
 tar        makes whiteouts and fifos of container layers
 xz-utils   unpacks container archives
@@ -17,6 +18,8 @@ less       a pager that console tests page through
 tshark     tests read captures with it
 wireshark-common  its sharkd decodes the packets of captures
 fonts-dejavu-core  letters for that browser
+openssh-client  tests log in to nodes with it
+ansible-core    tests run it against a lab
 '
 # An installed Chromium is not replaced. The headless shell is smaller and starts faster.
 command -v chromium > /dev/null || packages="$packages

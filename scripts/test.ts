@@ -9,7 +9,7 @@ import { sanitizedPrograms, sanitizedRuns } from "./sanitized-tests.ts";
 
 /**
  * All checks of a change: types, lint, generated files, all tests, nothing left on the machine. Each stage runs even if others failed. The last line is
- * "N passed, N failed": tests, and one for each other stage.
+ * "N passed, N failed": tests, and one for each other stage. With LABWRIGHT_FAULTS=1: only the tests of faults.
  */
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -28,12 +28,14 @@ interface Stage {
   readonly run: (env: NodeJS.ProcessEnv, scratch: string) => Promise<Result>;
 }
 
+const bundle: Stage = { name: "programs", run: (env) => program(["node", "scripts/bundle.ts"], env) };
+
 /** Stages that run at once, one group after the other. Tests start and pack what the first group builds. */
-const groups: readonly (readonly Stage[])[] = [
+const all: readonly (readonly Stage[])[] = [
   [
     { name: "types", run: (env) => program(["tsc", "-b"], env) },
     { name: "lint", run: (env) => program(["biome", "check", "--colors=off", "."], env) },
-    { name: "programs", run: (env) => program(["node", "scripts/bundle.ts"], env) },
+    bundle,
     { name: "generated files", run: (env) => program(["node", "scripts/generate.ts", "--check"], env) },
   ],
   // Tests wait much: the processor has time for both.
@@ -42,6 +44,8 @@ const groups: readonly (readonly Stage[])[] = [
     { name: "tests of the C programs, with sanitizers", run: testsWithSanitizers },
   ],
 ];
+
+const groups = process.env.LABWRIGHT_FAULTS === "1" ? [[bundle], [{ name: "tests of faults", run: tests }]] : all;
 
 /** A stage that takes longer hangs, also on a busy machine. */
 const limitMs = 60 * 60_000;

@@ -181,9 +181,9 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     files: /^cli\//,
     layers: ["base", "contract errors", "contract core", "client", "transport", "files", "intent", "packets"],
     types: ["contract schemas"],
-    packages: [],
+    packages: ["yaml"],
     node: "all",
-    why: "everything goes through the SDK; intent is for offline validate, packets for counting a capture's",
+    why: "everything goes through the SDK; intent is for offline validate, packets for counting a capture's, yaml for inventories of other tools",
   },
   web: {
     files: /^web\//,

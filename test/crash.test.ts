@@ -337,7 +337,7 @@ tests: [{from: a, command: "false", within: 600, given: {suspend: "a:eth0", stop
     async () => (await state(before)) === "0 pulled, 3 running",
     () => service!.log(),
   );
-  await before.startJob("testProject", { lab: "/tested" });
+  const { job } = await before.startJob("testProject", { lab: "/tested" });
   await eventually(
     "the test has pulled the cable and stopped the node",
     async () => (await state(before)) === "1 pulled, 2 running",
@@ -351,6 +351,12 @@ tests: [{from: a, command: "false", within: 600, given: {suspend: "a:eth0", stop
   await eventually(
     "both are back",
     async () => (await state(client)) === "0 pulled, 3 running",
+    () => service!.log(),
+  );
+  // Its end is stored after the lab is restored.
+  await eventually(
+    "the change has ended",
+    async () => (await client.getJob({ id: job })).outcome,
     () => service!.log(),
   );
   await client.destroyProject({ lab: "/tested", wipe: true });

@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { writeAnimatedPng } from "../scripts/screenshots/animated-png.ts";
 import { difference, readPng, writePng } from "../scripts/screenshots/palette-png.ts";
 
 /** The pictures of the documentation: those that pages show are there, those that are there are shown, and they are small. */
@@ -43,4 +44,31 @@ test("a picture is read as it was written, and a difference is reported as a sha
   other.fill(255, 0, 30 * 3);
   expect(difference(picture, { ...picture, pixels: other })).toBeCloseTo(30 / (width * height), 2);
   expect(difference(picture, { ...picture, height: 29 })).toBe(1);
+});
+
+test("an animated picture has the first frame as its picture, and of each further frame the part that changed", () => {
+  const [width, height] = [20, 10];
+  const plain = { width, height, pixels: new Uint8Array(width * height * 3).fill(255) };
+  const pixels = Uint8Array.from(plain.pixels);
+  // The pixel in column 7 of row 4.
+  pixels.fill(0, (4 * width + 7) * 3, (4 * width + 8) * 3);
+  const bytes = writeAnimatedPng([
+    { picture: plain, ms: 500 },
+    { picture: { ...plain, pixels }, ms: 100 },
+    { picture: { ...plain, pixels }, ms: 100 },
+  ]);
+  expect(readPng(bytes)).toEqual(plain);
+  const chunks: { readonly type: string; readonly body: Buffer }[] = [];
+  for (let at = 8; at < bytes.length; at += bytes.readUInt32BE(at) + 12) {
+    const length = bytes.readUInt32BE(at);
+    chunks.push({ type: bytes.toString("latin1", at + 4, at + 8), body: bytes.subarray(at + 8, at + 8 + length) });
+  }
+  expect(chunks.map(({ type }) => type)).toEqual(["IHDR", "acTL", "PLTE", "fcTL", "IDAT", "fcTL", "fdAT", "fcTL", "fdAT", "IEND"]);
+  const frames = chunks.filter(({ type }) => type === "fcTL").map(({ body }) => [4, 8, 12, 16].map((at) => body.readUInt32BE(at)));
+  expect(frames).toEqual([
+    [width, height, 0, 0],
+    [1, 1, 7, 4],
+    [1, 1, 0, 0],
+  ]);
+  expect(chunks.filter(({ type }) => type === "fcTL" || type === "fdAT").map(({ body }) => body.readUInt32BE(0))).toEqual([0, 1, 2, 3, 4]);
 });

@@ -185,6 +185,28 @@ test("a closed connection ends the program and all that it started, and so does 
   );
 });
 
+test("an inspection has the addresses that the nodes have now, also beside thousands of others", async () => {
+  const run = async (...argv: string[]) => {
+    using remote = await client.openProcess({ lab, node: "h1", argv });
+    remote.endInput();
+    expect((await all(remote)).end).toMatchObject({ exit_code: 0 });
+  };
+  const addresses = async () => {
+    const { nodes } = await client.inspectProject({ lab });
+    return Object.fromEntries(nodes.map(({ name, interfaces }) => [name, interfaces.flatMap((one) => one.addresses ?? [])]));
+  };
+  const sorted = async () => (await addresses())["h1"]?.filter((one) => !one.startsWith("fe80:")).toSorted();
+  expect(await sorted()).toEqual([]);
+  await run("sh", "-c", "ip link set eth0 up; ip address add 10.1.0.2/24 dev eth0; ip address add 2001:db8::2/64 dev eth0 nodad");
+  expect(await sorted()).toEqual(["10.1.0.2/24", "2001:db8::2/64"]);
+  await run(
+    "sh",
+    "-c",
+    "ip address del 10.1.0.2/24 dev eth0; for i in $(seq 3000); do echo address add 10.9.$((i / 250)).$((i % 250))/32 dev lo; done | ip -batch -",
+  );
+  expect(await sorted()).toEqual(["2001:db8::2/64"]);
+});
+
 test("a switch, an unknown program and a stopped node are refused or fail with their reason", async () => {
   await expect(client.openProcess({ lab, node: "nobody" })).rejects.toMatchObject({ code: "node_not_found" });
   await expect(client.openProcess({ lab, node: "s1" })).rejects.toMatchObject({ code: "unsupported" });

@@ -16,7 +16,10 @@ const texts = new Map(
       .map(async (file) => [file.replace(/\.yaml$/, ""), await readFile(join(directory, file), "utf8")] as const),
   ),
 );
-const tested = [...texts].filter(([, yaml]) => /^tests:/m.test(yaml)).map(([name]) => name);
+/** Without hardware virtualisation, labs whose nodes have kernels of their own take much processor time: only the smallest is always run. */
+const all = process.env["LABWRIGHT_ALL_LABS"] === "1";
+const isCheap = (name: string, yaml: string) => all || name === "vrf-lite" || !yaml.includes("kernel: own");
+const tested = [...texts].filter(([name, yaml]) => /^tests:/m.test(yaml) && isCheap(name, yaml)).map(([name]) => name);
 
 async function filesOf(name: string): Promise<Record<string, string>> {
   const entries = await readdir(join(directory, name), { recursive: true, withFileTypes: true }).catch(() => []);
@@ -40,7 +43,7 @@ describe.skipIf(process.getuid?.() !== 0)("the tests of example labs", () => {
 
   test("exist for routing, filtering, redundancy, multicast and impaired links", () => {
     expect(tested).toEqual(
-      expect.arrayContaining(["bgp-clos", "firewall-nat", "impaired-wan", "multicast", "office", "ospf-areas", "vrrp"]),
+      expect.arrayContaining(["bgp-clos", "firewall-nat", "impaired-wan", "multicast", "office", "ospf-areas", "vrf-lite", "vrrp"]),
     );
   });
 

@@ -9,6 +9,7 @@
  *
  * Single-threaded, one epoll loop, no dependency. Needs Linux 5.12 (overlay in user namespaces, mount_setattr). README.md: the wire.
  */
+#include "addresses.h"
 #include "groups.h"
 #include "id-range.h"
 #include "init.h"
@@ -241,5 +242,6 @@ static int launch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   if (getpid() == 1 && argc == 3 && !strncmp(argv[2], "init-", 5)) lab_init(argv);
+  if (argc > 2 && !strcmp(argv[1], "addresses")) return addresses(argc - 2, argv + 2);
   return launch(argc, argv);
 }

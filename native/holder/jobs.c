@@ -1,5 +1,6 @@
 /* Programs that run for a client, in the fabric or in a node. */
 #include "node.h"
+#include "port-relay.h"
 #include <dirent.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -323,6 +324,25 @@ struct start {
   const struct group_handles *handles;
 };
 
+/* A node with a kernel of its own runs the program in its guest: the node's environment names the client that does it. */
+static void become_guest_program(const struct start *s, char **env) {
+  static const char name[] = "LABWRIGHT_GUEST=", directory[] = "LABWRIGHT_DIRECTORY=";
+  char *client = NULL;
+  for (char **e = s->node->env; e && *e; e++)
+    if (!strncmp(*e, name, sizeof name - 1)) client = *e + sizeof name - 1;
+  if (!client || !strcmp(s->argv[0], client)) return;
+  size_t words = 0, count = 0;
+  while (s->argv[words]) words++;
+  while (env[count]) count++;
+  char **argv = need(calloc(words + 3, sizeof *argv)), **all = need(calloc(count + 2, sizeof *all));
+  argv[0] = client;
+  argv[1] = "run";
+  memcpy(argv + 2, s->argv, words * sizeof *argv);
+  memcpy(all, env, count * sizeof *all);
+  if (asprintf(&all[count], "%s%s", directory, s->directory) < 0) _exit(126);
+  become(argv, all);
+}
+
 static _Noreturn void job_main(const struct start *s) {
   const struct program *p = s->program;
   struct node *n = s->node;
@@ -340,11 +360,13 @@ static _Noreturn void job_main(const struct start *s) {
   }
   close_range(3, ~0u, 0);
   if (!n) setrlimit(RLIMIT_NOFILE, &file_limit);
+  char **env = n ? merged_env(s->env, n->env) : NULL;
+  if (n) become_guest_program(s, env);
   if (*s->directory && chdir(s->directory) < 0) {
     dprintf(2, "labwright: %s: %s\n", s->directory, strerror(errno));
     _exit(126);
   }
-  become(s->argv, n ? merged_env(s->env, n->env) : NULL);
+  become(s->argv, env);
 }
 
 void job_start(struct client *c, struct node *n, const struct program *p) {
@@ -405,10 +427,27 @@ failed:
   client_update(c);
 }
 
-/* Starts a program in the node with the connection as its input and output. The program first sends "R". The holder does not watch it afterwards. */
-void job_join(struct client *c, struct node *n, struct list argv) {
+/* Connects the client with a port of the node: sends "R", or the reason why there is no connection. */
+static _Noreturn void connect_port(int port) {
+  int fd = port_connect(port);
+  char head[FRAME_HEAD];
+  if (fd < 0) {
+    struct buffer answer = {0};
+    struct text fields = {0};
+    text_field(&fields, "%s", "refused");
+    text_field(&fields, "%s", strerror(errno));
+    frame_add(&answer, 'E', fields.data, fields.length);
+    (void)!write_all(0, answer.data + answer.start, answer.end - answer.start);
+    _exit(0);
+  }
+  frame_head(head, 'R', 0);
+  if (write_all(0, head, sizeof head)) port_relay(0, fd);
+  _exit(0);
+}
+
+/* Gives the connection to a process in the node: to a program, or to the relay of a port. It sends "R" first. The holder does not watch it afterwards. */
+static void join(struct client *c, struct node *n, char **program, int port) {
   struct group_handles handles = groups_open(n->id);
-  char **program = list_to_vector(argv);
   int node_fd = (int)syscall(SYS_pidfd_open, n->pid, 0);
   pid_t pid = node_fd < 0 || setns(node_fd, CLONE_NEWPID) < 0 ? -1 : groups_clone(&handles, 0);
   if (pid == 0) {
@@ -418,6 +457,7 @@ void job_join(struct client *c, struct node *n, struct list argv) {
     const int all = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP;
     if (groups_enter(&handles) < 0 || setns(node_fd, all) < 0 || confine(n) < 0) _exit(126);
     close_range(3, ~0u, 0);
+    if (!program) connect_port(port);
     char result[FRAME_HEAD];
     frame_head(result, 'R', 0);
     if (!write_all(1, result, sizeof result)) _exit(126);
@@ -430,8 +470,16 @@ void job_join(struct client *c, struct node *n, struct list argv) {
     _exit(71);
   }
   groups_close(&handles);
-  free(program);
   if (node_fd >= 0) close(node_fd);
   if (pid < 0) return refuse(c, "system", strerror(problem));
   client_close(c);
 }
+
+/* Starts a program in the node with the connection as its input and output. */
+void job_join(struct client *c, struct node *n, struct list argv) {
+  char **program = list_to_vector(argv);
+  join(c, n, program, 0);
+  free(program);
+}
+
+void job_connect(struct client *c, struct node *n, int port) { join(c, n, NULL, port); }

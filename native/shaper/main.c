@@ -5,6 +5,7 @@
  *   labwright-shaper lab=<id> show                   the links, or exit code 3 if none runs
  *   labwright-shaper lab=<id> watch                  ends, with code 3, when the lab's shaper does
  *   labwright-shaper redirect                        redirects ports as lines of standard input ask for
+ *   labwright-shaper frames                          makes frames that leave at ports, named on standard input, complete
  *   labwright-shaper probe                           whether this kernel lets it work
  */
 #include "shaper.h"
@@ -89,12 +90,16 @@ int main(int argc, char **argv) {
     char *lines = standard_input();
     return lines ? redirects(lines) : 1;
   }
+  if (argc == 2 && !strcmp(what, "frames")) {
+    char *names = standard_input();
+    return names ? plain_frames(names) : 1;
+  }
   if (lab && *lab && strlen(lab) < 80) {
     if (!strcmp(what, "watch")) return watch(lab);
     if (!strcmp(what, "show")) return ask(lab, "show\n", false);
     char *request = strcmp(what, "ask") ? NULL : standard_input();
     if (request) return ask(lab, request, true);
   }
-  dprintf(2, "usage: labwright-shaper lab=<id> [seed=<number>] ask|show|watch, labwright-shaper redirect|probe\n");
+  dprintf(2, "usage: labwright-shaper lab=<id> [seed=<number>] ask|show|watch, labwright-shaper redirect|frames|probe\n");
   return 2;
 }

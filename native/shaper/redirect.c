@@ -5,11 +5,14 @@
 #include "../common/netlink.h"
 #include "../common/number.h"
 #include "shaper.h"
+#include <linux/ethtool.h>
 #include <linux/if_ether.h>
 #include <linux/pkt_cls.h>
+#include <linux/sockios.h>
 #include <linux/tc_act/tc_mirred.h>
 #include <arpa/inet.h>
 #include <net/if.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 static struct netlink_request begin(uint16_t type, uint16_t flags, int index, uint32_t parent, uint32_t handle, uint32_t info) {
@@ -49,6 +52,26 @@ static int redirect(int fd, int from, int to) {
 static int clear(int fd, int from) {
   struct netlink_request r = begin(RTM_DELTFILTER, 0, from, TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS), 0, 0);
   return netlink_do(fd, &r);
+}
+
+/*
+ * Makes the kernel compute the checksums of frames that leave at these ports, one name a line: a program that reads frames at the other end of the pair gets
+ * them as on a wire. Without checksums of the kernel, it also cuts large packets (the pairs were made with gso_max_segs 1).
+ */
+int plain_frames(char *text) {
+  struct ethtool_value off = {.cmd = ETHTOOL_STXCSUM, .data = 0};
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error = fd < 0 ? errno : 0;
+  const char *line = "socket";
+  while (!error && text && (line = strsep(&text, "\n"))) {
+    if (!*line) continue;
+    struct ifreq r = {.ifr_data = (void *)&off};
+    if (strlen(line) >= sizeof r.ifr_name) error = ENODEV;
+    else memcpy(r.ifr_name, line, strlen(line));
+    if (!error && ioctl(fd, SIOCETHTOOL, &r) < 0) error = errno;
+  }
+  if (fd >= 0) close(fd);
+  if (error) dprintf(2, "labwright-shaper: %s: %s\n", line, strerror(error));
+  return error ? 1 : 0;
 }
 
 /* A line that was read. */

@@ -107,3 +107,5 @@ int watch(const char *lab);
 
 /* redirect.c */
 int redirects(char *text);
+/* Makes frames that leave at the ports complete; one name a line. Returns an exit code. */
+int plain_frames(char *text);

@@ -44,6 +44,12 @@ void config_read(struct config *c, const char *path) {
     else if (!strcmp(line, "ready")) c->ready = rest;
     else if (!strcmp(line, "failed")) c->failed = rest;
     else if (!strcmp(line, "drive")) c->label = rest;
+    else if (!strcmp(line, "append")) c->append = rest;
+    else if (!strcmp(line, "guest")) {
+      c->guest_links = atoi(rest);
+      if (c->guest_links < 0 || c->guest_links > MAX_PORTS) fail("%s: guest %s", path, rest);
+      c->own_kernel = true;
+    }
     else if (!strcmp(line, "nic") && strchr(rest, ' ')) {
       c->nic = rest;
       char *blank = strchr(rest, ' ');
@@ -56,5 +62,5 @@ void config_read(struct config *c, const char *path) {
       c->disks[c->disk_count++].file = blank + 1;
     } else fail("%s: unknown setting %s", path, line);
   }
-  if (!c->arg_count || !c->nic) fail("%s: no arguments or no interface model", path);
+  if (!c->arg_count || (!c->nic && !c->own_kernel)) fail("%s: no arguments or no interface model", path);
 }

@@ -48,6 +48,8 @@ bool is_ready(void) { return marked; }
 
 int guest_failed(void) { return failure; }
 
+void guest_has_failed(int code) { failure = code; }
+
 /* Removes control sequences of terminals from the guest's output. */
 static bool is_text(unsigned char c) {
   static enum { TEXT, ESCAPE, CONTROL } state;

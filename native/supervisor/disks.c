@@ -15,6 +15,7 @@ void make_disks(const struct config *c) {
   if (mkdir(RUN, 0755) < 0) fail("%s: %s", RUN, strerror(errno));
   make_directory(DISKS);
   make_directory(RUN "/screen");
+  make_directory(RUN "/agent");
   for (size_t i = 0; i < c->disk_count; i++) {
     char path[64], draft[64], file[512];
     snprintf(path, sizeof path, DISKS "/disk%zu.qcow2", i);

@@ -44,7 +44,7 @@ static int pair(int *far) {
 }
 
 static void launch(void) {
-  int keep[MAX_PORTS + 3], serial, monitor;
+  int keep[MAX_PORTS + 4], serial, monitor;
   size_t kept = 0;
   serial_fd = pair(&serial);
   qmp_fd = pair(&monitor);
@@ -59,6 +59,10 @@ static void launch(void) {
   config_arg(&config, "-mon");
   config_arg(&config, "chardev=monitor,mode=control");
   config_arg(&config, "-S"); /* paused until its interfaces have the right carrier */
+  if (config.append) {
+    config_arg(&config, "-append");
+    config_arg(&config, "%s tsc_early_khz=%lu", config.append, counter_khz());
+  }
   ports_arguments(&config, keep, &kept);
   int state = saved_state_open();
   if (state >= 0) {
@@ -126,6 +130,7 @@ static int boot(void) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGWINCH);
   sigprocmask(SIG_SETMASK, &set, NULL);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGHUP, SIG_IGN); /* the node's init sends TERM too */
@@ -135,7 +140,7 @@ static int boot(void) {
   console_open(config.ready, config.failed);
   make_disks(&config);
   make_config_drive(&config);
-  ports_open();
+  ports_open(&config);
   control_open();
   int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals < 0) fail("signals: %s", strerror(errno));
@@ -148,7 +153,8 @@ static int boot(void) {
     if (!running && !resuming()) running = true, go_on();
     if (hibernating()) hibernate_step();
     if (powerdown && running && !hibernating() && now_ms() >= powerdown) {
-      qmp(-1, "{\"execute\":\"system_powerdown\"}");
+      if (config.own_kernel) guest_power_off();
+      else qmp(-1, "{\"execute\":\"system_powerdown\"}");
       powerdown = now_ms() + POWERDOWN_AGAIN_MS;
     }
     ports_settle();
@@ -159,6 +165,7 @@ static int boot(void) {
       {.fd = running ? control_fd : -1, .events = POLLIN},
       {.fd = serial_fd, .events = (short)((console_stuck() ? 0 : POLLIN) | (typing_stuck() ? POLLOUT : 0))},
       {.fd = terminal_fd, .events = (short)((typing_stuck() ? 0 : POLLIN) | (console_stuck() ? POLLOUT : 0))},
+      {.fd = guest_fd, .events = POLLIN},
     };
     int wait = !running || hibernating() ? STEP_MS : powerdown ? 1000 : -1;
     if (poll(p, ARRAY(p), wait) < 0 && errno != EINTR) fail("poll: %s", strerror(errno));
@@ -169,9 +176,13 @@ static int boot(void) {
     if (p[5].revents & POLLIN) terminal_ready();
     if (p[1].revents) {
       struct signalfd_siginfo info;
-      while (read(signals, &info, sizeof info) == sizeof info) powerdown = powerdown ? powerdown : now_ms();
+      while (read(signals, &info, sizeof info) == sizeof info) {
+        if (info.ssi_signo == SIGWINCH) guest_window();
+        else powerdown = powerdown ? powerdown : now_ms();
+      }
     }
     if (p[2].revents) ports_events();
+    if (p[6].revents) guest_events();
     if (p[3].revents) control_ready();
     if (p[0].revents && !qmp_events()) end_after_hypervisor();
   }

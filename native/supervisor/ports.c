@@ -2,6 +2,7 @@
  * Interfaces. eth<i> in this net namespace is the node's end of a pair whose other end is a port of the lab's fabric. Each is joined with a tap
  * tap<i>, frame for frame, and the tap is the guest's interface. The guest's interface gets the carrier of the pair.
  */
+#include "../common/guest.h"
 #include "../common/netlink.h"
 #include "vm.h"
 #include <linux/if_tun.h>
@@ -9,10 +10,11 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-enum { MAX_MTU = 65521, CARRIER = 1 << 16 /* IFF_LOWER_UP, which linux/if.h and net/if.h quarrel about */ };
+enum { PRIVATE_LINK = MAX_PORTS /* the tap of a node with a kernel of its own */, MAX_MTU = 65521, CARRIER = 1 << 16 /* IFF_LOWER_UP, which linux/if.h and net/if.h quarrel about */ };
 
-static struct port { int tap; bool exists, carrier, plugged, released; unsigned mtu; unsigned char mac[6]; } ports[MAX_PORTS];
-static const struct config *attached;
+static struct port { int tap; bool exists, carrier, plugged, released, joined; unsigned mtu; unsigned char mac[6]; } ports[MAX_PORTS];
+static int private_tap;
+static const struct config *attached, *settings;
 int link_fd = -1;
 
 static void device_up(const char *name, int mtu) {
@@ -80,12 +82,16 @@ static void set_carrier(int index) {
 static void interface_added(int index, bool carrier, unsigned mtu, const unsigned char *mac) {
   struct port *p = &ports[index];
   bool fresh = !p->exists;
+  if (settings->own_kernel && index >= settings->guest_links) {
+    if (fresh) dprintf(2, "labwright: interface %d: a node with a kernel of its own has at most %d\r\n", index, settings->guest_links);
+    return;
+  }
   if (fresh) {
-    bool had = p->tap > 0;
+    const bool had = p->tap > 0, was_joined = p->joined;
     memcpy(p->mac, mac, sizeof p->mac);
     p->mtu = mtu;
     if (!had) p->tap = tap_open(index);
-    if (!join(index, !had)) {
+    if (!join(index, !was_joined)) {
       if (!attached) fail("interface %d could not be joined", index);
       /* The interface was probably removed, which must not end the guest. If it still exists, the failure is reported, and its next change tries again. */
       char name[16];
@@ -94,9 +100,10 @@ static void interface_added(int index, bool carrier, unsigned mtu, const unsigne
       if (!had) close(p->tap), p->tap = 0;
       return;
     }
-    p->exists = true;
+    p->exists = p->joined = true;
     if (attached && !p->plugged) plug(index);
   }
+  if (fresh && settings->own_kernel) guest_link(index, true, mac, mtu);
   if (!fresh && p->carrier == carrier) return;
   p->carrier = carrier;
   set_carrier(index);
@@ -107,6 +114,7 @@ static void interface_removed(int index) {
   if (!p->exists) return;
   p->exists = p->carrier = false;
   set_carrier(index);
+  if (settings->own_kernel) return guest_link(index, false, p->mac, 0);
   if (!attached || !p->plugged) return;
   if (!qmp(-1, "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"nic%d\"}}", index)) interface_problem("it cannot be unplugged", index);
 }
@@ -134,6 +142,7 @@ void ports_settle(void) {
     }
     close(p->tap);
     p->tap = 0;
+    p->joined = false;
   }
 }
 
@@ -172,15 +181,50 @@ static bool receive(int flags, bool *done) {
   return true;
 }
 
-void ports_open(void) {
+/* The guest has all of its interfaces from the start: those that the node does not have are hidden by its init. */
+static void open_spares(void) {
+  for (int i = 0; i < settings->guest_links; i++)
+    if (!ports[i].tap) ports[i].tap = tap_open(i);
+  private_tap = tap_open(PRIVATE_LINK);
+  char name[16];
+  snprintf(name, sizeof name, "tap%d", PRIVATE_LINK);
+  guest_open(name);
+}
+
+void ports_open(const struct config *c) {
+  settings = c;
   struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
   link_fd = netlink_open(NETLINK_ROUTE);
   if (link_fd < 0 || bind(link_fd, (struct sockaddr *)&address, sizeof address) < 0 || !ask_for_all()) fail("interfaces: %s", strerror(errno));
   for (bool done = false; !done && receive(0, &done);) {}
+  if (c->own_kernel) open_spares();
+}
+
+void ports_report(void) {
+  for (int i = 0; i < settings->guest_links; i++)
+    if (ports[i].exists) guest_link(i, true, ports[i].mac, ports[i].mtu);
+}
+
+static void guest_nic(struct config *c, int tap, int index, int last_byte) {
+  config_arg(c, "-netdev");
+  config_arg(c, "tap,id=net%d,fd=%d", index, tap);
+  config_arg(c, "-device");
+  config_arg(c, "virtio-net-device,netdev=net%d,id=nic%d,mac=52:4c:57:00:00:%02x", index, index, (unsigned)last_byte);
+}
+
+static void guest_arguments(struct config *c, int *keep, size_t *keep_count) {
+  for (int i = 0; i < c->guest_links; i++) {
+    guest_nic(c, ports[i].tap, i, i);
+    keep[(*keep_count)++] = ports[i].tap;
+    ports[i].plugged = true;
+  }
+  guest_nic(c, private_tap, PRIVATE_LINK, GUEST_LINK);
+  keep[(*keep_count)++] = private_tap;
 }
 
 void ports_arguments(struct config *c, int *keep, size_t *keep_count) {
   char words[512];
+  if (c->own_kernel) return guest_arguments(c, keep, keep_count);
   for (int i = 0; i < MAX_PORTS; i++) {
     struct port *p = &ports[i];
     if (!p->exists) continue;

@@ -1,4 +1,4 @@
-/* Commands that the service runs: ready, hibernate and relay <socket> in the node, probe-kvm on the machine. */
+/* Commands that the service runs: ready [<program>], run <program>, hibernate and relay <socket> in the node, probe-kvm on the machine. */
 #include "vm.h"
 #include <poll.h>
 #include <sys/socket.h>
@@ -51,11 +51,19 @@ static int relay(const char *path) {
   }
 }
 
+/* A node with a kernel of its own has booted when its init has, and is ready when its program ends with 0. */
+static int ready(char **program) {
+  if (access(READY_MARK, F_OK) == 0) return *program ? run_in_guest(program) : 0;
+  if (*program) puts(access(GUEST_MARK, F_OK) == 0 ? "its boot has not ended" : "its kernel boots");
+  return 1;
+}
+
 int tool(int argc, char **argv) {
-  if (argc == 2 && !strcmp(argv[1], "ready")) return access(READY_MARK, F_OK) == 0 ? 0 : 1;
+  if (argc >= 2 && !strcmp(argv[1], "ready")) return ready(argv + 2);
+  if (argc >= 3 && !strcmp(argv[1], "run")) return run_in_guest(argv + 2);
   if (argc == 2 && !strcmp(argv[1], "hibernate")) return hibernate();
   if (argc == 2 && !strcmp(argv[1], "probe-kvm")) return probe_kvm();
   if (argc == 3 && !strcmp(argv[1], "relay")) return relay(argv[2]);
-  dprintf(2, "usage: vm boot | ready | hibernate | relay <socket> | probe-kvm\n");
+  dprintf(2, "usage: vm boot | ready [<program>] | run <program> | hibernate | relay <socket> | probe-kvm\n");
   return 2;
 }

@@ -20,6 +20,9 @@
 #define READY_MARK RUN "/ready"
 #define SAVED_STATE DISKS "/state"
 #define SAVED_READY DISKS "/state.ready"
+/* Of a node with a kernel of its own: its settings as messages, and the mark that its init takes programs. */
+#define GUEST_SETTINGS "/etc/labwright/guest"
+#define GUEST_MARK RUN "/guest"
 
 enum {
   MAX_PORTS = 24,
@@ -35,9 +38,11 @@ struct config {
   char *text;
   char **args; /* of the hypervisor, NULL at the end; room for more is made by config_arg */
   size_t arg_count, arg_room;
-  const char *nic, *bus, *ready, *failed, *label;
+  const char *nic, *bus, *ready, *failed, *label, *append;
   struct { const char *format, *file; } disks[16];
   size_t disk_count;
+  bool own_kernel; /* a node with a kernel of its own */
+  int guest_links; /* its interfaces, with those that the node does not have yet */
 };
 void config_read(struct config *c, const char *path);
 __attribute__((format(printf, 2, 3))) void config_arg(struct config *c, const char *format, ...);
@@ -65,7 +70,8 @@ bool qmp_events(void);
 
 /* ports.c: interfaces. */
 extern int link_fd;
-void ports_open(void);
+void ports_open(const struct config *c);
+void ports_report(void); /* sends all interfaces to the node's own kernel */
 void ports_arguments(struct config *c, int *keep, size_t *keep_count);
 void ports_attach(const struct config *c); /* the hypervisor is connected: changes are sent to it from now on */
 void ports_events(void);
@@ -77,6 +83,7 @@ extern int serial_fd, terminal_fd;
 void console_open(const char *ready, const char *failed);
 void mark_ready(void);
 bool is_ready(void);
+void guest_has_failed(int code);
 int guest_failed(void); /* the exit code of a guest that reported a failed boot; 0: it did not */
 bool serial_ready(void); /* false at the serial line's end */
 void terminal_ready(void);
@@ -94,6 +101,20 @@ void hibernate_step(void);
 bool resuming(void);
 void resume_step(void);
 int saved_state_open(void);
+
+/* guest.c: the init of a node with a kernel of its own. */
+extern int guest_fd;
+void guest_open(const char *interface);
+void guest_events(void);
+void guest_link(int index, bool exists, const unsigned char *mac, unsigned mtu);
+void guest_window(void);
+void guest_power_off(void);
+
+/* Returns the frequency of the processor's time stamp counter, kHz. */
+unsigned long counter_khz(void);
+
+/* exec.c: runs a program in it. */
+int run_in_guest(char **argv);
 
 /* probe.c: returns 0 if hardware virtualisation works. */
 int probe_kvm(void);

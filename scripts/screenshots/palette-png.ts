@@ -7,7 +7,7 @@ export interface Picture {
   readonly pixels: Uint8Array;
 }
 
-const signature = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
+export const signature = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 const colours = 256;
 
 /** Reads a PNG of browsers or of writePng: eight bits per channel or a palette of 256, not interlaced. Drops transparency. */
@@ -38,42 +38,68 @@ export function readPng(bytes: Buffer): Picture {
 }
 
 /** Returns a PNG with a palette of the picture's 256 most used colours. Each pixel gets the nearest colour: pages have few colours. */
-export function writePng({ width, height, pixels }: Picture): Buffer {
+export function writePng(picture: Picture): Buffer {
+  const palette = paletteOf([picture]);
+  const { width, height } = picture;
+  return Buffer.concat([
+    signature,
+    headerChunk(width, height),
+    paletteChunk(palette),
+    chunk("IDAT", deflateSync(rowsOf(indexed(picture, palette), width), { level: 9 })),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
+}
+
+/** Returns the 256 most used colours of pictures. */
+export function paletteOf(pictures: readonly Picture[]): readonly number[] {
   const counts = new Map<number, number>();
-  for (let at = 0; at < pixels.length; at += 3) {
-    const colour = colourAt(pixels, at);
-    counts.set(colour, (counts.get(colour) ?? 0) + 1);
+  for (const { pixels } of pictures) {
+    for (let at = 0; at < pixels.length; at += 3) {
+      const colour = colourAt(pixels, at);
+      counts.set(colour, (counts.get(colour) ?? 0) + 1);
+    }
   }
   // Sorted by use, then by value, so that the same picture has the same bytes.
-  const palette = [...counts]
+  return [...counts]
     .sort(([a, many], [b, more]) => more - many || a - b)
     .slice(0, colours)
     .map(([colour]) => colour);
+}
+
+/** Returns the place of each pixel's nearest colour in a palette. */
+export function indexed({ width, height, pixels }: Picture, palette: readonly number[]): Uint8Array {
   const index = new Map(palette.map((colour, place) => [colour, place]));
-  const rows = Buffer.alloc((width + 1) * height);
-  for (let row = 0; row < height; row++) {
-    for (let column = 0; column < width; column++) {
-      const colour = colourAt(pixels, (row * width + column) * 3);
-      let place = index.get(colour);
-      if (place === undefined) {
-        place = nearest(palette, colour);
-        index.set(colour, place);
-      }
-      rows[row * (width + 1) + 1 + column] = place;
+  const places = new Uint8Array(width * height);
+  for (let pixel = 0; pixel < places.length; pixel++) {
+    const colour = colourAt(pixels, pixel * 3);
+    let place = index.get(colour);
+    if (place === undefined) {
+      place = nearest(palette, colour);
+      index.set(colour, place);
     }
+    places[pixel] = place;
   }
+  return places;
+}
+
+/** Returns the rows of a PNG, each without a filter. */
+export function rowsOf(places: Uint8Array, width: number): Buffer {
+  const height = places.length / width;
+  const rows = Buffer.alloc((width + 1) * height);
+  for (let row = 0; row < height; row++) rows.set(places.subarray(row * width, (row + 1) * width), row * (width + 1) + 1);
+  return rows;
+}
+
+export function headerChunk(width: number, height: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
   header.set([8, 3, 0, 0, 0], 8);
-  const entries = Buffer.from(palette.flatMap((colour) => [colour >> 16, (colour >> 8) & 255, colour & 255]));
-  return Buffer.concat([
-    signature,
-    chunk("IHDR", header),
-    chunk("PLTE", entries),
-    chunk("IDAT", deflateSync(rows, { level: 9 })),
-    chunk("IEND", Buffer.alloc(0)),
-  ]);
+  return chunk("IHDR", header);
+}
+
+export function paletteChunk(palette: readonly number[]): Buffer {
+  return chunk("PLTE", Buffer.from(palette.flatMap((colour) => [colour >> 16, (colour >> 8) & 255, colour & 255])));
 }
 
 /** Returns the share of visibly different pixels, 0 to 1; 1 if the sizes differ. */
@@ -102,7 +128,7 @@ function nearest(palette: readonly number[], colour: number): number {
   return best;
 }
 
-function chunk(type: string, body: Buffer): Buffer {
+export function chunk(type: string, body: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(type, "latin1"), body]);
   const whole = Buffer.alloc(named.length + 8);
   whole.writeUInt32BE(body.length, 0);

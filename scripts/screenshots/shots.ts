@@ -49,6 +49,15 @@ export const shots: readonly Shot[] = [
     },
   },
   {
+    name: "drawer",
+    tolerance: 0.006,
+    show: async ({ page, at }) => {
+      await at(`${triangle}?drawer=nodes`);
+      await page.getByRole("row", { name: /^r3 .*192\.168\.3\.1/ }).waitFor();
+      await page.getByRole("button", { name: /^r3, router, running/ }).waitFor();
+    },
+  },
+  {
     name: "link",
     tolerance: 0.006,
     height: 1080,
@@ -155,6 +164,22 @@ export const shots: readonly Shot[] = [
     show: async ({ page, at }) => {
       await at(`${triangle}?view=captures`);
       await page.getByText("r1:eth1").first().waitFor();
+    },
+  },
+  // Last: its text is not applied, and leaving it would be asked about.
+  {
+    name: "drawing",
+    show: async ({ page, at }) => {
+      await at("/labs/two-hosts");
+      await page.getByRole("button", { name: "Add", exact: true }).click();
+      await page.getByRole("region", { name: "Add to the lab" }).getByRole("button", { name: "frr", exact: true }).click();
+      await page.getByRole("button", { name: /^r1, / }).waitFor();
+      await page
+        .getByText(/adds r1/)
+        .first()
+        .waitFor();
+      await page.getByRole("button", { name: "Text", exact: true }).click();
+      await page.locator(".text-pane .editor").getByText("two-hosts").first().waitFor();
     },
   },
 ];

@@ -13,6 +13,7 @@ import { cp } from "./commands/cp.ts";
 import { deploy } from "./commands/deploy.ts";
 import { destroy } from "./commands/destroy.ts";
 import { disks } from "./commands/disks.ts";
+import { doctor } from "./commands/doctor.ts";
 import { down } from "./commands/down.ts";
 import { events } from "./commands/events.ts";
 import { exec } from "./commands/exec.ts";
@@ -22,6 +23,7 @@ import { host } from "./commands/host.ts";
 import { image } from "./commands/image.ts";
 import { importCommand } from "./commands/import.ts";
 import { inspect } from "./commands/inspect.ts";
+import { inventory } from "./commands/inventory.ts";
 import { jobs } from "./commands/jobs.ts";
 import { labs } from "./commands/labs.ts";
 import { link } from "./commands/link.ts";
@@ -43,7 +45,9 @@ import { serve } from "./commands/serve.ts";
 import { setup } from "./commands/setup.ts";
 import { shell } from "./commands/shell.ts";
 import { snapshot } from "./commands/snapshot.ts";
+import { ssh } from "./commands/ssh.ts";
 import { status } from "./commands/status.ts";
+import { switches } from "./commands/switches.ts";
 import { systemdUnitCommand } from "./commands/systemd-unit.ts";
 import { tasks } from "./commands/tasks.ts";
 import { templates } from "./commands/templates.ts";
@@ -108,18 +112,21 @@ export const commands: readonly Command[] = [
   test,
   wait,
   destroy,
+  doctor,
   importCommand,
   load,
   status,
   open,
   events,
   inspect,
+  inventory,
   consoles,
   consoleCommand,
   logs,
   exec,
   cp,
   shell,
+  ssh,
   cli,
   start,
   stop,
@@ -135,6 +142,7 @@ export const commands: readonly Command[] = [
   traffic,
   jobs,
   labs,
+  switches,
   tasks,
   pictures,
   grants,

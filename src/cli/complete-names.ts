@@ -1,11 +1,12 @@
 import { nodeKey } from "../base/node-key.ts";
 import { LabwrightError } from "../client/index.ts";
 import { endpointText } from "../intent/lab/lab.ts";
-import { readIntent } from "../intent/read/read.ts";
+import { readDocument } from "../intent/read/read.ts";
 import { Arguments } from "./command/arguments.ts";
 import { Context } from "./command/context.ts";
 import { findProject } from "./command/project.ts";
 import { UsageError } from "./command/usage-error.ts";
+import { selectorsOf } from "./selectors/select-nodes.ts";
 import { openTerminal } from "./show/terminal.ts";
 
 /** The hidden command of completion scripts, with the kind of name and the words of the line: `labwright __complete node -t lab.yaml`. */
@@ -37,9 +38,15 @@ async function labNames(words: readonly string[]): Promise<readonly string[]> {
 async function namesOfFile(kind: string, words: readonly string[]): Promise<readonly string[] | undefined> {
   const { file } = await findProject(argumentsOf(words));
   if (file === undefined) return undefined;
-  const { lab } = readIntent(file.yaml, file.files);
+  const { lab, reading } = readDocument(file.yaml, file.files);
   if (lab === undefined) return [];
-  if (kind === "node") return lab.nodes.map(({ key }) => key);
+  if (kind === "node") {
+    const nodes = lab.nodes.map(({ key, template, labels = {} }) => {
+      const { kind, groups = [] } = reading?.nodes.get(key) ?? {};
+      return { key, kinds: [template, ...(kind === undefined ? [] : [kind])], groups, labels };
+    });
+    return [...nodes.map(({ key }) => key), ...selectorsOf(nodes)];
+  }
   return lab.links.flatMap(({ endpoints }) => endpoints.filter((end) => "node" in end).map(endpointText));
 }
 
@@ -48,7 +55,11 @@ async function namesOfLab(kind: string, words: readonly string[]): Promise<reado
   const { selector } = await context.project();
   const { nodes } = await (await context.client()).inspectProject(selector, { timeoutMs: patienceMs });
   const names = nodes.map(nodeKey);
-  if (kind === "node") return names;
+  if (kind === "node")
+    return [
+      ...names,
+      ...selectorsOf(nodes.map((node) => ({ key: nodeKey(node), kinds: [node.template], groups: [], labels: node.labels ?? {} }))),
+    ];
   return nodes.flatMap(({ interfaces }, at) => interfaces.map(({ name }) => `${names[at]}:${name}`));
 }
 

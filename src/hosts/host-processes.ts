@@ -17,6 +17,8 @@ export interface NodeProgram {
   readonly cwd?: string;
   /** The program and all processes of its session are killed after this time. Absent: never. */
   readonly timeoutMs?: number;
+  /** Its input depends on its output, so both must flow while it runs. Absent: the input may be collected first. */
+  readonly conversation?: true;
   /** Gives the program a terminal of its own. Then all output is `stdout`. */
   readonly terminal?: WindowSize;
 }

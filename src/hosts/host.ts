@@ -9,6 +9,7 @@ import type { HostDisks } from "./host-disks.ts";
 import type { HostPictures } from "./host-pictures.ts";
 import type { HostProcesses } from "./host-processes.ts";
 import type { HostSnapshots } from "./host-snapshots.ts";
+import type { SwitchState } from "./host-switches.ts";
 import type { HostTraffic } from "./host-traffic.ts";
 
 /**
@@ -150,6 +151,11 @@ export interface HostSession {
   readonly traffic?: HostTraffic;
   /** Programs in nodes. Absent if nodes have only consoles (feature `nodeExec`). */
   readonly processes?: HostProcesses;
+  /**
+   * Returns the state of the running VLAN-aware switches of a lab, by node id. Absent if the host has none (feature `switching`). Throws lab_not_found,
+   * host_error if their software does not answer.
+   */
+  readonly switches?: (lab: string) => Promise<ReadonlyMap<string, SwitchState>>;
   /** Gives the lab to another user, for admins only. Absent: the host's labs have no owner that Labwright could set. */
   readonly setOwner?: (lab: string, owner: string) => Promise<void>;
   /** Labs whose definitions were lost, for admins. Absent: the host has no quarantine. */
@@ -194,6 +200,11 @@ export interface HostSession {
    * the host has none.
    */
   readonly screens?: (lab: string) => Promise<ReadonlyMap<string, string>>;
+  /**
+   * Returns the addresses of interfaces of running nodes, with their prefixes: node id → interface → addresses. Names are those that the node uses. Absent:
+   * the host does not know them.
+   */
+  readonly addresses?: (lab: string) => Promise<ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>>;
   close(): Promise<void>;
 }
 
@@ -420,6 +431,7 @@ export const featureNames = [
   "snapshots",
   "pictures",
   "tasks",
+  "switching",
 ] as const;
 export type Feature = (typeof featureNames)[number];
 

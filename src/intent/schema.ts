@@ -16,6 +16,7 @@ import {
   topologyVocabulary,
 } from "./lab/vocabulary.ts";
 import { type Json, type JsonSchema, object } from "./schema-object.ts";
+import { switchingSchema } from "./schema-switching.ts";
 import { bootSchemas, testSchema } from "./schema-tests.ts";
 
 const NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
@@ -86,6 +87,20 @@ const inheritable: Readonly<Record<string, Json>> = {
     ...orNull({ type: LOOSE, pattern: LINE, maxLength: 255 }),
     examples: ["default"],
   },
+  kernel: {
+    title: "Kernel",
+    description: "own: a Linux kernel of the node's own, in a small virtual machine. shared: the machine's kernel, the default.",
+    enum: ["own", "shared", null],
+    examples: ["own"],
+  },
+  "ssh-keys": {
+    title: "SSH keys",
+    description:
+      "Public keys, as in a .pub file, that log in as root by SSH. The node starts an SSH server that accepts no passwords. Replaces an inherited list.",
+    type: ["array", "null"],
+    items: { type: "string" },
+    examples: [["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Jd0cbSxyZ5vQmFqQz8p0vQmFqQz8p0vQmFqQz8p0v ann"]],
+  },
   "startup-config": {
     title: "Startup configuration",
     description: "A path in the lab's files, or the configuration itself when it has a line break. {text: …} for a text of one line.",
@@ -124,6 +139,11 @@ const inheritable: Readonly<Record<string, Json>> = {
     type: ["array", "null"],
     items: { type: "string" },
     examples: [["configs/frr:/etc/frr"]],
+  },
+  switching: {
+    title: "Switching",
+    description: "VLANs, link aggregation, spanning tree and mirror of a switch. Replaces what is inherited.",
+    anyOf: [ref("switching"), { type: "null" }],
   },
   exec: {
     title: "Commands",
@@ -251,6 +271,15 @@ const ends = {
 };
 
 /** The language as JSON Schema (draft-07), for editors. Rules that a schema cannot express, such as links to missing nodes, are checked by readIntent. */
+const portsSchema: Json = {
+  title: "Published ports",
+  description:
+    "TCP ports of the service's machine that lead to ports of the node, as [ADDRESS:]PORT:NODE-PORT, while it runs. Without an address: 127.0.0.1 and ::1.",
+  type: ["array", "null"],
+  items: { type: "string" },
+  examples: [["8080:80"]],
+};
+
 export const labSchema: JsonSchema = {
   $schema: "http://json-schema.org/draft-07/schema#",
   $id: "https://labwright.dev/schema/lab.schema.json",
@@ -290,7 +319,14 @@ export const labSchema: JsonSchema = {
   ],
   definitions: {
     inheritable: object(inheritableVocabulary, inheritable),
-    node: object(nodeVocabulary, { ...inheritable, name: orNull(shownName), position: orNull(position), ...bootSchemas }),
+    node: object(nodeVocabulary, {
+      ...inheritable,
+      name: orNull(shownName),
+      position: orNull(position),
+      ports: portsSchema,
+      ...bootSchemas,
+    }),
+    switching: switchingSchema,
     network: object(networkVocabulary, {
       name: orNull(shownName),
       type: { title: "Type", description: "bridge, unless given.", ...orNull(name), examples: ["bridge", "nat"] },

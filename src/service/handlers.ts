@@ -36,6 +36,7 @@ import { getPicture, getTasks, listPictures } from "./labs/pictures.ts";
 import { renumberProject } from "./labs/renumber.ts";
 import { listSnapshots, removeSnapshot, restoreSnapshot, takeSnapshot } from "./labs/snapshots.ts";
 import { projectStatus } from "./labs/status.ts";
+import { listSwitches } from "./labs/switches.ts";
 import { applyLinkQuality, setLinkSuspend } from "./links/links.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { execProject } from "./power/power.ts";
@@ -195,6 +196,7 @@ function labHandlers({ context, browsers }: HandlerParts, { known }: Wrappers) {
     listPictures: known((caller, { body }) => listPictures(context, caller, body)),
     getPicture: known((caller, { params, query }) => getPicture(context, caller, query.lab, params.id)),
     getTasks: known((caller, { body }) => getTasks(context, caller, body)),
+    listSwitches: known((caller, { body }) => listSwitches(context, caller, body)),
   } satisfies Partial<Handlers>;
 }
 

@@ -1,19 +1,21 @@
 import { useState } from "preact/hooks";
 import { draftedLabs } from "./intent/drafts.ts";
-import { LabPage } from "./pages/lab.tsx";
 import { Labs } from "./pages/labs.tsx";
-import { NewLab } from "./pages/new-lab.tsx";
 import { Confirm } from "./parts/confirm.tsx";
-import { ConnectionBanner } from "./parts/connection-banner.tsx";
 import { lazy } from "./parts/lazy.tsx";
 import { Link } from "./parts/link.tsx";
 import { type Route, useRoute } from "./parts/route.ts";
 import { ThemeButton } from "./parts/theme-button.tsx";
+import { ConnectionBanner } from "./service/connection-banner.tsx";
 import { Login } from "./session/login.tsx";
 import { ReplaceSession } from "./session/replace-session.tsx";
 import { useSession } from "./session/session.tsx";
 import { SignOut } from "./session/sign-out.tsx";
 
+/** Loaded when they are shown: the list of labs needs little of them. */
+const LabPage = lazy(async () => ({ default: (await import("./pages/lab.tsx")).LabPage }));
+const NewLab = lazy(async () => ({ default: (await import("./pages/new-lab.tsx")).NewLab }));
+const HostPage = lazy(() => import("./host/host-page.tsx"));
 const CapturePage = lazy(() => import("./captures/capture-page.tsx"));
 
 export function App() {
@@ -36,6 +38,7 @@ export function App() {
         <nav aria-label="Pages">
           <Link to={{ page: "labs" }}>Labs</Link>
           {role !== "viewer" && <Link to={{ page: "new" }}>New lab</Link>}
+          {role === "admin" && <Link to={{ page: "host" }}>Host</Link>}
           <a href="/docs/">Docs</a>
         </nav>
         <span class="who">
@@ -78,17 +81,10 @@ function Page({ route, mayChange }: { readonly route: Route; readonly mayChange:
       return <Labs mayChange={mayChange} />;
     case "new":
       return <NewLab />;
+    case "host":
+      return <HostPage />;
     case "lab":
-      return (
-        <LabPage
-          key={route.lab}
-          lab={route.lab}
-          view={route.view}
-          node={route.node}
-          showsText={route.text === true}
-          mayChange={mayChange}
-        />
-      );
+      return <LabPage key={route.lab} route={route} mayChange={mayChange} />;
     case "capture":
       return <CapturePage key={route.capture} capture={route.capture} mayChange={mayChange} />;
     default:

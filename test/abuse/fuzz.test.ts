@@ -6,7 +6,7 @@ import { ServiceProcess, smallHeap } from "./service-process.ts";
 
 const seed = seedOf(process.env.LABWRIGHT_SEED);
 /** A share of the 200,000 of `npm run fuzz`. */
-const requests = Number(process.env.LABWRIGHT_FUZZ_REQUESTS ?? 40_000);
+const requests = Number(process.env.LABWRIGHT_FUZZ_REQUESTS ?? 20_000);
 /** A busy machine sends fewer requests instead of taking longer, but always as many as reach into the operations. */
 const limitMs = 15_000;
 const least = Math.min(requests, 10_000);

@@ -29,7 +29,8 @@ const views: Readonly<Record<string, (page: Page, at: (path: string) => Promise<
   },
   "the question before a lab is destroyed": async (page, at) => {
     await at("/");
-    await page.getByRole("button", { name: "Destroy…" }).click();
+    await page.getByRole("button", { name: "Actions of fair" }).click();
+    await page.getByRole("menuitem", { name: "Destroy…" }).click();
     await page.getByRole("dialog").waitFor();
   },
   "a new lab": async (page, at) => {

@@ -136,7 +136,7 @@ test("changes of the host are shown, and taken over into the text with its comme
   await press(page, "Take over…");
   await page.getByRole("dialog").getByRole("button", { name: "Take over" }).click();
   await page.getByText("The text now matches the host.").waitFor();
-  const added = await page.locator(".diff .added").allTextContents();
+  const added = await page.locator(".side-by-side td.added").allTextContents();
   expect(added.join("")).toMatch(/delay: 7/);
   await editorOf(page).getByText("delay: 7").first().waitFor();
   const now = await intentOf();
@@ -164,7 +164,7 @@ test("two browsers on one lab show each other's changes, and none loses unapplie
 
   await third.page.getByRole("button", { name: /^theirs, / }).waitFor();
   const notice = second.page.getByRole("region", { name: "The lab's text was changed elsewhere" });
-  await notice.getByText("+   theirs: {template: linux, start: false}").waitFor();
+  await notice.locator("td.added", { hasText: "theirs: {template: linux, start: false}" }).waitFor();
   await editorOf(second.page).getByText("mine").waitFor();
   await notice.getByRole("button", { name: "Use their text, discard mine" }).click();
   await editorOf(second.page).getByText("theirs").waitFor();

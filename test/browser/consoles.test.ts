@@ -124,7 +124,7 @@ test("a console that is opened from the topology shows the output of a command i
   await node.focus();
   await page.keyboard.press("Enter");
   await tileOf(page, "h1").getByText("Connected", { exact: true }).waitFor();
-  expect(new URL(page.url()).search).toBe("?view=consoles&node=h1");
+  expect(new URL(page.url()).search).toBe("?drawer=consoles&node=h1");
   await typing(page, "h1", "echo $((6*7))");
   await expect.poll(() => shown(page, "h1"), poll).toMatch(/^42$/m);
   // Colours outside of the palette are style attributes, which the policy allows only if a script sets them as properties.
@@ -132,12 +132,10 @@ test("a console that is opened from the topology shows the output of a command i
   const pink = tileOf(page, "h1").locator(".xterm-rows span", { hasText: /^pink$/ });
   await pink.waitFor();
   expect(await pink.getAttribute("style")).toContain("color");
-  // The panel of the topology and a double click open the console, too.
-  await page.getByRole("link", { name: "Topology" }).click();
+  // The panel of a node and a double click open the console, too.
   await page.getByRole("button", { name: /^h2, / }).click();
   await page.getByRole("complementary", { name: "Node h2" }).getByRole("button", { name: "Console" }).click();
   await tileOf(page, "h2").getByText("Connected", { exact: true }).waitFor();
-  await page.getByRole("link", { name: "Topology" }).click();
   await page.getByRole("button", { name: /^h1, / }).dblclick();
   // Both are still open, with their earlier output.
   await expect.poll(() => shown(page, "h1"), poll).toMatch(/^42$/m);
@@ -194,7 +192,7 @@ test("a double click by hand opens a node's console, also before the lab's state
   expect(Math.hypot(after.x + after.width / 2 - x, after.y + after.height / 2 - y)).toBeLessThan(2);
   await page.mouse.down({ clickCount: 2 });
   await page.mouse.up({ clickCount: 2 });
-  await expect.poll(() => new URL(page.url()).search).toBe("?view=consoles&node=h1");
+  await expect.poll(() => new URL(page.url()).search).toBe("?drawer=consoles&node=h1");
   release();
   await tileOf(page, "h1").getByText("Connected", { exact: true }).waitFor();
 });

@@ -136,6 +136,8 @@ test("parts are selected with a frame, copied into another lab, aligned and rena
   await page.getByRole("link", { name: "Labs", exact: true }).click();
   await page.getByRole("link", { name: "target" }).first().click();
   await node("r2").waitFor();
+  // Without its text a lab cannot be edited yet.
+  await page.getByRole("button", { name: "Add", exact: true }).waitFor();
   await page.getByRole("application").focus();
   await page.keyboard.press("Control+v");
   await node("r3").waitFor();
@@ -192,6 +194,8 @@ test("a lab begins empty, and two linked routers are drawn with the palette", as
   await bar().getByRole("button", { name: "Apply" }).click();
   await bar().getByText("Applied, ").waitFor();
   expect(await nodesOf("fresh")).toEqual(["r1", "r2"]);
+  // One line for each node, also in a lab that was empty.
+  expect(await written("fresh")).toMatch(/^nodes:\n {2}r1: .*\n {2}r2: /m);
   await page.mouse.click(...pointOf(await centreOf(node("r1").locator("rect"))), { button: "right" });
   const menu = page.getByRole("menu", { name: "r1" });
   expect(await menu.getByRole("menuitem").allInnerTexts()).toEqual(expect.arrayContaining([expect.stringContaining("Restart")]));

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { operations } from "../../src/contract/operations.ts";
@@ -67,6 +68,11 @@ test("a lab's files are dropped on the page, checked, and deployed", async () =>
     .first()
     .waitFor();
   await tab.expectComplaint(/422/);
+  // The list leads to the line.
+  await page.getByRole("alert").getByRole("button", { name: "line 3" }).click();
+  const selected =
+    "(() => { const text = document.querySelector('#yaml'); return text.value.slice(text.selectionStart, text.selectionEnd); })()";
+  expect(await page.evaluate(selected)).toContain("startup-config: r1.conf");
   await page
     .locator('input[type="file"]')
     .setInputFiles({ name: "r1.conf", mimeType: "text/plain", buffer: Buffer.from(files["r1.conf"]) });
@@ -91,7 +97,8 @@ test("the list shows state, drift and last change as they change, and names what
   await row.getByText("1 running, 1 stopped").waitFor();
   await client.post("/api/v1/projects/links/quality", { lab, endpoints: ["r1:eth0", "h1:eth0"], a: { delay: 5 }, save: true });
   await row.getByRole("link", { name: "out of sync: 1 difference" }).waitFor();
-  await row.getByRole("button", { name: "Destroy… listed" }).click();
+  await row.getByRole("button", { name: "Actions of listed" }).click();
+  await page.getByRole("menuitem", { name: "Destroy…" }).click();
   const dialog = page.getByRole("dialog", { name: "Destroy listed?" });
   await dialog.getByText(/Its 2 nodes are stopped, and their disks are deleted\..*Running now: r1\./).waitFor();
   await dialog.getByText(/Changed on the host and not in the intent: .*h1:eth0/).waitFor();
@@ -146,13 +153,19 @@ test("the page of a shared lab offers only what the right allows, and shows the 
   await signIn(page, served.url, "ann");
   await rowOf(page, "shared").getByText("in sync").waitFor();
   const offered = async (name: string) => (await page.getByRole("button", { name }).count()) > 0;
-  expect(await offered("Destroy… shared")).toBe(false);
+  await page.getByRole("button", { name: "Actions of shared" }).click();
+  expect(await page.getByRole("menuitem").allInnerTexts()).toEqual(["Open", "Duplicate…", "Download"]);
+  await page.keyboard.press("Escape");
   await page.goto(`${served.url}/ui/labs/shared`);
   await page.getByText("shared with you, read-only").waitFor();
   await page.getByRole("button", { name: "r1, router, running" }).click();
   const panel = page.getByRole("complementary", { name: "Node r1" });
   await panel.getByText("Template").waitFor();
   expect([await offered("Stop all…"), await panel.getByRole("button", { name: /Stop|Console/ }).count()]).toEqual([false, 0]);
+  await page.goto(`${served.url}/ui/labs/shared?drawer=consoles&node=r1`);
+  await page.getByText("shared with you, read-only").waitFor();
+  expect(await page.getByRole("tab").allInnerTexts()).toEqual(["Captures", "Nodes", "Log", "Jobs"]);
+  expect(await page.getByRole("tabpanel").count()).toBe(0);
   await page.getByRole("link", { name: "Consoles" }).click();
   await page.getByRole("heading", { name: "You may not use the consoles of this lab" }).waitFor();
 
@@ -214,7 +227,8 @@ test("a stopped lab is locked, unlocked and renumbered by its buttons if the hos
   await admin.post("/api/v1/projects/exec", { lab: "/first", action: "stop" });
   expect((await admin.post("/api/v1/projects/snapshots/take", { lab: "/first" })).status).toBe(200);
   await page.goto(`${own.url}/ui/`);
-  await page.getByRole("button", { name: "Destroy… first" }).click();
+  await page.getByRole("button", { name: "Actions of first" }).click();
+  await page.getByRole("menuitem", { name: "Destroy…" }).click();
   await page.getByRole("dialog").getByText("1 snapshot is deleted, too.").waitFor();
 });
 
@@ -251,6 +265,16 @@ test("nodes that ended with the host are restored by one button", async () => {
   expect(json.data.live.nodes.map(({ status }: { readonly status: string }) => status)).toEqual(["running", "running"]);
 });
 
+test("an admin sees the use of the host by the labs of each owner", async () => {
+  await deploy("used");
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await page.getByRole("link", { name: "Host", exact: true }).click();
+  await page.getByRole("row", { name: /^admin [1-9]\d* [1-9]\d* 0 –$/ }).waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+});
+
 test("a viewer sees labs, without buttons to change them", async () => {
   await deploy("looked");
   expect((await client.send(operations.setLabGrants, { lab: "/looked", grants: [{ user: "eve", right: "view" }] })).status).toBe(200);
@@ -258,6 +282,68 @@ test("a viewer sees labs, without buttons to change them", async () => {
   const { page } = tab;
   await signIn(page, served.url, "eve");
   await rowOf(page, "looked").getByText("in sync").waitFor();
-  expect(await page.getByRole("button", { name: /Destroy|Duplicate/ }).count()).toBe(0);
-  expect(await page.getByRole("link", { name: "New lab" }).count()).toBe(0);
+  expect(await page.getByRole("button", { name: /Share|Duplicate/ }).count()).toBe(0);
+  await page.getByRole("button", { name: "Actions of looked" }).click();
+  expect(await page.getByRole("menuitem").allInnerTexts()).toEqual(["Open", "Download"]);
+  await page.keyboard.press("Escape");
+  expect(await page.getByRole("link", { name: /New lab|Host/ }).count()).toBe(0);
+});
+
+test("labs are found by name, stopped and started from the list, and shared with a right that is changed and taken back", async () => {
+  await deploy("findable");
+  await deploy("other");
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await page.getByRole("searchbox", { name: "Find a lab" }).fill("FIND");
+  await page.getByText(/^1 of \d+$/).waitFor();
+  expect(await page.locator(".labs tbody tr").count()).toBe(1);
+  const act = async (name: string) => {
+    await page.getByRole("button", { name: "Actions of findable" }).click();
+    await page.getByRole("menuitem", { name }).click();
+  };
+  await act("Stop all…");
+  await page.getByRole("dialog", { name: "Stop findable?" }).getByRole("button", { name: "Stop all" }).click();
+  await rowOf(page, "findable").getByText("all 2 stopped").waitFor();
+  await act("Start all");
+  await rowOf(page, "findable").getByText("all 2 running").waitFor();
+
+  await rowOf(page, "findable").getByRole("button", { name: "Share…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Share /findable" });
+  const grants = async () => (await client.get("/api/v1/labs/grants?lab=/findable")).json.data.grants;
+  await dialog.getByLabel("User").fill("ann");
+  await dialog.getByRole("combobox", { name: "Right", exact: true }).selectOption("operate");
+  expect(await violationsOf(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "Share" }).click();
+  await dialog.getByText("Shared with ann.").waitFor();
+  expect(await grants()).toEqual([{ user: "ann", right: "operate" }]);
+  await dialog.getByRole("combobox", { name: "Right of ann" }).selectOption("edit");
+  await expect.poll(grants).toEqual([{ user: "ann", right: "edit" }]);
+  await dialog.getByRole("button", { name: "Remove ann" }).click();
+  await dialog.getByText("No longer shared with ann.").waitFor();
+  expect(await grants()).toEqual([]);
+});
+
+test("a lab with files is downloaded as a zip, from which a new lab is made", async () => {
+  const files = { "conf/r1.conf": "hostname r1\n! größer\n" };
+  const text = "# kept\nname: packed\nnodes:\n  r1: {template: frr, startup-config: conf/r1.conf}\n";
+  expect((await client.post("/api/v1/projects/deploy", { yaml: text, files })).status).toBe(200);
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Actions of packed" }).click();
+  await page.getByRole("menuitem", { name: "Download" }).click();
+  expect((await download).suggestedFilename()).toBe("packed.zip");
+  const zip = await readFile(await (await download).path());
+  // The list may ask for the lab while it is destroyed.
+  tab.allowComplaint(/404/);
+  expect((await client.post("/api/v1/projects/destroy", { lab: "/packed" })).status).toBe(200);
+  await page.getByRole("link", { name: "New lab" }).first().click();
+  await page.locator('input[type="file"]').setInputFiles({ name: "packed.zip", mimeType: "application/zip", buffer: zip });
+  await page.getByText("Read packed.yaml, conf/r1.conf.").waitFor();
+  await page.getByRole("button", { name: "Deploy" }).click();
+  await page.getByRole("heading", { name: "packed" }).waitFor();
+  const { json } = await client.post("/api/v1/projects/public", { lab: "/packed", as_written: true });
+  expect(json.data).toMatchObject({ yaml: text, files });
 });

@@ -22,7 +22,10 @@ nodes:
        description intended
   h1: {template: linux}
   h2: {template: linux, start: false}
+  sw: {template: switch, switching: {spanning-tree: rstp, interfaces: {eth0: {vlan: 10}, eth1: {mode: trunk, vlans: [10, 20-29]}}}}
 links:
+  - ["h1:eth1", "sw:eth0"]
+  - ["h2:eth1", "sw:eth1"]
   - ["r1:eth0", "h1:eth0"]
   - {endpoints: ["r1:eth1", "h2:eth0"], suspended: true}
 `;
@@ -77,12 +80,31 @@ test("a node's panel shows its state, saved configuration and console log, and s
     await value("Memory")
       .getByText(/^[\d.]+ MiB/)
       .waitFor();
+    await panel.getByRole("img", { name: "CPU, last two minutes" }).waitFor();
   }
 
   await panel.getByText("Intent and node: startup-config differs").waitFor();
   await panel.getByText("The startup-config was changed on the node.").waitFor();
   await panel.getByText("- description by hand").or(panel.getByText("-  description by hand")).waitFor();
   await panel.getByText("+  description intended").waitFor();
+
+  // A configuration that runs and is not saved yet.
+  const exec = (node: string, command: string) => client.post("/api/v1/console/exec", { lab, node, command, timeout_ms: 60_000 });
+  expect((await exec("r1", "configure terminal\ninterface eth0\ndescription only running\nend")).status).toBe(200);
+  await panel.getByRole("button", { name: "Save running configuration" }).click();
+  await panel.getByText("Saved as the node's startup configuration.").waitFor();
+  await panel.getByText("-  description only running").waitFor();
+
+  // The traffic of an interface.
+  await panel.getByText("Traffic", { exact: true }).click();
+  await panel.getByText("No packets yet.").waitFor();
+  expect((await exec("h1", "ip address add 10.9.0.1/24 dev eth0; ping -c3 -i0.3 -W1 10.9.0.2; true")).status).toBe(200);
+  await panel.getByRole("row", { name: /^eth0 .*bit\/s .*bit\/s/ }).waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await panel.getByText("Traffic", { exact: true }).click();
+  await page.getByRole("tab", { name: "Nodes" }).click();
+  await page.getByRole("row", { name: /^h1 .* 10\.9\.0\.1\/24/ }).waitFor();
+  await page.getByRole("button", { name: "Close the drawer" }).click();
 
   await panel.getByText("Console log").click();
   const log = panel.getByRole("region", { name: "Console log of r1" });
@@ -94,7 +116,6 @@ test("a node's panel shows its state, saved configuration and console log, and s
   await panel.getByRole("combobox", { name: "Stop mode" }).selectOption("by switching it off");
   await panel.getByRole("button", { name: "Stop" }).click();
   await panel.getByText("The node does not run. This is its last output.").waitFor();
-  await log.getByText("description by hand").waitFor();
   await panel.getByRole("button", { name: "Wipe…" }).click();
   const dialog = page.getByRole("dialog", { name: "Wipe r1?" });
   await dialog.getByText(/files and saved configurations that are not in the intent are lost/).waitFor();
@@ -116,4 +137,18 @@ test("a link in a node's panel opens the link, and a node that never ran has no 
   await panel.getByText("No output since its last start.").waitFor();
   await panel.getByRole("button", { name: "r1:eth1" }).click();
   await page.getByRole("complementary", { name: "Link r1:eth1 to h2:eth0" }).waitFor();
+});
+
+test("the panel of a VLAN-aware switch shows its ports as they run", { timeout: 120_000 }, async () => {
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url, "admin", "test");
+  await page.goto(`${served.url}/ui/labs${lab}`);
+  await page.getByRole("button", { name: "sw, switch, running" }).click();
+  const panel = page.getByRole("complementary", { name: "Node sw" });
+  await panel.getByText("Switch ports").click();
+  await panel.getByText("RSTP: this switch is the root.").waitFor();
+  await panel.getByRole("row", { name: /^eth0 access 10 .*designated port/ }).waitFor();
+  await panel.getByRole("row", { name: /^eth1 trunk 10, 20-29/ }).waitFor();
+  expect(await violationsOf(page)).toEqual([]);
 });

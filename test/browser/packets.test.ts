@@ -101,7 +101,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     expect(await packets(page).getByText("request id").count()).toBe(0);
     await filterBy(page, "arp && icmp");
     await page.getByText(/^None of \d+ packets matches/).waitFor();
-    await page.getByRole("button", { name: "Show all", exact: true }).click();
+    await page.getByRole("button", { name: "Show all packets" }).click();
 
     // The fields and bytes of one packet, by keyboard.
     await whole.click();
@@ -146,7 +146,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await page.getByRole("button", { name: "Filter by this field" }).click();
     await page.getByText(/^\d+ of \d+ packets$/).waitFor();
     expect(await page.getByLabel("Display filter").inputValue()).toBe("ip.proto == 1");
-    await page.getByRole("button", { name: "Show all", exact: true }).click();
+    await page.getByRole("button", { name: "Show all packets" }).click();
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       expect(await violationsOf(page)).toEqual([]);
@@ -249,7 +249,7 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await expect.poll(() => page.evaluate(pink), poll).toBeGreaterThan(10);
 
     // The rates are in a table, and in a tooltip of the link.
-    await page.getByText("Rates of each link").click();
+    await page.getByRole("button", { name: "Rates of each link" }).click();
     for (const [from, to] of [
       ["h1:eth0", "h2:eth0"],
       ["h2:eth0", "h1:eth0"],

@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
 import { type Served, users } from "../wire/served.ts";
+import { violationsOf } from "./axe.fixture.ts";
 import { replaceText, servePages, signIn, type TestBrowser, type TestPage, testBrowser } from "./browser.fixture.ts";
 
 /** The editor, plans and links of a lab in a real browser. */
@@ -283,4 +284,41 @@ test("a startup configuration in a separate file is edited beside the text", asy
   await question.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("Password").waitFor();
   expect(await page.evaluate("sessionStorage.length")).toBe(0);
+});
+
+test("the problems of a text are listed, lead to their lines, and are repaired by a button; a configuration is compared side by side", async () => {
+  const client = await served.signIn("admin");
+  const config = ["hostname r1", "interface eth0", " description old", ...Array.from({ length: 12 }, (_, at) => ` ! ${at}`)];
+  const text = (lines: readonly string[]) =>
+    `name: mended\nnodes:\n  r1:\n    template: frr\n    startup-config: |\n${lines.map((line) => `      ${line}\n`).join("")}  r2: {template: frr} # beside it\n`;
+  expect((await client.post("/api/v1/projects/deploy", { yaml: text(config) })).status).toBe(200);
+  await using tab = await browser.open();
+  const { page } = tab;
+  tab.allowComplaint(/422/);
+  await signIn(page, served.url);
+  await page.goto(`${served.url}/ui/labs/mended?view=plan`);
+  await editorOf(page).getByText("name: mended").waitFor();
+  const changed = text(config.with(2, " description new"));
+  await write(tab, `${changed.replace("r2: {template", "r2: {templat")}colour: red\n`);
+  const problems = page.getByRole("region", { name: "Problems of the text" });
+  await problems.getByText(/^[23] errors$/).waitFor();
+  await problems.getByRole("button", { name: "line 22" }).click();
+  await editorOf(page).locator(".cm-activeLine", { hasText: "colour: red" }).waitFor();
+  await page.keyboard.press("Control+Shift+k");
+  await problems.getByText("colour").waitFor({ state: "detached" });
+  await problems.getByRole("button", { name: "Replace by template" }).click();
+  await problems.waitFor({ state: "detached" });
+  await editorOf(page).getByText("# beside it").waitFor();
+  await press(page, "Plan");
+  const compared = page.getByRole("region", { name: "Before, After" });
+  await compared.waitFor();
+  expect(await compared.locator("del").allTextContents()).toEqual(["old"]);
+  expect(await compared.locator("ins").allTextContents()).toEqual(["new"]);
+  await compared.getByRole("button", { name: /equal lines$/ }).click();
+  await compared.getByText("! 11").first().waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  // The same list is beside the drawing.
+  await page.getByRole("link", { name: "Topology" }).click();
+  await page.getByText("Changes of the text").click();
+  await page.getByRole("region", { name: "Stored, Edited" }).locator("ins", { hasText: "new" }).waitFor();
 });

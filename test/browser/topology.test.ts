@@ -167,7 +167,7 @@ test("a pan causes no layout: it moves the existing drawing", async () => {
   await session.send("Performance.enable");
   const layouts = async () => (await session.send("Performance.getMetrics")).metrics.find(({ name }) => name === "LayoutCount")!.value;
   const stage = (await page.getByRole("application").boundingBox())!;
-  const [x, y] = [stage.x + 20, stage.y + 20];
+  const [x, y] = [stage.x + 20, stage.y + stage.height - 80];
   await page.mouse.move(x, y);
   await page.mouse.down();
   const begun = await layouts();

@@ -81,6 +81,7 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   listPictures: { lab },
   getPicture: { lab, id: "1" },
   getTasks: { lab },
+  listSwitches: { lab },
   adoptLab: { lab },
   events: { lab },
 };

@@ -108,6 +108,7 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   listPictures: { lab },
   getPicture: {},
   getTasks: { lab },
+  listSwitches: { lab },
   adoptLab: { lab },
 };
 

@@ -37,6 +37,8 @@ int main(void) {
   CHECK(requests_of("n12345678901234n12\n") == -1 && requests_made == 0);
   CHECK(requests_of("n1i0 n2i0 n3i0\n") == -1 && requests_made == 0);
   CHECK(requests_of("n1i0 n2i0 n3i0 n4i0\n") == -1 && requests_made == 0);
+  char missing[] = "x1y1\n", long_name[] = "n123456789012345678\n", none[] = "";
+  CHECK(plain_frames(none) == 0 && plain_frames(missing) == 1 && plain_frames(long_name) == 1);
   CHECK(requests_of("group 67\n") == -1 && requests_made == 0);
   CHECK(requests_of("group 4294967363 up\n") == -1 && requests_made == 0); /* 67 in 32 bits */
   return 0;

@@ -90,7 +90,9 @@ export const waitTimeoutFlag: Flag = {
   summary: "Time to wait for the answer, and then for the nodes; default for the nodes: 120",
 };
 
-/** Returns every flag of a command, its own flags first. */
+/** Returns every flag of a command, its own flags first. They replace common flags of the same name. */
 export function flagsOf(command: Command): readonly Flag[] {
-  return [...command.flags, ...(command.offline === true ? [] : serviceFlags), ...commonFlags];
+  const own = new Set(command.flags.map(({ long }) => long));
+  const common: readonly Flag[] = [...(command.offline === true ? [] : serviceFlags), ...commonFlags];
+  return [...command.flags, ...common.filter(({ long }) => !own.has(long))];
 }

@@ -51,8 +51,9 @@ test("bash completes nodes and interfaces from the lab's file, and nothing witho
     return execFileSync("bash", ["-c", script], { encoding: "utf8", cwd: folder, env }).trim();
   };
   try {
-    expect(complete("labwright", "console", "")).toBe("h1 r1 r2");
+    expect(complete("labwright", "console", "")).toBe("h1 r1 r2 kind:frr kind:linux");
     expect(complete("labwright", "stop", "-t", file, "--node", "r")).toBe("r1 r2");
+    expect(complete("labwright", "exec", "kind:f")).toBe("kind:frr");
     expect(complete("labwright", "link", "r1:")).toBe("r1:eth1");
     expect(complete("labwright", "link", "--sus")).toBe("--suspend");
     // No service is known.

@@ -3,8 +3,8 @@ import { hostname } from "node:os";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { shellWord } from "../../base/shell-word.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
+import { referencedFiles } from "../../intent/parse/references.ts";
 import { readIntent } from "../../intent/read/read.ts";
-import { referencedFiles } from "../../intent/read/references.ts";
 import type { Arguments } from "./arguments.ts";
 import { UsageError } from "./usage-error.ts";
 

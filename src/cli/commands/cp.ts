@@ -1,7 +1,9 @@
 import { type Command, labFlag, topoFlag } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
+import { bytesBelow } from "../copy/bytes-below.ts";
 import { archiveFromNode, type CopyRun, copyFromNode, copyToNode, folderOfNode } from "../copy/copy-node-files.ts";
 import { copyOperand } from "../copy/copy-operand.ts";
+import { CopyProgress } from "../copy/copy-progress.ts";
 import { chosenNodes } from "../selectors/chosen-nodes.ts";
 import { Progress } from "../show/progress.ts";
 
@@ -40,15 +42,10 @@ export const cp: Command = {
     );
     const maxBytes = sizeOf(args.text("max-size"));
     using progress = new Progress(context.terminal, "connecting", { quiet: context.quiet || target.path === "-" });
-    let bytes = 0;
-    const began = performance.now();
-    const onBytes = (count: number) => {
-      bytes += count;
-      const rate = bytes / Math.max(1, performance.now() - began) / 1000;
-      progress.update(
-        `${names.length === 1 ? names[0] : `${names.length} nodes`}: ${(bytes / 1e6).toFixed(1)} MB, ${rate.toFixed(1)} MB/s`,
-      );
-    };
+    const title = names.length === 1 ? `${names[0]}` : `${names.length} nodes`;
+    const expected = source.nodes === undefined && source.path !== "-" && progress.visible ? await bytesBelow(source.path) : undefined;
+    const copied = new CopyProgress(title, expected === undefined ? undefined : expected * names.length);
+    const onBytes = (count: number) => progress.update(copied.add(count));
     const run: CopyRun = { context, owners: args.has("archive"), maxBytes, onBytes };
     if (names.length !== 1 && (source.path === "-" || target.path === "-"))
       throw new UsageError("cp: an archive on standard input or output is of one node");

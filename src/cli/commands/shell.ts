@@ -1,10 +1,9 @@
 import { constants } from "node:os";
-import { LabwrightError, type RemoteEnd, type RemoteProcess } from "../../client/index.ts";
+import { LabwrightError } from "../../client/index.ts";
 import { type Command, labFlag, topoFlag } from "../command/command.ts";
-import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { chosenNode } from "../selectors/chosen-nodes.ts";
-import { Escape } from "../streams/escape.ts";
+import { sizeOf, talk } from "../streams/talk.ts";
 
 export const shell: Command = {
   name: "shell",
@@ -41,49 +40,3 @@ export const shell: Command = {
     return end.exit_code ?? 128 + (constants.signals[end.signal as NodeJS.Signals] ?? 0);
   },
 };
-
-/** Returns columns and rows. A terminal that has not got a size yet, as in a script, reports 0. */
-function sizeOf({ columns, rows }: { readonly columns?: number; readonly rows?: number }): [number, number] {
-  return [columns || 80, rows || 24];
-}
-
-/** Copies bytes in both directions until the program ends or the user leaves. Always restores the terminal. Returns undefined if the user left. */
-async function talk(
-  { terminal: { stdin, stdout, stderr } }: Context,
-  program: RemoteProcess,
-  interactive: boolean,
-): Promise<RemoteEnd | undefined> {
-  const typed = new Escape();
-  let left = false;
-  const type = (chunk: Buffer) => {
-    const { send, leave } = interactive ? typed.take(chunk) : { send: chunk, leave: false };
-    stdin.pause();
-    void program.write(send).then(() => stdin.resume());
-    if (!leave) return;
-    left = true;
-    program[Symbol.dispose]();
-  };
-  const resized = () => program.resize(...sizeOf(stdout));
-  const end = () => program.endInput();
-  if (interactive) {
-    stdin.setRawMode?.(true);
-    stdout.on("resize", resized);
-  }
-  stdin.on("data", type).on("end", end);
-  try {
-    for await (const item of program) {
-      if (item.stream === "end") return item;
-      const output = item.stream === "stderr" ? stderr : stdout;
-      if (!output.write(item.data)) await new Promise((resolve) => output.once("drain", resolve));
-    }
-    return undefined;
-  } catch (error) {
-    if (left) return undefined;
-    throw error;
-  } finally {
-    if (interactive) stdin.setRawMode?.(false);
-    stdout.off("resize", resized);
-    stdin.off("data", type).off("end", end).pause();
-    program[Symbol.dispose]();
-  }
-}

@@ -8,7 +8,7 @@ import type { Project } from "../command/project.ts";
 import { namedNodes } from "../parts/named-nodes.ts";
 import { reportTroubles } from "../parts/node-troubles.ts";
 import { hasFailed, nodesThatShouldRun } from "../parts/wait-for-nodes.ts";
-import { showStatus } from "../show/show-status.ts";
+import { type InterfacesShown, noInterfaces, showStatus } from "../show/show-status.ts";
 
 /** The interval of --watch, ms. */
 const interval = 1000;
@@ -42,8 +42,8 @@ export const status: Command = {
 async function showOnce(context: Context, project: Project, args: Arguments): Promise<ExitCode> {
   const client = await context.client();
   const data = await client.getProjectStatus({ ...project.selector, ...namedNodes(args) });
-  const suspended = context.json ? [] : await suspendedEnds(client, project.selector);
-  context.result(data, (shown) => showStatus(context.terminal.paint, shown, suspended));
+  const interfaces = context.json ? noInterfaces : await interfacesOf(client, project.selector);
+  context.result(data, (shown) => showStatus(context.terminal.paint, shown, interfaces));
   if (nodesThatShouldRun(data).some(hasFailed)) {
     await reportTroubles(context, project, data);
     return 1;
@@ -76,7 +76,7 @@ async function watch(context: Context, project: Project, args: Arguments): Promi
       }
       const now = context.json
         ? JSON.stringify(data)
-        : terminal.spell(showStatus(terminal.paint, data, await suspendedEnds(client, project.selector)));
+        : terminal.spell(showStatus(terminal.paint, data, await interfacesOf(client, project.selector)));
       if (terminal.stdout.isTTY === true && !context.json) terminal.redraw(now);
       else if (now !== before) terminal.print(now);
       before = now;
@@ -90,13 +90,16 @@ async function watch(context: Context, project: Project, args: Arguments): Promi
   return 0;
 }
 
-/** Returns the suspended ends of links. Empty if the lab cannot be read now, which the status reports. */
-async function suspendedEnds(client: LabwrightClient, selector: object): Promise<readonly string[]> {
+/** Returns what the status shows of interfaces. Empty if the lab cannot be read now, which the status reports. */
+async function interfacesOf(client: LabwrightClient, selector: object): Promise<InterfacesShown> {
   try {
     const { nodes } = await client.inspectProject(selector);
-    return nodes.flatMap((node) => node.interfaces.flatMap((one) => (one.suspended ? [`${nodeKey(node)}:${one.name}`] : [])));
+    return {
+      suspended: nodes.flatMap((node) => node.interfaces.flatMap((one) => (one.suspended ? [`${nodeKey(node)}:${one.name}`] : []))),
+      addresses: new Map(nodes.map((node) => [nodeKey(node), node.interfaces.flatMap(({ addresses = [] }) => addresses)])),
+    };
   } catch (error) {
-    if (error instanceof LabwrightError) return [];
+    if (error instanceof LabwrightError) return noInterfaces;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isSelector, type SelectableNode, selectNodes } from "./select-nodes.ts";
+import { isSelector, type SelectableNode, selectNodes, selectorsOf } from "./select-nodes.ts";
 
 const node = (key: string, kinds: readonly string[], groups: readonly string[], labels = {}): SelectableNode => ({
   key,
@@ -45,4 +45,19 @@ test("a word without a node is an error with near names", () => {
 
 test("plain names are no selectors", () => {
   expect(["r1", "a.b-c_d", "r*", "r?", "kind=frr", "group:x"].map(isSelector)).toEqual([false, false, true, true, true, true]);
+});
+
+test("each kind, group and label that needs no quotes is offered once, and chooses nodes", () => {
+  const offered = selectorsOf(nodes);
+  expect(offered).toEqual([
+    "group:core",
+    "group:fabric",
+    "kind:frr",
+    "kind:linux",
+    "kind:router",
+    "label:role=client",
+    "label:site=north",
+    "label:site=south",
+  ]);
+  for (const word of offered) expect(chosen(word), word).not.toBe("");
 });

@@ -28,6 +28,17 @@ export function selectNodes(words: readonly string[], nodes: readonly Selectable
   return nodes.map(({ key }) => key).filter((key) => chosen.has(key));
 }
 
+/** Returns the selectors by kind, group and label that choose any of the nodes and need no quotes in a shell, sorted. */
+export function selectorsOf(nodes: readonly SelectableNode[]): readonly string[] {
+  const words = nodes.flatMap(({ kinds, groups, labels }) => [
+    ...kinds.map((kind) => `kind:${kind}`),
+    ...groups.map((group) => `group:${group}`),
+    // The first = ends the key.
+    ...Object.entries(labels).flatMap(([key, value]) => (key.includes("=") ? [] : [`label:${key}=${value}`])),
+  ]);
+  return [...new Set(words.filter((word) => /^[\w.:=@/+-]+$/.test(word)))].sort();
+}
+
 function matches(word: string, { key, kinds, groups, labels }: SelectableNode): boolean {
   const { by, name, value } = parsed(word);
   if (by === "name") return matchesPattern(value, key);

@@ -31,6 +31,11 @@ export function usersPath(): string {
   return programPath("hosts/local/accounts/main");
 }
 
+/** The path of the program that examines this machine's kernel. */
+export function doctorPath(): string {
+  return programPath("hosts/local/own-kernel/doctor");
+}
+
 /** Returns whether a service answers at this address. */
 export async function answers(service: { readonly url: string; readonly pin?: string | undefined }): Promise<boolean> {
   return (await answerOf(service)) === "answers";

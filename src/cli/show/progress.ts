@@ -20,6 +20,11 @@ export class Progress implements Disposable {
     this.#draw();
   }
 
+  /** Whether somebody can see it. */
+  get visible(): boolean {
+    return this.#timer !== undefined;
+  }
+
   update(text: string): void {
     this.#text = text;
   }

@@ -25,16 +25,19 @@ export function showInspection(data: Inspection): string {
   ]);
   const heads = ["NODE", ...(isRenamed ? ["NAME"] : []), "ID", "TEMPLATE", "IMAGE", "STATUS", "CPU", "RAM", "CONSOLE", "LIMITS"];
   if (nodes.length > 0) parts.push(table(heads, nodes));
+  const hasAddresses = all.some(({ interfaces }) => interfaces.some(({ addresses = [] }) => addresses.length > 0));
   const interfaces = all.flatMap((node) =>
     node.interfaces.map((one) => [
       `${nodeKey(node)}:${one.name}`,
       one.mac ?? "",
+      ...(hasAddresses ? [(one.addresses ?? []).join(" ")] : []),
       one.peer ?? one.network ?? "",
       one.suspended ? "suspended" : "",
       one.quality === undefined ? "" : qualityText(one.quality),
     ]),
   );
-  if (interfaces.length > 0) parts.push(table(["INTERFACE", "MAC", "PEER", "STATE", "QUALITY"], interfaces));
+  if (interfaces.length > 0)
+    parts.push(table(["INTERFACE", "MAC", ...(hasAddresses ? ["ADDRESSES"] : []), "PEER", "STATE", "QUALITY"], interfaces));
   const networks = data.networks.map((network) => [network.unique_key ?? network.key ?? network.name, network.id, network.type]);
   if (networks.length > 0) parts.push(table(["NETWORK", "ID", "TYPE"], networks));
   return parts.join("\n\n");

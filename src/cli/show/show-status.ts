@@ -9,8 +9,18 @@ import type { Paint } from "./terminal.ts";
 export type Status = ResultOf<"getProjectStatus">;
 export type LiveNode = NonNullable<NonNullable<Status["live"]>["nodes"]>[number];
 
-/** Returns the status of a lab as text. @param suspended ends of links without carrier */
-export function showStatus(paint: Paint, status: Status, suspended: readonly string[] = []): string {
+/** Parts of an inspection that a status shows. */
+export interface InterfacesShown {
+  /** Ends of links without carrier. */
+  readonly suspended: readonly string[];
+  /** Of each node. */
+  readonly addresses: ReadonlyMap<string, readonly string[]>;
+}
+
+export const noInterfaces: InterfacesShown = { suspended: [], addresses: new Map() };
+
+/** Returns the status of a lab as text. */
+export function showStatus(paint: Paint, status: Status, { suspended, addresses } = noInterfaces): string {
   const { lab, mode, exists, quarantined, moved_to: moved, locked, operation, live } = status;
   const head = [
     paint("bold", lab),
@@ -31,7 +41,7 @@ export function showStatus(paint: Paint, status: Status, suspended: readonly str
   if (broken !== undefined) lines.push(broken);
   lines.push(...waitingText(lab, status.resume));
   if (live !== undefined && !live.available) lines.push(unreadText(live));
-  if (live?.nodes !== undefined && live.nodes.length > 0) lines.push("", nodeTable(paint, live.nodes));
+  if (live?.nodes !== undefined && live.nodes.length > 0) lines.push("", nodeTable(paint, live.nodes, addresses));
   const netem = live?.netem ?? [];
   if (netem.length > 0) {
     lines.push("", table(["LINK", "FROM", "DELAY", "JITTER", "LOSS", "BANDWIDTH"], netem.flatMap(linkRows)));
@@ -80,8 +90,9 @@ export function isUp(node: LiveNode): boolean {
 }
 
 /** The column NAME has the host's name of nodes with another key. It is left out if there is none. */
-function nodeTable(paint: Paint, all: readonly LiveNode[]): string {
+function nodeTable(paint: Paint, all: readonly LiveNode[], addresses: InterfacesShown["addresses"]): string {
   const nodes = inNaturalOrder(all, nodeKey);
+  const hasAddresses = nodes.some((node) => addressesText(addresses.get(nodeKey(node))) !== "");
   const isRenamed = nodes.some((node) => otherName(node) !== "");
   const rows = nodes.map((node) => [
     nodeKey(node),
@@ -92,11 +103,29 @@ function nodeTable(paint: Paint, all: readonly LiveNode[]): string {
     node.cpu_percent === undefined ? "" : `${node.cpu_percent.toFixed(1)} %`,
     node.memory_bytes === undefined ? "" : bytes(node.memory_bytes),
     node.disk_bytes === undefined ? "" : bytes(node.disk_bytes),
+    ...(hasAddresses ? [addressesText(addresses.get(nodeKey(node)))] : []),
     node.exit_code === undefined ? "" : String(node.exit_code),
   ]);
-  const heads = ["NODE", ...(isRenamed ? ["NAME"] : []), "STATUS", "READY", "UPTIME", "CPU", "MEMORY", "DISK", "EXIT"];
+  const heads = [
+    "NODE",
+    ...(isRenamed ? ["NAME"] : []),
+    "STATUS",
+    "READY",
+    "UPTIME",
+    "CPU",
+    "MEMORY",
+    "DISK",
+    ...(hasAddresses ? ["ADDRESSES"] : []),
+    "EXIT",
+  ];
   const [heading = "", ...lines] = table(heads, rows).split("\n");
   return [heading, ...lines.map((line, index) => paintNode(paint, nodes[index], line))].join("\n");
+}
+
+/** The first addresses; `inspect` shows all of them. Link-local addresses are the same in every lab and left out. */
+function addressesText(all: readonly string[] = []): string {
+  const shown = all.filter((address) => !address.startsWith("fe80:"));
+  return [...shown.slice(0, 2), ...(shown.length > 2 ? [`+${shown.length - 2}`] : [])].join(" ");
 }
 
 function statusText({ status, forced, disk_full, stuck, clash, other_user }: LiveNode): string {

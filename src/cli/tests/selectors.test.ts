@@ -21,6 +21,21 @@ nodes:
     expect(code, stderr).toBe(0);
     return (JSON.parse(stdout).results as readonly { node: string }[]).map(({ node }) => node).join(" ");
   };
+  const completed = async (...words: readonly string[]) => (await run(["__complete", "node", ...words])).stdout.trim().split("\n");
+  const common = ["h1", "r1", "r2"];
+  expect(await completed()).toEqual([
+    ...common,
+    "group:core",
+    "kind:frr",
+    "kind:linux",
+    "kind:router",
+    "label:role=client",
+    "label:site=north",
+  ]);
+  // Without the lab's file, the service knows neither kinds nor groups of the file.
+  expect((await completed("--lab", "/chosen")).toSorted()).toEqual(
+    [...common, "kind:frr", "kind:linux", "label:role=client", "label:site=north"].toSorted(),
+  );
   expect(await answers("group:core")).toBe("r1");
   expect(await answers("kind:router")).toBe("r1 r2");
   expect(await answers("label:site=north,h*")).toBe("h1 r1");

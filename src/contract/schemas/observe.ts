@@ -136,6 +136,8 @@ export const InspectedInterface = Type.Object({
   peer: optionalText,
   suspended: flag,
   quality: Type.Optional(LinkQuality),
+  /** Of a running node, with prefixes, such as 10.0.0.1/24; read at each call. Absent: it has none, or the host does not know them. */
+  addresses: Type.Optional(list(text)),
 });
 export type InspectedInterface = Static<typeof InspectedInterface>;
 
@@ -172,6 +174,8 @@ export const InspectedNode = Type.Object({
   limits: Type.Optional(NodeLimitsData),
   /** Absent: none, or the host stores no labels. */
   labels: Type.Optional(map(text)),
+  /** Published ports, [ADDRESS:]PORT:NODE-PORT. Without an address: 127.0.0.1 and ::1 of the service's machine. Absent: none. */
+  ports: Type.Optional(list(text)),
   interfaces: list(InspectedInterface),
 });
 export type InspectedNode = Static<typeof InspectedNode>;

@@ -79,6 +79,7 @@ import {
   SnapshotTakenData,
   SnapshotTakePayload,
 } from "./snapshots.ts";
+import { SwitchesData } from "./switches.ts";
 import { TestData, TestPayload } from "./tests.ts";
 
 const byId = Type.Object({ id: text });
@@ -158,6 +159,7 @@ export const requestSchemas = {
   listPictures: { body: ProjectPayload },
   getPicture: { params: byId, query: PictureQuery },
   getTasks: { body: ProjectPayload },
+  listSwitches: { body: ProjectPayload },
   adoptLab: { body: LabAdoptPayload },
   listDisks: {},
   removeDisks: { params: byId },
@@ -246,6 +248,7 @@ export const dataSchemas = {
   listPictures: PicturesData,
   getPicture: bytes,
   getTasks: TasksData,
+  listSwitches: SwitchesData,
   adoptLab: LabAdoptData,
   listDisks: DisksData,
   removeDisks: DisksRemovedData,

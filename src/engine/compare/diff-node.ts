@@ -4,6 +4,7 @@ import { fieldWord, type NodeField, nodeFields } from "../model/node-fields.ts";
 import type { Change } from "../model/plan.ts";
 import { hidden, isSensitive } from "../model/sensitive.ts";
 import { sameValue } from "../shared/canonical.ts";
+import { switchingChanges } from "./diff-switching.ts";
 
 /** The difference of one field: several changes if the field is a map. */
 export interface FieldDifference {
@@ -21,11 +22,13 @@ export function diffNode(before: LabNode, after: LabNode): readonly FieldDiffere
     const changes =
       field === "files"
         ? fileChanges(before.files ?? {}, after.files ?? {})
-        : maps.has(field)
-          ? mapChanges(field, a as Scalars, b as Scalars)
-          : sameValue(meaning(a), meaning(b))
-            ? []
-            : [{ field: fieldWord(field), before: meaning(a), after: meaning(b) }];
+        : field === "switching"
+          ? switchingChanges(before.switching, after.switching)
+          : maps.has(field)
+            ? mapChanges(field, a as Scalars, b as Scalars)
+            : sameValue(meaning(a), meaning(b))
+              ? []
+              : [{ field: fieldWord(field), before: meaning(a), after: meaning(b) }];
     if (changes.length > 0) differences.push({ field, changes });
   }
   return differences;

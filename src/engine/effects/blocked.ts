@@ -127,7 +127,15 @@ function templatesText(word: string, known: readonly string[]): string {
 function valueObstacles({ intent, after, differences }: NodeWork, template: TemplateRules, making: boolean): readonly Obstacle[] {
   if (after === undefined) return [];
   const found: Obstacle[] = [];
-  const { id, values, maxInterfaces } = template;
+  const { id, values } = template;
+  const maxInterfaces = mostInterfaces(after, template);
+  const { minRam = 0 } = (after.kernel === "own" && template.ownKernel) || {};
+  if (after.ram !== undefined && after.ram < minRam)
+    found.push({
+      code: "bad_value",
+      text: `ram is ${after.ram}, but a node with a kernel of its own needs at least ${minRam} MiB`,
+      field: "ram",
+    });
   const changed = new Set<string>(differences.flatMap(({ field, changes }) => [field, ...changes.map((change) => change.field)]));
   const maxRule = { type: "integer", min: 0, max: maxInterfaces } as const;
   // Interfaces that links need are checked with the links.
@@ -206,6 +214,10 @@ export function linkObstacle(link: LinkWork, comparison: Comparison, templates: 
   return undefined;
 }
 
+function mostInterfaces(node: NodeWork["after"], { maxInterfaces, ownKernel }: TemplateRules): number {
+  return node?.kernel === "own" && ownKernel !== undefined ? Math.min(maxInterfaces, ownKernel.maxInterfaces) : maxInterfaces;
+}
+
 function interfaceObstacle(name: string, node: NodeWork, template: TemplateRules): string | undefined {
   const naming = interfaceNaming(template.ethFormat);
   const index = naming.index(name);
@@ -229,8 +241,10 @@ function interfaceObstacle(name: string, node: NodeWork, template: TemplateRules
   const renames = sameTemplate && template.serial !== undefined && index >= (node.observed?.ethernet ?? 0);
   const serial = renames ? keptSerial(node, template.serial) : undefined;
   if (serial !== undefined) return `${node.key} cannot get ${name}: more ethernet interfaces would rename ${serial}, which has a link`;
-  if (index >= template.maxInterfaces) {
-    return `${node.key} cannot have an interface ${name}: template ${template.id} has at most ${template.maxInterfaces}`;
+  const most = mostInterfaces(node.after, template);
+  if (index >= most) {
+    const whose = most < template.maxInterfaces ? "a node with a kernel of its own" : `template ${template.id}`;
+    return `${node.key} cannot have an interface ${name}: ${whose} has at most ${most}`;
   }
   const count = node.intent?.ethernet === undefined ? undefined : wholeGroups(node.intent.ethernet, template);
   if (count !== undefined && index >= count) {

@@ -48,6 +48,8 @@ export function linkAction(link: LinkWork): string {
 /** Returns how the node that is on the host now takes a change of the field while it runs. */
 export function fieldRule(node: NodeWork, field: NodeField): FieldRule {
   const rule = node.template?.fields[field] ?? "live";
+  // Its virtual machine gets its memory at its start.
+  if (field === "ram" && rule === "live" && node.after?.kernel === "own") return "restart";
   return field === "startupConfig" && rule === "live" && configRestart(node) !== undefined ? "restart" : rule;
 }
 

@@ -1,4 +1,5 @@
 import type { LabFile, LabText, Position, Quality, Scalar, TrafficFilter } from "../../intent/lab/lab.ts";
+import type { Switching } from "../../intent/lab/switching.ts";
 
 /** A lab as the host holds it: its persisted definition, with the host's own ids, and the power state of each node. */
 export interface ObservedLab {
@@ -39,8 +40,12 @@ export interface ObservedNode {
   readonly type: string;
   readonly image?: string;
   readonly icon?: string;
+  readonly kernel?: "own";
   readonly startupConfig?: string;
   readonly files?: Readonly<Record<string, LabFile>>;
+  readonly switching?: Switching;
+  readonly ports?: readonly string[];
+  readonly sshKeys?: readonly string[];
   readonly exec: readonly string[];
   readonly cpu?: number;
   readonly ram?: number;

@@ -1,4 +1,5 @@
 import type { Lab, LabLink, LabNetwork, LabNode, LabText, TrafficFilter } from "../../intent/lab/lab.ts";
+import type { KernelFeature } from "./kernel-features.ts";
 import type { Reason } from "./reasons.ts";
 import type { UnsupportedField } from "./support.ts";
 
@@ -150,7 +151,7 @@ export interface TemplateRules {
   readonly configLanguage?: "frr";
   /** When an existing node gets a changed startup-config: a sentence for people. Absent: as the field\'s rule states. */
   readonly configTaken?: string;
-  /** LabNode field (name, image, icon, startupConfig, exec, cpu, ram, ethernet, position, env, attributes, labels) → rule. A field without a rule is "live". */
+  /** LabNode field (name, image, icon, kernel, startupConfig, exec, cpu, ram, ethernet, position, env, attributes, labels) → rule. A field without a rule is "live". */
   readonly fields: Readonly<Record<string, FieldRule>>;
   /** Why a field is unsupported, for people: field → text. */
   readonly why?: Readonly<Record<string, string>>;
@@ -160,6 +161,8 @@ export interface TemplateRules {
   readonly ethFormat: string;
   /** The highest number of ethernet interfaces. */
   readonly maxInterfaces: number;
+  /** Limits of its nodes with a kernel of their own; absent: it has no such nodes. Memory in MiB. */
+  readonly ownKernel?: { readonly maxInterfaces: number; readonly minRam: number };
   /** Serial interfaces in slots that follow the ethernet slots, as on IOL: s1/0 if e0/0 to e0/3 are all ethernet. Absent: none. */
   readonly serial?: SerialRule;
   /** Interfaces of modules in numbered slots, as on Dynamips: fa1/0 if the attribute slot1 is "NM-1FE-TX". Absent: none. */
@@ -207,6 +210,8 @@ export interface HostRules {
    * ("network.icon", "lab.name", "link.mtu"). A field that is not listed is stored.
    */
   readonly unsupportedFields: readonly string[];
+  /** Features that the kernel of the host's machine does not have; absent: the host does not report them. */
+  readonly kernelLacks?: readonly KernelFeature[];
   /** The host stores positions as whole numbers from 0: others are rounded. Default false. */
   readonly wholePositions?: boolean;
   /**

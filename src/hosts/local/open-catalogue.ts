@@ -1,10 +1,12 @@
 import { stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import type { KernelFeature } from "../../engine/model/kernel-features.ts";
 import { type Feature, featureNames, type HostNetworkType } from "../host.ts";
 import { findImages, type LocalImage } from "./images/images.ts";
 import { findVmImages } from "./images/vm-images.ts";
 import { natWorks } from "./nat/nat.ts";
+import { missingKernelFeatures } from "./own-kernel/kernel-features.ts";
 import type { ShapingMeans } from "./quality/quality-means.ts";
 import type { ControlGroups } from "./resources/control-groups.ts";
 import type { MachineMeans } from "./resources/lab-resources.ts";
@@ -14,8 +16,8 @@ import { nodeLimits } from "./templates/node-needs.ts";
 import { problemText } from "./templates/read-template.ts";
 import { hostTemplate, type LocalTemplate, templateRules } from "./templates/template.ts";
 import { builtinTemplates, loadTemplates, type TemplateMemory } from "./templates/templates.ts";
+import { hypervisorImage } from "./templates/vm-template.ts";
 import { kvmWorks } from "./vm/kvm.ts";
-import { hypervisorImage } from "./vm/vm-spawn.ts";
 
 /**
  * Returns a function that reads the catalogue: the built-in templates, those of `<state>/templates`, and the images. It reads again after `freshMs`, and at once
@@ -38,6 +40,7 @@ export function openCatalogue(options: {
   const memory: TemplateMemory = new Map();
   const nat = natWorks();
   let kvm: Promise<boolean> | undefined;
+  const kernelLacks = missingKernelFeatures();
   let last: { readonly templates: readonly LocalTemplate[]; readonly rest: string; readonly catalogue: Catalogue } | undefined;
 
   async function load(): Promise<Catalogue> {
@@ -58,9 +61,10 @@ export function openCatalogue(options: {
     const images = [...own, ...vm.images.filter(({ name }) => !own.some((image) => image.vm !== undefined && image.name === name))];
     const means = await options.means;
     const works = { nat: await nat, shaping: (await options.shaping) !== null, capture: await options.capture, kvm: (await kvm) ?? false };
-    const rest = JSON.stringify([images, works]);
+    const lacks = await kernelLacks;
+    const rest = JSON.stringify([images, works, lacks]);
     const same = last?.rest === rest && sameTemplates(last.templates, templates);
-    if (last === undefined || !same) last = { templates, rest, catalogue: catalogue(templates, images, { ...works, means }) };
+    if (last === undefined || !same) last = { templates, rest, catalogue: catalogue(templates, images, { ...works, means, lacks }) };
     return last.catalogue;
   }
 
@@ -108,12 +112,14 @@ function catalogue(
     capture,
     kvm,
     means,
+    lacks,
   }: {
     readonly nat: boolean;
     readonly shaping: boolean;
     readonly capture: boolean;
     readonly kvm: boolean;
     readonly means: MachineMeans;
+    readonly lacks: readonly KernelFeature[];
   },
 ): Catalogue {
   const byId = new Map(templates.map((template) => [template.id, template]));
@@ -126,6 +132,7 @@ function catalogue(
     "consoleRun",
     "consoleLog",
     "nodeExec",
+    "switching",
     "keptDisks",
     "wipe",
     "gracefulStop",
@@ -163,6 +170,7 @@ function catalogue(
       templates: templates.map((template) => templateRules(template, images, template.backend === "namespace" ? cannot : {})),
       networkTypes: networkTypes.map(({ type }) => type),
       features,
+      kernelLacks: lacks,
       unsupportedFields: [],
       cores: availableParallelism(),
     },

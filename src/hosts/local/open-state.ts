@@ -23,6 +23,7 @@ import type { NatPolicy } from "./nat/nat-rules.ts";
 import { Readiness } from "./nodes/readiness.ts";
 import { openCatalogue } from "./open-catalogue.ts";
 import { shapingMeans } from "./quality/quality-means.ts";
+import { PublishedPorts } from "./reach/published-ports.ts";
 import { Admission } from "./resources/admission.ts";
 import { raiseKernelTables } from "./resources/kernel-tables.ts";
 import { sweepLabGroups } from "./resources/lab-groups.ts";
@@ -69,7 +70,9 @@ export async function openState(options: LocalHostOptions, labs: Map<string, Loc
   const catalogue = openCatalogue({ state, images, vmImages, shaping, capture: captureWorks(paths.tap), means, warn });
   const changes = new KeyedQueue();
   const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => changes.run(path, () => tellingTrouble(work));
-  const lab = labsOf(labs, (id) => new LocalLab(id, definitions.directory(id), { ...labOptions(options, warn), bootId, shaping, means }));
+  const onSwitchesLost = (id: string) => void repairSwitches(parts, exclusive, id);
+  const fixed = { ...labOptions(options, warn), onSwitchesLost, trash, bootId, shaping, means };
+  const lab = labsOf(labs, (id) => new LocalLab(id, definitions.directory(id), fixed));
   const parts = { paths, definitions, lab, catalogue, warn };
 
   await adoptLabs(parts, labs, means);
@@ -149,6 +152,7 @@ function labOptions({ paths, nat, stopGrace: grace }: LocalHostOptions, warn: (t
   return {
     paths,
     natPolicy: nat ?? { allow: [], deny: [] },
+    ports: new PublishedPorts(),
     stopGrace: { ...stopGrace, ...grace },
     onSharedRange: sharedRangeWarning(warn),
     warn,
@@ -199,16 +203,43 @@ async function adoptLabs(
   }
 }
 
-/** Repairs links of a shaper that died while no service ran: they pass no frames. */
+/** Repairs links of a shaper that died while no service ran: they pass no frames. Opens the published ports of running nodes again. */
 async function repairLinks({ definitions, lab, catalogue, warn }: OpenedParts, exclusive: LocalState["exclusive"]): Promise<void> {
   const repair = async (path: string) => {
     const definition = await definitions.get(path);
     if (definition === undefined || lab(definition.id).sandbox === null) return;
-    if (definition.links.some(({ quality }) => quality !== undefined))
+    const publishes = definition.nodes.some(({ ports = [] }) => ports.length > 0);
+    if (publishes || definition.links.some(({ quality }) => quality !== undefined))
       await lab(definition.id).reconcileFabric(definition, await catalogue());
   };
   const warnOf = (path: string) => (error: Error) => warn(`lab ${path}: ${error.message}`);
   await Promise.all(definitions.paths().map((path) => exclusive(path, () => repair(path)).catch(warnOf(path))));
+}
+
+/** Time in which the switches of a lab are repaired only once, ms, so that a failure that returns does not keep the machine busy. */
+const repairPauseMs = 10_000;
+
+/** Lab → the time of its last repair, by performance.now(). */
+const repairs = new Map<string, number>();
+
+/** Starts Open vSwitch of a lab again, after it ended with its whole place. Its daemons alone are started again there. */
+async function repairSwitches(
+  { definitions, lab, catalogue, warn }: OpenedParts,
+  exclusive: LocalState["exclusive"],
+  id: string,
+): Promise<void> {
+  const now = performance.now();
+  if (now - (repairs.get(id) ?? Number.NEGATIVE_INFINITY) < repairPauseMs) return;
+  repairs.set(id, now);
+  const path = (await definitions.all()).find((one) => one.id === id)?.path;
+  if (path === undefined) return;
+  const repair = async () => {
+    const definition = await definitions.get(path);
+    if (definition?.id === id && lab(id).sandbox !== null) await lab(id).reconcileFabric(definition, await catalogue());
+  };
+  await exclusive(path, repair).catch((error: Error) =>
+    warn(`lab ${path}: its switches ended and could not be started again: ${error.message}`),
+  );
 }
 
 function openWatches(

@@ -13,6 +13,7 @@ export interface MemoryTemplate extends HostTemplate {
 
 const hostFields = {
   image: "recreate",
+  kernel: "recreate",
   startupConfig: "restart",
   exec: "restart",
   env: "restart",

@@ -53,6 +53,7 @@ export const diagnosticCodes = {
   host_unchecked: "the host could not be asked about templates, images and supported fields (a warning of validate)",
   config_line: "a line of a startup-config that the software of the node does not accept (a warning; only a service checks it)",
   config_unchecked: "the host could not check the startup-configs (a warning)",
+  kernel_lacks: "a feature of the kernel that a node uses and that the host's machine does not have (a warning; only a service checks it)",
   filter_unchecked: "the host could not be asked about traffic filters (a warning of validate)",
 } as const satisfies Record<string, string>;
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { canonicalLab } from "./canonical.ts";
 import type { Endpoint, Lab, LabLink, LabNetwork, LabNode, Quality, Scalar } from "./lab.ts";
+import type { Switching } from "./switching.ts";
 
 /**
  * Valid canonical labs: templates linux, frr, switch and pc, networks bridge and nat, every interface (eth1 …) used once. Two labs of one run share
@@ -143,11 +144,14 @@ function arbitraryNode(key: string): fc.Arbitrary<LabNode> {
         {
           image: fc.oneof(fc.constantFrom("default", "7.10", "frr:9.1"), line),
           icon: fc.constantFrom("Router.png", "Server 2.png"),
+          kernel: fc.constant("own" as const),
           cpu: fc.constantFrom(1, 2, 0.5),
           ram: fc.constantFrom(64, 256, 1024),
           ethernet: fc.integer({ min: 0, max: 4 }),
           start: fc.boolean(),
           position,
+          // Without interfaces, which links would have to use.
+          switching: fc.constantFrom<Switching>({}, { spanningTree: { mode: "off" } }, { spanningTree: { mode: "rstp", priority: 4096 } }),
         },
         { requiredKeys: [] },
       ),

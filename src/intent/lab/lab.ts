@@ -1,5 +1,6 @@
 import type { LabTest } from "./lab-test.ts";
 import type { NodeBoot } from "./node-boot.ts";
+import type { Switching } from "./switching.ts";
 
 /**
  * Lab: the user's intent after YAML, inheritance (defaults → kinds → groups → node) and files are resolved. Plain data, every list sorted by key
@@ -30,6 +31,8 @@ export interface LabNode {
   readonly template: string;
   readonly image?: string;
   readonly icon?: string;
+  /** A node with a Linux kernel of its own, instead of the machine's. */
+  readonly kernel?: "own";
   /** The text itself; a reference to a file is resolved. */
   readonly startupConfig?: string;
   /** Path of the text in `files`, if it came from there. Kept so that printing gives the reference back. */
@@ -38,6 +41,12 @@ export interface LabNode {
   readonly files?: Readonly<Record<string, LabFile>>;
   /** Path in the node → path of the text in `files` of the lab, if it came from there. Kept so that printing gives the reference back. */
   readonly fileSources?: Readonly<Record<string, string>>;
+  /** How a VLAN-aware switch forwards frames. Absent: a switch without VLANs. */
+  readonly switching?: Switching;
+  /** Ports of the service's machine that lead to ports of the node, as portText writes them, sorted. Absent: none. */
+  readonly ports?: readonly string[];
+  /** Public keys that log in by SSH as root. Absent: the node starts no SSH server. */
+  readonly sshKeys?: readonly string[];
   readonly exec: readonly string[];
   readonly cpu?: number;
   /** MiB. */

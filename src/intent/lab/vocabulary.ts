@@ -42,13 +42,11 @@ const ignoredOfNodes = [
   "extras",
   "healthcheck",
   "image-pull-policy",
-  "kernel",
   "license",
   "link-apply-mode",
   "mgmt-ipv4",
   "mgmt-ipv6",
   "network-mode",
-  "ports",
   "publish",
   "restart-policy",
   "runtime",
@@ -68,9 +66,12 @@ const inheritableKeys = [
   "groups",
   "template",
   "image",
+  "kernel",
+  "ssh-keys",
   "startup-config",
   "files",
   "binds",
+  "switching",
   "exec",
   "cpu",
   "ram",
@@ -92,6 +93,7 @@ const meantOfNodes = {
   label: "labels",
   environment: "env",
   commands: "exec",
+  vlans: "switching",
 };
 
 const ofContainers = (attribute: string) => `a node of template container has attributes: {${attribute}: …}`;
@@ -105,7 +107,7 @@ const insteadOfNodes = {
 };
 
 export const nodeVocabulary: Vocabulary = {
-  known: [...inheritableKeys, "name", "position", "ready", "depends-on", "stages"],
+  known: [...inheritableKeys, "name", "position", "ports", "ready", "depends-on", "stages"],
   ignored: ignoredOfNodes,
   meant: { ...meantOfNodes, depends_on: "depends-on", "ready-when": "ready" },
   instead: insteadOfNodes,
@@ -114,7 +116,7 @@ export const nodeVocabulary: Vocabulary = {
 /** Fields of defaults, kinds and groups: fields that make sense for many nodes. */
 export const inheritableVocabulary: Vocabulary = {
   known: inheritableKeys,
-  ignored: [...ignoredOfNodes, "stages"],
+  ignored: [...ignoredOfNodes, "ports", "stages"],
   meant: meantOfNodes,
   instead: insteadOfNodes,
 };

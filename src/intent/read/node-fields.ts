@@ -1,6 +1,8 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
 import type { Problems } from "../diagnostics/problems.ts";
 import type { Position, Scalar } from "../lab/lab.ts";
+import { type PublishedPort, portText, publishedPort } from "../lab/published-port.ts";
+import type { Switching } from "../lab/switching.ts";
 import { positionVocabulary, type Vocabulary } from "../lab/vocabulary.ts";
 import { normalFilePath } from "../parse/files.ts";
 import type { MapValue } from "../parse/parse.ts";
@@ -20,6 +22,7 @@ import {
   wrongType,
 } from "./fields.ts";
 import { type ReadFile, readBinds, readNodeFiles } from "./node-files.ts";
+import { readSwitching } from "./read-switching.ts";
 
 /**
  * The fields of one map of node fields (defaults, one of kinds or groups, or a node). Absent: not set. null: the inherited value is reset; for maps
@@ -30,9 +33,13 @@ export interface NodeFields {
   readonly template?: string | null;
   readonly image?: string | null;
   readonly icon?: string | null;
+  readonly kernel?: "own" | "shared" | null;
   readonly startupConfig?: StartupConfig | null;
   readonly files?: ReadonlyMap<string, ReadFile | null> | null;
   readonly binds?: ReadonlyMap<string, ReadFile | null> | null;
+  readonly switching?: Switching | null;
+  readonly ports?: readonly string[] | null;
+  readonly sshKeys?: readonly string[] | null;
   readonly exec?: readonly string[] | null;
   readonly cpu?: number | null;
   readonly ram?: number | null;
@@ -122,9 +129,13 @@ const fieldNames: Readonly<Record<string, keyof NodeFields>> = {
   template: "template",
   image: "image",
   icon: "icon",
+  kernel: "kernel",
   "startup-config": "startupConfig",
   files: "files",
   binds: "binds",
+  switching: "switching",
+  ports: "ports",
+  "ssh-keys": "sshKeys",
   exec: "exec",
   cpu: "cpu",
   ram: "ram",
@@ -148,12 +159,20 @@ function readField(context: ReadContext, name: keyof NodeFields, at: Field): Nod
       return readLine(problems, at, { loose: true });
     case "icon":
       return readLine(problems, at);
+    case "kernel":
+      return readKernel(problems, at);
     case "startupConfig":
       return readStartupConfig(context, at);
     case "files":
       return readNodeFiles(problems, context.files, at);
     case "binds":
       return readBinds(problems, context.files, at);
+    case "switching":
+      return readSwitching(problems, at);
+    case "ports":
+      return readPorts(problems, at);
+    case "sshKeys":
+      return readSshKeys(problems, at);
     case "exec":
       return readExec(problems, at);
     case "cpu":
@@ -173,6 +192,12 @@ function readField(context: ReadContext, name: keyof NodeFields, at: Field): Nod
     case "attributes":
       return readRecord(problems, at, /^\S{1,255}$/, (item) => readScalar(problems, item));
   }
+}
+
+function readKernel(problems: Problems, at: Field): "own" | "shared" | undefined {
+  const text = readText(problems, at, { loose: true });
+  if (text === undefined || text === "own" || text === "shared") return text;
+  return invalid(problems, at, "it must be own (a Linux kernel of the node's own) or shared (the machine's, the default)");
 }
 
 export function readName(problems: Problems, at: Field): string | undefined {
@@ -309,4 +334,52 @@ function readStartupConfig({ problems, files }: ReadContext, at: Field): Startup
   const hint = didYouMean(result.path, files.keys(), problems.effort) ?? list;
   problems.error("file_not_found", spot(at), at.path, `no file ${JSON.stringify(result.path)}`, hint);
   return undefined;
+}
+
+const portForm = 'write PORT:NODE-PORT, such as "8080:80"';
+
+/** Reads `ports` of a node. Returns them in their shortest notation, sorted. */
+function readPorts(problems: Problems, at: Field): readonly string[] | undefined {
+  if (at.value.kind === "scalar") return wrongType(problems, at, "a list of ports", portForm);
+  const found = readList(problems, at)?.flatMap((item) => {
+    const text = readText(problems, item);
+    const port = text === undefined ? undefined : readPort(problems, item, text);
+    return port === undefined ? [] : [portText(port)];
+  });
+  return found && [...new Set(found)].sort();
+}
+
+function readPort(problems: Problems, at: Field, text: string): PublishedPort | undefined {
+  const [, ports = "", protocol = "tcp"] = /^(.*?)(?:\/(\w+))?$/s.exec(text) ?? [];
+  if (protocol.toLowerCase() === "udp") {
+    problems.warn("ignored_key", spot(at), at.path, `${text}: only TCP ports are published; this one is left out`);
+    return undefined;
+  }
+  const port = protocol.toLowerCase() === "tcp" ? publishedPort(ports) : undefined;
+  if (port === undefined) return invalid(problems, at, `"${text.slice(0, 60)}" is no port`, portForm);
+  const { address } = port;
+  if (address === undefined || address === "127.0.0.1") return { port: port.port, nodePort: port.nodePort };
+  if (!address.includes(":") && address.split(".").some((part) => Number(part) > 255))
+    return invalid(problems, at, `${address.slice(0, 60)} is no IP address`, portForm);
+  return port;
+}
+
+const maxSshKeys = 64;
+const sshKey =
+  /^(?:ssh-(?:ed25519|rsa)|ecdsa-sha2-nistp\d{3}|sk-(?:ssh-ed25519|ecdsa-sha2-nistp256)@openssh\.com) [A-Za-z0-9+/]{16,8192}={0,3}(?: [^\r\n]{0,200})?$/;
+
+/** Reads public keys in the notation of authorized_keys, without options. */
+function readSshKeys(problems: Problems, at: Field): readonly string[] | undefined {
+  const hint = "write the line of a .pub file";
+  if (at.value.kind === "scalar") return wrongType(problems, at, "a list of public keys", hint);
+  const items = readList(problems, at);
+  if (items !== undefined && items.length > maxSshKeys) return invalid(problems, at, `it must have at most ${maxSshKeys} keys`);
+  return items?.flatMap((item) => {
+    const text = readText(problems, item)?.trim();
+    if (text === undefined || sshKey.test(text)) return text ?? [];
+    const isPrivate = text.includes("PRIVATE KEY");
+    return (
+      invalid(problems, item, isPrivate ? "this is a private key, which no lab must have" : "this is no public key of SSH", hint) ?? []
+    );
+  });
 }

@@ -339,3 +339,30 @@ describe("names of JavaScript's own properties are ordinary names", () => {
     expect(short("name: x\nconstructor: 1")[0]).toMatch(/^unknown_key/);
   });
 });
+
+test("published ports are kept in one notation; a port of two nodes, no port and no address are errors, UDP is left out", () => {
+  const of = (ports: string, more = "") =>
+    problems(`name: x\nnodes:\n  r1: {template: linux, ports: ${ports}}\n${more}`).map(({ message }) => message);
+  const { nodes } = lab(
+    'name: x\nnodes: {r1: {template: linux, ports: ["9000:90", "127.0.0.1:8080:80/tcp", "[2001:db8::1]:81:80", "9000:90"]}}\n',
+  );
+  expect(nodes[0]?.ports).toEqual(["8080:80", "9000:90", "[2001:db8::1]:81:80"]);
+  expect(of('["53:53/udp"]')).toEqual([expect.stringContaining("only TCP ports are published; this one is left out")]);
+  for (const wrong of ["80", "a:80", "70000:80", "0:80", "999.1.1.1:80:80", "1:2:3:4"])
+    expect(of(`["${wrong}"]`), wrong).toEqual([expect.stringMatching(/is no port|is no IP address/)]);
+  expect(of('["80:80"]', '  r2: {template: linux, ports: ["80:81"]}\n')).toEqual([
+    expect.stringContaining("node r1 publishes the port 80 too"),
+  ]);
+});
+
+test("ssh-keys are public keys; a private key is named as such, and inherited keys are replaced", () => {
+  const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Jd0cbSxyZ5vQmFqQz8p0v ann";
+  const of = (keys: string) => problems(`name: x\nnodes: {r1: {template: linux, ssh-keys: ${keys}}}\n`).map(({ message }) => message);
+  const inherited = lab(
+    `name: x\ndefaults: {ssh-keys: ["${key}"]}\nnodes: {r1: {template: linux}, r2: {template: linux, ssh-keys: null}}\n`,
+  );
+  expect(inherited.nodes.map(({ sshKeys }) => sshKeys)).toEqual([[key], undefined]);
+  expect(of('["-----BEGIN OPENSSH PRIVATE KEY-----"]')).toEqual([expect.stringContaining("this is a private key")]);
+  for (const wrong of ['command=\\"sh\\" ssh-ed25519 AAAA', "ssh-ed25519", `${key}\\n${key}`])
+    expect(of(`["${wrong}"]`), wrong).toEqual([expect.stringContaining("this is no public key")]);
+});

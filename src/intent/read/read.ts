@@ -13,6 +13,7 @@ import { readBoots } from "./read-boot.ts";
 import { type ReadFilter, type ReadNetwork, type ReadText, readFilters, readNetworks, readTexts } from "./read-extras.ts";
 import { linkNames, type ReadLink, readLinks } from "./read-links.ts";
 import { type Inheritance, type ReadNode, readInheritance, readNodes } from "./read-nodes.ts";
+import { checkSwitching } from "./read-switching.ts";
 import { readTests } from "./read-tests.ts";
 
 export interface ReadResult {
@@ -137,6 +138,8 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
   const linksField = section("links");
   const links = linksField === undefined ? [] : readLinks(context, linksField, { nodes: nodeKeys, networks: networkKeys });
   checkEthernet(context, nodes, links);
+  checkSwitches(context, nodes, links);
+  checkPorts(context, nodes);
 
   const filtersField = section("traffic_filters");
   const filters = filtersField === undefined ? [] : readFilters(context, filtersField, nodeKeys, linkNames(links));
@@ -162,6 +165,42 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
   });
   const bodyPath = body === undefined ? "" : "/topology";
   return { lab, root, bodyPath, inheritance, nodes, networks, bridges: new Set(bridges.keys()), links, filters, texts };
+}
+
+/** Refuses a port of the machine that two nodes publish. */
+function checkPorts({ problems }: ReadContext, nodes: ReadonlyMap<string, ReadNode>): void {
+  const owners = new Map<string, string>();
+  for (const { entry, path, node } of nodes.values()) {
+    const field = entry.value.kind === "map" ? entry.value.entries.get("ports") : undefined;
+    for (const text of node.ports ?? []) {
+      const place = text.slice(0, text.lastIndexOf(":"));
+      const owner = owners.get(place);
+      owners.set(place, node.key);
+      if (owner === undefined) continue;
+      problems.error(
+        "invalid_value",
+        field?.place ?? entry.place,
+        `${path}/ports`,
+        `node ${owner} publishes the port ${place} too`,
+        "choose another port",
+      );
+    }
+  }
+}
+
+/** Warns of interfaces of switches that no link uses. */
+function checkSwitches({ problems }: ReadContext, nodes: ReadonlyMap<string, ReadNode>, links: readonly ReadLink[]): void {
+  const switches = [...nodes.values()].filter(({ node }) => node.switching !== undefined);
+  if (switches.length === 0) return;
+  const linked = new Map<string, Set<string>>();
+  for (const end of links.flatMap(({ link }: { readonly link: LabLink }) => link.endpoints)) {
+    if ("node" in end) linked.set(end.node, (linked.get(end.node) ?? new Set()).add(end.interface));
+  }
+  for (const { entry, path, node } of switches) {
+    const own = entry.value.kind === "map" ? entry.value.entries.get("switching") : undefined;
+    const at = { value: entry.value, path, place: own?.place ?? entry.place };
+    checkSwitching(problems, at, node.switching ?? {}, linked.get(node.key) ?? new Set());
+  }
 }
 
 /** Checks that a node with a declared number of interfaces has those that its links use. */

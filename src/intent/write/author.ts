@@ -9,6 +9,7 @@ import {
   type Quality,
   type TrafficFilter,
 } from "../lab/lab.ts";
+import { authorSwitching } from "./author-switching.ts";
 import type { Data } from "./write.ts";
 
 /** Converts parts of a lab to the data of the YAML, in the shortest notation. */
@@ -19,8 +20,12 @@ export function authorNode(node: LabNode): Fields {
     template: node.template,
     name: node.name === node.key ? undefined : node.name,
     image: node.image,
+    kernel: node.kernel,
     "startup-config": authorConfig(node),
     files: authorFiles(node),
+    switching: authorSwitching(node.switching),
+    ports: node.ports,
+    "ssh-keys": node.sshKeys,
     exec: node.exec.length === 0 ? undefined : node.exec,
     cpu: node.cpu,
     ram: node.ram,

@@ -12,6 +12,7 @@ import { type Intent, readSent } from "../work/intents.ts";
 import { attributeProblems } from "./attributes.ts";
 import { configProblems } from "./config-problems.ts";
 import { fitProblems } from "./fit-problems.ts";
+import { kernelProblems } from "./kernel-needs.ts";
 import { newNodeProblems } from "./new-nodes.ts";
 import { trafficFilterProblems } from "./traffic-filters.ts";
 
@@ -79,6 +80,10 @@ async function hostProblems(
     // The warning about nodes already reports that the host is unreachable.
     ask(
       (host) => configProblems(context, host, intent),
+      async () => [],
+    ),
+    ask(
+      (host) => kernelProblems(context, host, intent),
       async () => [],
     ),
   ]);

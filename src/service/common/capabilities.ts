@@ -37,6 +37,7 @@ const served: Readonly<Record<Feature, boolean>> = {
   snapshots: true,
   pictures: true,
   tasks: true,
+  switching: true,
 };
 
 /** Features of the service that do not depend on the host. */
@@ -108,6 +109,7 @@ const featureLabels: Readonly<Partial<Record<Feature, string>>> = {
   keptDisks: "kept disks of removed labs",
   saveConfigs: "saving configurations",
   nodeExec: "programs in nodes: its nodes have consoles only",
+  switching: "VLAN-aware switches",
   hostLoad: "a report of its load",
   hostUsers: "a list of its users",
   renumber: "renumbering: its labs share no numbers",

@@ -29,6 +29,7 @@ export async function attachProcess(
   tickets: Tickets<ProcessGrant>,
   caller: Caller,
   payload: NodeAttachPayload,
+  properties: Pick<NodeProgram, "conversation"> = {},
 ): Promise<NodeAttachData> {
   const lab = await consoleLab(context, caller, payload, "operate");
   const { path, host } = lab.target;
@@ -42,6 +43,7 @@ export async function attachProcess(
     ...(cwd !== undefined && { cwd }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(terminal !== undefined && { terminal }),
+    ...properties,
   };
   return { node: key, stream: tickets.issue(caller.session, { path, key, nodeId: node.id, program }), transport: "host-process" };
 }

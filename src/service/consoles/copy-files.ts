@@ -35,5 +35,6 @@ export async function copyFiles(
   if (direction === "from_node" && whole === "/") throw badRequest("/path", "a whole file system is not copied: choose a folder of it");
   const [folder, name] = [posix.dirname(whole), posix.basename(whole)];
   const argv = direction === "from_node" ? ["/bin/sh", "-c", fromNode, "sh", folder, name] : ["/bin/sh", "-c", toNode, "sh", whole, folder];
-  return await attachProcess(context, tickets, caller, { ...payload, argv });
+  // Into a node, the client reads the first line before it sends the archive.
+  return await attachProcess(context, tickets, caller, { ...payload, argv }, direction === "to_node" ? { conversation: true } : {});
 }

@@ -24,11 +24,28 @@ export async function inspectProject(
   payload: ProjectPayload,
 ): Promise<InspectionData> {
   const target = await addressProject(context, caller, payload);
-  const whole = await inspectLab(context, caller, payload, target);
+  const whole = await withAddresses(target, await inspectLab(context, caller, payload, target));
   const chosen = chosenNodes(payload);
   if (chosen === undefined) return whole;
   refuseUnknown(chosen, whole.nodes ?? [], target);
   return inspectionOf(whole, chosen);
+}
+
+/** Adds the addresses of interfaces. They change without a change of the lab, so they are not cached. */
+async function withAddresses({ host, path }: Target, data: InspectionData): Promise<InspectionData> {
+  // The structure is valid without them.
+  const found = await host.addresses?.(path).catch(orIfFailed(undefined));
+  if (found === undefined || found.size === 0) return data;
+  const nodes = data.nodes.map((node) => {
+    const of = found.get(node.id);
+    if (of === undefined) return node;
+    const interfaces = node.interfaces.map((one) => {
+      const addresses = of.get(one.name);
+      return addresses === undefined ? one : { ...one, addresses };
+    });
+    return { ...node, interfaces };
+  });
+  return { ...data, nodes };
 }
 
 async function inspectLab(
@@ -155,7 +172,7 @@ function inspectedNode(
   key: string | null,
   places: ReturnType<typeof freePlaces>,
 ): InspectedNode {
-  const { id, name, template, type, image, icon, power, cpu, ram, position, consoleType, limits, labels } = observed;
+  const { id, name, template, type, image, icon, power, cpu, ram, position, consoleType, limits, labels, ports } = observed;
   const defaults = lab.templates.get(template);
   return {
     id,
@@ -174,6 +191,7 @@ function inspectedNode(
     console: { type: consoleType },
     ...(limits !== undefined && { limits: limitsData(limits) }),
     ...(Object.keys(labels).length > 0 && { labels }),
+    ...(ports !== undefined && ports.length > 0 && { ports: [...ports] }),
     interfaces: observed.interfaces.map((one) => inspectedInterface(lab, id, one)),
   };
 }

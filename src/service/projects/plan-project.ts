@@ -1,13 +1,14 @@
 import { Failure } from "../../contract/errors.ts";
 import type { PlanData } from "../../contract/schemas/plan.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
-import type { Action, PlanSummary } from "../../engine/model/plan.ts";
+import type { Action, Operation, PlanSummary } from "../../engine/model/plan.ts";
 import { maskAction } from "../../engine/show/mask.ts";
 import { planText } from "../../engine/show/text.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { type Planned, type PlanOptions, planAgainstHost, shownOperation, type Wanted } from "../changes/planned.ts";
 import { configProblems, nodesWithConfigs } from "../checks/config-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
+import { kernelProblems } from "../checks/kernel-needs.ts";
 import { countNewNodes, newNodeProblems } from "../checks/new-nodes.ts";
 import type { Call, Caller } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
@@ -76,6 +77,7 @@ export async function planProject(
       toHostPlan(context, target, wanted, planned),
       newNodeProblems(context, target.host, intent, target.path, countNewNodes(operations)),
       configProblems(context, target.host, intent, nodesWithConfigs(operations)),
+      kernelProblems(context, target.host, intent, changedNodes(operations)),
     ]);
     const warnings = found.flat();
     if (warnings.length === 0) return { ...facts, ...plan };
@@ -83,6 +85,11 @@ export async function planProject(
   }
   const pruned = await planAgainstHost(context, target, wanted, { ...options, prune: true, explain: true });
   return { ...facts, ...(await fromHostPlan(context, target, wanted, planned, pruned)) };
+}
+
+/** Returns the keys of the nodes that the steps make or change. */
+function changedNodes(operations: readonly Operation[]): ReadonlySet<string> {
+  return new Set(operations.flatMap(({ step }) => (step.do === "create-node" || step.do === "update-node" ? [step.node.key] : [])));
 }
 
 function warningsText(warnings: readonly Diagnostic[]): string {

@@ -1,8 +1,9 @@
-import { useState } from "preact/hooks";
+import { useContext, useState } from "preact/hooks";
 import { Problem } from "../parts/problem.tsx";
 import { goTo } from "../parts/route.ts";
 import { useFeature } from "../parts/use-feature.ts";
 import { call } from "../service/api.ts";
+import { CaptureAddresses } from "./capture-routes.ts";
 
 interface CaptureButtonProps {
   readonly lab: string;
@@ -14,6 +15,7 @@ interface CaptureButtonProps {
 
 /** Starts a capture of an interface, and opens its page. Empty if the host does not support captures. */
 export function CaptureButton({ lab, node, port, class: className }: CaptureButtonProps) {
+  const addresses = useContext(CaptureAddresses);
   const { data: isSupported } = useFeature("capture");
   const [state, setState] = useState<{ readonly busy?: boolean; readonly error?: unknown }>({});
   if (isSupported !== true) return null;
@@ -21,7 +23,8 @@ export function CaptureButton({ lab, node, port, class: className }: CaptureButt
     setState({ busy: true });
     try {
       const { capture } = await call("startCapture", { lab, node, interface: port });
-      goTo({ page: "capture", capture });
+      goTo(addresses.one(capture));
+      setState({});
     } catch (error) {
       setState({ error });
     }

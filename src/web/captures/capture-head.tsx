@@ -1,5 +1,7 @@
+import { useContext } from "preact/hooks";
 import type { CaptureData } from "../../contract/schemas/captures.ts";
 import { Link } from "../parts/link.tsx";
+import { CaptureAddresses } from "./capture-routes.ts";
 import { captureSummary } from "./capture-summary.ts";
 import type { CaptureControl } from "./use-capture.ts";
 
@@ -12,6 +14,7 @@ interface CaptureHeadProps {
 /** The state of a capture, its buttons, and notices about missing packets. */
 export function CaptureHead({ data, control: { state, dispatch, download }, mayChange }: CaptureHeadProps) {
   const { node, interface: name, lab, status, dropped = 0, truncated } = data;
+  const addresses = useContext(CaptureAddresses);
   const isRunning = status === "running";
   return (
     <>
@@ -19,7 +22,7 @@ export function CaptureHead({ data, control: { state, dispatch, download }, mayC
         <h1>
           {node}:{name}
         </h1>
-        <Link to={{ page: "lab", lab, view: "captures" }}>Captures of {lab}</Link>
+        <Link to={addresses.all(lab)}>Captures of {lab}</Link>
         <span class={`mark${status === "failed" ? " warn" : isRunning ? " live" : ""}`}>{status}</span>
         <span>{captureSummary(data, state.rows.total)}</span>
         <div class="buttons right">

@@ -114,7 +114,7 @@ function Packets({ data, control, isRunning }: CapturePartProps & { readonly dat
   const formatTime = useMemo(() => (timeOfDay ? clockTime : (at: string) => secondsSince(start, at)), [timeOfDay, start]);
   const select = (packet: number) => dispatch({ type: "selected", packet });
   return (
-    <>
+    <div class="packets">
       {rows.filter !== "" && rows.count === 0 ? (
         <p class="packet-list packet-hint">None of {packetCount(rows.total)} matches the filter.</p>
       ) : (
@@ -139,6 +139,6 @@ function Packets({ data, control, isRunning }: CapturePartProps & { readonly dat
           document.querySelector<HTMLElement>(".packet-list")?.focus();
         }}
       />
-    </>
+    </div>
   );
 }

@@ -1,14 +1,16 @@
+import { useContext } from "preact/hooks";
 import type { CaptureData } from "../../contract/schemas/captures.ts";
 import { Link } from "../parts/link.tsx";
+import { CaptureAddresses } from "./capture-routes.ts";
 
 /** Shown in place of a capture that was removed. */
 export function Removed({ capture: { node, interface: name, lab } }: { readonly capture: CaptureData }) {
+  const addresses = useContext(CaptureAddresses);
   return (
     <section class="empty">
       <h1>The capture was removed</h1>
       <p>
-        The capture of {node}:{name} and its packets were removed.{" "}
-        <Link to={{ page: "lab", lab, view: "captures" }}>See the captures of {lab}</Link>.
+        The capture of {node}:{name} and its packets were removed. <Link to={addresses.all(lab)}>See the captures of {lab}</Link>.
       </p>
     </section>
   );
@@ -16,14 +18,15 @@ export function Removed({ capture: { node, interface: name, lab } }: { readonly 
 
 /** Shown to users who may view the lab but not operate it. */
 export function PacketsNotAllowed({ capture: { node, interface: name, lab, status } }: { readonly capture: CaptureData }) {
+  const addresses = useContext(CaptureAddresses);
   return (
     <section class="empty">
       <h1>
         Capture of {node}:{name}
       </h1>
       <p>
-        The capture is {status}. To view or download its packets you need the right to operate{" "}
-        <Link to={{ page: "lab", lab, view: "captures" }}>{lab}</Link>. Its owner can grant it.
+        The capture is {status}. To view or download its packets you need the right to operate <Link to={addresses.all(lab)}>{lab}</Link>.
+        Its owner can grant it.
       </p>
     </section>
   );

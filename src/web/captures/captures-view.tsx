@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useContext, useState } from "preact/hooks";
 import type { CaptureData } from "../../contract/schemas/captures.ts";
 import type { InspectedNode } from "../../contract/schemas/observe.ts";
 import { Confirm } from "../parts/confirm.tsx";
@@ -9,6 +9,7 @@ import { useFeature } from "../parts/use-feature.ts";
 import { usePolling } from "../parts/use-polling.ts";
 import { call } from "../service/api.ts";
 import { useEvents } from "../service/events.ts";
+import { CaptureAddresses } from "./capture-routes.ts";
 import { captureSummary } from "./capture-summary.ts";
 import { StartCapture } from "./start-capture.tsx";
 import "./captures.css";
@@ -111,6 +112,7 @@ interface CaptureTableProps {
 }
 
 function CaptureTable({ captures, mayChange, onStop, onRemove }: CaptureTableProps) {
+  const addresses = useContext(CaptureAddresses);
   return (
     <div class="wide">
       <table class="rows">
@@ -129,7 +131,7 @@ function CaptureTable({ captures, mayChange, onStop, onRemove }: CaptureTablePro
           {captures.map((one) => (
             <tr key={one.capture}>
               <th scope="row">
-                <Link to={{ page: "capture", capture: one.capture }}>
+                <Link to={addresses.one(one.capture)}>
                   {one.node}:{one.interface}
                 </Link>
               </th>

@@ -57,7 +57,7 @@ export function FilterField({ value, applied, error, onInput, onApply }: FilterF
       <button type="submit">Filter</button>
       {applied !== "" && (
         <button type="button" onClick={() => onApply("")}>
-          Show all
+          Show all packets
         </button>
       )}
       {error !== undefined && (

@@ -1,9 +1,10 @@
-import { useMemo, useState } from "preact/hooks";
+import { useContext, useMemo, useState } from "preact/hooks";
 import { nodeKey } from "../../base/node-key.ts";
 import type { InspectedNode } from "../../contract/schemas/observe.ts";
 import { Problem } from "../parts/problem.tsx";
 import { goTo } from "../parts/route.ts";
 import { call } from "../service/api.ts";
+import { CaptureAddresses } from "./capture-routes.ts";
 
 interface StartCaptureProps {
   readonly lab: string;
@@ -12,6 +13,7 @@ interface StartCaptureProps {
 
 /** Starts a capture of an interface, with an optional filter, and opens its page. */
 export function StartCapture({ lab, nodes }: StartCaptureProps) {
+  const addresses = useContext(CaptureAddresses);
   const candidates = useMemo(() => nodes.filter(({ interfaces }) => interfaces.length > 0), [nodes]);
   const [chosenNode, setChosenNode] = useState<string>();
   const [chosenPort, setChosenPort] = useState<string>();
@@ -30,7 +32,7 @@ export function StartCapture({ lab, nodes }: StartCaptureProps) {
         interface: port?.name ?? "",
         ...(filter.trim() !== "" && { filter }),
       });
-      goTo({ page: "capture", capture });
+      goTo(addresses.one(capture));
     } catch (error) {
       setState({ error });
     }

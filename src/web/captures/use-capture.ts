@@ -1,10 +1,11 @@
-import { useCallback, useEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useCallback, useContext, useEffect, useReducer, useRef, useState } from "preact/hooks";
 import { type BrowserDownload, LabwrightError } from "../../client/browser.ts";
 import type { CaptureData } from "../../contract/schemas/captures.ts";
 import { goTo } from "../parts/route.ts";
 import { usePageVisible } from "../parts/use-page-visible.ts";
 import { call } from "../service/api.ts";
 import { useEvents } from "../service/events.ts";
+import { CaptureAddresses } from "./capture-routes.ts";
 import { type CaptureEvent, type CaptureState, captureReducer, initialCaptureState } from "./capture-state.ts";
 import { type AskPackets, PacketRows } from "./rows/packet-rows.ts";
 import { saveDownload } from "./save-download.ts";
@@ -37,6 +38,7 @@ const finalErrors = new Set(["operation_not_allowed", "capture_not_found", "unsu
 /** The packets of a capture and the actions of its page. @param reload reads the capture again */
 export function useCapture(data: CaptureData, reload: () => void): CaptureControl {
   const { capture, lab, status } = data;
+  const addresses = useContext(CaptureAddresses);
   const [version, setVersion] = useState(0);
   const onRowsChanged = useCallback(() => setVersion((count) => count + 1), []);
   const ask: AskPackets = useCallback(
@@ -76,7 +78,7 @@ export function useCapture(data: CaptureData, reload: () => void): CaptureContro
         // No further request is sent for a removed capture.
         rows.close();
         await call("removeCapture", { id: capture });
-        goTo({ page: "lab", lab, view: "captures" });
+        goTo(addresses.all(lab));
         return;
       }
       await call("stopCapture", { id: capture });

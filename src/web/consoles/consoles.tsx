@@ -3,7 +3,7 @@ import "./consoles.css";
 import { useEffect, useReducer } from "preact/hooks";
 import { nodeKey, otherName } from "../../base/node-key.ts";
 import type { InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
-import { replaceRoute } from "../parts/route.ts";
+import { type Route, replaceRoute } from "../parts/route.ts";
 import { useFeature } from "../parts/use-feature.ts";
 import { Broadcast } from "./broadcast.tsx";
 import { layoutReducer, readLayout, storeLayout } from "./console-layout.ts";
@@ -19,10 +19,12 @@ export interface ConsolesProps {
   readonly live: ReadonlyMap<string, LiveNodeData>;
   /** Key of the node in the address: its console is opened, or the shell of a key with /shell. */
   readonly node: string | undefined;
+  /** Returns the address of a console; undefined: the consoles are hidden, and the address is of another part of the page. */
+  readonly addressOf: ((node: string | undefined) => Route) | undefined;
 }
 
 /** Shows the consoles of a lab's nodes one at a time or side by side, and runs one command on many nodes. */
-export default function Consoles({ lab, nodes, live, node }: ConsolesProps) {
+export default function Consoles({ lab, nodes, live, node, addressOf }: ConsolesProps) {
   const [layout, dispatch] = useReducer(layoutReducer, lab, () => {
     const stored = readLayout(lab);
     return node === undefined ? stored : layoutReducer(stored, { type: "shown", node });
@@ -40,8 +42,13 @@ export default function Consoles({ lab, nodes, live, node }: ConsolesProps) {
     if (node !== undefined && node !== current) show(node);
   }, [node]);
   useEffect(() => {
-    if (current !== node) replaceRoute({ page: "lab", lab, view: "consoles", ...(current !== undefined && { node: current }) });
+    if (addressOf !== undefined && current !== node) replaceRoute(addressOf(current));
   }, [current]);
+  const isShown = addressOf !== undefined;
+  useEffect(() => {
+    // A node in the address is shown by the effect above.
+    if (addressOf !== undefined && node === undefined && current !== undefined) replaceRoute(addressOf(current));
+  }, [isShown]);
   useEffect(() => storeLayout(lab, layout), [lab, layout]);
   const screens = <Screens lab={lab} running={runningIds(nodes, live)} />;
   if (rows.length === 0) {
@@ -89,7 +96,7 @@ export default function Consoles({ lab, nodes, live, node }: ConsolesProps) {
                 name={name}
                 isShell={isShell}
                 status={status}
-                focused={key === current && !broadcast}
+                focused={key === current && !broadcast && isShown}
                 onFocus={() => dispatch({ type: "focused", node: key })}
                 onClose={() => dispatch({ type: "closed", node: key })}
               />

@@ -1,6 +1,7 @@
 import type { Lab } from "../../intent/lab/lab.ts";
 import type { Graph, GraphNode } from "../topology/graph/graph.ts";
-import { type Place, step } from "../topology/layout/layout.ts";
+import { labelWidth } from "../topology/graph/labels.ts";
+import { type LayoutKind, layoutOf, type Place, step } from "../topology/layout/layout.ts";
 import { interfaceNames, type KnownInterfaces } from "./interface-names.ts";
 import type { CopiedParts, DrawnEdit } from "./lab-edits.ts";
 
@@ -18,6 +19,16 @@ export function movesOf({ nodes }: Graph, places: ReadonlyMap<string, Place>): D
     kind: "move",
     places: new Map(nodes.flatMap(({ id, key }) => (key !== null && places.has(id) ? [[key, places.get(id)!] as const] : []))),
   };
+}
+
+/** Returns computed positions for all parts, as if none had one. */
+export function arranged({ nodes, links }: Graph, kind: LayoutKind): ReadonlyMap<string, Place> {
+  const members = nodes.map(({ id, label }) => ({ id, name: label, width: labelWidth(label) }));
+  return layoutOf(
+    members,
+    links.map(({ from, to }) => [from, to] as const),
+    kind,
+  );
 }
 
 /** Returns the edit that removes the selected parts, and their number. */
@@ -50,7 +61,7 @@ function byNumber(a: string, b: string): number {
 
 /** Returns a position near `at` that no part covers. */
 export function freePlace({ nodes }: Graph, at: Place): Place {
-  const isFree = (place: Place) => nodes.every((node) => Math.hypot(node.at.x - place.x, node.at.y - place.y) >= step * 0.6);
+  const isFree = (place: Place) => nodes.every((node) => Math.hypot(node.at.x - place.x, node.at.y - place.y) >= step * 0.9);
   for (let ring = 0; ring < 40; ring++) {
     for (let side = 0; side < Math.max(1, ring * 6); side++) {
       const angle = (2 * Math.PI * side) / Math.max(1, ring * 6);

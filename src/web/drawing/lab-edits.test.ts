@@ -72,7 +72,7 @@ describe("an edit that is drawn", () => {
 
   test("keeps computed positions, so that one declared position does not change the others", () => {
     const graph = {
-      nodes: [{ id: "1", key: "sw1", label: "sw1", kind: "node", type: "pc", at: { x: 7, y: 9 }, autoPlaced: true }],
+      nodes: [{ id: "1", key: "sw1", label: "sw1", kind: "node", type: "pc", icon: "pc", at: { x: 7, y: 9 }, autoPlaced: true }],
       links: [],
       texts: [],
     } as const;

@@ -1,16 +1,22 @@
-import { DiffView } from "./diff-view.tsx";
 import { changedFiles, type IntentText } from "./intent-text.ts";
+import { SideBySide } from "./side-by-side.tsx";
 
-/** Shows the difference of two intents: of the text, and of each file that differs. */
-export function IntentDiff({ before, after }: { readonly before: IntentText; readonly after: IntentText }) {
+interface IntentDiffProps {
+  readonly before: IntentText;
+  readonly after: IntentText;
+  readonly titles: readonly [string, string];
+}
+
+/** Shows two intents side by side: the text, and each file that differs. */
+export function IntentDiff({ before, after, titles }: IntentDiffProps) {
   const paths = changedFiles(before, after);
   return (
     <>
-      {(paths.length === 0 || before.yaml !== after.yaml) && <DiffView before={before.yaml} after={after.yaml} />}
+      {(paths.length === 0 || before.yaml !== after.yaml) && <SideBySide before={before.yaml} after={after.yaml} titles={titles} />}
       {paths.map((path) => (
         <section key={path}>
           <h3>{path}</h3>
-          <DiffView before={before.files[path] ?? ""} after={after.files[path] ?? ""} />
+          <SideBySide before={before.files[path] ?? ""} after={after.files[path] ?? ""} titles={titles} />
         </section>
       ))}
     </>

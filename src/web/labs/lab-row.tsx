@@ -1,12 +1,17 @@
 import { useEffect } from "preact/hooks";
 import type { LabEntry } from "../../contract/schemas/observe.ts";
+import type { MenuItem } from "../menu/menu.tsx";
+import { MenuButton } from "../menu/menu-button.tsx";
 import { concurrencyLimit } from "../parts/concurrency-limit.ts";
 import { Link } from "../parts/link.tsx";
+import { goTo } from "../parts/route.ts";
 import { useAnswer } from "../parts/use-answer.ts";
 import { call } from "../service/api.ts";
+import { ShareButton } from "../share/share-button.tsx";
 import { DriftMark } from "./drift-mark.tsx";
 import { changeText, stateText } from "./state-text.ts";
 import { useDrift } from "./use-drift.ts";
+import type { LabActions } from "./use-lab-actions.ts";
 
 interface LabRowProps {
   readonly entry: LabEntry;
@@ -14,14 +19,15 @@ interface LabRowProps {
   readonly changes: { readonly state: number; readonly shape: number };
   readonly mayChange: boolean;
   readonly mayDuplicate: boolean;
-  readonly onDestroy: () => void;
-  readonly onDuplicate: () => void;
+  readonly actions: LabActions;
+  /** Opens the dialog of an action. */
+  readonly onAsk: (what: "destroy" | "duplicate" | "stop") => void;
 }
 
 const limit = concurrencyLimit(4);
 
 /** A lab in the list, with its state. */
-export function LabRow({ entry, changes, mayChange, mayDuplicate, onDestroy, onDuplicate }: LabRowProps) {
+export function LabRow({ entry, changes, mayChange, mayDuplicate, actions, onAsk }: LabRowProps) {
   const { lab, right } = entry;
   const status = useAnswer((signal) => limit(() => call("getProjectStatus", { lab }, { signal }), signal), [lab]);
   useEffect(() => {
@@ -58,20 +64,32 @@ export function LabRow({ entry, changes, mayChange, mayDuplicate, onDestroy, onD
       </td>
       <td>
         <div class="buttons">
-          {mayChange && mayDuplicate && !managed && (
-            <button type="button" onClick={onDuplicate}>
-              Duplicate…<span class="visually-hidden"> {entry.name}</span>
-            </button>
-          )}
-          {mayChange && right === "own" && (
-            <button type="button" class="danger" onClick={onDestroy}>
-              Destroy…<span class="visually-hidden"> {entry.name}</span>
-            </button>
-          )}
+          {mayChange && right === "own" && <ShareButton lab={lab} />}
+          <MenuButton label={`Actions of ${entry.name}`} items={rowItems({ entry, mayChange, mayDuplicate, actions, onAsk })} />
         </div>
       </td>
     </tr>
   );
+}
+
+type RowItemsInput = Pick<LabRowProps, "entry" | "mayChange" | "mayDuplicate" | "actions" | "onAsk">;
+
+/** Returns the actions that the user's role and right allow. */
+function rowItems({ entry, mayChange, mayDuplicate, actions, onAsk }: RowItemsInput): readonly MenuItem[] {
+  const { lab, right, exists } = entry;
+  const mayOperate = mayChange && exists && right !== undefined && right !== "view";
+  return [
+    { label: "Open", run: () => goTo({ page: "lab", lab, view: "topology" }) },
+    ...(mayOperate
+      ? [
+          { label: "Start all", run: () => actions.power(entry, "start") },
+          { label: "Stop all…", run: () => onAsk("stop") },
+        ]
+      : []),
+    ...(mayChange && mayDuplicate && exists ? [{ label: "Duplicate…", run: () => onAsk("duplicate") }] : []),
+    ...(right === undefined ? [] : [{ label: "Download", run: () => actions.download(entry) }]),
+    ...(mayChange && right === "own" ? [{ label: "Destroy…", isDangerous: true, run: () => onAsk("destroy") }] : []),
+  ];
 }
 
 /** The drift of a lab in the list. Only for labs with an intent. */

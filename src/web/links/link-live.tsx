@@ -1,4 +1,5 @@
 import { Problem } from "../parts/problem.tsx";
+import { bitText } from "./bit-text.ts";
 import { LiveGraph } from "./live-graph.tsx";
 import { type RateSample, useLinkLive, windowMs } from "./use-link-live.ts";
 import "./link-live.css";
@@ -75,11 +76,6 @@ export default function LinkLive({ lab, link, endpoints }: LinkLiveProps) {
 
 function peak(samples: readonly RateSample[]): number {
   return samples.reduce((max, { bits }) => Math.max(max, ...bits), 0);
-}
-
-function bitText(bits: number): string {
-  if (bits >= 1e6) return `${(bits / 1e6).toFixed(1)} Mbit/s`;
-  return bits >= 1e3 ? `${(bits / 1e3).toFixed(1)} kbit/s` : `${Math.round(bits)} bit/s`;
 }
 
 function countText(count: number): string {

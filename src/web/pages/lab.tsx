@@ -1,9 +1,6 @@
 import { useMemo, useRef } from "preact/hooks";
-import { nodeKey } from "../../base/node-key.ts";
 import { LabwrightError } from "../../client/browser.ts";
 import type { EventData, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
-import { hasConsole } from "../consoles/has-console.ts";
-import { shellTile } from "../consoles/shell-tile.ts";
 import { DriftMark } from "../labs/drift-mark.tsx";
 import { LabHostButtons } from "../labs/lab-host-buttons.tsx";
 import { LabPower } from "../labs/lab-power.tsx";
@@ -12,12 +9,13 @@ import { useDrift } from "../labs/use-drift.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { goTo, type LabView, labViews } from "../parts/route.ts";
+import { type LabRoute, type LabView, labViews } from "../parts/route.ts";
 import { useAnswer } from "../parts/use-answer.ts";
 import { useTitle } from "../parts/use-title.ts";
 import { usePlan } from "../plan/control/use-plan.ts";
 import { call } from "../service/api.ts";
 import { useEvents } from "../service/events.ts";
+import { ShareButton } from "../share/share-button.tsx";
 import { shownStatus } from "../topology/graph/shown-status.ts";
 import { Workbench } from "../workbench/workbench.tsx";
 
@@ -37,17 +35,13 @@ const Captures = lazy(() => import("../captures/captures-view.tsx"));
 const Tests = lazy(() => import("../lab-tests/lab-tests-view.tsx"));
 
 interface LabPageProps {
-  readonly lab: string;
-  readonly view: LabView;
-  /** Key of the node in the address. */
-  readonly node: string | undefined;
-  /** Whether the text is shown beside the drawing. */
-  readonly showsText: boolean;
+  readonly route: LabRoute;
   readonly mayChange: boolean;
 }
 
 /** The page of a lab: its state and actions, and one of its views. */
-export function LabPage({ lab, view, node: nodeInAddress, showsText, mayChange }: LabPageProps) {
+export function LabPage({ route, mayChange }: LabPageProps) {
+  const { lab, view } = route;
   useTitle(`${lab.split("/").at(-1)}: ${titles[view]}`);
   // After the first request, the lab is read because it changed: the service's cached inspection would be outdated.
   const refresh = useRef(false);
@@ -84,10 +78,6 @@ export function LabPage({ lab, view, node: nodeInAddress, showsText, mayChange }
     inspection.again();
     status.again();
   };
-  const openConsole = (id: string, tileOf = (key: string) => key) => {
-    const one = inspection.data?.nodes.find((each) => each.id === id);
-    if (one !== undefined && hasConsole(one)) goTo({ page: "lab", lab, view: "consoles", node: tileOf(nodeKey(one)) });
-  };
   return (
     <section class="lab">
       <div class="lab-head">
@@ -109,6 +99,7 @@ export function LabPage({ lab, view, node: nodeInAddress, showsText, mayChange }
           </span>
         )}
         {rights.operate && managed === true && <LabPower lab={lab} nodes={[...live.values()]} resume={status.data?.resume} />}
+        {managed === true && mayChange && status.data?.right === "own" && <ShareButton lab={lab} />}
         {rights.edit && managed === true && (
           <LabHostButtons lab={lab} locked={inspection.data.locked} nodes={status.data?.live?.nodes} reload={reload} />
         )}
@@ -117,16 +108,14 @@ export function LabPage({ lab, view, node: nodeInAddress, showsText, mayChange }
       {view === "topology" && (
         <Workbench
           lab={lab}
+          route={route}
           inspection={inspection.data}
           live={live}
           rights={rights}
           control={control}
-          showsText={showsText}
           reload={inspection.again}
           reloadStatus={status.again}
           drift={drift}
-          onConsole={openConsole}
-          onShell={(id) => openConsole(id, shellTile)}
         />
       )}
       {view === "plan" && <PlanPage lab={lab} inspection={inspection.data} live={live} control={control} />}
@@ -138,7 +127,15 @@ export function LabPage({ lab, view, node: nodeInAddress, showsText, mayChange }
           <p>This lab is {rights.reason}.</p>
         </div>
       )}
-      {view === "consoles" && rights.operate && <Consoles lab={lab} nodes={inspection.data.nodes} live={live} node={nodeInAddress} />}
+      {view === "consoles" && rights.operate && (
+        <Consoles
+          lab={lab}
+          nodes={inspection.data.nodes}
+          live={live}
+          node={route.node}
+          addressOf={(node) => ({ page: "lab", lab, view: "consoles", node })}
+        />
+      )}
     </section>
   );
 }

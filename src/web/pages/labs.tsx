@@ -3,11 +3,12 @@ import type { LabEntry } from "../../contract/schemas/observe.ts";
 import { DestroyLab } from "../labs/destroy-lab.tsx";
 import { DuplicateLab } from "../labs/duplicate-lab.tsx";
 import { LabRow } from "../labs/lab-row.tsx";
+import { type LabActions, useLabActions } from "../labs/use-lab-actions.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useCapabilities } from "../parts/use-capabilities.ts";
 import { useTitle } from "../parts/use-title.ts";
-import { call } from "../service/api.ts";
 import { useLabs } from "./use-labs.ts";
 import "../labs/labs.css";
 
@@ -16,23 +17,10 @@ export function Labs({ mayChange }: { readonly mayChange: boolean }) {
   const { labs, error, reload, changesOf } = useLabs();
   const features = useCapabilities()?.features ?? {};
   useTitle("Labs");
-  const [destroying, setDestroying] = useState<LabEntry>();
-  /** Path of the lab that is duplicated; "" to choose it in the dialog. */
-  const [duplicating, setDuplicating] = useState<string>();
-  const [destroyError, setDestroyError] = useState<unknown>();
-  const [busy, setBusy] = useState("");
-  const destroy = async ({ lab, name }: LabEntry) => {
-    setDestroying(undefined);
-    setDestroyError(undefined);
-    setBusy(`Destroying ${name}…`);
-    try {
-      await call("destroyProject", { lab });
-    } catch (problem) {
-      setDestroyError(problem);
-    }
-    setBusy("");
-    reload();
-  };
+  const actions = useLabActions(reload);
+  /** The dialog that is open. An empty entry: the lab to duplicate is chosen in the dialog. */
+  const [asked, setAsked] = useState<{ readonly what: "destroy" | "duplicate" | "stop"; readonly entry?: LabEntry }>();
+  const [query, setQuery] = useState("");
   if (labs === undefined) {
     if (error === undefined) return <p class="waiting">Reading the labs…</p>;
     return (
@@ -44,6 +32,7 @@ export function Labs({ mayChange }: { readonly mayChange: boolean }) {
   }
   const mayDuplicate = features["importLab"] === true;
   if (labs.length === 0) return <NoLabs mayChange={mayChange} />;
+  const shown = labs.filter((one) => matches(one, query));
   return (
     <section>
       <div class="lab-head">
@@ -54,16 +43,23 @@ export function Labs({ mayChange }: { readonly mayChange: boolean }) {
               New lab
             </Link>
             {mayDuplicate && (
-              <button type="button" onClick={() => setDuplicating("")}>
+              <button type="button" onClick={() => setAsked({ what: "duplicate" })}>
                 Duplicate a lab…
               </button>
             )}
           </div>
         )}
-        <output>{busy}</output>
+        <input
+          type="search"
+          aria-label="Find a lab"
+          placeholder="Find a lab"
+          value={query}
+          onInput={(event) => setQuery(event.currentTarget.value)}
+        />
+        <output>{actions.busy || (query === "" ? "" : `${shown.length} of ${labs.length}`)}</output>
       </div>
       {error !== undefined && <Problem error={error} retry={reload} />}
-      {destroyError !== undefined && <Problem error={destroyError} />}
+      {actions.error !== undefined && <Problem error={actions.error} />}
       <table class="rows labs">
         <thead>
           <tr>
@@ -78,31 +74,54 @@ export function Labs({ mayChange }: { readonly mayChange: boolean }) {
           </tr>
         </thead>
         <tbody>
-          {labs.map((entry) => (
+          {shown.map((entry) => (
             <LabRow
               key={entry.lab}
               entry={entry}
               changes={changesOf(entry.lab)}
               mayChange={mayChange}
               mayDuplicate={mayDuplicate}
-              onDestroy={() => setDestroying(entry)}
-              onDuplicate={() => setDuplicating(entry.lab)}
+              actions={actions}
+              onAsk={(what) => setAsked({ what, entry })}
             />
           ))}
         </tbody>
       </table>
-      {destroying !== undefined && (
-        <DestroyLab
-          entry={destroying}
-          features={features}
-          onCancel={() => setDestroying(undefined)}
-          onConfirm={() => void destroy(destroying)}
-        />
-      )}
-      {duplicating !== undefined && (
-        <DuplicateLab labs={labs} source={duplicating || undefined} onClose={() => setDuplicating(undefined)} />
+      {asked !== undefined && (
+        <Question asked={asked} labs={labs} features={features} actions={actions} onClose={() => setAsked(undefined)} />
       )}
     </section>
+  );
+}
+
+/** Whether the name, the path or the owner of a lab contains the typed text. */
+function matches({ lab, name, owner }: LabEntry, query: string): boolean {
+  return [lab, name, owner ?? ""].some((text) => text.toLowerCase().includes(query.trim().toLowerCase()));
+}
+
+interface QuestionProps {
+  readonly asked: { readonly what: "destroy" | "duplicate" | "stop"; readonly entry?: LabEntry };
+  readonly labs: readonly LabEntry[];
+  readonly features: Readonly<Record<string, boolean>>;
+  readonly actions: LabActions;
+  readonly onClose: () => void;
+}
+
+/** The dialog of an action of a lab. */
+function Question({ asked: { what, entry }, labs, features, actions, onClose }: QuestionProps) {
+  const closeAnd = (work: () => void) => () => {
+    onClose();
+    work();
+  };
+  if (what === "duplicate") return <DuplicateLab labs={labs} source={entry?.lab} onClose={onClose} />;
+  if (entry === undefined) return null;
+  if (what === "destroy") {
+    return <DestroyLab entry={entry} features={features} onCancel={onClose} onConfirm={closeAnd(() => actions.destroy(entry))} />;
+  }
+  return (
+    <Confirm title={`Stop ${entry.name}?`} action="Stop all" onCancel={onClose} onConfirm={closeAnd(() => actions.power(entry, "stop"))}>
+      All of its nodes are stopped. Their disks are kept.
+    </Confirm>
   );
 }
 

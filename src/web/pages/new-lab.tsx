@@ -1,8 +1,11 @@
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
+import type { Diagnostic } from "../../contract/schemas/project.ts";
 import { Gallery } from "../gallery/gallery.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useTitle } from "../parts/use-title.ts";
+import { ProblemList } from "../plan/editor/problem-list.tsx";
+import "../plan/plan.css";
 import { type NewLabControl, useNewLab } from "./use-new-lab.ts";
 
 /** Creates a lab from YAML that is typed, or from files that are chosen or dropped on the page. */
@@ -34,8 +37,8 @@ export function NewLab() {
       <Gallery isBusy={busy !== undefined} onRun={control.run} onEdit={control.edit} />
       <h2>From YAML</h2>
       <p>
-        Write the lab, or drop its YAML file here, with the startup configurations that it names. Files of containerlab and netlab work,
-        too.
+        Write the lab, or drop its YAML file here, with the startup configurations that it names, or a zip of all of them. Files of
+        containerlab and netlab work, too.
       </p>
       <label class="visually-hidden" for="yaml">
         The lab as YAML
@@ -65,10 +68,34 @@ export function NewLab() {
         </label>
         <output>{busy ?? notice}</output>
       </div>
-      {error !== undefined && <Problem error={error} />}
+      {error !== undefined && <Refused control={control} error={error} />}
       {nameTaken && <p class="hint">Change the name in the text, or open the existing lab and edit it there.</p>}
     </section>
   );
+}
+
+/** Lists the problems of the text, each of which leads to its line; or shows another error. */
+function Refused({ control: { yaml, setYaml }, error }: { readonly control: NewLabControl; readonly error: unknown }) {
+  const problems = useMemo(() => diagnosticsOf(error), [error]);
+  if (problems.length === 0) return <Problem error={error} />;
+  const showLine = (line: number) => {
+    const text = document.querySelector<HTMLTextAreaElement>("#yaml")!;
+    const lines = text.value.split("\n");
+    const start = lines.slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
+    text.focus();
+    text.setSelectionRange(start, start + (lines[line - 1]?.length ?? 0));
+  };
+  return (
+    <div class="problem" role="alert">
+      <strong>The text cannot be deployed.</strong>
+      <ProblemList problems={problems} text={yaml} onLine={showLine} onFix={(edit) => setYaml(edit(yaml))} />
+    </div>
+  );
+}
+
+function diagnosticsOf(error: unknown): readonly Diagnostic[] {
+  if (!(error instanceof LabwrightError) || error.code !== "invalid_intent") return [];
+  return (error.data?.["diagnostics"] ?? []) as readonly Diagnostic[];
 }
 
 /** Creates a lab without nodes, which are then drawn. */

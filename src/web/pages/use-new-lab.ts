@@ -38,6 +38,16 @@ export interface NewLabControl extends RequestState {
   readonly edit: (example: ExampleLab) => void;
 }
 
+/** Returns the text of a file, or the texts of a zip archive. The paths of an archive are relative to the folder of its YAML file. */
+async function textsOf(file: File): Promise<readonly (readonly [string, string])[]> {
+  if (!/\.zip$/i.test(file.name)) return [[file.name, await file.text()]];
+  const { readZip } = await import("../archive/unzip.ts");
+  const files = [...(await readZip(new Uint8Array(await file.arrayBuffer())))];
+  const lab = files.map(([path]) => path).find((path) => /^([^/]+\/)?[^/]+\.ya?ml$/i.test(path));
+  const folder = lab === undefined ? "" : lab.slice(0, lab.lastIndexOf("/") + 1);
+  return files.map(([path, text]) => [path.startsWith(folder) ? path.slice(folder.length) : path, text]);
+}
+
 export function useNewLab(): NewLabControl {
   const [yaml, setYaml] = useState(example);
   const [files, setFiles] = useState<Readonly<Record<string, string>>>({});
@@ -52,7 +62,7 @@ export function useNewLab(): NewLabControl {
     }
   };
   const readFiles = async (list: readonly File[]) => {
-    const read = await Promise.all(list.map(async (file) => [file.name, await file.text()] as const));
+    const read = (await Promise.all(list.map(textsOf))).flat();
     const labs = read.filter(([name]) => /\.ya?ml$/i.test(name));
     if (labs.length > 1) {
       const names = labs.map(([name]) => name).join(", ");
@@ -82,7 +92,7 @@ export function useNewLab(): NewLabControl {
         return warnings.length === 0 ? "No problems found." : warnings.map(({ line, message }) => `line ${line}: ${message}`).join("\n");
       }),
     deploy: () => deploy({ yaml, files }),
-    deployEmpty: (name) => deploy({ yaml: `name: ${name}\nnodes: {}\n`, files: {} }),
+    deployEmpty: (name) => deploy({ yaml: `name: ${name}\nnodes:\n`, files: {} }),
     run: deploy,
     edit: (one) => {
       setYaml(one.yaml);

@@ -19,12 +19,17 @@ export function NodeInterfaces({ lab, node, mayCapture, interfaces, onLink }: No
   return (
     <table class="rows">
       <tbody>
-        {interfaces.map(({ name, peer, link, mac, suspended, quality }) => {
+        {interfaces.map(({ name, peer, link, mac, suspended, quality, addresses = [] }) => {
           const impairments = sideText(quality ?? {});
           return (
             <tr key={name}>
               <th scope="row">
                 {name}
+                {addresses.map((address) => (
+                  <small key={address} class="mac">
+                    {address}
+                  </small>
+                ))}
                 {mac !== undefined && <small class="mac">{mac}</small>}
               </th>
               <td>

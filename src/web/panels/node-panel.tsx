@@ -1,7 +1,10 @@
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { nodeKey, otherName } from "../../base/node-key.ts";
 import type { InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
 import type { PlanData } from "../../contract/schemas/plan.ts";
+import type { LoadSample } from "../load/load-history.ts";
+import { Sparkline } from "../load/sparkline.tsx";
+import { lazy } from "../parts/lazy.tsx";
 import type { Answer } from "../parts/use-answer.ts";
 import { useCapabilities } from "../parts/use-capabilities.ts";
 import { usePolling } from "../parts/use-polling.ts";
@@ -10,16 +13,21 @@ import { durationText } from "./duration-text.ts";
 import { NodeConfig } from "./node-config.tsx";
 import { NodeInterfaces } from "./node-interfaces.tsx";
 import { NodePower } from "./node-power.tsx";
+import { SwitchPorts } from "./switch-ports.tsx";
 
 interface NodePanelProps {
   readonly lab: string;
   readonly mode: string;
   readonly node: InspectedNode;
   readonly live: LiveNodeData | undefined;
+  /** Its load in the last two minutes. */
+  readonly load: readonly LoadSample[];
   readonly drift: Answer<PlanData | undefined>;
   readonly mayChange: boolean;
   /** Reads the state again: load and memory change without an event. */
   readonly reloadStatus: () => void;
+  /** Reads the lab again: addresses change without an event. */
+  readonly reload: () => void;
   /** Selects a link, by key. */
   readonly onLink: (key: string) => void;
   /** Opens the console; undefined if the node has none or the user may not use it. */
@@ -29,16 +37,24 @@ interface NodePanelProps {
   readonly onClose: () => void;
 }
 
+const NodeLive = lazy(() => import("../links/node-live.tsx"));
+
 /** How often load and memory are read while the panel is visible, ms. */
 const pollMs = 2_000;
+const addressPollMs = 10_000;
 
 const lostText = { host_restart: "ended when the machine went down", lab_killed: "ended because its lab was killed" } as const;
 
 /** Shows one node: its state, load and interfaces, its differences from the intent, and buttons to start, stop and wipe it. */
-export function NodePanel({ lab, mode, node, live, drift, mayChange, reloadStatus, onLink, onConsole, onShell, onClose }: NodePanelProps) {
+export function NodePanel(props: NodePanelProps) {
+  const { lab, mode, node, live, load, drift, mayChange, reloadStatus, reload, onLink, onConsole, onShell, onClose } = props;
   usePolling(reloadStatus, pollMs);
-  // A node can save its configuration by itself, which causes no event.
-  useEffect(drift.again, [node.id]);
+  usePolling(reload, addressPollMs);
+  // A node can save its configuration, and change its addresses, by itself, which causes no event.
+  useEffect(() => {
+    drift.again();
+    reload();
+  }, [node.id]);
   const capabilities = useCapabilities();
   const status = live?.status ?? node.status;
   const rows: readonly (readonly [string, string | undefined])[] = [
@@ -72,7 +88,10 @@ export function NodePanel({ lab, mode, node, live, drift, mayChange, reloadStatu
           value === undefined ? null : (
             <div key={title}>
               <dt>{title}</dt>
-              <dd>{value}</dd>
+              <dd>
+                {value}
+                <LoadLine title={title} load={load} />
+              </dd>
             </div>
           ),
         )}
@@ -98,12 +117,39 @@ export function NodePanel({ lab, mode, node, live, drift, mayChange, reloadStatu
         interfaces={node.interfaces}
         onLink={onLink}
       />
-      <NodeConfig lab={lab} node={node} drift={drift} />
+      {node.type === "switch" && capabilities?.features?.["switching"] === true && (
+        <SwitchPorts key={node.id} lab={lab} node={nodeKey(node)} />
+      )}
+      {mayChange && status === "running" && capabilities?.features?.["traffic"] === true && node.interfaces.length > 0 && (
+        <NodeTraffic key={node.id} lab={lab} node={nodeKey(node)} />
+      )}
+      <NodeConfig lab={lab} node={node} drift={drift} maySave={mayChange && status === "running"} />
       {onConsole !== undefined && mayChange && capabilities?.features?.["consoleLog"] === true && (
         <ConsoleLog key={node.id} lab={lab} node={nodeKey(node)} status={status} />
       )}
     </aside>
   );
+}
+
+/** Shows the traffic of the interfaces. It is watched while the section is open. */
+function NodeTraffic({ lab, node }: { readonly lab: string; readonly node: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Traffic</summary>
+      {open && <NodeLive lab={lab} node={node} />}
+    </details>
+  );
+}
+
+/** A small graph beside the CPU or the memory. */
+function LoadLine({ title, load }: { readonly title: string; readonly load: readonly LoadSample[] }) {
+  if (title !== "CPU" && title !== "Memory") return null;
+  const points = load.flatMap(({ at, cpu, memory }) => {
+    const value = title === "CPU" ? cpu : memory;
+    return value === undefined ? [] : [{ at, value }];
+  });
+  return <Sparkline label={`${title}, last two minutes`} points={points} top={title === "CPU" ? 100 : 0} />;
 }
 
 function stateText(status: string, live: LiveNodeData | undefined): string {

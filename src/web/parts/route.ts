@@ -4,13 +4,34 @@ import { useEffect, useState } from "preact/hooks";
 export type Route =
   | { readonly page: "labs" }
   | { readonly page: "new" }
-  | { readonly page: "lab"; readonly lab: string; readonly view: LabView; readonly node?: string; readonly text?: boolean }
+  | { readonly page: "host" }
+  | LabRoute
   | { readonly page: "capture"; readonly capture: string }
   | { readonly page: "unknown" };
 
 /** The tabs of the lab's page. */
 export const labViews = ["topology", "plan", "consoles", "captures", "tests"] as const;
 export type LabView = (typeof labViews)[number];
+
+/** The tabs of the drawer below the drawing of a lab. */
+export const drawerTabs = ["consoles", "captures", "traffic", "nodes", "log", "jobs"] as const;
+export type DrawerTab = (typeof drawerTabs)[number];
+
+export interface LabRoute {
+  readonly page: "lab";
+  readonly lab: string;
+  readonly view: LabView;
+  /** Key of the node whose console is shown, or that with /shell. */
+  readonly node?: string | undefined;
+  /** Whether the text is shown beside the drawing. */
+  readonly text?: boolean | undefined;
+  /** Whether the drawing shows the packets on the links. */
+  readonly traffic?: boolean | undefined;
+  /** undefined: the drawer is closed. */
+  readonly drawer?: DrawerTab | undefined;
+  /** The capture whose packets are shown. */
+  readonly capture?: string | undefined;
+}
 
 const base = "/ui";
 
@@ -19,19 +40,22 @@ export function routeOf(pathname: string, search: string): Route {
   const path = pathname.startsWith(base) ? pathname.slice(base.length) : pathname;
   if (path === "" || path === "/") return { page: "labs" };
   if (path === "/new") return { page: "new" };
+  if (path === "/host") return { page: "host" };
   const capture = /^\/captures\/([^/]+)$/.exec(path)?.[1];
   if (capture !== undefined) return { page: "capture", capture: decodeURIComponent(capture) };
   const lab = /^\/labs(\/.+)$/.exec(path)?.[1];
   if (lab === undefined) return { page: "unknown" };
   const query = new URLSearchParams(search);
-  const view = labViews.find((one) => one === query.get("view")) ?? "topology";
-  const node = query.get("node");
+  const drawer = drawerTabs.find((one) => one === query.get("drawer"));
   return {
     page: "lab",
     lab: decodeURIComponent(lab),
-    view,
-    ...(node !== null && { node }),
-    ...(query.get("text") === "1" && { text: true }),
+    view: labViews.find((one) => one === query.get("view")) ?? "topology",
+    node: query.get("node") ?? undefined,
+    text: query.get("text") === "1",
+    traffic: query.get("traffic") === "1",
+    drawer,
+    capture: drawer === "captures" ? (query.get("capture") ?? undefined) : undefined,
   };
 }
 
@@ -40,8 +64,11 @@ export function pathOf(route: Route): string {
     case "lab": {
       const query = new URLSearchParams({
         ...(route.view !== "topology" && { view: route.view }),
+        ...(route.drawer !== undefined && { drawer: route.drawer }),
         ...(route.node !== undefined && { node: route.node }),
         ...(route.text === true && { text: "1" }),
+        ...(route.traffic === true && { traffic: "1" }),
+        ...(route.capture !== undefined && { capture: route.capture }),
       }).toString();
       return `${base}/labs${route.lab.split("/").map(encodeURIComponent).join("/")}${query === "" ? "" : `?${query}`}`;
     }
@@ -49,6 +76,8 @@ export function pathOf(route: Route): string {
       return `${base}/captures/${encodeURIComponent(route.capture)}`;
     case "new":
       return `${base}/new`;
+    case "host":
+      return `${base}/host`;
     default:
       return `${base}/`;
   }

@@ -1,12 +1,16 @@
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { Diagnostic } from "../../contract/schemas/project.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { changeSummary } from "./change-summary.ts";
 import { isEdited } from "./control/plan-state.ts";
 import type { PlanControl } from "./control/use-plan.ts";
 import type { Preview } from "./control/use-preview.ts";
+import { fixIn, ProblemList } from "./editor/problem-list.tsx";
 import { PlanList } from "./plan-list.tsx";
 import { Progress, Question } from "./plan-parts.tsx";
+import "./plan.css";
 
 interface ChangeBarProps {
   readonly lab: string;
@@ -16,8 +20,12 @@ interface ChangeBarProps {
   readonly onLine: (line: number) => void;
 }
 
+const none: readonly Diagnostic[] = [];
+
 /** Loaded when two texts must be compared. */
 const NewerIntent = lazy(() => import("./newer-intent.tsx"));
+
+const IntentDiff = lazy(async () => ({ default: (await import("../intent/intent-diff.tsx")).IntentDiff }));
 
 /** The effect of applying the edited text, and the buttons to apply, save or discard it. Empty without an edit. */
 export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
@@ -33,7 +41,7 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
         <section class="change-bar" aria-label="Changes that are not applied">
           {edited && !isBusy && (
             <div class="buttons">
-              <Summary preview={preview} onLine={onLine} />
+              <Summary preview={preview} />
               <button type="button" class="primary" disabled={!mayApply} onClick={() => plan !== undefined && applySeen(plan)}>
                 Apply
               </button>
@@ -50,6 +58,9 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
               </button>
             </div>
           )}
+          {edited && !isBusy && (
+            <ProblemList problems={preview.diagnostics ?? none} text={state.intent.yaml} onLine={onLine} onFix={fixIn(control)} />
+          )}
           {edited && !isBusy && plan !== undefined && <Extra control={control} count={plan.summary?.skipped_prune ?? 0} />}
           {edited && !isBusy && plan !== undefined && (plan.actions ?? []).length + (plan.unsupported ?? []).length > 0 && (
             <details>
@@ -57,6 +68,7 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
               <PlanList plan={plan} skipsUnsupported={state.options.allowUnsupported} onLine={onLine} />
             </details>
           )}
+          {edited && !isBusy && <TextChanges control={control} />}
           <Progress lab={lab} control={control} mayChange={control.mayEdit} />
           {notice.text !== "" && <output class={notice.isWarning === true ? "warning" : ""}>{notice.text}</output>}
           {error !== undefined && <Problem error={error} />}
@@ -75,17 +87,24 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
   );
 }
 
-/** Describes what applying does; or why the text cannot be planned. */
-function Summary({ preview, onLine }: Pick<ChangeBarProps, "preview" | "onLine">): ComponentChildren {
+/** Compares the stored text with the edited one, while the section is open. */
+function TextChanges({ control: { state } }: { readonly control: PlanControl }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Changes of the text</summary>
+      {open && <IntentDiff before={state.base} after={state.intent} titles={["Stored", "Edited"]} />}
+    </details>
+  );
+}
+
+/** Describes the effect of Apply. */
+function Summary({ preview }: Pick<ChangeBarProps, "preview">): ComponentChildren {
   const { plan, diagnostics, error, isPending } = preview;
-  const first = diagnostics?.find(({ severity }) => severity === "error");
-  if (first !== undefined) {
+  if (diagnostics !== undefined) {
     return (
       <span class="warning" role="status">
-        <button type="button" class="line-number" onClick={() => onLine(first.line)}>
-          line {first.line}
-        </button>
-        {first.message}
+        The text cannot be planned
       </span>
     );
   }

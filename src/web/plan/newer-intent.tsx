@@ -12,8 +12,8 @@ interface NewerIntentProps {
 export default function NewerIntent({ mine, theirs, onTake, onKeep }: NewerIntentProps) {
   return (
     <section class="newer" aria-label="The lab's text was changed elsewhere">
-      <p class="mark warn">The lab's text was changed elsewhere meanwhile. Differences from your text to theirs:</p>
-      <IntentDiff before={mine} after={theirs} />
+      <p class="mark warn">The lab's text was changed elsewhere meanwhile. Your text and theirs:</p>
+      <IntentDiff before={mine} after={theirs} titles={["Your text", "Their text"]} />
       <div class="buttons">
         <button type="button" onClick={onTake}>
           Use their text, discard mine

@@ -1,4 +1,8 @@
 import type { PlanAction, PlanData } from "../../contract/schemas/plan.ts";
+import { lazy } from "../parts/lazy.tsx";
+
+/** Loaded when a configuration is compared. */
+const SideBySide = lazy(async () => ({ default: (await import("../intent/side-by-side.tsx")).SideBySide }));
 
 const signs = { create: "+", update: "~", replace: "∓", delete: "−", start: "▶", stop: "■", wipe: "✕" } as const;
 export const disruptionText = {
@@ -107,9 +111,15 @@ function PlanItem({ action, onLine }: { readonly action: PlanAction; readonly on
               <tr key={field}>
                 <th scope="row">{field}</th>
                 <td>
-                  {op !== "create" && <del>{sensitive === true ? "(sensitive)" : valueText(before)}</del>}
-                  {op !== "create" && " → "}
-                  <ins>{sensitive === true ? "(sensitive)" : valueText(after)}</ins>
+                  {sensitive !== true && op !== "create" && isLong(before) && isLong(after) ? (
+                    <SideBySide before={before} after={after} titles={["Before", "After"]} />
+                  ) : (
+                    <>
+                      {op !== "create" && <del>{sensitive === true ? "(sensitive)" : valueText(before)}</del>}
+                      {op !== "create" && " → "}
+                      <ins>{sensitive === true ? "(sensitive)" : valueText(after)}</ins>
+                    </>
+                  )}
                 </td>
               </tr>
             ))}
@@ -119,6 +129,11 @@ function PlanItem({ action, onLine }: { readonly action: PlanAction; readonly on
       {affects.length > 0 && <p>Affects {affects.join(", ")}.</p>}
     </li>
   );
+}
+
+/** Whether a value has several lines: such texts are compared side by side. */
+function isLong(value: unknown): value is string {
+  return typeof value === "string" && value.trimEnd().includes("\n");
 }
 
 function valueText(value: unknown): string {

@@ -3,6 +3,7 @@ import { IntentDiff } from "../intent/intent-diff.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { isPlanCurrent } from "./control/plan-state.ts";
 import type { PlanControl } from "./control/use-plan.ts";
+import { fixIn, ProblemList } from "./editor/problem-list.tsx";
 import NewerIntent from "./newer-intent.tsx";
 import { PlanButtons } from "./plan-buttons.tsx";
 import { Progress, Question } from "./plan-parts.tsx";
@@ -29,13 +30,14 @@ function PlanEditor({ lab, inspection, live, control }: PlanPageProps) {
   const mayChange = control.mayEdit;
   const { state, dispatch } = control;
   const { computed, running, takenOver, notice, error, newer } = state;
-  const [editor, goToLine] = useEditor(state, dispatch, mayChange);
+  const [editor, goToLine, problems] = useEditor(state, dispatch, mayChange);
   const isUntouched =
     computed === undefined && takenOver === undefined && running === undefined && error === undefined && notice.text === "";
   return (
     <div class="plan">
       <div class="plan-text">
         <div ref={editor} class="editor" />
+        <ProblemList problems={problems} text={state.intent.yaml} onLine={goToLine} onFix={mayChange ? fixIn(control) : undefined} />
         <SideFiles
           files={state.intent.files}
           readOnly={!mayChange}
@@ -65,7 +67,9 @@ function PlanEditor({ lab, inspection, live, control }: PlanPageProps) {
           <p class="mark warn">The text or an option changed after this plan was computed. Plan again to apply.</p>
         )}
         {computed !== undefined && <PlanResult computed={computed} inspection={inspection} live={live} onLine={goToLine} />}
-        {takenOver !== undefined && <IntentDiff before={takenOver.before} after={takenOver.after} />}
+        {takenOver !== undefined && (
+          <IntentDiff before={takenOver.before} after={takenOver.after} titles={["Before", "With the host's changes"]} />
+        )}
       </div>
       <Question control={control} />
     </div>

@@ -41,15 +41,21 @@ export function LinkLine({ link, shape, selected, onSelect }: LinkLineProps) {
           <title>{title}</title>
         </path>
       </g>
-      <text class="port" x={shape.fromPort.x} y={shape.fromPort.y}>
+      <text class={`port${shape.fromPort.isCrowded ? " crowded" : ""}`} x={shape.fromPort.x} y={shape.fromPort.y}>
         {link.fromInterface}
       </text>
-      <text class="port" x={shape.toPort.x} y={shape.toPort.y}>
+      <text class={`port${shape.toPort.isCrowded ? " crowded" : ""}`} x={shape.toPort.x} y={shape.toPort.y}>
         {link.toInterface}
       </text>
       {(suspended || quality !== "") && (
-        <text class="quality" transform={`translate(${shape.note.x} ${shape.note.y})`}>
-          {[...(suspended ? ["✕ suspended"] : []), ...quality.split(", ")].filter(Boolean).map((text, row) => (
+        <g class="sign" transform={`translate(${shape.middle.x} ${shape.middle.y})`}>
+          <circle r={8} />
+          <path d={suspended ? "M-4-4L4 4M-4 4L4-4" : "M-5-1.500q2.500-3 5 0t5 0M-5 2.500q2.500-3 5 0t5 0"} />
+        </g>
+      )}
+      {(suspended || quality !== "") && (
+        <text class={`quality ${shape.noteAnchor}`} transform={`translate(${shape.note.x} ${shape.note.y})`}>
+          {[...(suspended ? ["suspended"] : []), ...quality.split(", ")].filter(Boolean).map((text, row) => (
             <tspan key={text} x={0} dy={row === 0 ? 0 : 13}>
               {text}
             </tspan>

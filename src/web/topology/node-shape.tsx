@@ -1,4 +1,6 @@
+import { Glyph } from "./glyph.tsx";
 import type { GraphNode } from "./graph/graph.ts";
+import { shortLabel } from "./graph/labels.ts";
 import { networkHalf } from "./graph/link-shape.ts";
 import { markText } from "./graph/plan-marks.ts";
 import type { OnSelectShape } from "./use-shapes.tsx";
@@ -15,7 +17,7 @@ interface NodeShapeProps {
 
 /** Draws a node or a network of the lab. */
 export function NodeShape({ node, status, selected, found, hasPlug, onSelect, onOpen }: NodeShapeProps) {
-  const { id, label, kind, type, at, mark } = node;
+  const { id, label, kind, type, icon, at, mark } = node;
   const markClass = mark === undefined ? "" : ` plan-${mark}`;
   const markLabel = mark === undefined ? "" : `, ${markText[mark]}`;
   if (kind === "network") {
@@ -38,6 +40,11 @@ export function NodeShape({ node, status, selected, found, hasPlug, onSelect, on
         }}
       >
         <rect x={-half} y={-16} width={2 * half} height={32} rx={16} />
+        {type === "nat" && (
+          <g class="cloud" transform="translate(0 -26) scale(0.8)">
+            <Glyph icon="cloud" />
+          </g>
+        )}
         <text y={4}>{label}</text>
         {hasPlug && <circle class="plug" cx={half} r={7} />}
       </g>
@@ -63,9 +70,12 @@ export function NodeShape({ node, status, selected, found, hasPlug, onSelect, on
       }}
     >
       <rect x={-22} y={-22} width={44} height={44} rx={10} />
-      <Glyph type={type} />
+      <Glyph icon={icon} />
       <circle class="state" cx={20} cy={-20} r={6} />
-      <text y={40}>{label}</text>
+      <text class="label" y={26}>
+        {shortLabel(label)}
+        {shortLabel(label) !== label && <title>{label}</title>}
+      </text>
       {hasPlug && <circle class="plug" cx={28} r={7} />}
     </g>
   );
@@ -73,12 +83,4 @@ export function NodeShape({ node, status, selected, found, hasPlug, onSelect, on
 
 function adds({ ctrlKey, metaKey, shiftKey }: MouseEvent | KeyboardEvent): boolean {
   return ctrlKey || metaKey || shiftKey;
-}
-
-/** Draws the type of a node. Own drawings: a host's icons would have to be loaded from the host. */
-function Glyph({ type }: { readonly type: string }) {
-  if (type === "router") return <path class="glyph" d="M-12 0H12M-12 0l5-5M-12 0l5 5M12 0l-5-5M12 0l-5 5M0-12v6M0 12v-6" />;
-  if (type === "switch") return <path class="glyph" d="M-12-5H10l-5-5M12 5H-10l5 5" />;
-  if (type === "pc") return <path class="glyph" d="M-11-10H11V4H-11ZM0 4v6M-6 10H6" />;
-  return <path class="glyph" d="M-11-11H11V-2H-11ZM-11 2H11v9H-11ZM-7-6.500h.1M-7 6.500h.1" />;
 }

@@ -23,6 +23,8 @@ export interface DrawingPlaces {
   /** undefined: the point is outside of the drawing. */
   readonly placeAt: (clientX: number, clientY: number) => Place | undefined;
   readonly middle: () => Place;
+  /** Shows the whole drawing after its next change. */
+  readonly fitNext: () => void;
 }
 
 /** Edits of the drawing; absent functions: not allowed. */
@@ -75,6 +77,7 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
     if (places === undefined) return undefined;
     places.current = {
       middle: stage.middle,
+      fitNext: stage.fitNext,
       placeAt: (x, y) => {
         const box = stage.stage.current!.getBoundingClientRect();
         return x >= box.left && x <= box.right && y >= box.top && y <= box.bottom ? stage.placeAt(x, y) : undefined;

@@ -1,9 +1,14 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Graph } from "./graph/graph.ts";
+import { labelGrowth } from "./graph/labels.ts";
 import type { Place } from "./layout/layout.ts";
+import { followMouse } from "./stage/follow-mouse.ts";
 import { type PictureLayer, pictureLayer } from "./stage/picture-layer.ts";
 import { areaOf, centred, fitted, revealing, type Size, type View, zoomed } from "./stage/view.ts";
+
+/** Opened tools may cover more, px. */
+const maxInset = 60;
 
 /** The stage that shows the drawing, and the functions that change its view. */
 export interface Stage {
@@ -17,6 +22,8 @@ export interface Stage {
   readonly zoom: (by: number) => void;
   /** Shows the whole drawing, also after the stage changes its size, until the view is changed otherwise. */
   readonly fit: () => void;
+  /** Shows the whole drawing when its area changes next, after an edit that moves all of it. */
+  readonly fitNext: () => void;
   readonly centre: (at: Place) => void;
   readonly reveal: (at: Place) => void;
   /** Returns the position in the drawing of a point of the window. */
@@ -38,6 +45,7 @@ export function useStage(graph: Graph): Stage {
   const isFitted = useRef(true);
   const listeners = useRef(new Set<(view: View) => void>());
   const area = useMemo(() => areaOf(graph), [graph]);
+  const growth = useMemo(() => labelGrowth(graph.nodes), [graph]);
 
   const show = (next: View) => {
     view.current = next;
@@ -49,27 +57,45 @@ export function useStage(graph: Graph): Stage {
     const { clientWidth: width, clientHeight: height } = stage.current!;
     return { width, height };
   };
+  /** Height of the tools that lie over the stage, px. */
+  const insetTop = () => {
+    const tools = stage.current!.parentElement!.querySelector(":scope > .tools");
+    if (tools === null) return 0;
+    const covered = tools.getBoundingClientRect().bottom - stage.current!.getBoundingClientRect().top;
+    return Math.max(0, Math.min(covered, maxInset));
+  };
   const fitAll = () => {
-    show(fitted(area, size()));
+    show(fitted(area, size(), insetTop()));
     isFitted.current = true;
   };
   const latestFit = useRef(fitAll);
   latestFit.current = fitAll;
 
   useLayoutEffect(() => {
-    const created = pictureLayer(layer.current!, svg.current!, { view: fitted(area, size()), area });
+    const created = pictureLayer(layer.current!, svg.current!, { view: fitted(area, size(), insetTop()), area, growth });
     picture.current = created;
     return () => created.close();
   }, []);
+  const isPointedAt = useRef<() => boolean>(() => false);
+  useLayoutEffect(() => {
+    const ended = new AbortController();
+    isPointedAt.current = followMouse(stage.current!, ended.signal);
+    return () => ended.abort();
+  }, []);
   // The drawing does not move under the pointer of a user who draws or selects.
   useLayoutEffect(() => {
-    if (stage.current!.matches(":hover") && graph.nodes.length > 1) return;
+    if (isPointedAt.current() && graph.nodes.length > 1) return;
     fitAll();
   }, [graph.nodes.length]);
-  useLayoutEffect(() => picture.current?.cover(area), [area.left, area.top, area.width, area.height]);
+  const fitsNext = useRef(false);
+  useLayoutEffect(() => {
+    picture.current?.cover(area, growth);
+    if (fitsNext.current) fitAll();
+    fitsNext.current = false;
+  }, [area.left, area.top, area.width, area.height, growth]);
   // A layout effect: the clean-up of useEffect runs only after the next frame, when the stage no longer exists.
   useLayoutEffect(() => {
-    const resized = new ResizeObserver(() => isFitted.current && latestFit.current());
+    const resized = new ResizeObserver(() => isFitted.current && !isPointedAt.current() && latestFit.current());
     resized.observe(stage.current!);
     return () => resized.disconnect();
   }, []);
@@ -93,8 +119,14 @@ export function useStage(graph: Graph): Stage {
     pan: (dx, dy) => show({ scale: view.current.scale, x: view.current.x + dx, y: view.current.y + dy }),
     zoom: (by) => show(zoomed(view.current, by, { x: size().width / 2, y: size().height / 2 })),
     fit: fitAll,
+    fitNext: () => {
+      fitsNext.current = true;
+    },
     centre: (at) => show(centred(view.current, at, size())),
-    reveal: (at) => show(revealing(view.current, at, size())),
+    reveal: (at) => {
+      const next = revealing(view.current, at, size());
+      if (next.x !== view.current.x || next.y !== view.current.y) show(next);
+    },
     watchView: (listener) => {
       listeners.current.add(listener);
       listener(view.current);

@@ -1,7 +1,5 @@
-import type { ComponentType } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 import type { TrafficFilterData } from "../../contract/schemas/editing.ts";
-import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import { call } from "../service/api.ts";
@@ -9,35 +7,38 @@ import { useEvents } from "../service/events.ts";
 import type { OverlayProps } from "../topology/topology.tsx";
 import type { LiveTraffic } from "./feed/live-traffic.ts";
 import { rateText } from "./feed/rate-text.ts";
+import type { ShownTraffic } from "./shown-traffic.ts";
 import { TrafficOverlay } from "./traffic-overlay.tsx";
-import { TrafficTable } from "./traffic-table.tsx";
 import { isLinkLimit, type TrafficControl, type TrafficSelection, useTraffic } from "./use-traffic.ts";
 import "./traffic.css";
 
 interface TrafficBarProps {
   readonly lab: string;
   readonly selection: TrafficSelection | undefined;
-  /** Called with the component that draws over the topology, and with undefined when the bar is removed. */
-  readonly onOverlay: (overlay: ComponentType<OverlayProps> | undefined) => void;
+  /** Called with the watched traffic, and with undefined when the bar is removed. */
+  readonly onTraffic: (traffic: ShownTraffic | undefined) => void;
+  /** Shows the rates of each link. */
+  readonly onRates: () => void;
 }
 
 /** Shows the live traffic of a lab: which packets are drawn, in which colours, and their rates. It pauses while the page is hidden. */
-export default function TrafficBar({ lab, selection, onOverlay }: TrafficBarProps) {
+export default function TrafficBar(props: TrafficBarProps) {
+  const { lab } = props;
   const { data, error, again } = useAnswer((signal) => call("getPublicProject", { lab }, { signal }), [lab]);
   useEvents(lab, ({ type }) => {
     if (type === "lab" || type === "gap") again();
   });
   if (data === undefined)
     return error === undefined ? <p class="waiting">Reading the traffic filters…</p> : <Problem error={error} retry={again} />;
-  return <Traffic lab={lab} filters={data.traffic_filters} selection={selection} onOverlay={onOverlay} />;
+  return <Traffic {...props} filters={data.traffic_filters} />;
 }
 
-function Traffic({ lab, filters, selection, onOverlay }: TrafficBarProps & { readonly filters: readonly TrafficFilterData[] }) {
+function Traffic({ lab, filters, selection, onTraffic, onRates }: TrafficBarProps & { readonly filters: readonly TrafficFilterData[] }) {
   const control = useTraffic(lab, filters, selection);
   const { traffic, state, tooManyLinks, isIdle, hasShownFilters } = control;
   useLayoutEffect(() => {
-    onOverlay((props: OverlayProps) => <TrafficOverlay {...props} traffic={traffic} />);
-    return () => onOverlay(undefined);
+    onTraffic({ traffic, Overlay: (props: OverlayProps) => <TrafficOverlay {...props} traffic={traffic} /> });
+    return () => onTraffic(undefined);
   }, [traffic]);
   return (
     <section class="traffic" aria-label="Live traffic">
@@ -54,19 +55,15 @@ function Traffic({ lab, filters, selection, onOverlay }: TrafficBarProps & { rea
         </label>
       )}
       <output class="traffic-state">{hasShownFilters ? (isIdle ? "" : stateText(control)) : "No packets are chosen."}</output>
-      {filters.length === 0 && (
-        <p class="traffic-hint">
-          Traffic filters in <Link to={{ page: "lab", lab, view: "plan" }}>the lab's text</Link> give kinds of packets their own colours:{" "}
-          <code>{'traffic_filters: [{name: pings, color: "#d6336c", match: icmp}]'}</code>
-        </p>
-      )}
       {tooManyLinks && selection === undefined && (
         <p class="traffic-hint">
           The lab has more links than can be watched at once. Select a node or a link in the drawing to watch its links.
         </p>
       )}
       {state.kind === "refused" && !isLinkLimit(state.error) && <Problem error={state.error} retry={control.retry} />}
-      <TrafficTable rates={traffic.rates} estimated={traffic.estimated} />
+      <button type="button" class="plain" onClick={onRates}>
+        Rates of each link
+      </button>
     </section>
   );
 }

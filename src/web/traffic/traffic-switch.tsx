@@ -1,8 +1,6 @@
-import type { ComponentType } from "preact";
-import { useState } from "preact/hooks";
 import { lazy } from "../parts/lazy.tsx";
 import { useFeature } from "../parts/use-feature.ts";
-import type { OverlayProps } from "../topology/topology.tsx";
+import type { ShownTraffic } from "./shown-traffic.ts";
 import type { TrafficSelection } from "./use-traffic.ts";
 import "./traffic-switch.css";
 
@@ -10,22 +8,30 @@ const TrafficBar = lazy(() => import("./traffic-bar.tsx"));
 
 interface TrafficSwitchProps {
   readonly lab: string;
+  readonly isOn: boolean;
+  readonly onSwitch: (isOn: boolean) => void;
   /** The selection in the topology. */
   readonly selection: TrafficSelection | undefined;
-  readonly onOverlay: (overlay: ComponentType<OverlayProps> | undefined) => void;
+  /** Called with the watched traffic, and with undefined when it is no longer watched. */
+  readonly onTraffic: (traffic: ShownTraffic | undefined) => void;
+  /** Shows the rates of each link. */
+  readonly onRates: () => void;
 }
 
 /** Switches the live traffic of a lab on and off. Empty if the host does not support it. */
-export function TrafficSwitch({ lab, selection, onOverlay }: TrafficSwitchProps) {
+export function TrafficSwitch({ isOn, onSwitch, ...bar }: TrafficSwitchProps) {
   const { data: isSupported } = useFeature("traffic");
-  const [isOn, setIsOn] = useState(false);
   if (isSupported !== true) return null;
   return (
-    <div class="traffic-switch">
-      <button type="button" aria-pressed={isOn} onClick={() => setIsOn(!isOn)}>
+    <>
+      <button type="button" aria-pressed={isOn} onClick={() => onSwitch(!isOn)}>
         Live traffic
       </button>
-      {isOn && <TrafficBar lab={lab} selection={selection} onOverlay={onOverlay} />}
-    </div>
+      {isOn && (
+        <div class="traffic-switch">
+          <TrafficBar {...bar} />
+        </div>
+      )}
+    </>
   );
 }

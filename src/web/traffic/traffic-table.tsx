@@ -6,34 +6,30 @@ interface TrafficTableProps {
   readonly estimated: boolean;
 }
 
-/** Lists the rates of each link, direction and filter. Empty without traffic. */
+/** Lists the rates of each link, direction and filter. */
 export function TrafficTable({ rates, estimated }: TrafficTableProps) {
-  if (rates.length === 0) return null;
   return (
-    <details>
-      <summary>Rates of each link</summary>
-      <table class="rows">
-        <thead>
-          <tr>
-            <th scope="col">From</th>
-            <th scope="col">To</th>
-            <th scope="col">Packets</th>
-            <th scope="col">Rate</th>
-            <th scope="col">Last packet</th>
+    <table class="rows">
+      <thead>
+        <tr>
+          <th scope="col">From</th>
+          <th scope="col">To</th>
+          <th scope="col">Packets</th>
+          <th scope="col">Rate</th>
+          <th scope="col">Last packet</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rates.map((rate) => (
+          <tr key={`${rate.link} ${rate.from} ${rate.filter}`}>
+            <th scope="row">{rate.from}</th>
+            <td>{rate.to}</td>
+            <td>{rate.filter ?? "other"}</td>
+            <td>{rateText(rate, estimated)}</td>
+            <td>{rate.last}</td>
           </tr>
-        </thead>
-        <tbody>
-          {rates.map((rate) => (
-            <tr key={`${rate.link} ${rate.from} ${rate.filter}`}>
-              <th scope="row">{rate.from}</th>
-              <td>{rate.to}</td>
-              <td>{rate.filter ?? "other"}</td>
-              <td>{rateText(rate, estimated)}</td>
-              <td>{rate.last}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </details>
+        ))}
+      </tbody>
+    </table>
   );
 }

@@ -1,4 +1,5 @@
-import type { DrawActions } from "./use-draw-actions.ts";
+import type { LayoutKind } from "../topology/layout/layout.ts";
+import type { DrawActions } from "./actions/use-draw-actions.ts";
 
 interface DrawToolsProps {
   /** undefined: the user may not edit the lab. */
@@ -18,6 +19,22 @@ export function DrawTools({ actions, isAdding, onAdding, showsText, onText }: Dr
           <button type="button" aria-pressed={isAdding} onClick={() => onAdding(!isAdding)}>
             Add
           </button>
+          <select
+            aria-label="Arrange"
+            value=""
+            onChange={(event) => {
+              actions.arrange(event.currentTarget.value as LayoutKind);
+              event.currentTarget.value = "";
+            }}
+          >
+            <option value="" disabled>
+              Arrange…
+            </option>
+            <option value="auto">Automatically</option>
+            <option value="tiers">In tiers</option>
+            <option value="rings">In rings</option>
+            <option value="distances">By distance</option>
+          </select>
           <button type="button" disabled={actions.undo === undefined} onClick={actions.undo} title="Ctrl+Z">
             Undo
           </button>

@@ -1,10 +1,11 @@
 import { nodeKey } from "../../base/node-key.ts";
 import type { InspectedLink, InspectedNode } from "../../contract/schemas/observe.ts";
 import { hasConsole } from "../consoles/has-console.ts";
-import type { MenuItem } from "./shape-menu.tsx";
-import type { DrawActions } from "./use-draw-actions.ts";
-import type { NodesPower } from "./use-nodes-power.ts";
-import type { Selection } from "./use-selection.ts";
+import type { MenuItem } from "../menu/menu.tsx";
+import type { DrawActions } from "./actions/use-draw-actions.ts";
+import type { LinkActions } from "./actions/use-link-actions.ts";
+import type { NodesPower } from "./actions/use-nodes-power.ts";
+import type { Selection } from "./actions/use-selection.ts";
 
 interface MenuInput {
   /** The id of the part: of a node, or "link:" and that of a link; undefined for the empty drawing. */
@@ -17,7 +18,9 @@ interface MenuInput {
   /** undefined: the user may not operate the lab. */
   readonly power: NodesPower | undefined;
   readonly onConsole: (id: string) => void;
-  readonly onSuspend: (link: InspectedLink) => void;
+  /** undefined: the node has no shell for this user. */
+  readonly onShell: ((id: string) => void) | undefined;
+  readonly links: LinkActions;
   /** Opens the palette. */
   readonly onAdd: () => void;
   readonly allIds: readonly string[];
@@ -38,20 +41,24 @@ function drawingItems({ actions, selection, onAdd, allIds }: MenuInput): readonl
   return [{ label: "Add…", run: onAdd }, { label: "Paste", keys: "Ctrl+V", run: actions.paste }, all];
 }
 
-function nodeItems({ power, onConsole }: MenuInput, node: InspectedNode | undefined): readonly MenuItem[] {
+function nodeItems({ power, onConsole, onShell }: MenuInput, node: InspectedNode | undefined): readonly MenuItem[] {
   if (node === undefined || power === undefined) return [];
   const key = [nodeKey(node)];
   return [
     ...(hasConsole(node) ? [{ label: "Console", keys: "Enter", run: () => onConsole(node.id) }] : []),
+    ...(hasConsole(node) && onShell !== undefined ? [{ label: "Shell", run: () => onShell(node.id) }] : []),
     { label: "Start", run: () => power.run("start", key) },
     { label: "Stop", run: () => power.run("stop", key) },
     { label: "Restart", run: () => power.run("restart", key) },
   ];
 }
 
-function linkItems({ power, onSuspend }: MenuInput, link: InspectedLink | undefined): readonly MenuItem[] {
+function linkItems({ power, links: { suspend, capture } }: MenuInput, link: InspectedLink | undefined): readonly MenuItem[] {
   if (link === undefined || power === undefined) return [];
-  return [{ label: link.suspended ? "Resume" : "Suspend", run: () => onSuspend(link) }];
+  return [
+    ...(capture === undefined ? [] : [{ label: "Capture", run: () => capture(link) }]),
+    { label: link.suspended ? "Resume" : "Suspend", run: () => suspend(link) },
+  ];
 }
 
 function editItems({ actions }: MenuInput, id: string): readonly MenuItem[] {

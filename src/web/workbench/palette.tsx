@@ -1,7 +1,9 @@
 import { useState } from "preact/hooks";
 import type { Template } from "../../contract/schemas/catalogue.ts";
+import { Glyph } from "../topology/glyph.tsx";
+import { type IconName, iconOf } from "../topology/graph/icons.ts";
 import { followPointer } from "../topology/stage/follow-pointer.ts";
-import type { NewPart } from "./use-draw-actions.ts";
+import type { NewPart } from "./actions/use-draw-actions.ts";
 
 interface PaletteProps {
   readonly templates: readonly Template[];
@@ -32,14 +34,26 @@ export function Palette({ templates, networkTypes, onAdd, onClose }: PaletteProp
         onInput={(event) => setWanted(event.currentTarget.value)}
       />
       <ul>
-        {found.map(({ id, description }) => (
+        {found.map(({ id, description, type }) => (
           <li key={id}>
-            <PaletteButton part={{ kind: "node", template: id }} label={id} hint={description} onAdd={onAdd} />
+            <PaletteButton
+              part={{ kind: "node", template: id }}
+              label={id}
+              icon={iconOf({ template: id, type })}
+              hint={description}
+              onAdd={onAdd}
+            />
           </li>
         ))}
         {networkTypes.filter(matches).map((type) => (
           <li key={`net ${type}`}>
-            <PaletteButton part={{ kind: "network", type }} label={`${type} network`} hint={`A network of type ${type}`} onAdd={onAdd} />
+            <PaletteButton
+              part={{ kind: "network", type }}
+              label={`${type} network`}
+              icon="cloud"
+              hint={`A network of type ${type}`}
+              onAdd={onAdd}
+            />
           </li>
         ))}
         {matches("text note") && (
@@ -56,11 +70,13 @@ export function Palette({ templates, networkTypes, onAdd, onClose }: PaletteProp
 interface PaletteButtonProps {
   readonly part: NewPart;
   readonly label: string;
+  /** Absent: a text. */
+  readonly icon?: IconName;
   readonly hint: string;
   readonly onAdd: PaletteProps["onAdd"];
 }
 
-function PaletteButton({ part, label, hint, onAdd }: PaletteButtonProps) {
+function PaletteButton({ part, label, icon, hint, onAdd }: PaletteButtonProps) {
   const onPointerDown = (event: PointerEvent) => {
     if (event.button !== 0) return;
     const { currentTarget } = event;
@@ -81,6 +97,11 @@ function PaletteButton({ part, label, hint, onAdd }: PaletteButtonProps) {
   };
   return (
     <button type="button" class="palette-part" title={hint} onPointerDown={onPointerDown} onClick={() => onAdd(part)}>
+      {icon !== undefined && (
+        <svg viewBox="-15 -15 30 30" aria-hidden="true">
+          <Glyph icon={icon} />
+        </svg>
+      )}
       {label}
     </button>
   );

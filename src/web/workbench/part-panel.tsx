@@ -1,13 +1,16 @@
 import { nodeKey } from "../../base/node-key.ts";
 import type { InspectedLink, InspectedNode, InspectionData } from "../../contract/schemas/observe.ts";
 import { hasConsole } from "../consoles/has-console.ts";
+import type { LoadHistory } from "../load/load-history.ts";
 import { LinkPanel } from "../panels/link-panel.tsx";
 import { NodePanel } from "../panels/node-panel.tsx";
-import type { Selection } from "./use-selection.ts";
+import type { Selection } from "./actions/use-selection.ts";
 import type { WorkbenchProps } from "./workbench.tsx";
 
-interface PartPanelProps
-  extends Pick<WorkbenchProps, "lab" | "inspection" | "live" | "rights" | "reload" | "reloadStatus" | "drift" | "onConsole" | "onShell"> {
+interface PartPanelProps extends Pick<WorkbenchProps, "lab" | "inspection" | "live" | "rights" | "reload" | "reloadStatus" | "drift"> {
+  readonly history: LoadHistory;
+  readonly onConsole: (id: string) => void;
+  readonly onShell: (id: string) => void;
   readonly node: InspectedNode | undefined;
   readonly link: InspectedLink | undefined;
   readonly selection: Selection;
@@ -22,6 +25,7 @@ export function PartPanel({
   reload,
   reloadStatus,
   drift,
+  history,
   onConsole,
   onShell,
   node,
@@ -36,9 +40,11 @@ export function PartPanel({
         mode={inspection.mode}
         node={node}
         live={live.get(node.id)}
+        load={history.get(node.id) ?? []}
         drift={drift}
         mayChange={rights.operate}
         reloadStatus={reloadStatus}
+        reload={reload}
         onLink={(key) => select(`link:${inspection.links.find((one) => one.key === key)?.id}`, {})}
         onConsole={rights.operate && hasConsole(node) ? () => onConsole(node.id) : undefined}
         onShell={rights.operate && hasConsole(node) ? () => onShell(node.id) : undefined}

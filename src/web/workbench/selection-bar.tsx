@@ -1,5 +1,5 @@
-import type { DrawActions } from "./use-draw-actions.ts";
-import type { NodesPower } from "./use-nodes-power.ts";
+import type { DrawActions } from "./actions/use-draw-actions.ts";
+import type { NodesPower } from "./actions/use-nodes-power.ts";
 
 interface SelectionBarProps {
   /** Names of the selected parts. */

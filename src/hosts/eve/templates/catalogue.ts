@@ -19,7 +19,21 @@ export interface EveCatalogue {
 }
 
 /** Fields that EVE-NG cannot store, in any known edition. */
-const noPlace = ["lab.name", "trafficFilters", "exec", "files", "env", "labels", "start", "mtu", "network.icon"];
+const noPlace = [
+  "lab.name",
+  "trafficFilters",
+  "exec",
+  "files",
+  "switching",
+  "ports",
+  "kernel",
+  "sshKeys",
+  "env",
+  "labels",
+  "start",
+  "mtu",
+  "network.icon",
+];
 
 /** How long a catalogue is cached, ms: images are installed rarely and by hand. */
 const freshMs = 60_000;

@@ -2,6 +2,7 @@ import { compareNatural } from "../../../base/natural-order.ts";
 import { interfaceNames } from "../../../engine/model/interface-names.ts";
 import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../../engine/model/observed.ts";
 import type { LabFile, LabText, Position, Quality, Scalar, TrafficFilter } from "../../../intent/lab/lab.ts";
+import type { Switching } from "../../../intent/lab/switching.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { macAddress } from "./mac-address.ts";
 
@@ -34,8 +35,12 @@ export interface DefinedNode {
   readonly template: string;
   readonly image?: string;
   readonly icon?: string;
+  readonly kernel?: "own";
   readonly startupConfig?: string;
   readonly files?: Readonly<Record<string, LabFile>>;
+  readonly switching?: Switching;
+  readonly ports?: readonly string[];
+  readonly sshKeys?: readonly string[];
   readonly exec: readonly string[];
   readonly cpu?: number;
   readonly ram?: number;

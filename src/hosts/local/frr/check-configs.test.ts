@@ -18,7 +18,8 @@ router ospf
  network 10.0.0.0/33 area 0
 ${"x".repeat(5000)}
 `;
-  const right = "hostname r2\nrouter bgp 65000\n neighbor 10.0.0.1 remote-as 65001\nip route 10.0.0.0/8 blackhole\n";
+  const right =
+    "hostname r2\nrouter bgp 65000\n neighbor 10.0.0.1 remote-as 65001\nmpls ldp\n router-id 10.0.0.1\n address-family ipv4\n  interface eth0\n exit-address-family\nip route 10.0.0.0/8 blackhole\n";
   // `output file` is a command of vtysh: it must not write, and not disturb the lists behind the hints.
   const secret = "output file /tmp/x\nlist\nrouter bgp 65000\n neighbor 10.0.0.1 pasword GEHEIM\n neighbor 10.0.0.1 password GEHEIM more";
   const [first, second, third, again] = await checkConfigs(image, [wrong, right, secret, wrong], "ann");

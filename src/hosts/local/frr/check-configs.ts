@@ -52,7 +52,7 @@ async function checked(
   image: Pick<LocalImage, "layers" | "rootfs">,
   texts: readonly string[],
 ): Promise<readonly (readonly ConfigProblem[])[]> {
-  const configs = texts.map((text) => text.split(/\r?\n/).map(asChecked));
+  const configs = texts.map((text) => withoutLdpFamilies(text.split(/\r?\n/)).map(asChecked));
   const wrong = complaints(await runVtysh(image, joined(configs)), configs);
   const commands = wrong.some((lines) => lines.size > 0) ? await commandsAt(image, configs, wrong) : new Map<string, readonly string[]>();
   return configs.map((lines, i) => problemsOf(texts[i]!.split(/\r?\n/), lines, wrong[i]!, (line) => commands.get(`${i}:${line}`) ?? []));
@@ -64,6 +64,18 @@ async function checked(
  */
 function asChecked(line: string): string {
   return /^exit(-vrf)?$|^\s*(list|find|show|output)\b/.test(line) || Buffer.byteLength(line) > maxLineBytes ? "!" : line;
+}
+
+/** Replaces the address families of LDP: ldpd reads them from a configuration, but vtysh of FRR 8.4 does not know them there. */
+function withoutLdpFamilies(lines: readonly string[]): readonly string[] {
+  let [inLdp, inFamily] = [false, false];
+  return lines.map((line) => {
+    if (/^[^\s!]/.test(line)) [inLdp, inFamily] = [/^mpls ldp\b/.test(line), false];
+    const begins = inLdp && /^\s+address-family\b/.test(line);
+    const isInside = inFamily || begins;
+    inFamily = isInside && !/^\s+exit-address-family\b/.test(line);
+    return isInside ? "!" : line;
+  });
 }
 
 function joined(configs: readonly (readonly string[])[]): string {

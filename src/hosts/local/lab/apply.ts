@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import type { Operation, Step, StopMode } from "../../../engine/model/plan.ts";
+import { publishedPort } from "../../../intent/lab/published-port.ts";
 import type { Applied, NativeIds, Progress } from "../../host.ts";
 import { StepLog, stepBatches } from "../../host-batches.ts";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
@@ -33,6 +34,8 @@ export interface ApplyContext {
   readonly lab: (id: string) => LocalLab;
   readonly readiness: (id: string) => Pick<Readiness, "forget">;
   readonly forget: (id: string) => void;
+  /** Throws operation_not_allowed with the text unless the user is an admin. */
+  readonly refuseUnlessAdmin: (why: string) => void;
 }
 
 /**
@@ -61,17 +64,27 @@ export async function applySteps(context: ApplyContext, operations: readonly Ope
   return after === undefined ? { ids } : { ids, labId: after.id };
 }
 
-/** Refuses VMs with settings that no VM can have, before the first step: otherwise half of the lab would be made. */
-function refuseImpossible({ catalogue }: ApplyContext, operations: readonly Operation[], log: StepLog): void {
+/** Refuses VMs with settings that no VM can have, and ports that only an admin may publish, before the first step: otherwise half of the lab would be made. */
+function refuseImpossible({ catalogue, refuseUnlessAdmin }: ApplyContext, operations: readonly Operation[], log: StepLog): void {
   for (const { step } of operations) {
     if (step.do !== "create-node" && step.do !== "update-node") continue;
     const template = catalogue.template(step.node.template);
     try {
       if (template?.backend === "vm") vmOf(template, step.node);
+      for (const text of step.node.ports ?? []) {
+        if (isReserved(text))
+          refuseUnlessAdmin(`node ${step.node.name}: port ${text}: only an admin publishes ports below 1024 or on other addresses`);
+      }
     } catch (error) {
       throw withProgress(error, log);
     }
   }
+}
+
+/** Returns whether the port is below 1024 or on an address that is not the loopback address. */
+function isReserved(text: string): boolean {
+  const port = publishedPort(text);
+  return port !== undefined && (port.port < 1024 || port.address !== undefined);
 }
 
 /** Returns whether the steps delete the lab with its disks. Then they are one batch: running nodes have nothing to save, and end with the lab. */
@@ -263,6 +276,8 @@ async function commitEdit(
       1,
       catalogue,
     );
+  // First: a port that another program has changes nothing.
+  await publishPorts(live, catalogue, before, after);
   // Written first: if a node refuses a file, the definition still has the old one, and the next plan shows the change again.
   await changeFiles(live, catalogue, before, after);
   if (JSON.stringify(after) !== JSON.stringify(before)) await put(definitions, after);
@@ -348,6 +363,16 @@ async function stopNodes(
     throw error;
   }
   await live.reconcileFabric(after, catalogue);
+}
+
+async function publishPorts(live: LocalLab, catalogue: Catalogue, before: LabDefinition, after: LabDefinition): Promise<void> {
+  try {
+    await live.publish(after, catalogue);
+  } catch (error) {
+    // The ports of before were open. If one cannot be opened again, `error` is still what the change failed with.
+    await live.publish(before, catalogue).catch(() => undefined);
+    throw error;
+  }
 }
 
 function warnForced({ key }: Operation, grace: number | undefined, { warn }: Progress): void {

@@ -8,15 +8,15 @@ import { removeUplinks } from "../nat/nat.ts";
 import type { LabResources } from "../resources/lab-resources.ts";
 import { type IncompatibleHolder, incompatibleHolder } from "../sandbox/incompatible-holder.ts";
 import { nodeProcesses } from "../sandbox/node-processes.ts";
-import type { NodeState, Sandbox, SandboxOptions } from "../sandbox/sandbox.ts";
+import { type NodeState, type Sandbox, type SandboxOptions, switchingNode } from "../sandbox/sandbox.ts";
 import { createSandbox, openSandbox } from "../sandbox/sandbox-client.ts";
 
 /** Is notified of the sandbox's life. */
 export interface SandboxUser {
   /** Called with a new sandbox, or with an adopted one, which an earlier run of the service left. */
   attach(sandbox: Sandbox, adopted: boolean): Promise<void>;
-  /** Called when a node of the sandbox started or ended by itself. */
-  nodeEvent(): void;
+  /** Called when a node of the sandbox started or ended by itself. @param state absent: any node may have */
+  nodeEvent(state?: NodeState): void;
   /** Called when the sandbox has ended, or is released. */
   detach(): void;
 }
@@ -138,7 +138,8 @@ export class LabSandbox {
     if (this.#foreign === null) return;
     // Nothing runs in it any more, so that nothing is lost.
     if (states.size === 0) return this.endForeign();
-    if (stopping.length === 0 || [...states.keys()].some((id) => !stopping.includes(id))) throw this.#foreign.refusal();
+    if (stopping.length === 0 || [...states.keys()].some((id) => id !== switchingNode && !stopping.includes(id)))
+      throw this.#foreign.refusal();
   }
 
   /** Ends the holder of another release, and the whole lab with it. */
@@ -204,7 +205,8 @@ export class LabSandbox {
     // Uplinks of a sandbox that died.
     await removeUplinks(this.directory);
     await makeDirectory(this.#options.dir, 0o700);
-    const share = await this.#resources.prepare(nodes);
+    // One more: Open vSwitch of the lab's switches.
+    const share = await this.#resources.prepare(nodes + 1);
     const sandbox = await createSandbox({ ...this.#options, ...share }).catch(async (error: unknown) => {
       // The launcher may have been killed after its work was done: then the sandbox exists.
       const found = await openSandbox(this.#options);
@@ -263,7 +265,7 @@ export class LabSandbox {
     await this.#user.attach(sandbox, adopted);
     this.#watch = await sandbox.watch((change) => {
       if (change === "gone") void this.#lost(sandbox);
-      else this.#user.nodeEvent();
+      else this.#user.nodeEvent(change);
     });
   }
 

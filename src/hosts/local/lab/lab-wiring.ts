@@ -15,7 +15,8 @@ import { impairedSides, isImpaired, type LinkQuality } from "../quality/quality.
 import { LinkQualities } from "../quality/quality-live.ts";
 import type { ShapingMeans } from "../quality/quality-means.ts";
 import type { LinkShaper } from "../quality/quality-shaper.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import { type Sandbox, switchingNode } from "../sandbox/sandbox.ts";
+import type { Switches } from "../switching/switches.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import type { LabSandbox } from "./lab-sandbox.ts";
 
@@ -56,6 +57,7 @@ export class LabWiring {
   readonly #shaping: Promise<ShapingMeans>;
   readonly #shaperProgram: string;
   readonly #natPolicy: NatPolicy;
+  readonly #switches: Switches;
   readonly #qualities = new LinkQualities();
   #shaper: LinkShaper | null = null;
   #changes = 0;
@@ -63,8 +65,9 @@ export class LabWiring {
   /** Port → the port that its redirect leads to. tc could read one only with all others. */
   readonly #redirects = new Map<string, string>();
 
-  constructor(lab: LabSandbox, shaping: Promise<ShapingMeans>, shaperProgram: string, natPolicy: NatPolicy) {
+  constructor(lab: LabSandbox, switches: Switches, shaping: Promise<ShapingMeans>, shaperProgram: string, natPolicy: NatPolicy) {
     this.#lab = lab;
+    this.#switches = switches;
     this.#shaping = shaping;
     this.#shaperProgram = shaperProgram;
     this.#natPolicy = natPolicy;
@@ -109,6 +112,7 @@ export class LabWiring {
     onWired: (ids: readonly number[]) => void,
   ): Promise<EarlyWiring | undefined> {
     this.#state = "unknown";
+    await this.#switches.ensure(sandbox, definition, catalogue, () => this.#lab.states());
     const actual: Fabric = empty ? { bridges: new Set(), ports: new Map() } : await readFabric(sandbox);
     const portsOf = new Set([...actual.ports.keys()].map((name) => Number(/^n(\d+)i/.exec(name)?.[1])));
     if ([...nodes].some((id) => portsOf.has(id))) return undefined;
@@ -130,6 +134,8 @@ export class LabWiring {
   async reconcileFabric(definition: LabDefinition, catalogue: Catalogue, scope: FabricScope = wholeLab): Promise<void> {
     const sandbox = this.#lab.changeable();
     if (sandbox === null) return;
+    const isFresh = scope.of !== "link" && (await this.#switches.ensure(sandbox, definition, catalogue, () => this.#lab.states()));
+    if (isFresh) this.#state = "unknown";
     if (await this.#reconcilePart(sandbox, definition, catalogue, scope)) return;
     this.#state = "reconciling";
     try {
@@ -166,7 +172,7 @@ export class LabWiring {
   /** Returns false, without a change, if a port that the fabric had before the edit is missing. */
   async #comparePart(sandbox: Sandbox, before: LabDefinition, after: LabDefinition, part: FabricPart, catalogue: Catalogue) {
     const links = linksOfPart(after, part);
-    const near = new Set([...part.nodes, ...nodesAt(links), ...nodesAt(linksOfPart(before, part))]);
+    const near = new Set([switchingNode, ...part.nodes, ...nodesAt(links), ...nodesAt(linksOfPart(before, part))]);
     const states = new Map((await sandbox.info([...near])).nodes.map((state) => [state.id, state]));
     const nodes = after.nodes.filter(({ id }) => near.has(id));
     const live = liveNodes(nodes, states, catalogue);
@@ -179,7 +185,8 @@ export class LabWiring {
     const names = new Set([...old.ports.keys(), ...wanted.ports.keys(), ...part.links.flatMap(shaperEnds)]);
     const actual = await readPorts(sandbox, [...names], this.#redirects);
     if ([...old.ports.keys()].some((name) => !isShaperEnd(name) && !actual.ports.has(name))) return false;
-    await this.#change(sandbox, actual, wanted, new Set(), impaired);
+    const made = await this.#change(sandbox, actual, wanted, new Set(), impaired);
+    await this.#switches.configure(sandbox, after, catalogue, made);
     for (const name of names) if (!wanted.ports.has(name)) this.#redirects.delete(name);
     for (const id of part.links) if (!wanted.shaped.has(id)) this.#qualities.endLive(id);
     return true;
@@ -222,7 +229,8 @@ export class LabWiring {
     const states = await this.#lab.states();
     const live = liveNodes(definition.nodes, states, catalogue);
     const defined = new Set(definition.nodes.map((node) => node.id));
-    const unknownNodes = [...states.values()].filter((state) => state.pid > 0 && !defined.has(state.id)).map((state) => state.id);
+    const isUnknown = (id: number) => id !== switchingNode && !defined.has(id);
+    const unknownNodes = [...states.values()].filter((state) => state.pid > 0 && isUnknown(state.id)).map((state) => state.id);
     if (unknownNodes.length > 0) await this.#lab.kill(unknownNodes);
 
     this.#qualities.follow(definition.links, this.#shaper?.links ?? new Map());
@@ -230,7 +238,8 @@ export class LabWiring {
     const actual = known ?? (await readFabric(sandbox));
     this.#redirects.clear();
     const wanted = wantedFabric(definition, live, catalogue.template, new Set(impaired.keys()));
-    await this.#change(sandbox, actual, wanted, respawned, impaired);
+    const made = await this.#change(sandbox, actual, wanted, respawned, impaired);
+    await this.#switches.configure(sandbox, definition, catalogue, made);
     this.#qualities.keepLive(wanted.shaped);
   }
 
@@ -239,13 +248,14 @@ export class LabWiring {
     return new Map(features.linkQuality ? links.filter((link) => this.#qualities.needsShaper(link)).map((link) => [link.id, link]) : []);
   }
 
+  /** Returns the new devices of VLAN-aware switches. */
   async #change(
     sandbox: Sandbox,
     actual: Fabric,
     wanted: WantedFabric,
     respawned: ReadonlySet<number>,
     impaired: ReadonlyMap<number, DefinedLink>,
-  ): Promise<void> {
+  ): Promise<ReadonlySet<string>> {
     const change = fabricChange(actual, wanted, respawned);
     const shaper = this.#shaper;
     const put = [...wanted.shaped].map(([id, mtu]) => [id, { mtu, ...this.#qualities.of(impaired.get(id)!) }] as const);
@@ -261,6 +271,7 @@ export class LabWiring {
       else this.#redirects.set(name, redirect);
     }
     if (change.remove !== "" || change.ip !== "" || change.tc !== "") this.#changes++;
+    return new Set(change.frames.split("\n").flatMap((name) => wanted.ports.get(name)?.far.name ?? []));
   }
 
   /** Changes a link's quality until further notice, without declaring it. The next reconcile with the link in its scope puts it in force. */

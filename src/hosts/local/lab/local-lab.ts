@@ -2,27 +2,33 @@ import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import type { StopMode } from "../../../engine/model/plan.ts";
 import type { DefinedLink, DefinedNode, LabDefinition } from "../definitions/definition.ts";
+import type { Trash } from "../files/trash.ts";
 import { impassable } from "../images/preflight.ts";
 import type { EarlyWiring } from "../links/early-wiring.ts";
 import { idRange, ownRange } from "../machine/idmap.ts";
 import { succeeded } from "../machine/machine.ts";
 import type { LocalPaths } from "../machine/paths.ts";
 import type { NatPolicy } from "../nat/nat-rules.ts";
-import { backendOf, isSwitch, type NodeLife, nodeLife } from "../nodes/node-life.ts";
+import { backendOf, isSwitch, type NodeLife, nodeLife, runsHypervisor, switchLife } from "../nodes/node-life.ts";
 import { nodeAddresses, nodeSpawn } from "../nodes/node-spawn.ts";
 import { naming, nodeTrouble } from "../nodes/node-trouble.ts";
 import type { LinkQuality } from "../quality/quality.ts";
 import type { ShapingMeans } from "../quality/quality-means.ts";
+import type { InterfaceAddresses } from "../reach/interface-addresses.ts";
+import type { PublishedPorts } from "../reach/published-ports.ts";
 import { LabResources, type MachineMeans, type NodeLoad } from "../resources/lab-resources.ts";
-import type { NodeState, Sandbox, SpawnedNode } from "../sandbox/sandbox.ts";
+import { type NodeState, type Sandbox, type SpawnedNode, switchingNode } from "../sandbox/sandbox.ts";
+import { Switches } from "../switching/switches.ts";
 import { Batcher } from "../sync/batcher.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { vmOf } from "../templates/vm-template.ts";
+import { GuestAgents } from "../vm/guest-agents.ts";
 import { Screens } from "../vm/screens.ts";
 import { dropSavedState, hibernateVm } from "../vm/suspend.ts";
 import { openTun } from "../vm/tun.ts";
 import { LabSandbox } from "./lab-sandbox.ts";
 import { type FabricScope, LabWiring, type LiveQuality } from "./lab-wiring.ts";
+import { publishPorts, runningAddresses } from "./reach-nodes.ts";
 import type { StopGrace } from "./stop-grace.ts";
 
 /** The last computed node states and the inputs they were computed from. */
@@ -43,11 +49,16 @@ export class LocalLab {
   /** `<state>/labs/<id>`. */
   readonly directory: string;
   readonly #bootId: string;
+  /** Path of the holder. */
+  readonly #program: string;
   readonly #stopGrace: StopGrace;
   readonly #resources: LabResources;
   readonly #screens: Screens;
+  /** The guest agents of virtual machines. */
+  readonly guestAgents = new GuestAgents();
   readonly #sandbox: LabSandbox;
   readonly #wiring: LabWiring;
+  readonly #ports: PublishedPorts;
   #life: KnownLife | undefined;
 
   constructor(
@@ -60,7 +71,10 @@ export class LocalLab {
       means,
       stopGrace,
       natPolicy,
+      ports,
       onSharedRange,
+      onSwitchesLost,
+      trash,
       warn,
     }: {
       readonly paths: LocalPaths;
@@ -69,13 +83,20 @@ export class LocalLab {
       readonly means: Promise<MachineMeans>;
       readonly stopGrace: StopGrace;
       readonly natPolicy: NatPolicy;
+      /** Of all labs. */
+      readonly ports: PublishedPorts;
       readonly onSharedRange: (why: string) => void;
+      /** Called when Open vSwitch of this lab has ended unasked. */
+      readonly onSwitchesLost: (lab: string) => void;
+      readonly trash: Trash;
       readonly warn: (text: string) => void;
     },
   ) {
     this.id = id;
     this.directory = directory;
     this.#bootId = bootId;
+    this.#program = paths.holder;
+    this.#ports = ports;
     this.#stopGrace = stopGrace;
     const root = process.getuid?.() === 0;
     this.#screens = new Screens(join(paths.run, id));
@@ -84,13 +105,24 @@ export class LocalLab {
     const options = { holder: paths.holder, dir: join(paths.run, id), lab: id, ...ids };
     this.#sandbox = new LabSandbox(directory, options, this.#resources, {
       attach: (sandbox, adopted) => this.#wiring.open(sandbox, adopted),
-      nodeEvent: () => this.#wiring.nodeEvent(),
+      nodeEvent: (state) => {
+        this.#wiring.nodeEvent();
+        if (state?.id === switchingNode && state.state === "failed") onSwitchesLost(id);
+      },
       detach: () => {
         this.#wiring.close();
         this.#screens.close();
+        this.guestAgents.clear();
+        ports.close(id);
       },
     });
-    this.#wiring = new LabWiring(this.#sandbox, shaping, paths.shaper, natPolicy);
+    this.#wiring = new LabWiring(
+      this.#sandbox,
+      new Switches(directory, { resources: this.#resources, trash }),
+      shaping,
+      paths.shaper,
+      natPolicy,
+    );
   }
 
   /** Adopts the sandbox that an earlier run of the service left, or removes the remains of a dead one. Works once, and again after a failure. */
@@ -144,7 +176,12 @@ export class LocalLab {
       return known.life;
     const life = new Map<number, NodeLife>();
     const lab = { directory: this.directory, bootId: this.#bootId, stands: isAlive };
-    for (const node of definition.nodes) life.set(node.id, nodeLife(lab, node, states.get(node.id), backendOf(node, catalogue)));
+    const daemons = states.get(switchingNode);
+    for (const node of definition.nodes) {
+      const isVlanAware = node.switching !== undefined && isSwitch(node, catalogue);
+      const one = isVlanAware ? switchLife(lab, node, daemons) : nodeLife(lab, node, states.get(node.id), backendOf(node, catalogue));
+      life.set(node.id, one);
+    }
     // Never cached for labs with hibernated VMs: the saved state is checked on disk each time.
     const isCacheable = definition.nodes.every(({ power }) => power !== "suspended");
     this.#life = isCacheable ? { definition, states, catalogue, isAlive, life } : undefined;
@@ -165,14 +202,18 @@ export class LocalLab {
     const nodes = definition.nodes.filter((node) => ids.has(node.id));
     const processes = nodes.filter((node) => !isSwitch(node, catalogue));
     const states = await this.#sandbox.states();
-    const machines = new Set(nodes.filter((node) => backendOf(node, catalogue) === "vm").map(({ id }) => id));
+    const machines = new Set(nodes.filter((node) => runsHypervisor(node, catalogue)).map(({ id }) => id));
     const fresh = processes.filter((node) => !((states.get(node.id)?.pid ?? 0) > 0));
     const spawns = fresh.map((node) =>
       naming(node, () => nodeSpawn(this.id, node, join(this.directory, "nodes", String(node.id)), catalogue)),
     );
     const addresses = new Map(processes.map((node) => [node.id, naming(node, () => nodeAddresses(node, catalogue))]));
-    const suspended = processes.flatMap(({ id }) => (states.get(id)?.state === "suspended" ? [id] : []));
+    // Switches are suspended with their daemons, all at once, if too much is written beside those.
+    const thawed = nodes.some((node) => node.switching !== undefined) ? [switchingNode] : [];
+    const suspended = [...processes.map(({ id }) => id), ...thawed].filter((id) => states.get(id)?.state === "suspended");
     if (machines.size > 0) await openTun();
+    // Before anything runs: a port that another program has refuses the start.
+    await this.publish(definition, catalogue, ids);
     const empty = this.#sandbox.sandbox === null;
     const sandbox = await this.#sandbox.ensure(definition.nodes.length);
     // The limits that this machine supports are known once the sandbox exists.
@@ -213,6 +254,8 @@ export class LocalLab {
         ids,
       );
     } catch (error) {
+      // It only closes ports.
+      await this.publish(definition, catalogue).catch(() => undefined);
       // If these failed too, their failure is `error`, or adds nothing to it.
       await early?.done().catch(() => undefined);
       await boots.done().catch(() => undefined);
@@ -259,10 +302,13 @@ export class LocalLab {
       };
       await Promise.all([
         end(
-          alive.filter((node) => !isVm(node)),
+          alive.filter((node) => !runsHypervisor(node, catalogue)),
           this.#stopGrace.node,
         ),
-        end(alive.filter(isVm), this.#stopGrace.machine),
+        end(
+          alive.filter((node) => runsHypervisor(node, catalogue)),
+          this.#stopGrace.machine,
+        ),
       ]);
     }
     if (mode !== 2) for (const { id } of nodes.filter(isVm)) dropSavedState(this.directory, id);
@@ -270,8 +316,14 @@ export class LocalLab {
   }
 
   /** Makes the fabric what the definition asks for, and repairs what a crash interrupted. By default, the whole of it. */
-  reconcileFabric(definition: LabDefinition, catalogue: Catalogue, scope?: FabricScope): Promise<void> {
-    return this.#wiring.reconcileFabric(definition, catalogue, scope);
+  async reconcileFabric(definition: LabDefinition, catalogue: Catalogue, scope?: FabricScope): Promise<void> {
+    await this.#wiring.reconcileFabric(definition, catalogue, scope);
+    if (scope?.of !== "link") await this.publish(definition, catalogue);
+  }
+
+  /** As publishPorts. @param starting nodes that are about to run */
+  publish(definition: LabDefinition, catalogue: Catalogue, starting: ReadonlySet<number> = new Set()): Promise<void> {
+    return publishPorts(this.#ports, this.#sandbox, this.id, definition, catalogue, starting);
   }
 
   /** Applies the declared limits to the running ones of these nodes. */
@@ -308,6 +360,11 @@ export class LocalLab {
   /** Closes the connections to the sandbox, which goes on running. */
   release(): void {
     this.#sandbox.release();
+  }
+
+  /** As runningAddresses. */
+  addresses(definition: LabDefinition, catalogue: Catalogue): Promise<ReadonlyMap<number, InterfaceAddresses>> {
+    return runningAddresses(this.#sandbox, this.#program, definition, catalogue);
   }
 
   /** Returns node → path of its VNC socket, for running virtual machines with a screen. */

@@ -14,12 +14,14 @@ type Runner = Pick<Sandbox, "run">;
 
 /**
  * Makes the change in the kernel. Throws host_error if a command fails: the state of the fabric is then not known.
- * @param program path of labwright-shaper, which also sets redirects. tc does it if the program is missing or an older release.
+ * @param program path of labwright-shaper, which also sets redirects. tc does it if the program is missing or an older release. Only it prepares ports of
+ * VLAN-aware switches.
  * @param shaper omitted if no link of the change is shaped
  */
 export async function carryOut(sandbox: Runner, program: string, change: FabricChange, shaper?: ShaperSteps): Promise<void> {
   if (change.remove !== "") await removeDevices(sandbox, change.remove);
   await runBatch(sandbox, ["ip", "-batch", "-"], change.ip);
+  if (change.frames !== "") await setFrames(sandbox, program, change.frames);
   await shaper?.put();
   await redirectPorts(sandbox, program, change);
   await runBatch(sandbox, ["ip", "-batch", "-"], change.late);
@@ -28,6 +30,11 @@ export async function carryOut(sandbox: Runner, program: string, change: FabricC
     const argv = ["nsenter", "-t", String(pid), "-n", "ip", "link", "set", "dev", name, "mtu", String(mtu)];
     succeeded(argv, await sandbox.run(argv));
   }
+}
+
+async function setFrames(sandbox: Runner, program: string, names: string): Promise<void> {
+  const argv = [program, "frames"];
+  succeeded(argv, await sandbox.run(argv, names));
 }
 
 /** The message of `ip` or `tc` for a device that does not exist. */

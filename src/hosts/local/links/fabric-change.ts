@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { defaultMtu, type Fabric, isShaperEnd, type Port, type WantedFabric, type WantedPort } from "./fabric.ts";
+import { defaultMtu, type Fabric, isShaperEnd, type Port, switchBridge, type WantedFabric, type WantedPort } from "./fabric.ts";
 
 /** A veth uses one queue of each kind. By default the kernel first allocates one for each processor. */
 const oneQueue = " numtxqueues 1 numrxqueues 1";
@@ -10,6 +10,8 @@ export interface FabricChange {
   readonly remove: string;
   readonly ip: string;
   readonly tc: string;
+  /** For `labwright-shaper frames`: new ports at whose other end a program reads frames as on a wire. */
+  readonly frames: string;
   /** The redirects of `tc`, for `labwright-shaper redirect`, which also prepares the ports and brings them up. */
   readonly redirects: string;
   /** For `ip`, if `tc` sets the redirects: brings new ports up. `redirects` contains it too. */
@@ -27,11 +29,13 @@ export interface FabricChange {
  */
 export function fabricChange(actual: Fabric, wanted: WantedFabric, respawned: ReadonlySet<number>, group = freshGroup()): FabricChange {
   const gone = new Set<string>();
+  // A switch that gets VLANs, or loses them, has its ports in another place.
+  const isMoved = (node: number) => actual.bridges.has(switchBridge(node)) !== wanted.bridges.has(switchBridge(node));
   for (const name of actual.ports.keys()) {
     const port = wanted.ports.get(name);
     // The shaper removes its ends itself, after it has delivered the frames in them.
     if (isShaperEnd(name)) continue;
-    if (port === undefined || (port.node !== undefined && respawned.has(port.node))) gone.add(name);
+    if (port === undefined || (port.node !== undefined && (respawned.has(port.node) || isMoved(port.node)))) gone.add(name);
   }
   for (const name of actual.bridges) if (!wanted.bridges.has(name)) gone.add(name);
 
@@ -59,6 +63,7 @@ class ChangeLines {
   readonly #late: string[] = [];
   /** New ports in bridges, which are up. */
   readonly #bridged: string[] = [];
+  readonly #frames: string[] = [];
   readonly #mtu: { pid: number; name: string; mtu: number }[] = [];
   #isGrouped = false;
 
@@ -73,13 +78,14 @@ class ChangeLines {
   addPort(name: string, { far, up, mtu, master, redirect }: WantedPort): void {
     const options = `${mtu === defaultMtu ? "" : ` mtu ${mtu}`}${oneQueue}`;
     const isGrouped = up && master === undefined;
-    const group = isGrouped ? ` group ${this.#group}` : "";
+    const group = `${isGrouped ? ` group ${this.#group}` : ""}${"asOnWire" in far ? " gso_max_segs 1" : ""}`;
     if (isGrouped) this.#isGrouped = true;
     // The far end is the main device of the pair: it can be made and brought up in one message, in any namespace.
     if ("pid" in far) {
       this.#ip.push(
         `link add name ${far.name} address ${far.mac}${options} netns ${far.pid} up type veth peer name ${name}${options}${group}`,
       );
+      if (far.asOnWire === true) this.#frames.push(name);
     } else if (far.bridge !== undefined) {
       this.#ip.push(`link add name ${far.name} master ${far.bridge}${options} up type veth peer name ${name}${options}${group}`);
     } else {
@@ -134,6 +140,7 @@ class ChangeLines {
       remove: removal(gone),
       ip: text([...this.#ip, ...this.#bridged.map(carrierOf)]),
       tc: text(this.#tc),
+      frames: text(this.#frames),
       redirects: text(redirects),
       up: this.#isGrouped ? text([`link set group ${group} up`]) : "",
       late: text(this.#late),

@@ -24,6 +24,7 @@ export function editedPart(before: LabDefinition, after: LabDefinition): FabricP
   for (const node of after.nodes) {
     const was = old.get(node.id);
     if (was === undefined || was.template !== node.template) return undefined;
+    if ((was.switching === undefined) !== (node.switching === undefined)) return undefined;
     if (was.ethernet !== node.ethernet) nodes.add(node.id);
   }
   const changed: DefinedLink[] = [];

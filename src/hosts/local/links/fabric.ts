@@ -6,7 +6,7 @@ import type { LocalTemplate } from "../templates/template.ts";
 /**
  * The devices in the net namespace of a lab's fabric. Their names have at most 15 characters:
  * - `n<node>i<index>`: the fabric's end of a node's port
- * - `n<node>x<index>`: the inner end of a switch's port
+ * - `n<node>x<index>`: the inner end of a switch's port; for a VLAN-aware switch, it is in the net namespace of Open vSwitch
  * - `b<network>`: the bridge of a network
  * - `s<node>`: the bridge of a switch
  * - `q<link>a`, `q<link>b`: the fabric's ends of a shaped link's two pairs; `p<link>a`, `p<link>b`: the shaper's ends
@@ -31,7 +31,15 @@ export interface WantedPort extends Port {
   /** Absent for the ends of a shaped link. */
   readonly node?: number;
   /** Its other end: an interface inside the node, the inner end of a switch's port, or the shaper's end. */
-  readonly far: { readonly pid: number; readonly name: string; readonly mac: string } | { readonly name: string; readonly bridge?: string };
+  readonly far: FarInNode | { readonly name: string; readonly bridge?: string };
+}
+
+interface FarInNode {
+  readonly pid: number;
+  readonly name: string;
+  readonly mac: string;
+  /** A program reads frames there, as on a wire: the kernel computes their checksums and cuts what is larger than a frame. */
+  readonly asOnWire?: true;
 }
 
 export interface WantedFabric {
@@ -41,8 +49,11 @@ export interface WantedFabric {
   readonly shaped: ReadonlyMap<number, number>;
 }
 
-/** Running node → the pid, inside the sandbox, whose net namespace is the node's; "bridge" for a switch. */
-export type LiveNodes = ReadonlyMap<number, number | "bridge">;
+/** The pid, inside the sandbox, whose net namespace is the node's; "bridge" for a switch; the pid of Open vSwitch for a VLAN-aware switch. */
+export type NodePlace = number | "bridge" | { readonly switches: number };
+
+/** Running node → its place. */
+export type LiveNodes = ReadonlyMap<number, NodePlace>;
 
 export const defaultMtu = 1500;
 
@@ -69,7 +80,9 @@ export function wantedFabric(
   const bridges = new Set(definition.networks.map((network) => networkBridge(network.id)));
   const ports = new Map<string, WantedPort>();
   const shaped = new Map<number, number>();
-  const virtual = new Set(definition.nodes.filter((node) => template(node.template)?.backend === "vm").map(({ id }) => id));
+  const virtual = new Set(
+    definition.nodes.filter((node) => node.kernel === "own" || template(node.template)?.backend === "vm").map(({ id }) => id),
+  );
   const namings = new Map(definition.nodes.map((node) => [node.id, interfaceNaming(template(node.template)?.ethFormat ?? "eth{0}")]));
 
   /** Returns the interface's name inside its node. For a VM it is the name that its supervisor uses, not the guest's. */
@@ -85,9 +98,10 @@ export function wantedFabric(
     const pid = live.get(id);
     if (pid === undefined) continue;
     if (pid === "bridge") {
-      bridges.add(`s${id}`);
+      bridges.add(switchBridge(id));
       continue;
     }
+    if (typeof pid === "object") continue;
     for (let index = 0; index < ethernet; index++) {
       const far = { pid, name: inside(id, index), mac: macAddress(definition.id, id, index) };
       ports.set(portName(id, index), { node: id, far, up: false, mtu: defaultMtu });
@@ -113,10 +127,7 @@ export function wantedFabric(
       const pid = own && live.get(own.node);
       if (own === undefined || pid === undefined) continue;
       const name = portName(own.node, own.index);
-      const far =
-        pid === "bridge"
-          ? { name: `n${own.node}x${own.index}`, bridge: `s${own.node}` }
-          : { pid, name: inside(own.node, own.index), mac: macAddress(definition.id, own.node, own.index) };
+      const far = farOf(pid, own, () => inside(own.node, own.index), macAddress(definition.id, own.node, own.index));
       const base = { node: own.node, far, mtu };
       if (end !== undefined) {
         ports.set(name, { ...base, up: !suspended, redirect: end.name });
@@ -133,6 +144,17 @@ export function wantedFabric(
     }
   }
   return { bridges, ports, shaped };
+}
+
+function farOf(pid: NodePlace, { node, index }: { node: number; index: number }, inside: () => string, mac: string): WantedPort["far"] {
+  const name = `n${node}x${index}`;
+  if (pid === "bridge") return { name, bridge: switchBridge(node) };
+  return typeof pid === "object" ? { pid: pid.switches, name, mac, asOnWire: true } : { pid, name: inside(), mac };
+}
+
+/** Returns the name of the bridge of a switch without VLANs. */
+export function switchBridge(node: number): string {
+  return `s${node}`;
 }
 
 /** Returns the fabric's end of one side of a shaped link. */

@@ -1,10 +1,13 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tarArchive } from "../../../files/tar/tar-writer.ts";
 import { testedProgram } from "../../../files/tested-program.fixture.ts";
+import type { NodeProgram } from "../../host-processes.ts";
 import { busyboxLayer, configOf, dockerArchive, file } from "../containers/tests/archive.fixture.ts";
 import { findImages } from "../images/images.ts";
 import { localPaths } from "../machine/paths.ts";
@@ -96,9 +99,14 @@ describe.skipIf(process.getuid?.() !== 0)("container nodes", () => {
   });
 
   test("run the image's process, which answers on the lab's network; layers of one base are shared", async () => {
+    const machine = createServer().listen(0, "127.0.0.1");
+    await once(machine, "listening");
+    const { port } = machine.address() as AddressInfo;
+    machine.close();
+    await once(machine, "close");
     const yaml = `name: web
 nodes:
-  server: {template: container, image: "web:1", attributes: {addresses: "eth0=10.0.0.1/24,2001:db8::1/64"}}
+  server: {template: container, image: "web:1", ports: ["${port}:80"], attributes: {addresses: "eth0=10.0.0.1/24,2001:db8::1/64"}}
   client: {template: linux, exec: ["ip addr add 10.0.0.2/24 dev eth0", "ip addr add 2001:db8::2/64 dev eth0 nodad"]}
 links:
   - ["server:eth0", "client:eth0"]
@@ -113,6 +121,8 @@ links:
       );
     expect((await get("http://10.0.0.1/")).stdout).toBe("hello from a container\n");
     expect((await get("http://[2001:db8::1]/")).stdout).toBe("hello from a container\n");
+    expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe("hello from a container\n");
+    expect((await local.session.addresses!("/web")).get(String((await node("/web", "server"))?.id))?.get("eth0")).toContain("10.0.0.1/24");
     expect((await local.exec("/web", "server", "ls", "/etc")).stdout).toBe("passwd\n");
     const captures = local.session.captures!;
     const request = { nodeId: (await node("/web", "server"))!.id, interface: "eth0", label: "server:eth0", filter: "tcp port 80" };
@@ -269,9 +279,10 @@ nodes:
 `;
     await local.deploy("/more", labOf(yaml("before")));
     await reaches("/more", "c", "running");
-    const run = async (...argv: readonly string[]) => {
+    const run = async (...argv: readonly string[]) => ranOf({ argv });
+    const ranOf = async (wanted: NodeProgram) => {
       const id = String((await node("/more", "c"))?.id);
-      const program = await local.session.processes!.start("/more", id, { argv }, new AbortController().signal);
+      const program = await local.session.processes!.start("/more", id, wanted, new AbortController().signal);
       program.endInput();
       let output = "";
       for await (const item of program.output) {
@@ -286,6 +297,10 @@ nodes:
     });
     await local.deploy("/more", labOf(yaml("after")));
     expect(await run("cat", "/etc/given")).toMatchObject({ output: "after", exitCode: 0 });
+    // A shell with a terminal of its own, and a copy as `labwright cp` makes it.
+    const terminal = { columns: 132, rows: 43 };
+    expect((await ranOf({ argv: ["sh", "-c", "stty size; tty | grep -c /dev/"], terminal })).output).toBe("43 132\r\n1\r\n");
+    expect((await run("sh", "-c", "cd /etc && tar -cf - given | tar -tf -")).output).toBe("given\n");
     // The end of a program never reaches the main process.
     expect(await run("sh", "-c", "kill -INT $$")).toMatchObject({ signal: 2 });
     expect((await node("/more", "c"))?.status).toBe("running");

@@ -1,10 +1,13 @@
 import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import type { DefinedNode } from "../definitions/definition.ts";
+import { ownKernelSpawn } from "../own-kernel/own-kernel-spawn.ts";
 import type { NodeSpawn } from "../sandbox/sandbox.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
+import { ownKernelRam } from "../templates/node-needs.ts";
 import { bootEnv, bootFiles, nodeImage } from "../templates/template.ts";
-import { hypervisorImage, vmSpawn } from "../vm/vm-spawn.ts";
+import { hypervisorImage, kernelImage, supervisor } from "../templates/vm-template.ts";
+import { vmSpawn } from "../vm/vm-spawn.ts";
 import { addressLines } from "./addresses.ts";
 import { containerSpawn } from "./container-node.ts";
 
@@ -12,13 +15,17 @@ import { containerSpawn } from "./container-node.ts";
 export function nodeSpawn(lab: string, node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {
   const { env, ...spawn } = spawnOf(lab, node, disk, catalogue);
   // Only the template may set this variable: the env of an intent or image, or an attribute of this name, may not.
-  const { [systemCalls]: _, ...given } = env;
+  const { [systemCalls]: _calls, [guestClient]: _client, ...given } = env;
   const wide = catalogue.template(node.template)?.systemCalls === "wide";
-  return { ...spawn, env: wide ? { ...given, [systemCalls]: "wide" } : given };
+  const own = node.kernel === "own" ? { [guestClient]: supervisor } : {};
+  return { ...spawn, env: { ...given, ...(wide && { [systemCalls]: "wide" }), ...own } };
 }
 
 /** Read by the node's init (native/holder/confine.c); holders of earlier releases ignore it. */
 const systemCalls = "LABWRIGHT_SYSTEM_CALLS";
+
+/** Read by the holder (native/holder/jobs.c): the program that runs the programs of a node with a kernel of its own. */
+const guestClient = "LABWRIGHT_GUEST";
 
 function spawnOf(lab: string, node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {
   const template = catalogue.template(node.template);
@@ -38,13 +45,13 @@ function spawnOf(lab: string, node: DefinedNode, disk: string, catalogue: Catalo
       throw refused(`node ${node.name}: ${(error as Error).message}`);
     }
   }
-  return {
-    ...made,
-    files: bootFiles(wanted),
-    env: bootEnv(template, wanted),
-    boot: template.boot,
-    console: template.console.argv,
-  };
+  const settings = { files: bootFiles(wanted), env: bootEnv(template, wanted), boot: template.boot, console: template.console.argv };
+  if (node.kernel !== "own") return { ...made, ...settings };
+  const [hypervisor, kernel] = [hypervisorImage, kernelImage].map((name) => catalogue.images.find((one) => one.name === name));
+  if (hypervisor === undefined || kernel === undefined)
+    throw refused(`node ${node.name}: this host has no kernel for nodes: labwright setup builds it, on x86-64 machines`);
+  const own = { ...settings, hostname: made.hostname, ram: ownKernelRam(node) };
+  return { ...made, ...ownKernelSpawn(own, { image, hypervisor, kernel }, catalogue.features.kvm) };
 }
 
 /**

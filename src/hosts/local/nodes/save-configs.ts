@@ -3,12 +3,14 @@ import type { LabDefinition } from "../definitions/definition.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import type { LocalTemplate } from "../templates/template.ts";
-import { savedText } from "./saved-config.ts";
+import { plainText, savedText } from "./saved-config.ts";
 
 /** Maximum duration of a program that saves a configuration, ms. */
 const patienceMs = 30_000;
 /** Maximum output of such a program, bytes. */
 const maxOutputBytes = 65_536;
+/** Maximum size of a saved configuration that is read in the node, bytes. */
+const maxConfigBytes = 1 << 20;
 
 interface LabToSave {
   readonly definition: LabDefinition;
@@ -45,10 +47,20 @@ async function saveConfig({ definition, directory, catalogue, sandbox }: LabToSa
     throw new Failure("unsupported", `nodes of template ${node.template} save no configuration`, { data: { feature: "saveConfigs" } });
   if (sandbox === null) throw new Failure("node_not_running", "the node does not run; start it first");
   if ("argv" in template.save) await runSave(sandbox, node.id, template, template.save.argv, signal);
-  const text = savedText(directory, node.id, template.savedConfig);
+  const text =
+    node.kernel === "own"
+      ? await textInside(sandbox, node.id, template.savedConfig, signal)
+      : savedText(directory, node.id, template.savedConfig);
   if (text === undefined)
     throw new Failure("host_error", `${template.savedConfig} of the node is missing, over 1 MiB, or no text in UTF-8`);
   return text;
+}
+
+/** The files of a node with a kernel of its own are on a disk that only the node reads. */
+async function textInside(sandbox: Pick<Sandbox, "exec">, node: number, path: string, signal: AbortSignal): Promise<string | undefined> {
+  const options = { timeoutMs: patienceMs, signal, maxOutputBytes: maxConfigBytes };
+  const { code, stdout } = await sandbox.exec(node, ["cat", path], options);
+  return code === 0 ? plainText(Buffer.from(stdout)) : undefined;
 }
 
 /** A router whose daemons still start would overwrite its saved configuration with an incomplete one. */

@@ -58,7 +58,7 @@ function digestOf(text: string | Buffer): string {
 }
 
 /** Returns `undefined` for content that is no configuration file, or that YAML cannot contain. */
-function plainText(bytes: Buffer): string | undefined {
+export function plainText(bytes: Buffer): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: YAML forbids these characters

@@ -2,7 +2,7 @@ import { Failure } from "../../../contract/errors.ts";
 import type { DefinedNode } from "../definitions/definition.ts";
 import type { LimitEntry, NodeState, Sandbox } from "../sandbox/sandbox.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
-import { nodeLimits } from "../templates/node-needs.ts";
+import { type NodeLimits, nodeLimits } from "../templates/node-needs.ts";
 import { type ControlGroups, groupsOfHolder } from "./control-groups.ts";
 import { type IdleMemory, type LabGroups, makeLabGroups, type NodeUsage, readUsage, removeLabGroups } from "./lab-groups.ts";
 import { type CapacityRules, ceilings, machineMemory } from "./machine-capacity.ts";
@@ -62,8 +62,12 @@ export class LabResources {
 
   /** Returns the limits of a node as entries for the sandbox. Empty for a lab that was started without groups. */
   limitsOf(node: DefinedNode, catalogue: Catalogue): readonly LimitEntry[] {
-    const lab = this.#groups;
-    return lab === undefined ? [] : limitEntries(lab.groups, nodeLimits(node, catalogue.template(node.template)));
+    return this.entries(nodeLimits(node, catalogue.template(node.template)));
+  }
+
+  /** Returns these limits as entries for the sandbox. Empty for a lab that was started without groups. */
+  entries(limits: NodeLimits): readonly LimitEntry[] {
+    return this.#groups === undefined ? [] : limitEntries(this.#groups.groups, limits);
   }
 
   /** Applies the limits to running nodes. */

@@ -15,7 +15,7 @@ export function programCalls({
   pulse,
   ask,
   openStream,
-}: HolderConnection): Pick<Sandbox, "run" | "pipe" | "exec" | "process" | "join"> {
+}: HolderConnection): Pick<Sandbox, "run" | "pipe" | "exec" | "process" | "join" | "connect"> {
   return {
     run: (argv, stdin = "", { signal, timeoutMs = signal === undefined ? maxRunMs : 0, maxOutputBytes } = {}) =>
       runProgram(ask, "run", [timeoutMs, ...list(argv), stdin], argv, signal, maxOutputBytes),
@@ -34,6 +34,8 @@ export function programCalls({
       runProgram(ask, "exec", [id, Math.round(timeoutMs), ...list(argv), stdin], argv, signal, maxOutputBytes),
 
     process: (id, program, signal) => startProcess(path, pulse, id, program, signal),
+
+    connect: (id, port) => openStream("connect", [id, port]),
 
     join: (id, argv) => openStream("join", [id, ...list(argv)]),
   };

@@ -69,6 +69,8 @@ export interface Sandbox {
    * unsupported if the holder is from an older release.
    */
   readonly process: (id: number, program: NodeProgram, signal: AbortSignal) => Promise<NodeProcess>;
+  /** Connects with a TCP port on the node's loopback address. Throws node_not_found, node_not_running, and host_error if nothing listens there. */
+  readonly connect: (id: number, port: number) => Promise<Duplex>;
   /** Runs a program inside a running node, with the stream as its input and output, until the program or the stream ends. Throws node_not_running. */
   readonly join: (id: number, argv: readonly string[]) => Promise<Duplex>;
   /**
@@ -84,6 +86,12 @@ export interface Sandbox {
   /** Ends the lab: kills the init, waits until it is gone. */
   readonly destroy: () => Promise<void>;
 }
+
+/**
+ * The id of the place in which Open vSwitch runs for all VLAN-aware switches of a lab. To the holder it is a node: with namespaces and a root of its own,
+ * confined, and in a control group. No node of a definition has such a large id.
+ */
+export const switchingNode = 1_000_000_000;
 
 export interface SpawnedNode {
   readonly id: number;

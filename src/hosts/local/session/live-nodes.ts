@@ -1,8 +1,10 @@
 import type { LiveNode } from "../../host.ts";
-import type { LabDefinition } from "../definitions/definition.ts";
+import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import type { NodeLife } from "../nodes/node-life.ts";
 import type { Candidate } from "../nodes/readiness.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
+import type { LocalTemplate } from "../templates/template.ts";
+import { supervisor } from "../templates/vm-template.ts";
 import type { LocalState } from "./local-state.ts";
 
 /** The fields of a node's row that follow from definition and catalogue. */
@@ -75,12 +77,18 @@ function liveNode(row: FixedRow, life: NodeLife | undefined, { now, load, ready,
   return live;
 }
 
+/** The supervisor of a node with a kernel of its own reports the end of its boot, and then runs the template's program in it. */
+function readyProgram({ kernel }: DefinedNode, template: LocalTemplate | undefined): readonly string[] | undefined {
+  const argv = template?.ready?.argv;
+  return kernel === "own" ? [supervisor, "ready", ...(argv ?? [])] : argv;
+}
+
 function fixedRowsOf(definition: LabDefinition, catalogue: Catalogue): readonly FixedRow[] {
   const known = fixedRows.get(definition);
   if (known?.catalogue === catalogue) return known.rows;
   const rows = definition.nodes.map((node): FixedRow => {
     const { id, name, template, power } = node;
-    const ready = catalogue.template(template)?.ready?.argv;
+    const ready = readyProgram(node, catalogue.template(template));
     return { node: id, id: String(id), name, ready, disk: catalogue.limits(node) !== undefined, runs: power === "running" };
   });
   fixedRows.set(definition, { catalogue, rows });

@@ -16,6 +16,7 @@ import { consoleCalls } from "./local-consoles.ts";
 import { localDisks } from "./local-disks.ts";
 import { localProcesses } from "./local-processes.ts";
 import type { LocalState } from "./local-state.ts";
+import { localSwitches } from "./local-switches.ts";
 import { localTraffic } from "./local-traffic.ts";
 import { machineLoad } from "./machine-load.ts";
 import { quarantineFor } from "./quarantine.ts";
@@ -40,6 +41,7 @@ export function localSession(state: LocalState, user: LocalUser, accounts: () =>
     captures: localCaptures(state, labs),
     traffic: localTraffic(state, labs, state.captures.tap),
     processes: localProcesses(state, labs),
+    switches: localSwitches(state, labs.lab),
     quarantine: quarantineFor(state.quarantine, role === "admin"),
     close: async () => undefined,
   };
@@ -88,7 +90,7 @@ function hostCalls(
 function readCalls(
   state: LocalState,
   { isMine, seen, lab }: UserLabs,
-): Required<Pick<HostSession, "labs" | "observe" | "findLink" | "status">> {
+): Required<Pick<HostSession, "labs" | "observe" | "findLink" | "status" | "addresses">> {
   const { definitions, catalogue } = state;
   return {
     labs: async () => (await definitions.all()).filter(isMine).map(({ path }) => path),
@@ -99,6 +101,11 @@ function readCalls(
       const life = await state.lab(definition.id).seenLife(definition, offered);
       const saved = savedConfigs(definitions.directory(definition.id), definition, offered.template);
       return observedLab(definition, life, offered, saved);
+    },
+    addresses: async (path) => {
+      const definition = await lab(path);
+      const found = await state.lab(definition.id).addresses(definition, await catalogue());
+      return new Map([...found].map(([id, interfaces]) => [String(id), interfaces]));
     },
     findLink: async (path, ends) => findDefinedLink(await lab(path), ends),
     status: async (path) => {
@@ -132,6 +139,7 @@ function changeCalls(
             lab: live,
             forget,
             readiness,
+            refuseUnlessAdmin,
           },
           operations,
           progress,

@@ -5,6 +5,7 @@ export interface NodeSize {
   readonly template: string;
   readonly cpu?: number;
   readonly ram?: number;
+  readonly kernel?: "own";
 }
 
 /** The resource needs of a node. */
@@ -32,13 +33,22 @@ export function nodeLimits(node: Omit<NodeSize, "template">, template: LocalTemp
   }
   return {
     ...(node.cpu === undefined ? {} : { cpu: node.cpu }),
-    ram: node.ram ?? given.ram ?? defaultLimits.ram,
+    ram: node.kernel === "own" ? ownKernelRam(node) + hypervisorRam : (node.ram ?? given.ram ?? defaultLimits.ram),
     processes: given.processes ?? defaultLimits.processes,
     disk: given.disk ?? defaultLimits.disk,
   };
 }
 
+/** Memory of a node with a kernel of its own, MiB, for its kernel and all its programs. */
+export function ownKernelRam(node: { readonly ram?: number }): number {
+  return node.ram ?? 256;
+}
+
+/** Memory of the hypervisor of such a node, MiB, with the code that it translates if the hardware does not help. */
+const hypervisorRam = 256;
+
 /** Returns the MiB that a node is expected to use: the declared memory, if there is one. */
-export function nodeNeed(node: { readonly ram?: number }, template: LocalTemplate | undefined): number {
+export function nodeNeed(node: { readonly ram?: number; readonly kernel?: "own" }, template: LocalTemplate | undefined): number {
+  if (node.kernel === "own") return ownKernelRam(node);
   return node.ram ?? template?.vm?.ram ?? template?.need ?? 0;
 }

@@ -34,6 +34,7 @@ export function readVm(reader: Reader, ready: Reader): VmTemplate {
     "disk-bus": choice("disk-bus"),
     video: choice("video"),
     accelerator: choice("accelerator"),
+    "guest-agent": choice("guest-agent"),
     "cpu-model": map?.get("cpu-model").optional()?.text(cpuModelPattern, "a CPU model, or auto") ?? vmDefaults["cpu-model"],
     arguments: argumentsText,
     cpu: map?.get("cpu").optional()?.integer(1, 64) ?? vmDefaults.cpu,

@@ -4,7 +4,7 @@ import type { HostTemplate, TemplateAttribute } from "../../host.ts";
 import type { LocalImage } from "../images/images.ts";
 import { declaredFiles, ownerCommands } from "./declared-files.ts";
 import { nodeNeed } from "./node-needs.ts";
-import { maxShareOfMachine, type VmTemplate } from "./vm-template.ts";
+import { hypervisorImage, kernelImage, maxShareOfMachine, ownKernelInterfaces, ownKernelMinRam, type VmTemplate } from "./vm-template.ts";
 
 /** One template file, read and checked. docs/templates.md explains each key. */
 export interface LocalTemplate {
@@ -66,6 +66,9 @@ export interface LocalAttribute extends TemplateAttribute {
   /** For a string that is a list: the valid words. They are not in the catalogue, but in the description. */
   readonly words?: readonly string[];
 }
+
+/** The image with Open vSwitch, in which VLAN-aware switches run. */
+export const switchingImage = "openvswitch";
 
 /** The fields of a node that a template has a rule for. */
 export const templateFields = [
@@ -136,22 +139,83 @@ export function templateRules(
     values: valueRules(template),
     startupConfig: template.startupConfig,
     ...(template.configLanguage === undefined ? {} : { configLanguage: template.configLanguage }),
-    fields: { ...template.fields, ...unsupported, ...filesRule(template.backend).fields } as Readonly<Record<string, FieldRule>>,
-    why: { ...template.reasons, ...reasons, ...filesRule(template.backend).why } as Readonly<Record<string, string>>,
+    fields: {
+      ...template.fields,
+      ...unsupported,
+      ...sshRule(template.backend).fields,
+      ...hostRule(template.backend, images).fields,
+      ...kernelRule(template, images).fields,
+    } as Readonly<Record<string, FieldRule>>,
+    why: {
+      ...template.reasons,
+      ...reasons,
+      ...sshRule(template.backend).why,
+      ...hostRule(template.backend, images).why,
+      ...kernelRule(template, images).why,
+    } as Readonly<Record<string, string>>,
     links: template.links,
     ethFormat: template.ethFormat,
     maxInterfaces: template.maxInterfaces,
+    ...(noOwnKernel(template, images) === undefined && { ownKernel: { maxInterfaces: ownKernelInterfaces, minRam: ownKernelMinRam } }),
   };
 }
 
-/** Returns how nodes take `files`: the same for all templates of a backend. */
-function filesRule(backend: LocalTemplate["backend"]): {
-  readonly fields: { readonly files: FieldRule };
+/** Returns whether nodes may have a kernel of their own. With another kernel a node has another disk, so it is created again. */
+function kernelRule(
+  template: LocalTemplate,
+  images: readonly LocalImage[],
+): {
+  readonly fields: { readonly kernel: FieldRule };
   readonly why: Readonly<Record<string, string>>;
 } {
-  const why = { vm: "a virtual machine gets its files from its own image and cloud-init", bridge: "a switch has no files" };
-  if (backend !== "vm" && backend !== "bridge") return { fields: { files: "live" }, why: {} };
-  return { fields: { files: "unsupported" }, why: { files: why[backend] } };
+  const why = noOwnKernel(template, images);
+  return why === undefined ? { fields: { kernel: "recreate" }, why: {} } : { fields: { kernel: "unsupported" }, why: { kernel: why } };
+}
+
+function noOwnKernel(template: LocalTemplate, images: readonly LocalImage[]): string | undefined {
+  if (template.backend === "vm") return "a virtual machine always has its own kernel";
+  if (template.backend !== "namespace") return `a ${template.backend === "bridge" ? "switch" : "container"} uses the machine's kernel`;
+  if (template.ethFormat !== "eth{0}") return "its interfaces must be named eth0, eth1 and so on";
+  const missing = [kernelImage, hypervisorImage].some((name) => !images.some((image) => image.name === name));
+  return missing ? "this host has no kernel for nodes: labwright setup builds it, on x86-64 machines" : undefined;
+}
+
+/** Returns whether nodes have an SSH server that their boot starts. */
+function sshRule(backend: LocalTemplate["backend"]): {
+  readonly fields: { readonly sshKeys: FieldRule };
+  readonly why: Readonly<Record<string, string>>;
+} {
+  const why = {
+    container: "a container has the programs of its image; start its SSH server there",
+    vm: "a virtual machine gets its keys from its own image and cloud-init",
+    bridge: "a switch has no SSH server",
+  };
+  if (backend === "namespace") return { fields: { sshKeys: "restart" }, why: {} };
+  return { fields: { sshKeys: "unsupported" }, why: { sshKeys: why[backend] } };
+}
+
+/** Returns how nodes take `files`, `switching` and `ports`: the same for all templates of a backend. */
+function hostRule(
+  backend: LocalTemplate["backend"],
+  images: readonly LocalImage[],
+): {
+  readonly fields: Readonly<Record<"files" | "switching" | "ports", FieldRule>>;
+  readonly why: Readonly<Record<string, string>>;
+} {
+  const noFiles = { vm: "a virtual machine gets its files from its own image and cloud-init", bridge: "a switch has no files" };
+  const noSwitching = "only a node of template switch has it; inside other nodes, configure VLANs with their own commands";
+  const noPorts = { vm: "the addresses of a virtual machine are in its own kernel", bridge: "a switch has no addresses" };
+  if (backend === "bridge") {
+    const isBuilt = images.some(({ name }) => name === switchingImage);
+    const noImage = `it needs the image ${switchingImage}, which is not on this host: labwright setup builds it`;
+    return {
+      fields: { files: "unsupported", switching: isBuilt ? "live" : "unsupported", ports: "unsupported" },
+      why: { files: noFiles.bridge, ports: noPorts.bridge, ...(!isBuilt && { switching: noImage }) },
+    };
+  }
+  if (backend !== "vm") return { fields: { files: "live", switching: "unsupported", ports: "live" }, why: { switching: noSwitching } };
+  const why = { files: noFiles.vm, switching: noSwitching, ports: noPorts.vm };
+  return { fields: { files: "unsupported", switching: "unsupported", ports: "unsupported" }, why };
 }
 
 function valueRules({ vm, attributes }: LocalTemplate): Readonly<Record<string, ValueRule>> {
@@ -198,6 +262,12 @@ export function nameFile(name: string): { readonly path: string; readonly mode: 
   return { path: "/run/labwright/node", mode: 0o644, text: `${name}\n` };
 }
 
+const startSsh = "/usr/lib/labwright/ssh-start";
+
+function lines(texts: readonly string[]): string {
+  return texts.map((text) => `${text}\n`).join("");
+}
+
 /**
  * Returns the files that the boot scripts of our images read. Written at every boot, also empty ones: a stale file from an earlier boot would be run
  * again. docs/templates.md defines the contract.
@@ -209,8 +279,11 @@ export function bootFiles(node: LabNode): readonly { readonly path: string; read
     {
       path: "/etc/labwright/exec",
       mode: 0o640,
-      text: [...ownerCommands(node.files), ...node.exec].map((command) => `${execLine(command)}\n`).join(""),
+      text: [...(node.sshKeys === undefined ? [] : [startSsh]), ...ownerCommands(node.files), ...node.exec]
+        .map((command) => `${execLine(command)}\n`)
+        .join(""),
     },
+    ...(node.sshKeys === undefined ? [] : [{ path: "/root/.ssh/authorized_keys", mode: 0o600, text: lines(node.sshKeys) }]),
     ...declaredFiles(node.files),
   ];
 }

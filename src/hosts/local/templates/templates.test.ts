@@ -224,6 +224,17 @@ describe("a template in use", () => {
   });
 });
 
+test("a switch has VLANs if the image of Open vSwitch is on the host; otherwise the plan names the next step", async () => {
+  const { templates } = await loadTemplates([builtinTemplates]);
+  const bridge = templates.find(({ id }) => id === "switch")!;
+  expect(templateRules(bridge, [{ ...base, name: "openvswitch" }]).fields["switching"]).toBe("live");
+  const without = templateRules(bridge, [base]);
+  expect([without.fields["switching"], without.why?.["switching"]]).toEqual([
+    "unsupported",
+    "it needs the image openvswitch, which is not on this host: labwright setup builds it",
+  ]);
+});
+
 test("the daemons of the template frr are a list of words for the plan, which the catalogue does not have", async () => {
   const { templates } = await loadTemplates([builtinTemplates]);
   const frr = templates.find(({ id }) => id === "frr")!;

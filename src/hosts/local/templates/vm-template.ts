@@ -11,6 +11,8 @@ export interface VmSettings {
   readonly "disk-bus": "virtio" | "ide" | "sata" | "scsi";
   readonly video: "none" | "std" | "cirrus" | "vmware" | "virtio";
   readonly accelerator: "auto" | "kvm" | "tcg";
+  /** A channel for the QEMU guest agent, which runs programs in the guest. */
+  readonly "guest-agent": "on" | "off";
   /** Arguments of the allow-list for the hypervisor, as one text. */
   readonly arguments: string;
 }
@@ -45,6 +47,7 @@ export const vmChoices = {
   "disk-bus": ["virtio", "ide", "sata", "scsi"],
   video: ["none", "std", "cirrus", "vmware", "virtio"],
   accelerator: ["auto", "kvm", "tcg"],
+  "guest-agent": ["on", "off"],
 } as const satisfies { readonly [K in keyof VmSettings]?: readonly VmSettings[K][] };
 
 /** Defaults of a template. */
@@ -55,6 +58,7 @@ export const vmDefaults: VmTemplate = {
   "disk-bus": "virtio",
   video: "none",
   accelerator: "auto",
+  "guest-agent": "off",
   arguments: "",
   cpu: 1,
   ram: 512,
@@ -68,6 +72,18 @@ export const maxShareOfMachine = { cpu: 64, ram: 1_048_576 };
 
 /** Maximum number of interfaces: up to the last PCI slot that is free in both machine types. The supervisor has the same limit. */
 export const maxVmInterfaces = 23;
+
+/** The image that contains the hypervisor of every virtual machine. Built by set-up. */
+export const hypervisorImage = "qemu";
+
+/** The image that contains the kernel of nodes with `kernel: own`. Built by set-up. */
+export const kernelImage = "kernel";
+
+/** Interfaces that a node with a kernel of its own can have: its virtual machine takes no device while it runs, so it has all of them from the start. */
+export const ownKernelInterfaces = 16;
+
+/** Memory with which such a node boots, MiB. */
+export const ownKernelMinRam = 96;
 
 /** Path of the supervisor in the hypervisor's image. */
 export const supervisor = "/usr/lib/labwright/vm";
@@ -113,6 +129,7 @@ export function vmOf(template: LocalTemplate, node: VmNode): VmTemplate {
     "disk-bus": choice("disk-bus"),
     video: choice("video"),
     accelerator: choice("accelerator"),
+    "guest-agent": choice("guest-agent"),
     "cpu-model": cpuModel,
     arguments: extra,
     cpu: whole("cpu"),

@@ -8,9 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findImages } from "../images/images.ts";
 import type { VmImage } from "../images/vm-images.ts";
 import { localPaths } from "../machine/paths.ts";
-import { maxVmInterfaces, type VmTemplate, vmChoices, vmDefaults } from "../templates/vm-template.ts";
+import { hypervisorImage, maxVmInterfaces, type VmTemplate, vmChoices, vmDefaults } from "../templates/vm-template.ts";
 import { vmConfig } from "./vm-config.ts";
-import { hypervisorImage } from "./vm-spawn.ts";
 
 /** Checks the hypervisor's own list of its PCI bus, for every machine type and disk bus with all possible devices. No guest runs. */
 

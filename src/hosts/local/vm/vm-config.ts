@@ -11,8 +11,11 @@ const videoSlot = 2;
 /** The slot of the disks' controller (function 0) and of devices in the node's own arguments. */
 const controllerSlot = 3;
 const firstDiskSlot = 4;
+/** The slot of the config drive (function 0) and the guest agent. */
 const configSlot = 7;
 
+/** The socket of the guest agent's channel, inside the node. */
+export const agentSocket = "/run/vm/agent/agent.sock";
 /** The socket of the guest's screen for VNC clients, inside the node. */
 export const screenSocket = "/run/vm/screen/vnc.sock";
 
@@ -49,6 +52,7 @@ export function vmConfig(vm: VmTemplate, image: VmImage, kvm: boolean): string {
     ...(image.initrd === undefined ? [] : ["-initrd", `/${image.initrd}`]),
     ...(image.commandLine === undefined ? [] : ["-append", image.commandLine]),
     ...disks(vm, image, bus, extra.argv.length > 0),
+    ...agent(vm, bus),
     ...placed(extra.argv, vm, bus),
   ];
   const lines = [
@@ -112,7 +116,19 @@ function disks(vm: VmTemplate, image: VmImage, bus: string, shared: boolean): re
   }
   if (vm.configDrive !== undefined) {
     argv.push("-drive", "file=/vm/config.iso,if=none,id=config,format=raw,readonly=on");
-    argv.push("-device", vm.configDrive.bus === "cdrom" ? cd("config", 0) : `virtio-blk-pci,bus=${bus},addr=${configSlot},drive=config`);
+    const place = `bus=${bus},addr=${configSlot}${vm["guest-agent"] === "on" ? ",multifunction=on" : ""}`;
+    argv.push("-device", vm.configDrive.bus === "cdrom" ? cd("config", 0) : `virtio-blk-pci,${place},drive=config`);
   }
   return argv;
+}
+
+/** The channel of the guest agent: a port with the name that the agent of every distribution looks for. */
+function agent(vm: VmTemplate, bus: string): readonly string[] {
+  if (vm["guest-agent"] === "off") return [];
+  const address = vm.configDrive?.bus === "virtio" ? `${configSlot}.1` : String(configSlot);
+  return [
+    ...["-chardev", `socket,id=agent,path=${agentSocket},server=on,wait=off`],
+    ...["-device", `virtio-serial-pci,id=agentbus,bus=${bus},addr=${address},max_ports=2`],
+    ...["-device", "virtserialport,bus=agentbus.0,nr=1,chardev=agent,name=org.qemu.guest_agent.0"],
+  ];
 }

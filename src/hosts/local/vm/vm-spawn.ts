@@ -6,9 +6,6 @@ import type { ConfigDriveSource, VmNode } from "../templates/vm-template.ts";
 import { supervisor, vmOf } from "../templates/vm-template.ts";
 import { usesKvm, vmConfig } from "./vm-config.ts";
 
-/** The image that contains the hypervisor of every virtual machine. Built by set-up. */
-export const hypervisorImage = "qemu";
-
 export interface SpawnedVm extends VmNode {
   readonly id: number;
   readonly startupConfig?: string;

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { execCommand } from "../../../console/exec.ts";
 import type { StopMode } from "../../../engine/model/plan.ts";
 import type { ChangeWarning, LiveNode } from "../../host.ts";
+import type { NodeProgram, ProcessEnd } from "../../host-processes.ts";
 import { idRange } from "../machine/idmap.ts";
 import { eventually, labOf, noIds, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 
@@ -82,6 +83,25 @@ async function guest(name: string, command: string): Promise<string> {
   }
 }
 
+interface Ran {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly end: ProcessEnd;
+}
+
+/** Runs a program in the guest, by its agent. */
+async function runInGuest(name: string, program: NodeProgram, input = ""): Promise<Ran> {
+  const process = await local.session.processes!.start(at, (await live(name)).id, program, AbortSignal.timeout(hang));
+  await process.write(Buffer.from(input));
+  process.endInput();
+  const said = { stdout: "", stderr: "" };
+  for await (const item of process.output) {
+    if (item.stream === "end") return { ...said, end: item };
+    said[item.stream] += item.data;
+  }
+  throw new Error("the program did not end");
+}
+
 async function guestSays(name: string, command: string, wanted: RegExp | string): Promise<void> {
   await eventually(
     `${name}: ${command}`,
@@ -152,6 +172,37 @@ describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, 
     expect(await guest("v1", "cat /sys/class/net/eth1/address")).toBe(mac);
     // A port that is not silent would send packets of the machine's kernel, such as neighbour discovery.
     expect(await guest("v2", "ip -6 neigh show dev eth0 | grep -v $(cat /sys/class/net/eth0/address) | wc -l")).toMatch(/^[01]$/);
+  });
+
+  test("run programs by the guest agent: output and error output apart, input, environment, directory, exit code, signals and a time limit", async () => {
+    const program = 'read line; echo "$line $GREETING $PWD"; echo wrong >&2; exit 3';
+    const wanted = { stdout: "hi there /tmp\n", stderr: "wrong\n", end: { stream: "end", exitCode: 3 } };
+    const run = () => runInGuest("v1", { argv: ["sh", "-c", program], env: { GREETING: "there" }, cwd: "/tmp" }, "hi\n");
+    // The agent starts at the end of the boot, after the console is ready.
+    const first = await eventually(
+      "an agent",
+      hang,
+      () => run().catch(String),
+      (ran) => typeof ran !== "string",
+    );
+    expect(first).toEqual(wanted);
+    expect(await Promise.all([run(), runInGuest("v1", { argv: ["hostname"] })])).toEqual([
+      wanted,
+      expect.objectContaining({ stdout: "v1\n" }),
+    ]);
+    expect((await runInGuest("v1", { argv: ["no-such-program"] })).end).toEqual({ stream: "end", exitCode: 127 });
+    expect((await runInGuest("v1", { argv: ["sh", "-c", "kill -TERM $$"] })).end).toEqual({ stream: "end", signal: 15 });
+    const late = await runInGuest("v1", { argv: ["sh", "-c", "sleep 4321 & wait"], timeoutMs: 500 });
+    expect(late.end).toEqual({ stream: "end", signal: 9, reason: "timeout" });
+    await guestSays("v1", "ps | grep -c 'sleep 432[1]'", "0");
+    const id = (await live("v1")).id;
+    const terminal = local.session.processes!.start(
+      at,
+      id,
+      { argv: ["sh"], terminal: { columns: 80, rows: 24 } },
+      AbortSignal.timeout(hang),
+    );
+    await expect(terminal).rejects.toMatchObject({ code: "unsupported", message: expect.stringContaining("v1") });
   });
 
   test("run as nobody in particular: no capability, another user, none of the machine's files", async () => {

@@ -1,9 +1,11 @@
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { memoryText } from "../../../engine/plan/admission.ts";
-import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
+import type { LabDefinition } from "../definitions/definition.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import type { LocalLab } from "../lab/local-lab.ts";
+import { switchingNode } from "../sandbox/sandbox.ts";
+import { maxSwitchingDisk, switchingDisk } from "../switching/switching-node.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { nodeLimits } from "../templates/node-needs.ts";
 import { diskUsage } from "./disk-usage.ts";
@@ -38,8 +40,12 @@ export interface DiskState {
 
 interface Disk {
   readonly lab: LabDefinition;
-  readonly node: DefinedNode;
+  /** In the lab's sandbox. */
+  readonly id: number;
+  readonly name: string;
   readonly directory: string;
+  /** Maximum bytes; 0: no limit. */
+  readonly limit: number;
   /** It runs. */
   readonly writes: boolean;
 }
@@ -141,8 +147,16 @@ export class DiskWatch {
         if (before !== undefined) known.set(directory, before);
         const power = life?.get(node.id)?.power ?? "stopped";
         if (power === "stopped" || power === "failed" || catalogue.limits(node) === undefined) continue;
-        disks.push({ lab, node, directory, writes: power === "running" || power === "starting" });
+        const limit = nodeLimits(node, catalogue.template(node.template)).disk * 2 ** 20;
+        disks.push({ lab, id: node.id, name: node.name, directory, limit, writes: power === "running" || power === "starting" });
       }
+      const vlanSwitch = lab.nodes.find((node) => node.switching !== undefined && (life?.get(node.id)?.power ?? "stopped") !== "stopped");
+      if (vlanSwitch === undefined) continue;
+      const directory = switchingDisk(this.#options.definitions.directory(lab.id));
+      const before = this.#known.get(directory);
+      if (before !== undefined) known.set(directory, before);
+      const writes = life?.get(vlanSwitch.id)?.power === "running";
+      disks.push({ lab, id: switchingNode, name: "its VLAN-aware switches", directory, limit: maxSwitchingDisk, writes });
     }
     const turn = ({ directory }: Disk) => this.#turns.get(directory) ?? 0;
     disks.sort((a, b) => turn(a) - turn(b));
@@ -155,13 +169,12 @@ export class DiskWatch {
     this.#turns = new Map(disks.map((disk) => [disk.directory, usage.has(disk.directory) || disk.directory === stuck ? now : turn(disk)]));
     for (const disk of disks) {
       const bytes = usage.get(disk.directory);
-      if (bytes !== undefined) known.set(disk.directory, await this.#judge(disk, bytes, catalogue));
+      if (bytes !== undefined) known.set(disk.directory, await this.#judge(disk, bytes));
     }
     this.#known = known;
   }
 
-  async #judge({ lab, node, directory, writes }: Disk, bytes: number, catalogue: Catalogue): Promise<Known> {
-    const limit = nodeLimits(node, catalogue.template(node.template)).disk * 2 ** 20;
+  async #judge({ lab, id, name, directory, limit, writes }: Disk, bytes: number): Promise<Known> {
     if (limit === 0 || bytes <= limit) return { bytes, over: false };
     const before = this.#known.get(directory)?.suspendedAt;
     // The node is already suspended, by an earlier run of the service or by a user.
@@ -169,9 +182,9 @@ export class DiskWatch {
     if (this.#closing.signal.aborted) return { bytes, over: true };
     if (before !== undefined && bytes <= before + slackBytes) return { bytes, over: true, suspendedAt: before };
     const [takes, may] = [bytes, limit].map((size) => memoryText(size / 2 ** 20));
-    const text = `lab ${lab.path}: the disk of ${node.name} takes ${takes}, and may take ${may}`;
+    const text = `lab ${lab.path}: the disk of ${name} takes ${takes}, and may take ${may}`;
     try {
-      await this.#options.lab(lab.id).sandbox?.freeze([node.id], "freeze");
+      await this.#options.lab(lab.id).sandbox?.freeze([id], "freeze");
     } catch (error) {
       this.#options.warn(`${text}; it could not be suspended: ${(error as Error).message}`);
       return { bytes, over: true };

@@ -3,6 +3,8 @@ import type { InspectedNode, InspectionData } from "../../../contract/schemas/ob
 import type { PlanAction } from "../../../contract/schemas/plan.ts";
 import type { Endpoint, Lab } from "../../../intent/lab/lab.ts";
 import { layoutOf, type Place } from "../layout/layout.ts";
+import { type IconName, iconOf } from "./icons.ts";
+import { labelWidth } from "./labels.ts";
 import { type PlanMark, planMarks } from "./plan-marks.ts";
 import { qualityText } from "./quality-text.ts";
 
@@ -15,6 +17,7 @@ export interface GraphNode {
   readonly kind: "node" | "network";
   /** Type of the node's template, or type of the network. */
   readonly type: string;
+  readonly icon: IconName;
   readonly at: Place;
   /** Whether the layout computed the position, because neither the intent nor the host has one. */
   readonly autoPlaced: boolean;
@@ -93,7 +96,10 @@ export function graphOf(inspection: InspectionData, { lab, types, actions = [], 
     return [{ ...link, ...marked(`link:${link.key}`), from, to, fromInterface: a!.interface, toInterface: b!.interface }];
   });
   const pairs = links.map(({ from, to }) => [from, to] as const);
-  const places = layout(drawn, pairs);
+  const places = layout(
+    drawn.map(({ id, position, label }) => ({ id, position, name: label, width: labelWidth(label) })),
+    pairs,
+  );
   return {
     nodes: drawn.map(({ position, uniqueKey: _key, ...node }) => ({
       ...node,
@@ -118,6 +124,7 @@ function nodesOf({ nodes }: InspectionData): readonly UnplacedNode[] {
     label: one.name,
     kind: "node",
     type: one.type,
+    icon: iconOf(one),
     position: declaredPlace(one),
   }));
 }
@@ -130,6 +137,7 @@ function networksOf({ networks }: InspectionData): readonly UnplacedNode[] {
     label: name,
     kind: "network",
     type,
+    icon: "cloud",
     position,
   }));
 }
@@ -147,12 +155,13 @@ function linksOf({ links }: InspectionData): readonly UnplacedLink[] {
 /** Adds the parts of a text that the host does not have, and marks those that the text does not have any more. */
 function withLab(host: Parts, lab: Lab, types: ReadonlyMap<string, string> = new Map()): Parts {
   const wanted = new Map<string, Omit<UnplacedNode, "id">>([
-    ...lab.nodes.map(({ key, name, template, position }) => {
+    ...lab.nodes.map(({ key, name, template, icon, position }) => {
       const type = types.get(template) ?? template;
-      return [`node:${key}`, { key, uniqueKey: key, label: name, kind: "node", type, position }] as const;
+      const drawing = iconOf({ icon, template, type });
+      return [`node:${key}`, { key, uniqueKey: key, label: name, kind: "node", type, icon: drawing, position }] as const;
     }),
     ...lab.networks.map(({ key, name, type, position }) => {
-      return [`network:${key}`, { key, uniqueKey: key, label: name, kind: "network", type, position }] as const;
+      return [`network:${key}`, { key, uniqueKey: key, label: name, kind: "network", type, icon: "cloud", position }] as const;
     }),
   ]);
   const nodes = host.nodes.map((node): UnplacedNode => {
@@ -161,7 +170,7 @@ function withLab(host: Parts, lab: Lab, types: ReadonlyMap<string, string> = new
     const text = wanted.get(part);
     wanted.delete(part);
     if (text === undefined) return { ...node, mark: "deleted" };
-    return { ...node, label: text.label, position: text.position ?? node.position };
+    return { ...node, label: text.label, icon: text.icon, position: text.position ?? node.position };
   });
   const links = new Map(lab.links.map((link) => [link.key, link]));
   const existing = host.links.map((link): UnplacedLink => {
@@ -189,9 +198,9 @@ function createdNodes(actions: readonly PlanAction[]): readonly UnplacedNode[] {
     if (op !== "create" || (kind !== "node" && kind !== "network")) return [];
     const after = (field: string) => changes.find((change) => change.field === field)?.after;
     const type = String(after(kind === "node" ? "template" : "type") ?? "");
-    return [
-      { id: `new:${kind}:${key}`, key, uniqueKey: key, label: name ?? key, kind, type, position: after("position") as Place | undefined },
-    ];
+    const icon = kind === "network" ? "cloud" : iconOf({ icon: after("icon") as string | undefined, template: type, type });
+    const position = after("position") as Place | undefined;
+    return [{ id: `new:${kind}:${key}`, key, uniqueKey: key, label: name ?? key, kind, type, icon, position }];
   });
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { boxesOf, linkShape, portBox, touches } from "./link-shape.ts";
+import { touches } from "./labels.ts";
+import { boxesOf, linkShape, portBox } from "./link-shape.ts";
 
 const names = ["r1", "a-rather-long-name-of-a-host"];
 const ports = ["eth0", "GigabitEthernet0/0/0/1"];

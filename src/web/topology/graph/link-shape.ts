@@ -1,28 +1,33 @@
 import type { Place } from "../layout/layout.ts";
+import { BoxIndex } from "./box-index.ts";
 import type { GraphLink, GraphNode } from "./graph.ts";
+import { type Box, labelBox, labelLetter, touches } from "./labels.ts";
+
+/** The position of an interface name. */
+export interface PortLabel extends Place {
+  /** Whether it covers another name, because there is no room for it. */
+  readonly isCrowded: boolean;
+}
 
 export interface LinkShape {
   /** The line, as the data of an SVG path. */
   readonly line: string;
   /** Positions of the interface names: the middle of their base line. */
-  readonly fromPort: Place;
-  readonly toPort: Place;
+  readonly fromPort: PortLabel;
+  readonly toPort: PortLabel;
   readonly note: Place;
-}
-
-export interface Box {
-  readonly left: number;
-  readonly top: number;
-  readonly right: number;
-  readonly bottom: number;
+  readonly noteAnchor: "start" | "middle" | "end";
+  /** The middle of the line, for the sign of a suspended or impaired link. */
+  readonly middle: Place;
 }
 
 type End = Pick<GraphNode, "at" | "label" | "kind">;
 
-/** Estimated width of a letter, px, of a node's label (13 px font) and of an interface name (10 px font); generous, because fonts differ. */
-const labelLetter = 8;
+/** Estimated width of a letter of an interface name (10 px font), px; generous, because fonts differ. */
 const portLetter = 6.4;
 const laneGap = 26;
+/** Distance of the text of a link from its line, px: beyond its sign. */
+const noteGap = 16;
 
 /** Returns half the width of a network's shape, px. */
 export function networkHalf(label: string): number {
@@ -52,14 +57,14 @@ export function placeOn({ a, bend, b }: LinkCurve, t: number): Place {
 }
 
 /**
- * Returns the shape of a link between two nodes. Interface names are placed beside the line. They do not cover the nodes, their labels, or the names in
- * `written`, which are already placed around the nodes.
+ * Returns the shape of a link between two nodes. Interface names are placed beside the line, and added to the index. They do not cover the nodes, their
+ * labels, or the boxes of the index.
  */
 export function linkShape(
   link: Pick<GraphLink, "fromInterface" | "toInterface" | "lane" | "lanes">,
   from: End,
   to: End,
-  written: { readonly from: readonly Box[]; readonly to: readonly Box[] } = { from: [], to: [] },
+  index: BoxIndex = new BoxIndex(),
 ): LinkShape {
   const [a, b] = [from.at, to.at];
   const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
@@ -71,7 +76,7 @@ export function linkShape(
   const obstacles = [...boxesOf(from), ...boxesOf(to)];
   // The steeper the line, the farther a horizontal text extends across it.
   const gapOf = (text: string) => 8 + Math.abs(across.x) * ((text.length * portLetter) / 2 - 2);
-  const port = (near: (t: number) => number, text: string, others: readonly Box[]): Place => {
+  const port = (near: (t: number) => number, text: string): PortLabel => {
     const wide = gapOf(text);
     let second: Place | undefined;
     for (let away = 34; away < length * 0.48; away += 6) {
@@ -79,18 +84,24 @@ export function linkShape(
         const place = beside(on(near(away / length)), gap);
         const box = portBox(place, text);
         if (obstacles.some((each) => touches(each, box))) continue;
-        if (!others.some((each) => touches(each, box))) return place;
+        if (!index.isTaken(box)) {
+          if (text !== "") index.add(box);
+          return { ...place, isCrowded: false };
+        }
         // Used if there is no room for all names: the nearest position that covers no node.
         second ??= place;
       }
     }
-    return second ?? beside(on(near(0.3)), wide);
+    return { ...(second ?? beside(on(near(0.3)), wide)), isCrowded: true };
   };
+  const gap = across.y > 0 ? -noteGap : noteGap;
   return {
     line: `M${a.x} ${a.y}Q${bend.x} ${bend.y} ${b.x} ${b.y}`,
-    fromPort: port((t) => t, link.fromInterface, written.from),
-    toPort: port((t) => 1 - t, link.toInterface, written.to),
-    note: beside(on(0.5), across.y > 0 ? -12 : 12),
+    fromPort: port((t) => t, link.fromInterface),
+    toPort: port((t) => 1 - t, link.toInterface),
+    note: beside(on(0.5), gap),
+    noteAnchor: Math.abs(across.x) < 0.5 ? "middle" : across.x * gap > 0 ? "start" : "end",
+    middle: on(0.5),
   };
 }
 
@@ -101,7 +112,8 @@ function acrossOf(a: Place, b: Place): Place {
 }
 
 /** Returns the boxes that a node or network covers: its shape, and the label below a node. */
-export function boxesOf({ at, label, kind }: End): readonly Box[] {
+export function boxesOf(end: End): readonly Box[] {
+  const { at, label, kind } = end;
   const box = (halfWidth: number, top: number, bottom: number): Box => ({
     left: at.x - halfWidth,
     right: at.x + halfWidth,
@@ -109,14 +121,10 @@ export function boxesOf({ at, label, kind }: End): readonly Box[] {
     bottom: at.y + bottom,
   });
   if (kind === "network") return [box(networkHalf(label), -18, 18)];
-  return [box(28, -28, 24), box((label.length * labelLetter) / 2, 26, 46)];
+  return [box(28, -28, 24), labelBox(end)];
 }
 
 export function portBox({ x, y }: Place, text: string): Box {
   const half = (text.length * portLetter) / 2;
   return { left: x - half, right: x + half, top: y - 9, bottom: y + 3 };
-}
-
-export function touches(a: Box, b: Box): boolean {
-  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { portBox, touches } from "./link-shape.ts";
+import { touches } from "./labels.ts";
+import { portBox } from "./link-shape.ts";
 import { linkShapes } from "./link-shapes.ts";
 
 const node = (x: number, y: number, label: string) => ({ at: { x, y }, label, kind: "node" as const });

@@ -4,9 +4,9 @@ import { layoutOf, type Place } from "./layout.ts";
 export function cachedLayout(): typeof layoutOf {
   let lastInput = "";
   let result: ReadonlyMap<string, Place> = new Map();
-  return (members, links) => {
-    const input = JSON.stringify([members.map(({ id, position }) => [id, position]), links]);
-    if (input !== lastInput) [lastInput, result] = [input, layoutOf(members, links)];
+  return (members, links, kind) => {
+    const input = JSON.stringify([members.map(({ id, name, position, width }) => [id, name, position, width]), links, kind]);
+    if (input !== lastInput) [lastInput, result] = [input, layoutOf(members, links, kind)];
     return result;
   };
 }

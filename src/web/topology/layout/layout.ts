@@ -1,5 +1,7 @@
 import { radialTree } from "./radial-tree.ts";
 import { separate, spread } from "./stress.ts";
+import { drawTiers } from "./tiered.ts";
+import { forcedTiers, type Tiers, tiersOf } from "./tiers.ts";
 
 export interface Place {
   readonly x: number;
@@ -9,16 +11,28 @@ export interface Place {
 interface Member {
   readonly id: string;
   readonly position?: Place | undefined;
+  /** Members with the same name, except for their numbers, belong to the same tier. */
+  readonly name?: string | undefined;
+  /** The width of its name, px; absent: narrow. */
+  readonly width?: number | undefined;
 }
+
+/** auto: tiers for a hierarchy, rings for a tree, and otherwise distances as in the graph. */
+export type LayoutKind = "auto" | "tiers" | "rings" | "distances";
 
 /** Distance of neighbours in the drawing, px. */
 export const step = 140;
 
 /**
  * Returns a position for each member: the declared one, or a computed one, with short links that do not cross. The result is deterministic. Trees are
- * drawn radially around their middle; other graphs so that distances in the drawing match those in the graph. Unconnected parts are placed side by side.
+ * drawn radially around their middle, hierarchies as tiers, and other graphs so that distances in the drawing match those in the graph. Unconnected
+ * parts are placed side by side.
  */
-export function layoutOf(members: readonly Member[], links: readonly (readonly [string, string])[]): ReadonlyMap<string, Place> {
+export function layoutOf(
+  members: readonly Member[],
+  links: readonly (readonly [string, string])[],
+  kind: LayoutKind = "auto",
+): ReadonlyMap<string, Place> {
   const index = new Map(members.map(({ id }, at) => [id, at]));
   const neighbours = neighboursOf(members.length, links, index);
   const x = new Float64Array(members.length);
@@ -28,6 +42,8 @@ export function layoutOf(members: readonly Member[], links: readonly (readonly [
     x[at] = position?.x ?? 0;
     y[at] = position?.y ?? 0;
   });
+  const stems = members.map(({ name = "" }) => name.replaceAll(/\d+/g, ""));
+  const widths = members.map(({ width = 0 }) => width);
   const loose: (readonly number[])[] = [];
   for (const part of partsOf(neighbours)) {
     if (part.every((at) => fixed[at])) continue;
@@ -35,7 +51,10 @@ export function layoutOf(members: readonly Member[], links: readonly (readonly [
       spread(part, neighbours, { x, y, fixed, step });
       continue;
     }
-    if (linksWithin(part, neighbours) === part.length - 1) radialTree(part, neighbours, { x, y, step });
+    const isTree = linksWithin(part, neighbours) === part.length - 1;
+    const tiers = tiersFor(part, neighbours, stems, { kind, isTree });
+    if (tiers !== undefined) drawTiers(tiers, neighbours, { x, y, step, widths });
+    else if (isTree && kind !== "distances") radialTree(part, neighbours, { x, y, step });
     else spread(part, neighbours, { x, y, fixed, step });
     loose.push(part);
   }
@@ -43,6 +62,16 @@ export function layoutOf(members: readonly Member[], links: readonly (readonly [
   // Members with and without a declared position may overlap.
   if (fixed.some(Boolean) && !fixed.every(Boolean)) separate([...fixed.keys()], { x, y, fixed, step });
   return new Map(members.map(({ id, position }, at) => [id, position ?? { x: Math.round(x[at]!), y: Math.round(y[at]!) }]));
+}
+
+function tiersFor(
+  part: readonly number[],
+  neighbours: readonly (readonly number[])[],
+  stems: readonly string[],
+  { kind, isTree }: { readonly kind: LayoutKind; readonly isTree: boolean },
+): Tiers | undefined {
+  if (kind === "tiers") return forcedTiers(part, neighbours, stems);
+  return kind === "auto" && !isTree ? tiersOf(part, neighbours, stems) : undefined;
 }
 
 /** Returns the neighbours of each member, each once, in the order of members. A member is not its own neighbour. */

@@ -1,15 +1,24 @@
+import { labelSizes, minPortScale } from "../graph/labels.ts";
 import type { Area, View } from "./view.ts";
 
 /** The drawing is rendered for its new scale after no zoom for this time, ms. */
 const redrawDelayMs = 120;
-/** Below these scales, names of interfaces and labels of nodes are too small to read, and are hidden to save time. */
-const minLegibleScale = { port: 0.55, label: 0.25 };
+/** Labels of nodes that are smaller on the screen cannot be read, and are hidden to save time, px. */
+const minLegible = 6;
+const labelSize = 13;
+
+interface PictureStart {
+  readonly view: View;
+  readonly area: Area;
+  /** The largest factor by which the labels of nodes can grow without covering each other. */
+  readonly growth: number;
+}
 
 export interface PictureLayer {
   /** Moves the drawing without redrawing it. */
   show(view: View): void;
-  /** Sets the area that the drawing covers; the view stays. */
-  cover(area: Area): void;
+  /** Sets the area that the drawing covers, and by which factor its labels can grow; the view stays. */
+  cover(area: Area, growth: number): void;
   close(): void;
 }
 
@@ -19,8 +28,8 @@ export interface PictureLayer {
  *
  * @param layer - the HTML element around `svg`, which gets the transform: Chromium 150 lays out every text of an `svg` whose own transform changes.
  */
-export function pictureLayer(layer: HTMLElement, svg: SVGSVGElement, initial: { readonly view: View; readonly area: Area }): PictureLayer {
-  let { view, area } = initial;
+export function pictureLayer(layer: HTMLElement, svg: SVGSVGElement, initial: PictureStart): PictureLayer {
+  let { view, area, growth } = initial;
   let drawnScale = 0;
   let redrawTimer: ReturnType<typeof setTimeout> | undefined;
   const move = () => {
@@ -34,8 +43,11 @@ export function pictureLayer(layer: HTMLElement, svg: SVGSVGElement, initial: { 
     svg.setAttribute("viewBox", `${area.left} ${area.top} ${area.width} ${area.height}`);
     svg.setAttribute("width", String(area.width * drawnScale));
     svg.setAttribute("height", String(area.height * drawnScale));
-    svg.classList.toggle("far", drawnScale < minLegibleScale.port);
-    svg.classList.toggle("farther", drawnScale < minLegibleScale.label);
+    const sizes = labelSizes(drawnScale, growth);
+    svg.style.setProperty("--label", String(sizes.node));
+    svg.style.setProperty("--port", String(sizes.port));
+    svg.classList.toggle("far", drawnScale < minPortScale);
+    svg.classList.toggle("farther", drawnScale * sizes.node * labelSize < minLegible);
     move();
   };
   draw();
@@ -48,8 +60,8 @@ export function pictureLayer(layer: HTMLElement, svg: SVGSVGElement, initial: { 
       }
       move();
     },
-    cover: (next) => {
-      area = next;
+    cover: (next, nextGrowth) => {
+      [area, growth] = [next, nextGrowth];
       draw();
     },
     close: () => clearTimeout(redrawTimer),

@@ -26,6 +26,13 @@ test("the fitted drawing is centred on the stage, with room for labels", () => {
   expect(middle.y).toBeCloseTo(300);
 });
 
+test("tools over the stage cover no part of the fitted drawing", () => {
+  const view = fitted(areaOf(graph([0, 0], [400, 2000])), stage, 50);
+  expect(on(view, { x: 0, y: 0 }).y).toBeGreaterThan(50);
+  expect(on(view, { x: 0, y: 2000 }).y).toBeLessThan(600);
+  expect(on(view, { x: 200, y: 1000 }).y).toBeCloseTo(325);
+});
+
 test("a few nodes are enlarged 1.5 times at most, and an empty drawing has an area", () => {
   expect(fitted(areaOf(graph([5, 5])), stage).scale).toBe(1.5);
   expect(areaOf(graph())).toMatchObject({ width: 160, height: 160 });

@@ -38,10 +38,11 @@ export function areaOf({ nodes, texts }: Pick<Graph, "nodes" | "texts">): Area {
   return { left: left - margin, top: top - margin, width: right - left + 2 * margin, height: bottom - top + 2 * margin };
 }
 
-/** Returns the view that shows the whole area in the middle of the stage, enlarged at most 1.5 times. */
-export function fitted({ left, top, width, height }: Area, stage: Size): View {
-  const scale = Math.max(minScale, Math.min(1.5, stage.width / width, stage.height / height));
-  return { scale, x: (stage.width - width * scale) / 2 - left * scale, y: (stage.height - height * scale) / 2 - top * scale };
+/** Returns the view that shows the whole area in the middle of the stage, below `insetTop` px of it, enlarged at most 1.5 times. */
+export function fitted({ left, top, width, height }: Area, stage: Size, insetTop = 0): View {
+  const room = Math.max(1, stage.height - insetTop);
+  const scale = Math.max(minScale, Math.min(1.5, stage.width / width, room / height));
+  return { scale, x: (stage.width - width * scale) / 2 - left * scale, y: insetTop + (room - height * scale) / 2 - top * scale };
 }
 
 /** Zooms by a factor. The point of the drawing at `at` of the stage stays there. */

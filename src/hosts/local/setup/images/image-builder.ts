@@ -8,9 +8,11 @@ import { command } from "../programs/command.ts";
 import type { ProgramName } from "../programs/compile.ts";
 import { contentsOf } from "./contents.ts";
 import { type IndexedFile, indexFiles } from "./file-index.ts";
+import { makeGuestKernel } from "./guest-kernel.ts";
 import { kernelOf, makeMachine } from "./machine-image.ts";
 import { fetchPackages } from "./packages.ts";
 import { type Recipe, recipesFor } from "./recipes.ts";
+import { hasDisk, makeDisk } from "./tree-disk.ts";
 
 /** Files of ours that go into an image as they are, by image name; shipped as sources, also beside a compiled package. */
 const ownFiles = packagePath("src/hosts/local/setup/rootfs");
@@ -28,11 +30,13 @@ export interface BuildOptions {
 
 /** Names of the images that are missing or whose recipe changed; the file system is all it looks at. */
 export async function staleImages(options: Pick<BuildOptions, "directory" | "idBase" | "triplet">): Promise<readonly string[]> {
-  const records = [...(await imageRecords(options.directory)).values()];
+  const records = await imageRecords(options.directory);
   const stale = [];
   for (const recipe of recipesFor(options.triplet)) {
     const digest = await recipeDigest(recipe, options);
-    if (!records.some((record) => record.name === recipe.name && record.recipe === digest)) stale.push(recipe.name);
+    const built = [...records].filter(([, record]) => record.name === recipe.name && record.recipe === digest);
+    const whole = built.some(([entry]) => recipe.disk !== true || hasDisk(options.directory, entry));
+    if (!whole) stale.push(recipe.name);
   }
   return stale;
 }
@@ -52,6 +56,7 @@ export async function buildImages(options: BuildOptions): Promise<readonly Image
     for (const recipe of recipes) {
       const { entry, record } = await buildImage(recipe, index, entries, work, options);
       entries.set(recipe.name, entry);
+      if (recipe.disk === true && !hasDisk(options.directory, entry)) await makeDisk(options.directory, entry, recipe.modes);
       if (record !== undefined) built.push(record);
     }
     return built;
@@ -72,7 +77,7 @@ async function buildImage(
   const lower = under === undefined ? undefined : join(options.directory, under, "rootfs");
   const lowerPaths = lower === undefined ? new Set<string>() : new Set(await pathsBelow(lower, "/"));
   const contents = await contentsOf(recipe, index, options.triplet, (path) => lowerPaths.has(path));
-  const kernel = recipe.machine === undefined ? [] : [kernelOf(index)];
+  const kernel = recipe.machine === undefined && recipe.guest === undefined ? [] : [kernelOf(index)];
   const versions = new Map([...contents.values(), ...kernel].map((file) => [file.package.name, file.package.version]));
   const packages = Object.fromEntries([...versions].sort(([a], [b]) => (a < b ? -1 : 1)));
   const recipeHash = await recipeDigest(recipe, options);
@@ -98,6 +103,7 @@ async function buildImage(
     await chmod(join(root, path), mode);
   }
   if (recipe.machine !== undefined) await makeMachine(root, recipe.description, recipe.machine, index);
+  if (recipe.guest !== undefined) await makeGuestKernel(root, recipe.guest, index);
   await own(root, recipe.machine === undefined ? recipe.modes : [], options.idBase);
   const record: ImageRecord = {
     name: recipe.name,

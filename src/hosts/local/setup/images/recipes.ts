@@ -1,4 +1,5 @@
 import type { ProgramName } from "../programs/compile.ts";
+import type { GuestKernel } from "./guest-kernel.ts";
 
 /** The contents of an image. Paths are those of a merged-/usr system: /usr/bin, never /bin. */
 export interface Recipe {
@@ -31,6 +32,10 @@ export interface Recipe {
     readonly commandLine: string;
     readonly diskMb: number;
   };
+  /** The image is the kernel of nodes with `kernel: own`: init is a program of the image. */
+  readonly guest?: GuestKernel;
+  /** The tree is also made as a disk, for nodes with a kernel of their own. */
+  readonly disk?: true;
   /** Only for machines with this library directory name. Absent: for all. */
   readonly only?: string;
 }
@@ -160,6 +165,7 @@ const base: Recipe = {
   ],
   busybox: true,
   ownFiles: true,
+  disk: true,
 };
 
 /** The ids of rootfs/frr/etc/passwd and group. */
@@ -176,6 +182,7 @@ const python: Recipe = {
   modes: [],
   busybox: false,
   ownFiles: false,
+  disk: true,
 };
 
 const frr: Recipe = {
@@ -198,6 +205,25 @@ const frr: Recipe = {
     { path: "/etc/frr/vtysh.conf", mode: 0o640, uid: frrUser, gid: frrvtyGroup },
     { path: "/var/log/frr", mode: 0o750, uid: frrUser, gid: frrUser },
   ],
+  busybox: false,
+  ownFiles: true,
+  disk: true,
+};
+
+/** The root file system of the process pair that runs all VLAN-aware switches of a lab. */
+const openvswitch: Recipe = {
+  name: "openvswitch",
+  description: "base with Open vSwitch",
+  over: "base",
+  packages: ["openvswitch-common", "openvswitch-switch"],
+  take: [
+    ...["ovs-appctl", "ovs-ofctl", "ovs-vsctl", "ovsdb-client", "ovsdb-tool"].map((name) => `/usr/bin/${name}`),
+    "/usr/sbin/ovsdb-server",
+    "/usr/lib/openvswitch-switch/ovs-vswitchd",
+    "/usr/share/openvswitch/vswitch.ovsschema",
+  ],
+  links: { "/usr/sbin/ovs-vswitchd": "../lib/openvswitch-switch/ovs-vswitchd" },
+  modes: [],
   busybox: false,
   ownFiles: true,
 };
@@ -234,8 +260,8 @@ const qemu: Recipe = {
 const tiny: Recipe = {
   name: "tiny",
   description: "small Linux virtual machine: Debian's cloud kernel, busybox, iproute2",
-  packages: ["busybox", "iproute2", "linux-image-cloud-amd64"],
-  take: ["/usr/bin/busybox", "/usr/bin/ip", "/usr/sbin/bridge", "/usr/sbin/tc", "/etc/iproute2/"],
+  packages: ["busybox", "iproute2", "linux-image-cloud-amd64", "qemu-guest-agent"],
+  take: ["/usr/bin/busybox", "/usr/bin/ip", "/usr/sbin/qemu-ga", "/usr/sbin/bridge", "/usr/sbin/tc", "/etc/iproute2/"],
   links: {
     "/bin": "usr/bin",
     "/sbin": "usr/sbin",
@@ -254,7 +280,7 @@ const tiny: Recipe = {
   busybox: true,
   ownFiles: true,
   machine: {
-    modules: ["virtio_pci", "virtio_blk", "virtio_net", "isofs", "overlay", "button", "evdev", "8021q"],
+    modules: ["virtio_pci", "virtio_blk", "virtio_console", "virtio_net", "isofs", "overlay", "button", "evdev", "8021q"],
     // A kernel with the features that tests of shaping and limits need: test/microvm/microvm.ts boots it.
     loadable: ["act_mirred", "bridge", "cls_u32", "overlay", "sch_ingress", "sch_netem", "tun", "veth"],
     commandLine: "console=ttyS0 quiet panic=5 mitigations=off random.trust_cpu=on cryptomgr.notests no_timer_check",
@@ -263,8 +289,37 @@ const tiny: Recipe = {
   only: "x86_64-linux-gnu",
 };
 
+/** The kernel of nodes with `kernel: own`. Their roots are those of nodes without it. */
+const kernel: Recipe = {
+  name: "kernel",
+  description: "Debian's cloud kernel for nodes with a kernel of their own",
+  packages: ["linux-image-cloud-amd64"],
+  take: [],
+  links: {},
+  modes: [],
+  busybox: false,
+  ownFiles: false,
+  programs: { "/init": "guest" },
+  guest: {
+    // mpls_router: its sysctls must exist before a program asks for them. The kernel loads the others when they are needed.
+    loaded: ["virtio_mmio", "virtio_blk", "virtio_net", "squashfs", "overlay", "virtio_balloon", "mpls_router", "mpls_iptunnel"],
+    folders: ["net", "crypto", "lib", "arch/x86/crypto", "drivers/net"],
+    without: [
+      "drivers/net/ethernet",
+      "drivers/net/wireless",
+      "drivers/net/phy",
+      "drivers/net/usb",
+      "drivers/net/hyperv",
+      "net/bluetooth",
+      "net/9p",
+    ],
+    diskMb: 2048,
+  },
+  only: "x86_64-linux-gnu",
+};
+
 /** In build order: an image comes after the image below it. */
-const recipes: readonly Recipe[] = [base, python, frr, qemu, tiny];
+const recipes: readonly Recipe[] = [base, python, frr, openvswitch, qemu, tiny, kernel];
 
 /** Returns the recipes for machines with this library directory name. */
 export function recipesFor(triplet: string): readonly Recipe[] {

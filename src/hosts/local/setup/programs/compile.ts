@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { packagePath } from "../../../../files/program-path.ts";
 
 /** The C programs of the embedded host: folders of native/. Shipped as sources, also beside a compiled package. */
-export const programNames = ["decoder", "holder", "shaper", "supervisor", "tap"] as const;
+export const programNames = ["decoder", "guest", "holder", "shaper", "supervisor", "tap"] as const;
 export type ProgramName = (typeof programNames)[number];
 
 const native = packagePath("native");
@@ -56,6 +56,11 @@ export function buildKind(env: Readonly<Record<string, string | undefined>> = pr
   return env["LABWRIGHT_SANITIZE"] === "1" ? "sanitized" : "hardened";
 }
 
+/** The guest is the only program of a small machine, which has no libraries: it is always static. */
+function kindOf(name: ProgramName): BuildKind {
+  return name === "guest" ? "hardened" : buildKind();
+}
+
 export function compilerFlags(kind: BuildKind): readonly string[] {
   return kind === "sanitized" ? sanitized : hardened;
 }
@@ -78,7 +83,7 @@ interface CompileOptions {
 }
 
 /** Compiles the program to `out` for the processor of the compiler. Throws an Error with the compiler's output. */
-export async function compileProgram(name: ProgramName, { out, compiler, kind = buildKind() }: CompileOptions): Promise<void> {
+export async function compileProgram(name: ProgramName, { out, compiler, kind = kindOf(name) }: CompileOptions): Promise<void> {
   const units = (await sourceFiles(name)).filter((file) => file.endsWith(".c"));
   try {
     await promisify(execFile)(compiler, [...compilerFlags(kind), "-o", out, ...units, ...(libraries[name] ?? [])]);

@@ -9,6 +9,7 @@ const programs: Readonly<Record<string, string>> = {
   cc: compilerPackages.join(" "),
   ip: "iproute2",
   mke2fs: "e2fsprogs",
+  mksquashfs: "squashfs-tools",
   nft: "nftables",
   sharkd: "wireshark-common",
   tar: "tar",

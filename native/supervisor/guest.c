@@ -1,0 +1,116 @@
+/*
+ * The guest of a node with a kernel of its own. Its init connects over the private link, gets the node's settings and reports the end of its boot. The
+ * guest may send anything.
+ */
+#include "../common/guest.h"
+#include "vm.h"
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+
+enum { MAX_REPORT = 64, PATIENCE_S = 20 /* for a guest that does not read */ };
+
+int guest_fd = -1; /* listens until the guest has connected */
+static bool connected;
+static struct guest_message input = {.most = MAX_REPORT};
+
+void guest_open(const char *interface) {
+  struct ifreq r = {0};
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(GUEST_PORT), .sin_addr.s_addr = htonl(HOST_ADDRESS)};
+  snprintf(r.ifr_name, sizeof r.ifr_name, "%s", interface);
+  memcpy(&r.ifr_addr, &address, sizeof address);
+  bool done = fd >= 0 && ioctl(fd, SIOCSIFADDR, &r) == 0;
+  struct sockaddr_in mask = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(~0u << (32 - GUEST_PREFIX))};
+  memcpy(&r.ifr_netmask, &mask, sizeof mask);
+  done = done && ioctl(fd, SIOCSIFNETMASK, &r) == 0;
+  if (!done) fail("%s: %s", interface, strerror(errno));
+  close(fd);
+  guest_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  /* Only the guest: for a moment after a link is added, its other end could reach this namespace. */
+  if (guest_fd >= 0 && setsockopt(guest_fd, SOL_SOCKET, SO_BINDTODEVICE, interface, (socklen_t)strlen(interface)) < 0)
+    fail("%s: %s", interface, strerror(errno));
+  if (guest_fd < 0 || bind(guest_fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(guest_fd, 1) < 0)
+    fail("the private link: %s", strerror(errno));
+}
+
+/* Sends a message. A guest that does not read, or has closed the connection, gets no more. */
+static void tell(char type, const char *text) {
+  if (!connected || guest_send(guest_fd, type, text, strlen(text))) return;
+  dprintf(2, "labwright: the guest takes no more settings\r\n");
+  close(guest_fd);
+  guest_fd = -1;
+  connected = false;
+}
+
+void guest_link(int index, bool exists, const unsigned char *m, unsigned mtu) {
+  char text[64];
+  if (exists) snprintf(text, sizeof text, "%d %02x:%02x:%02x:%02x:%02x:%02x %u", index, m[0], m[1], m[2], m[3], m[4], m[5], mtu);
+  else snprintf(text, sizeof text, "%d", index);
+  tell(exists ? 'N' : 'D', text);
+}
+
+void guest_power_off(void) { tell('T', ""); }
+
+void guest_window(void) {
+  struct winsize size;
+  char text[32];
+  if (ioctl(terminal_fd, TIOCGWINSZ, &size) < 0) return;
+  snprintf(text, sizeof text, "%hu %hu", size.ws_col, size.ws_row);
+  tell('Z', text);
+}
+
+/* The service wrote the settings as messages. */
+static bool send_settings(int fd) {
+  char bytes[65536];
+  ssize_t got = -1;
+  int file = open(GUEST_SETTINGS, O_RDONLY | O_CLOEXEC);
+  while (file >= 0 && (got = read(file, bytes, sizeof bytes)) > 0)
+    for (ssize_t at = 0, sent; at < got; at += sent)
+      if ((sent = send(fd, bytes + at, (size_t)(got - at), MSG_NOSIGNAL)) <= 0) return close(file), false;
+  if (file >= 0) close(file);
+  return got == 0;
+}
+
+static void greet(void) {
+  int fd = accept4(guest_fd, NULL, NULL, SOCK_CLOEXEC);
+  if (fd < 0) return;
+  struct timeval patience = {.tv_sec = PATIENCE_S};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  close(guest_fd);
+  guest_fd = fd;
+  if (!send_settings(fd)) fail("the guest does not take its settings: %s", strerror(errno));
+  connected = true;
+  guest_window();
+  ports_report();
+  int mark = open(GUEST_MARK, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (mark < 0) fail("%s: %s", GUEST_MARK, strerror(errno));
+  close(mark);
+  tell('G', "");
+}
+
+/* The end of the boot: its exit code. */
+static void report(const struct guest_message *m) {
+  char *end;
+  if (m->type != 'B' || is_ready()) return;
+  long code = strtol(m->data, &end, 10);
+  if (*end || end == m->data || code < 0 || code > 255) code = 1;
+  if (code == 0) mark_ready();
+  else guest_has_failed((int)code);
+}
+
+void guest_events(void) {
+  if (!connected) return greet();
+  int got = guest_receive(guest_fd, &input);
+  if (got < 0) {
+    close(guest_fd);
+    guest_fd = -1;
+    connected = false;
+  }
+  if (got <= 0) return;
+  report(&input);
+  guest_next(&input);
+}

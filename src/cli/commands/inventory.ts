@@ -1,0 +1,42 @@
+import { type Command, labFlag, nodeFlag, topoFlag } from "../command/command.ts";
+import { type InventoryFormat, inventoryFormats, inventoryText, isReachable, sshFormats } from "../inventory/formats.ts";
+import { inventoryNodes } from "../inventory/inventory-node.ts";
+import { namedNodes } from "../parts/named-nodes.ts";
+import { identityFlag, sshMeans } from "../reach/ssh-options.ts";
+
+const loopback = new Set(["127.0.0.1", "[::1]", "localhost"]);
+
+export const inventory: Command = {
+  name: "inventory",
+  summary: "Print the running nodes as an inventory of Ansible, Nornir, pyATS, SSH or Prometheus",
+  details:
+    'ansible, nornir, pyats and ssh-config lead to the SSH port of a node if it is published (ports: ["2201:22"]), otherwise through labwright ssh, which needs\n' +
+    "neither a port nor an address. nornir needs ssh-config too. hosts has the addresses inside the lab, as lines of /etc/hosts; prometheus has all other published\n" +
+    "ports, for file_sd_configs. The texts contain the path of this program: print them on the machine that uses them.",
+  flags: [
+    topoFlag,
+    labFlag,
+    nodeFlag,
+    identityFlag,
+    { long: "format", short: "o", value: "FORMAT", choices: inventoryFormats, summary: "The tool that reads it; default: ansible" },
+  ],
+  example: "labwright inventory --format ssh-config",
+  run: async (context, args) => {
+    const { selector } = await context.project();
+    const client = await context.client();
+    const format = (args.text("format") ?? "ansible") as InventoryFormat;
+    const { hostname } = new URL(client.url);
+    const data = await client.inspectProject({ ...selector, ...namedNodes(args) });
+    const nodes = inventoryNodes(data, hostname.replace(/^\[|\]$/g, ""));
+    const { terminal } = context;
+    const { features } = await client.getCapabilities();
+    const means = sshMeans(data.lab, args, features?.["nodeExec"] === true);
+    const silent = nodes.filter((node) => !isReachable(node, means)).map(({ name }) => name);
+    if (sshFormats.has(format) && silent.length > 0)
+      terminal.note(`left out, SSH does not reach them: ${silent.slice(0, 8).join(", ")}${silent.length > 8 ? " …" : ""}`);
+    if (!loopback.has(hostname) && format !== "hosts" && nodes.some(({ ports }) => ports.some(({ address }) => address === "127.0.0.1")))
+      terminal.note(`ports of 127.0.0.1 are reached on ${hostname}, the machine of the service`);
+    terminal.stdout.write(inventoryText(format, nodes, means));
+    return 0;
+  },
+};

@@ -1,0 +1,125 @@
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { inventoryText } from "./formats.ts";
+import { inventoryNodes } from "./inventory-node.ts";
+
+const node = (name: string, more: object) => ({
+  id: name,
+  node: name,
+  unique_key: name,
+  name,
+  template: "linux",
+  type: "linux",
+  status: "running",
+  cpu: 0,
+  ram: 0,
+  position: { x: 0, y: 0 },
+  console: { type: "telnet" },
+  interfaces: [],
+  ...more,
+});
+const eth0 = (addresses: readonly string[], peer: string) => ({
+  name: "eth0",
+  index: 0,
+  type: "ethernet",
+  suspended: false,
+  addresses,
+  peer,
+});
+const data = {
+  lab: "/class/net",
+  nodes: [
+    node("r10", { template: "frr", ports: ["0.0.0.0:2210:22"], interfaces: [eth0(["10.0.0.10/24", "fe80::1/64"], "r2:eth0")] }),
+    node("r2", {
+      template: "frr",
+      labels: { site: "north" },
+      ports: ["2202:22", "9102:9100"],
+      interfaces: [eth0(["10.0.0.2/24", "2001:db8::2/64"], "r10:eth0")],
+    }),
+    node("h1", { ports: ["[2001:db8::5]:8080:80"] }),
+    node("off", { status: "stopped", ports: ["2299:22"] }),
+  ],
+};
+const nodes = inventoryNodes(data as never, "192.0.2.9");
+/** Only published ports lead to nodes. */
+const portsOnly = { lab: "/class/net", hasPrograms: false };
+const means = { lab: "/50% of $(id)/it's", identity: "/home/ann/100% mine", hasPrograms: true };
+
+test("Ansible gets a group for each template, with the address and port of each SSH server", () => {
+  expect(parse(inventoryText("ansible", nodes, portsOnly))).toEqual({
+    all: {
+      vars: { ansible_user: "root", ansible_ssh_common_args: expect.stringContaining("UserKnownHostsFile=/dev/null") },
+      children: {
+        frr: {
+          hosts: {
+            r2: { ansible_host: "127.0.0.1", ansible_port: 2202, labels: { site: "north" } },
+            r10: { ansible_host: "192.0.2.9", ansible_port: 2210 },
+          },
+        },
+      },
+    },
+  });
+});
+
+test("Nornir, pyATS and SSH get the same nodes", () => {
+  expect(parse(inventoryText("nornir", nodes, portsOnly))).toMatchObject({
+    r2: { hostname: "127.0.0.1", port: 2202, platform: "linux" },
+    r10: {},
+  });
+  const testbed = parse(inventoryText("pyats", nodes, portsOnly));
+  expect(testbed.testbed).toEqual({ name: "net" });
+  expect(testbed.devices.r2.connections.cli).toMatchObject({ protocol: "ssh", ip: "127.0.0.1", port: 2202 });
+  expect(testbed.topology.r2.interfaces.eth0).toEqual({
+    type: "ethernet",
+    link: "r10:eth0 -- r2:eth0",
+    ipv4: "10.0.0.2/24",
+    ipv6: "2001:db8::2/64",
+  });
+  expect(testbed.topology.r10.interfaces.eth0).toEqual({ type: "ethernet", link: "r10:eth0 -- r2:eth0", ipv4: "10.0.0.10/24" });
+  expect(inventoryText("ssh-config", nodes, portsOnly).match(/^Host .*/gm)).toEqual(["Host r2.net", "Host r10.net"]);
+});
+
+test("hosts has the addresses inside the lab, prometheus the published ports without SSH", () => {
+  expect(inventoryText("hosts", nodes, portsOnly)).toBe("10.0.0.2 r2.net r2\n2001:db8::2 r2.net r2\n10.0.0.10 r10.net r10\n");
+  expect(JSON.parse(inventoryText("prometheus", nodes, portsOnly))).toEqual([
+    { targets: ["[2001:db8::5]:8080"], labels: { lab: "net", node: "h1", template: "linux", node_port: "80" } },
+    { targets: ["127.0.0.1:9102"], labels: { lab: "net", node: "r2", template: "frr", node_port: "9100" } },
+  ]);
+});
+
+test("nodes without a published port 22 are reached through labwright ssh, with the given key", () => {
+  const { linux } = parse(inventoryText("ansible", nodes, means)).all.children;
+  expect(Object.keys(linux.hosts)).toEqual(["h1"]);
+  expect(linux.hosts.h1).toEqual({
+    ansible_host: "h1.net",
+    ansible_ssh_timeout: 60,
+    ansible_ssh_common_args: expect.stringMatching(/ -o 'ProxyCommand=.* ssh .*--proxy .* -- h1'$/),
+    ansible_ssh_private_key_file: means.identity,
+  });
+  expect(parse(inventoryText("nornir", nodes, means)).h1).toMatchObject({ hostname: "h1.net", username: "root" });
+  expect(parse(inventoryText("pyats", nodes, means)).devices.h1.connections.cli.command).toMatch(/ shell .* h1$/);
+  const [h1 = "", r2 = ""] = inventoryText("ssh-config", nodes, means).split(/(?=^Host )/m);
+  expect(h1).toMatch(/^Host h1\.net\n {2}ProxyCommand .* '--lab=\/50%% of \$\(id\)\/it'\\''s' --proxy .* -- h1\n/);
+  expect(h1).toContain('IdentityFile "/home/ann/100%% mine"\n  IdentitiesOnly yes\n');
+  expect(r2).toContain("HostName 127.0.0.1\n  Port 2202\n  User root\n");
+});
+
+test("no agent is forwarded to a node, by a port or through the service: its root may be another user", () => {
+  const blocks = inventoryText("ssh-config", nodes, means).match(/^Host [\s\S]*?(?=^Host |$(?![\s\S]))/gm);
+  expect(blocks).toHaveLength(3);
+  for (const block of blocks ?? []) expect(block).toContain("ForwardAgent no\n");
+  const { vars, children } = parse(inventoryText("ansible", nodes, means)).all;
+  expect(vars.ansible_ssh_common_args).toContain("-o ForwardAgent=no");
+  expect(children.linux.hosts.h1.ansible_ssh_common_args).toContain("-o ForwardAgent=no");
+});
+
+test("switches, and names with line breaks, which would be settings of ssh, are left out", () => {
+  const others = { lab: "/net", nodes: [node("s1", { template: "switch" }), node("r1\n  LocalCommand id", {})] };
+  expect(inventoryText("ssh-config", inventoryNodes(others as never, "::1"), means)).toBe("\n");
+});
+
+test("a label of another user's lab is no template for Ansible", () => {
+  const labelled = { lab: "/net", nodes: [node("r1", { ports: ["2201:22"], labels: { note: "{{ lookup('pipe', 'id') }}" } })] };
+  const text = inventoryText("ansible", inventoryNodes(labelled as never, "::1"), portsOnly);
+  expect(text).toContain(`note: !unsafe "{{ lookup('pipe', 'id') }}"`);
+});

@@ -1,0 +1,53 @@
+import { compareNatural } from "../../base/natural-order.ts";
+import { nodeKey } from "../../base/node-key.ts";
+import type { ResultOf } from "../../client/index.ts";
+import { publishedPort } from "../../intent/lab/published-port.ts";
+
+/** A running node as inventories of other tools describe it. */
+export interface InventoryNode {
+  readonly name: string;
+  readonly lab: string;
+  readonly template: string;
+  readonly type: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly ports: readonly ReachablePort[];
+  readonly interfaces: readonly {
+    readonly name: string;
+    readonly addresses: readonly string[];
+    /** The other end of its link. */
+    readonly peer?: string;
+  }[];
+}
+
+export interface ReachablePort {
+  readonly address: string;
+  readonly port: number;
+  readonly nodePort: number;
+}
+
+const sshPort = 22;
+
+/** Returns the running nodes. @param machine address of the service's machine for ports that are open on all of its addresses */
+export function inventoryNodes({ lab, nodes }: ResultOf<"inspectProject">, machine: string): readonly InventoryNode[] {
+  const labName = lab.split("/").at(-1) ?? lab;
+  const running = nodes.filter(({ status }) => status === "running").toSorted((a, b) => compareNatural(nodeKey(a), nodeKey(b)));
+  return running.map((node) => ({
+    name: nodeKey(node),
+    lab: labName,
+    template: node.template,
+    type: node.type,
+    labels: node.labels ?? {},
+    ports: (node.ports ?? []).flatMap((text) => {
+      const found = publishedPort(text);
+      if (found === undefined) return [];
+      const { address = "127.0.0.1", port, nodePort } = found;
+      return [{ address: address === "0.0.0.0" || address === "::" ? machine : address, port, nodePort }];
+    }),
+    interfaces: node.interfaces.map(({ name, addresses = [], peer }) => ({ name, addresses, ...(peer !== undefined && { peer }) })),
+  }));
+}
+
+/** Returns the port that leads to the node's SSH server, if it publishes one. */
+export function sshOf({ ports }: InventoryNode): ReachablePort | undefined {
+  return ports.find(({ nodePort }) => nodePort === sshPort);
+}

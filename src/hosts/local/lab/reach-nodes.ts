@@ -1,0 +1,62 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
+import { guestAddresses } from "../reach/guest-addresses.ts";
+import { type InterfaceAddresses, interfaceAddresses } from "../reach/interface-addresses.ts";
+import { connectGuest } from "../reach/port-of-guest.ts";
+import type { PublishedPorts } from "../reach/published-ports.ts";
+import type { NodeState } from "../sandbox/sandbox.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
+import type { LabSandbox } from "./lab-sandbox.ts";
+
+/** Returns node → its addresses, for running nodes except virtual machines, whose addresses are in their own kernel. */
+export async function runningAddresses(
+  lab: LabSandbox,
+  program: string,
+  { nodes }: LabDefinition,
+  catalogue: Catalogue,
+): Promise<ReadonlyMap<number, InterfaceAddresses>> {
+  const states = await lab.states();
+  const { sandbox } = lab;
+  const running = nodes.filter((node) => states.get(node.id)?.state === "running" && hasSystem(node, catalogue));
+  if (sandbox === null || running.length === 0) return new Map();
+  const own = running.filter(({ kernel }) => kernel === "own");
+  const shared = running.flatMap(({ id, kernel }) => (kernel === "own" ? [] : [[id, states.get(id)?.pid ?? 0] as const]));
+  const [found, inGuests] = await Promise.all([
+    shared.length === 0 ? new Map<number, InterfaceAddresses>() : interfaceAddresses(sandbox, program, new Map(shared)),
+    guestAddresses(
+      sandbox,
+      own.map(({ id }) => id),
+    ),
+  ]);
+  return new Map([...found, ...inGuests]);
+}
+
+/**
+ * Opens the declared ports of running nodes on the machine, and closes the lab's others. Throws host_error if one cannot be opened.
+ * @param starting nodes that are about to run
+ */
+export async function publishPorts(
+  published: PublishedPorts,
+  lab: LabSandbox,
+  id: string,
+  { owner, nodes }: LabDefinition,
+  catalogue: Catalogue,
+  starting: ReadonlySet<number>,
+): Promise<void> {
+  const declared = nodes.filter((node) => (node.ports ?? []).length > 0 && hasSystem(node, catalogue));
+  const states = declared.length === 0 ? new Map<number, NodeState>() : await lab.states();
+  const up = declared.filter((node) => starting.has(node.id) || (states.get(node.id)?.pid ?? 0) > 0);
+  const guests = new Set(up.flatMap((node) => (node.kernel === "own" ? [node.id] : [])));
+  const publishing = up.map(({ id: node, name, ports = [] }) => ({ id: node, name, ports }));
+  await published.set({ id, owner }, publishing, async (node, port) => {
+    const { sandbox } = lab;
+    if (sandbox === null) throw new Failure("node_not_running", "the lab does not run");
+    return guests.has(node) ? await connectGuest(sandbox, node, port) : await sandbox.connect(node, port);
+  });
+}
+
+/** Returns whether the node has processes of its own in the sandbox, and addresses that can be asked for. */
+function hasSystem({ template }: DefinedNode, catalogue: Catalogue): boolean {
+  const backend = catalogue.template(template)?.backend;
+  return backend === "namespace" || backend === "container";
+}

@@ -1,0 +1,178 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { arch } from "node:os";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { StopMode } from "../../../engine/model/plan.ts";
+import { testedProgram } from "../../../files/tested-program.fixture.ts";
+import type { LiveNode } from "../../host.ts";
+import type { NodeProgram, ProcessEnd } from "../../host-processes.ts";
+import { eventually, labOf, operation, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
+import { kernelFeatureScript, missingKernelFeatures } from "./kernel-features.ts";
+
+/** A node with a kernel of its own, on an emulated processor: booted once for all tests of this file, and a second time by the test of its disk. */
+const at = "/own";
+const hang = 120_000;
+
+const yaml = (links = '["k1:eth0", "h1:eth0"]', motd = "one", more = "") => `
+name: own
+nodes:
+  k1:
+    template: linux
+    kernel: own
+    memory: 160
+    ${more}
+    env: {PLACE: 'a "b"'}
+    files: {/etc/motd: {text: ${motd}, mode: "0640"}}
+    attributes: {forwarding: true}
+    startup-config: |
+      sleep 0.3
+      echo booted >> /root/boots
+      ip addr add 10.0.0.1/24 dev eth0
+    exec: ["ip link add red type vrf table 10"]
+  h1:
+    template: linux
+    exec: ["ip addr add 10.0.0.2/24 dev eth0"]
+links: [${links}]
+`;
+
+let local: TestLocalHost;
+
+describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
+  beforeAll(async () => {
+    local = await testLocalHost({ stopGrace: { graceful: hang, machine: hang } });
+    await local.deploy(at, labOf(yaml()));
+    await ready();
+  }, hang);
+  afterAll(() => local[Symbol.asyncDispose](), hang);
+
+  const live = async (): Promise<LiveNode> => (await local.session.status(at)).nodes.find(({ name }) => name === "k1")!;
+  const ready = () => eventually("k1 is ready", hang, live, (node) => node.ready === true);
+  const said = async (...argv: readonly string[]) => (await local.exec(at, "k1", ...argv)).stdout.trim();
+  const carrier = () => said("cat", "/sys/class/net/eth0/carrier");
+
+  async function power(step: { readonly do: "start" } | { readonly do: "stop"; readonly mode: StopMode }) {
+    const one = operation({ ...step, node: "k1" }, 0);
+    await local.session.apply(at, [{ ...one, key: "k1" }], { ids: local.ids(at), step: () => undefined });
+  }
+
+  async function run(program: NodeProgram, input?: string, act?: (seen: string, end: () => void) => void) {
+    const process = await local.session.processes!.start(at, (await live()).id, program, AbortSignal.timeout(hang));
+    const texts = { stdout: "", stderr: "" };
+    if (input !== undefined) void process.write(Buffer.from(input)).then(() => process.endInput());
+    let end: ProcessEnd | undefined;
+    for await (const item of process.output) {
+      if (item.stream === "end") end = item;
+      else {
+        texts[item.stream] += item.data.toString();
+        act?.(texts.stdout, () => process.signal(15));
+        if (program.terminal !== undefined && texts.stdout.includes("24 80")) process.resize({ columns: 132, rows: 50 });
+      }
+    }
+    return { ...texts, ...end };
+  }
+
+  test("has booted with its settings when it is ready", async () => {
+    expect(await said("uname", "-r")).toMatch(/-cloud-amd64$/);
+    expect(await said("hostname")).toBe("k1");
+    expect(await said("sh", "-c", "cat /root/boots /etc/motd; stat -c %a /etc/motd; echo $PLACE; cat /proc/sys/net/ipv4/ip_forward")).toBe(
+      'booted\none640\na "b"\n1',
+    );
+    expect(await said("ip", "-br", "link", "show", "type", "vrf")).toMatch(/^red /);
+    expect(await said("sh", "-c", "ls /sys/class/net")).toBe("eth0\nlo\nred");
+  });
+
+  test("is connected by its links, also to an interface that it gets while it runs", async () => {
+    expect((await local.exec(at, "h1", "ping", "-c", "1", "-W", "20", "10.0.0.1")).code).toBe(0);
+    const link = (await local.session.observe(at))!.links[0]!.id;
+    await local.session.setLinkSuspend(at, link, { a: true });
+    await eventually("the carrier is lost", hang, carrier, (text) => text === "0");
+    await local.session.setLinkSuspend(at, link, { a: false });
+    await eventually("the carrier is back", hang, carrier, (text) => text === "1");
+    const mac = await said("cat", "/sys/class/net/eth0/address");
+    expect(mac).toMatch(/^02:/);
+    const { plan } = await local.deploy(at, labOf(yaml('["k1:eth0", "h1:eth0"], ["k1:eth3", "h1:eth1"]', "two")));
+    expect(plan.actions.map(({ disruption }) => disruption)).not.toContain("restart");
+    await eventually(
+      "eth3 has its carrier",
+      hang,
+      () => said("sh", "-c", "cat /sys/class/net/eth3/carrier; true"),
+      (text) => text === "1",
+    );
+    expect(await said("cat", "/etc/motd")).toBe("two");
+    await local.deploy(at, labOf(yaml('["k1:eth0", "h1:eth0"]', "two")));
+    expect(await carrier()).toBe("1");
+  });
+
+  test("runs programs with their streams, signals and terminals", async () => {
+    expect(await run({ argv: ["sh", "-c", "cat; echo no >&2; pwd; echo $X; exit 7"], cwd: "/var", env: { X: "y z" } }, "in")).toMatchObject(
+      {
+        stdout: "in/var\ny z\n",
+        stderr: "no\n",
+        exitCode: 7,
+      },
+    );
+    const large = "0123456789abcdef".repeat(65_536);
+    expect((await run({ argv: ["cat"] }, large)).stdout).toBe(large);
+    expect(
+      await run({ argv: ["sh", "-c", "trap 'echo term; exit 3' TERM; echo go; while :; do sleep 0.1; done"] }, undefined, (seen, end) => {
+        if (seen === "go\n") end();
+      }),
+    ).toMatchObject({ stdout: "go\nterm\n", exitCode: 3 });
+    expect(await run({ argv: ["sh", "-c", "kill -KILL $$"] })).toMatchObject({ signal: 9 });
+    expect(await run({ argv: ["no-such-program"] })).toMatchObject({ exitCode: 127 });
+    const window = ["sh", "-c", "stty size; until stty size | grep '50 132'; do sleep 0.1; done"];
+    expect((await run({ argv: window, terminal: { columns: 80, rows: 24 } })).stdout).toMatch(/24 80[\s\S]*50 132/);
+  });
+
+  test("ends a program that takes too long, with all that it started", async () => {
+    const ended = await run({ argv: ["sh", "-c", "sleep 4321 & wait"], timeoutMs: 500 });
+    expect(ended).toMatchObject({ signal: 9, reason: "timeout" });
+    await eventually(
+      "nothing of it runs",
+      hang,
+      () => said("sh", "-c", "pgrep -f 'sleep [4]321' | wc -l"),
+      (text) => text === "0",
+    );
+  });
+
+  test("has addresses in an inspection, and its port is reached from the machine", async () => {
+    const addresses = async () => (await local.session.addresses!(at)).get(String(local.ids(at).nodes["k1"]))?.get("eth0");
+    expect(await addresses()).toContain("10.0.0.1/24");
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, "close");
+    await said("sh", "-c", "socat TCP-LISTEN:8080,fork,reuseaddr PIPE > /dev/null 2>&1 &");
+    await local.deploy(at, labOf(yaml('["k1:eth0", "h1:eth0"]', "two", `ports: ["${port}:8080"]`)));
+    const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
+    socket.end("hello");
+    expect(await text(socket)).toBe("hello");
+    await local.deploy(at, labOf(yaml('["k1:eth0", "h1:eth0"]', "two")));
+  });
+
+  test("has every feature that labwright doctor looks for", async () => {
+    expect(await said("sh", "-c", kernelFeatureScript)).toBe("");
+    const report = JSON.parse(
+      execFileSync(process.execPath, [testedProgram("hosts/local/own-kernel/doctor"), "--format", "json"], { encoding: "utf8" }),
+    );
+    const missing = (report.features as { name: string; available: boolean }[])
+      .filter(({ available }) => !available)
+      .map(({ name }) => name);
+    expect(missing).toEqual(await missingKernelFeatures());
+    expect(report).toMatchObject({ own_kernel: true, kvm: expect.any(Boolean) });
+  });
+
+  test(
+    "keeps its files when it is stopped and started",
+    async () => {
+      await power({ do: "stop", mode: 0 });
+      await power({ do: "start" });
+      await ready();
+      expect(await said("cat", "/root/boots")).toBe("booted\nbooted");
+    },
+    hang,
+  );
+});

@@ -1,0 +1,180 @@
+import { createServer, type Server, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Failure } from "../../../contract/errors.ts";
+import { type PublishedPort, portText, publishedPort } from "../../../intent/lab/published-port.ts";
+
+/** Maximum connections: of one port, because each has a process in the node, and of all, because each has two descriptors here. */
+const maxConnections = { port: 128, all: 1_024 };
+/** Maximum ports of an owner's labs, and of all labs. Each has two descriptors. */
+const maxPorts = { owner: 256, all: 1_024 };
+
+/** A running node with its declared ports. */
+export interface PublishingNode {
+  readonly id: number;
+  readonly name: string;
+  /** As portText writes them. */
+  readonly ports: readonly string[];
+}
+
+export interface PublishingLab {
+  readonly id: string;
+  readonly owner: string;
+}
+
+/** Connects with the port of a node. Throws node_not_running, and host_error with the reason if nothing listens there. */
+export type ConnectNode = (node: number, port: number) => Promise<Duplex>;
+
+interface OpenPort extends PublishedPort {
+  readonly lab: PublishingLab;
+  readonly node: string;
+  readonly servers: readonly Server[];
+  readonly connections: ReadonlySet<Socket>;
+}
+
+/**
+ * The ports of the machine that lead to nodes, of all labs. They are open while their node runs and the service runs. The service takes the connections, and
+ * the lab's holder connects inside the node: no address of the node need be known to the machine, and the node gets no way to the machine.
+ */
+export class PublishedPorts {
+  /** By lab, then by node and port: "3 8080:80". */
+  readonly #open = new Map<string, Map<string, OpenPort>>();
+  #connections = 0;
+
+  /**
+   * Opens the ports of these nodes, and closes all others of the lab. Throws host_error if one cannot be opened; then the others of `nodes` that were not open
+   * before are closed again.
+   */
+  async set(lab: PublishingLab, nodes: readonly PublishingNode[], connect: ConnectNode): Promise<void> {
+    const wanted: ReadonlyMap<string, { readonly node: PublishingNode; readonly text: string }> = new Map(
+      nodes.flatMap((node) => node.ports.map((text) => [`${node.id} ${text}`, { node, text }] as const)),
+    );
+    const open = this.#open.get(lab.id) ?? new Map<string, OpenPort>();
+    for (const [key, port] of open) {
+      if (wanted.has(key)) continue;
+      open.delete(key);
+      close(port);
+    }
+    this.#open.set(lab.id, open);
+    const made: string[] = [];
+    try {
+      this.#refuseMany(lab, wanted.size - open.size);
+      for (const [key, { node, text }] of wanted) {
+        const port = publishedPort(text);
+        if (port === undefined || open.has(key)) continue;
+        open.set(key, await this.#listen(lab, node, port, (number) => connect(node.id, number)));
+        made.push(key);
+      }
+    } catch (error) {
+      for (const key of made) {
+        const port = open.get(key);
+        open.delete(key);
+        if (port !== undefined) close(port);
+      }
+      throw error;
+    } finally {
+      if (open.size === 0) this.#open.delete(lab.id);
+    }
+  }
+
+  /** Closes all ports of the lab. */
+  close(lab: string): void {
+    for (const port of this.#open.get(lab)?.values() ?? []) close(port);
+    this.#open.delete(lab);
+  }
+
+  async #listen(
+    lab: PublishingLab,
+    node: PublishingNode,
+    port: PublishedPort,
+    connect: (port: number) => Promise<Duplex>,
+  ): Promise<OpenPort> {
+    const connections = new Set<Socket>();
+    const servers: Server[] = [];
+    const opened: OpenPort = { ...port, lab, node: node.name, servers, connections };
+    const onClient = (client: Socket) => {
+      if (this.#connections >= maxConnections.all) return void client.resetAndDestroy();
+      this.#connections++;
+      connections.add(client.on("error", () => client.destroy()));
+      client.once("close", () => {
+        this.#connections--;
+        connections.delete(client);
+      });
+      void relay(client, () => connect(port.nodePort));
+    };
+    for (const address of port.address === undefined ? ["127.0.0.1", "::1"] : [port.address]) {
+      // Clients may end their side and read on.
+      const server = createServer({ allowHalfOpen: true, noDelay: true }, onClient);
+      server.maxConnections = maxConnections.port;
+      try {
+        await listening(server, address, port.port);
+        servers.push(server.unref());
+      } catch (error) {
+        server.close();
+        const { code } = error as NodeJS.ErrnoException;
+        // A machine may have no IPv6.
+        if (address === "::1" && (code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT")) continue;
+        close(opened);
+        throw this.#refusal(error as NodeJS.ErrnoException, lab, node, port, address);
+      }
+    }
+    return opened;
+  }
+
+  /** Throws host_error for more ports than an owner, or all, may have. */
+  #refuseMany({ owner }: PublishingLab, more: number): void {
+    if (more <= 0) return;
+    const open = [...this.#open.values()].flatMap((ports) => [...ports.values()]);
+    const own = open.filter((port) => port.lab.owner === owner).length;
+    const most = own + more > maxPorts.owner ? maxPorts.owner : open.length + more > maxPorts.all ? maxPorts.all : undefined;
+    if (most === undefined) return;
+    const whose = most === maxPorts.owner ? `the labs of ${owner}` : "all labs of this service";
+    const message = `${whose} publish at most ${most} ports together: ${most === maxPorts.owner ? own : open.length} are open, and ${more} more are wanted`;
+    throw new Failure("host_error", message, { data: { host: { code: "too_many_ports", message } } });
+  }
+
+  #refusal(error: NodeJS.ErrnoException, lab: PublishingLab, node: PublishingNode, port: PublishedPort, address: string): Failure {
+    const whose = `port ${port.port} of ${address}, which node ${node.name} publishes (${portText(port)})`;
+    const reasons: Readonly<Record<string, string>> = {
+      EADDRINUSE: `is used ${this.#userOf(port.port, lab)}: choose another port; ss -ltnp shows which program listens`,
+      EADDRNOTAVAIL: "cannot be opened: the machine has no such address",
+      EACCES: "cannot be opened: the service's user may not open ports below 1024",
+    };
+    const message = `${whose} ${reasons[error.code ?? ""] ?? `cannot be opened: ${error.message}`}`;
+    return new Failure("host_error", message, { data: { host: { code: "port_unavailable", message } } });
+  }
+
+  #userOf(number: number, own: PublishingLab): string {
+    for (const ports of this.#open.values())
+      for (const { port, lab, node } of ports.values()) {
+        if (port === number) return lab.id === own.id ? `by node ${node} of this lab` : "by another lab";
+      }
+    return "by another program";
+  }
+}
+
+function close({ servers, connections }: OpenPort): void {
+  for (const server of servers) server.close();
+  for (const client of connections) client.destroy();
+}
+
+function listening(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject).listen({ host, port, ipv6Only: true }, () => {
+      server.off("error", reject);
+      // A connection that cannot be accepted later is lost, and the others go on.
+      server.on("error", () => {});
+      resolve();
+    });
+  });
+}
+
+/** Passes bytes both ways until both sides have ended. A node that does not answer gets a closed connection, as a machine without the service would. */
+async function relay(client: Socket, connect: () => Promise<Duplex>): Promise<void> {
+  const far = await connect().catch(() => undefined);
+  if (far === undefined) return void client.resetAndDestroy();
+  if (client.destroyed) return void far.destroy();
+  client.once("close", () => far.destroy());
+  // A broken connection destroys both.
+  await Promise.all([pipeline(client, far), pipeline(far, client)]).catch(() => client.destroy());
+}

@@ -1,0 +1,97 @@
+import type { EventData } from "../../contract/schemas/observe.ts";
+
+/** An event of a lab as a line of the log. */
+export interface LogLine {
+  readonly id: string;
+  readonly at: string;
+  /** The node, the link or the lab that changed. */
+  readonly what: string;
+  readonly text: string;
+  readonly isProblem: boolean;
+}
+
+type Data = Readonly<Record<string, unknown>>;
+
+/** Returns the line of an event; undefined for events that are not shown: heartbeats, and the single steps of a job. */
+export function logLine({ id, at, type, data }: EventData): LogLine | undefined {
+  const fields = (data ?? {}) as Data;
+  const line = (what: string, text: string, isProblem = false): LogLine => ({ id, at, what, text, isProblem });
+  switch (type) {
+    case "node":
+      return nodeLine(fields, line);
+    case "link":
+      return line(textOf(fields["link"]), "link changed: its quality, or a suspended interface");
+    case "lab":
+      return line("lab", labText(fields));
+    case "job":
+      return jobLine(fields, line);
+    case "capture":
+      return line(
+        `${textOf(fields["node"])}:${textOf(fields["interface"])}`,
+        `capture ${textOf(fields["status"])}`,
+        fields["status"] === "failed",
+      );
+    case "gap":
+      return line("lab", "events may be missing before this line: the connection was lost");
+    default:
+      return undefined;
+  }
+}
+
+type Line = (what: string, text: string, isProblem?: boolean) => LogLine;
+
+function nodeLine(fields: Data, line: Line): LogLine {
+  const { status, ready, forced, exit_code: exit, removed } = fields;
+  const parts = [
+    removed === true ? "deleted" : textOf(status),
+    status === "running" && ready === true ? "ready" : "",
+    status === "running" && ready === false ? "not ready yet" : "",
+    forced === true ? "did not stop in time and was switched off" : "",
+    typeof exit === "number" ? `exit code ${exit}` : "",
+    fields["disk_full"] === true ? "its disk is full" : "",
+  ].filter(Boolean);
+  return line(
+    textOf(fields["unique_key"] ?? fields["node"] ?? fields["name"]),
+    parts.join(", "),
+    status === "failed" || fields["disk_full"] === true,
+  );
+}
+
+function labText({ change, live, resume }: Data): string {
+  if (change !== undefined) return textOf(change);
+  if (live !== undefined) return live === "available" ? "its state can be read again" : `its state is ${textOf(live)}`;
+  return resume === undefined ? "changed" : `restore: ${textOf(resume)}`;
+}
+
+function jobLine({ operation, user, outcome, error }: Data, line: Line): LogLine | undefined {
+  if (outcome === undefined) return undefined;
+  const why = typeof error === "object" && error !== null ? `: ${textOf((error as Data)["error"])}` : "";
+  const succeeded = outcome === "finished" || outcome === "finished_after_restart";
+  return line(operationText(textOf(operation)), `${textOf(outcome).replaceAll("_", " ")}, by ${textOf(user)}${why}`, !succeeded);
+}
+
+function textOf(value: unknown): string {
+  return value === undefined || value === null ? "" : String(value);
+}
+
+const operations: Readonly<Record<string, string>> = {
+  deployProject: "Deploy",
+  reconcileProject: "Apply",
+  importProject: "Import",
+  destroyProject: "Destroy",
+  execProject: "Start or stop nodes",
+  applyLinkQuality: "Set a link's quality",
+  setLinkSuspend: "Suspend or resume a link",
+  editProject: "Edit the intent",
+  resumeLab: "Restore",
+  renumberLab: "Renumber",
+  takeSnapshot: "Take a snapshot",
+  restoreSnapshot: "Restore a snapshot",
+  removeSnapshot: "Remove a snapshot",
+  saveConfigs: "Save configurations",
+};
+
+/** Returns the name of an operation for people. */
+export function operationText(operation: string): string {
+  return operations[operation] ?? operation;
+}

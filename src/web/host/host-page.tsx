@@ -1,0 +1,117 @@
+import type { HostLoadData } from "../../contract/schemas/host-load.ts";
+import type { HostUser } from "../../contract/schemas/host-users.ts";
+import { Problem } from "../parts/problem.tsx";
+import { useTitle } from "../parts/use-title.ts";
+import type { Usage } from "./usage.ts";
+import { useHost } from "./use-host.ts";
+import "./host.css";
+
+/** The page of the host, for admins: its load, the use by the labs of each owner, and its users. */
+export default function HostPage() {
+  useTitle("Host");
+  const { load, users, usage, isKnown } = useHost();
+  return (
+    <section class="host">
+      <h1>Host</h1>
+      {!isKnown && <p class="waiting">Reading the host…</p>}
+      {load.error !== undefined && <Problem error={load.error} retry={load.again} />}
+      {load.data !== undefined && <Load load={load.data} />}
+      <h2>Use by owner</h2>
+      {usage.error !== undefined && <Problem error={usage.error} retry={usage.again} />}
+      {usage.data !== undefined && <UsageTable usage={usage.data} />}
+      {users.error !== undefined && <Problem error={users.error} retry={users.again} />}
+      {users.data !== undefined && <Users users={users.data} />}
+    </section>
+  );
+}
+
+function Load({ load }: { readonly load: HostLoadData }) {
+  const { cpu_percent: cpu, memory_percent: memory, disk_percent: disk, swap_percent: swap, cpus, memory_bytes: bytes, nodes } = load;
+  const bars = [
+    [cpus === undefined ? "Processors" : `${cpus} processors`, cpu],
+    [bytes === undefined ? "Memory" : `Memory, ${(bytes / 2 ** 30).toFixed(1)} GiB`, memory],
+    ["Disk of the labs", disk],
+    ...(swap === undefined ? [] : [["Swap", swap] as const]),
+  ] as const;
+  return (
+    <div class="host-load">
+      {bars.map(([name, percent]) => (
+        <div key={name}>
+          <span>{name}</span>
+          <meter min={0} max={100} high={90} value={percent} aria-label={name} /> <span>{percent.toFixed(0)} %</span>
+        </div>
+      ))}
+      <p class="hint">
+        {nodes.length === 0 ? "No node runs." : `Running: ${nodes.map(({ type, running }) => `${running} ${type}`).join(", ")}.`}
+      </p>
+    </div>
+  );
+}
+
+function UsageTable({ usage }: { readonly usage: readonly Usage[] }) {
+  if (usage.length === 0) return <p class="hint">No labs yet.</p>;
+  return (
+    <div class="host-table">
+      <table class="rows">
+        <thead>
+          <tr>
+            <th scope="col">Owner</th>
+            <th scope="col">Labs</th>
+            <th scope="col">Nodes</th>
+            <th scope="col">Captures</th>
+            <th scope="col">Disks of destroyed labs</th>
+          </tr>
+        </thead>
+        <tbody>
+          {usage.map(({ owner, labs, nodes, captures, captureBytes, keptDiskBytes }) => (
+            <tr key={owner}>
+              <th scope="row">{owner === "" ? "no owner" : owner}</th>
+              <td>{labs}</td>
+              <td>{nodes}</td>
+              <td>
+                {captures}
+                {captures > 0 && `, ${sizeText(captureBytes)}`}
+              </td>
+              <td>{keptDiskBytes === 0 ? "–" : sizeText(keptDiskBytes)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Users({ users }: { readonly users: readonly HostUser[] }) {
+  return (
+    <>
+      <h2>Users</h2>
+      <div class="host-table">
+        <table class="rows">
+          <thead>
+            <tr>
+              <th scope="col">User</th>
+              <th scope="col">Role</th>
+              <th scope="col">Name</th>
+              <th scope="col">Open lab</th>
+            </tr>
+          </thead>
+          <tbody>
+            {users.map(({ user, role, name, lab }) => (
+              <tr key={user}>
+                <th scope="row">{user}</th>
+                <td>{role}</td>
+                <td>{name ?? "–"}</td>
+                <td>{lab ?? "–"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function sizeText(bytes: number): string {
+  if (bytes >= 2 ** 30) return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+  return bytes >= 2 ** 20 ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : `${Math.ceil(bytes / 2 ** 10)} KiB`;
+}

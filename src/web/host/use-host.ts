@@ -1,0 +1,44 @@
+import type { HostLoadData } from "../../contract/schemas/host-load.ts";
+import type { HostUser } from "../../contract/schemas/host-users.ts";
+import { type Answer, useAnswer } from "../parts/use-answer.ts";
+import { useCapabilities } from "../parts/use-capabilities.ts";
+import { usePolling } from "../parts/use-polling.ts";
+import { call } from "../service/api.ts";
+import { type Usage, usageByOwner } from "./usage.ts";
+
+/** How often the load is read, ms. */
+const pollMs = 5_000;
+
+export interface HostControl {
+  /** data undefined: not read yet, or the host does not report it. */
+  readonly load: Answer<HostLoadData | undefined>;
+  readonly users: Answer<readonly HostUser[] | undefined>;
+  readonly usage: Answer<readonly Usage[]>;
+  readonly isKnown: boolean;
+}
+
+/** The load and the users of the host, and its use by the labs of each owner. */
+export function useHost(): HostControl {
+  const features = useCapabilities()?.features;
+  const has = (name: string) => features?.[name] === true;
+  const load = useAnswer(async (signal) => (has("hostLoad") ? call("getHostLoad", {}, { signal }) : undefined), [has("hostLoad")]);
+  const users = useAnswer(
+    async (signal) => (has("hostUsers") ? (await call("listHostUsers", {}, { signal })).users : undefined),
+    [has("hostUsers")],
+  );
+  const usage = useAnswer(
+    async (signal) => {
+      const [{ labs }, { captures }, { disks }] = await Promise.all([
+        call("listLabs", {}, { signal }),
+        has("capture") ? call("listCaptures", {}, { signal }) : { captures: [] },
+        has("keptDisks") ? call("listDisks", {}, { signal }) : { disks: [] },
+      ]);
+      return usageByOwner({ labs, captures, disks });
+    },
+    [has("capture"), has("keptDisks")],
+  );
+  usePolling(() => {
+    if (has("hostLoad")) load.again();
+  }, pollMs);
+  return { load, users, usage, isKnown: features !== undefined };
+}

@@ -1,0 +1,138 @@
+import type { RefObject } from "preact";
+import { useState } from "preact/hooks";
+import { readCopied, storeCopied } from "../../drawing/clipboard.ts";
+import {
+  aligned,
+  arranged,
+  distributed,
+  freePlace,
+  isOnHost,
+  keptPlaces,
+  linkOf,
+  movesOf,
+  pasteOf,
+  removalOf,
+} from "../../drawing/gestures.ts";
+import type { KnownInterfaces } from "../../drawing/interface-names.ts";
+import type { Drawing } from "../../drawing/use-drawing.ts";
+import type { IntentText } from "../../intent/intent-text.ts";
+import type { PlanControl } from "../../plan/control/use-plan.ts";
+import { call } from "../../service/api.ts";
+import type { Graph, GraphNode } from "../../topology/graph/graph.ts";
+import type { LayoutKind, Place } from "../../topology/layout/layout.ts";
+import type { DrawingPlaces } from "../../topology/topology.tsx";
+import type { Selection } from "./use-selection.ts";
+
+export interface DrawInput {
+  readonly graph: Graph;
+  readonly drawing: Drawing;
+  readonly control: PlanControl;
+  readonly selection: Selection;
+  readonly places: RefObject<DrawingPlaces | null>;
+}
+
+/** A part that the palette adds. */
+export type NewPart =
+  | { readonly kind: "node"; readonly template: string }
+  | { readonly kind: "network"; readonly type: string }
+  | { readonly kind: "text"; readonly text: string };
+
+export interface DrawActions {
+  readonly undo: (() => void) | undefined;
+  readonly redo: (() => void) | undefined;
+  /** Adds a part at a point of the window, or without one in the middle of the drawing. */
+  readonly add: (part: NewPart, at?: { readonly x: number; readonly y: number }) => void;
+  readonly move: (places: ReadonlyMap<string, Place>) => void;
+  readonly link: (from: string, to: string) => void;
+  readonly remove: (ids: ReadonlySet<string>) => void;
+  /** The part whose new name is asked for. */
+  readonly renaming: GraphNode | undefined;
+  readonly beginRename: (id: string | undefined) => void;
+  readonly rename: (part: GraphNode, name: string) => void;
+  readonly copy: (ids: ReadonlySet<string>) => void;
+  readonly paste: () => void;
+  readonly duplicate: (ids: ReadonlySet<string>) => void;
+  readonly align: (axis: "x" | "y") => void;
+  readonly distribute: (axis: "x" | "y") => void;
+  /** Gives all parts new positions. */
+  readonly arrange: (kind: LayoutKind) => void;
+}
+
+/** The edits of the drawing by the pointer, the keyboard, menus and buttons. */
+export function useDrawActions({ graph, drawing, control, selection, places }: DrawInput): DrawActions {
+  const [renaming, setRenaming] = useState<GraphNode>();
+  const { draw } = drawing;
+  const { state, dispatch } = control;
+  const partAt = (id: string) => graph.nodes.find((one) => one.id === id);
+  const chosen = graph.nodes.filter(({ id }) => selection.selected.has(id));
+  const keysOf = (ids: ReadonlySet<string>) => new Set(graph.nodes.flatMap(({ id, key }) => (ids.has(id) && key !== null ? [key] : [])));
+  const add = (part: NewPart, at?: { readonly x: number; readonly y: number }) => {
+    const dropped = at === undefined ? undefined : places.current?.placeAt(at.x, at.y);
+    if (at !== undefined && dropped === undefined) return;
+    const place = freePlace(graph, rounded(dropped ?? places.current?.middle() ?? { x: 0, y: 0 }));
+    void draw(() => [
+      keptPlaces(graph),
+      part.kind === "node"
+        ? { kind: "add-node", template: part.template, at: place }
+        : part.kind === "network"
+          ? { kind: "add-network", type: part.type, at: place }
+          : { kind: "add-text", text: part.text, at: place },
+    ]);
+  };
+  const move = (moved: ReadonlyMap<string, Place>) => void draw(() => [keptPlaces(graph), movesOf(graph, moved)]);
+  return {
+    undo: state.past.length === 0 ? undefined : () => dispatch({ type: "undone" }),
+    redo: state.future.length === 0 ? undefined : () => dispatch({ type: "redone" }),
+    add,
+    move,
+    link: (from, to) => {
+      const [a, b] = [partAt(from), partAt(to)];
+      if (a === undefined || b === undefined) return;
+      void draw(async (lab, _tools, text) => [linkOf(lab, await freeInterfaces(text), a.key ?? a.label, b.key ?? b.label)]);
+    },
+    remove: (ids) => {
+      const removal = removalOf(graph, ids);
+      if (removal.parts.size + removal.links.size === 0) return;
+      // The choice to delete on the host is needed only for parts that are there.
+      const hostHas =
+        graph.nodes.some((one) => ids.has(one.id) && isOnHost(one)) ||
+        graph.links.some((one) => ids.has(`link:${one.id}`) && isOnHost(one));
+      void draw(() => [removal], hostHas);
+      selection.select(undefined, {});
+    },
+    renaming,
+    beginRename: (id) => setRenaming(id === undefined ? undefined : partAt(id)),
+    rename: (part, name) => {
+      setRenaming(undefined);
+      if (part.key !== null) void draw(() => [{ kind: "rename", key: part.key!, to: name, keepsKey: isOnHost(part) }]);
+    },
+    copy: (ids) =>
+      void draw((lab, { copied }) => {
+        storeCopied(copied(lab, keysOf(ids)));
+        return [];
+      }),
+    paste: () => {
+      const copied = readCopied();
+      if (copied !== undefined) void draw(() => [keptPlaces(graph), pasteOf(copied, graph)]);
+    },
+    duplicate: (ids) => void draw((lab, { copied }) => [keptPlaces(graph), pasteOf(copied(lab, keysOf(ids)), graph)]),
+    align: (axis) => move(aligned(chosen, axis)),
+    distribute: (axis) => move(distributed(chosen, axis)),
+    arrange: (kind) => {
+      places.current?.fitNext();
+      move(arranged(graph, kind));
+    },
+  };
+}
+
+/** Reads the free interfaces of the nodes of a text, as its host names them. */
+async function freeInterfaces({ yaml, files }: IntentText): Promise<KnownInterfaces> {
+  const { items = [] } = await call("completeLinkInterfaces", { yaml, files, excludeUsed: true });
+  const names = new Map<string, string[]>();
+  for (const { node, name, type } of items) if (type === "ethernet") names.set(node, [...(names.get(node) ?? []), name]);
+  return names;
+}
+
+function rounded({ x, y }: Place): Place {
+  return { x: Math.round(x), y: Math.round(y) };
+}

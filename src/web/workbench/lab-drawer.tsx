@@ -1,0 +1,105 @@
+import type { InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
+import { Drawer } from "../drawer/drawer.tsx";
+import { DrawerPart } from "../drawer/drawer-part.tsx";
+import { EventLog } from "../drawer/event-log.tsx";
+import { nodeRows } from "../drawer/node-rows.ts";
+import { useEventLog } from "../drawer/use-event-log.ts";
+import type { LabRights } from "../labs/lab-rights.ts";
+import { lazy } from "../parts/lazy.tsx";
+import type { DrawerTab, LabRoute } from "../parts/route.ts";
+import { useFeature } from "../parts/use-feature.ts";
+import type { LiveTraffic } from "../traffic/feed/live-traffic.ts";
+import { TrafficRates } from "../traffic/traffic-rates-tab.tsx";
+import type { NodesPower } from "./actions/use-nodes-power.ts";
+import type { Selection } from "./actions/use-selection.ts";
+
+const Consoles = lazy(() => import("../consoles/consoles.tsx"));
+const Captures = lazy(() => import("../captures/captures-view.tsx"));
+const CapturePage = lazy(() => import("../captures/capture-page.tsx"));
+const JobList = lazy(() => import("../drawer/job-list.tsx"));
+const NodeTable = lazy(() => import("../drawer/node-table.tsx"));
+
+interface LabDrawerProps {
+  readonly route: LabRoute;
+  readonly inspection: InspectionData;
+  readonly live: ReadonlyMap<string, LiveNodeData>;
+  readonly rights: LabRights;
+  readonly power: NodesPower | undefined;
+  readonly selection: Selection;
+  /** The watched traffic; undefined: it is off. */
+  readonly traffic: LiveTraffic | undefined;
+  /** Changes the address. */
+  readonly go: (change: Partial<LabRoute>) => void;
+  readonly onConsole: (id: string) => void;
+  readonly reloadStatus: () => void;
+  readonly reload: () => void;
+}
+
+/** The drawer of a lab: its consoles, captures, traffic, nodes, events and jobs. */
+export function LabDrawer(props: LabDrawerProps) {
+  const { route, inspection, live, rights, power, selection, traffic, go, onConsole, reloadStatus, reload } = props;
+  const { lab, node, capture } = route;
+  const lines = useEventLog(lab);
+  const hasTraffic = useFeature("traffic").data === true;
+  const tabs = tabsFor({ hasTraffic, mayOperate: rights.operate });
+  // An address can name a tab that the right of the user or the host does not offer.
+  const open = tabs.some(([tab]) => tab === route.drawer) ? route.drawer : undefined;
+  return (
+    <Drawer tabs={tabs} open={open} onOpen={(tab) => go({ drawer: tab, node: undefined, capture: undefined })}>
+      {rights.operate && (
+        <DrawerPart tab="consoles" open={open} stays>
+          <Consoles
+            lab={lab}
+            nodes={inspection.nodes}
+            live={live}
+            node={open === "consoles" ? node : undefined}
+            addressOf={open === "consoles" ? (shown) => ({ ...route, node: shown }) : undefined}
+          />
+        </DrawerPart>
+      )}
+      <DrawerPart tab="captures" open={open}>
+        {capture === undefined ? (
+          <Captures lab={lab} nodes={inspection.nodes} mayChange={rights.operate} />
+        ) : (
+          <CapturePage key={capture} capture={capture} mayChange={rights.operate} />
+        )}
+      </DrawerPart>
+      <DrawerPart tab="traffic" open={open}>
+        <TrafficRates lab={lab} traffic={traffic} onStart={() => go({ traffic: true })} />
+      </DrawerPart>
+      <DrawerPart tab="nodes" open={open}>
+        <NodeTable
+          rows={nodeRows(inspection.nodes, live)}
+          reloadStatus={reloadStatus}
+          reload={reload}
+          onSelect={(id) => selection.select(id, { byKeyboard: true })}
+          onConsole={(id) => onConsole(id)}
+          onPower={power?.run}
+        />
+      </DrawerPart>
+      <DrawerPart tab="log" open={open}>
+        <EventLog lines={lines} />
+      </DrawerPart>
+      <DrawerPart tab="jobs" open={open}>
+        <JobList lab={lab} mayCancel={rights.operate} />
+      </DrawerPart>
+    </Drawer>
+  );
+}
+
+interface TabInput {
+  readonly hasTraffic: boolean;
+  readonly mayOperate: boolean;
+}
+
+/** Returns the tabs that the host and the right of the user allow. */
+function tabsFor({ hasTraffic, mayOperate }: TabInput): readonly (readonly [DrawerTab, string])[] {
+  return [
+    ...(mayOperate ? [["consoles", "Consoles"] as const] : []),
+    ["captures", "Captures"],
+    ...(hasTraffic ? [["traffic", "Traffic"] as const] : []),
+    ["nodes", "Nodes"],
+    ["log", "Log"],
+    ["jobs", "Jobs"],
+  ];
+}

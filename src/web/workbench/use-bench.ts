@@ -1,0 +1,87 @@
+import type { RefObject } from "preact";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { nodeKey } from "../../base/node-key.ts";
+import type { CaptureRoutes } from "../captures/capture-routes.ts";
+import { hasConsole } from "../consoles/has-console.ts";
+import { shellTile } from "../consoles/shell-tile.ts";
+import { type Drawing, useDrawing } from "../drawing/use-drawing.ts";
+import type { LoadHistory } from "../load/load-history.ts";
+import { useLoadHistory } from "../load/use-load-history.ts";
+import { goTo, type LabRoute, replaceRoute } from "../parts/route.ts";
+import { type Preview, usePreview } from "../plan/control/use-preview.ts";
+import { type Graph, graphOf } from "../topology/graph/graph.ts";
+import { cachedLayout } from "../topology/layout/cached-layout.ts";
+import type { DrawingPlaces } from "../topology/topology.tsx";
+import { type Catalogue, useCatalogue } from "./actions/use-catalogue.ts";
+import { type DrawActions, useDrawActions } from "./actions/use-draw-actions.ts";
+import { type LinkActions, useLinkActions } from "./actions/use-link-actions.ts";
+import { type NodesPower, useNodesPower } from "./actions/use-nodes-power.ts";
+import { type Selection, useSelection } from "./actions/use-selection.ts";
+import type { WorkbenchProps } from "./workbench.tsx";
+
+export interface Bench {
+  readonly graph: Graph;
+  readonly places: RefObject<DrawingPlaces | null>;
+  readonly selection: Selection;
+  readonly catalogue: Catalogue;
+  readonly drawing: Drawing;
+  readonly draws: DrawActions;
+  readonly preview: Preview;
+  /** The load of the nodes in the last two minutes. */
+  readonly history: LoadHistory;
+  readonly power: NodesPower;
+  readonly links: LinkActions;
+  /** The text beside the drawing; `line` is the line to show, a new object each time. */
+  readonly text: {
+    readonly line: { readonly line: number } | undefined;
+    readonly show: (shown: boolean) => void;
+    readonly showLine: (line: number) => void;
+  };
+  /** The captures are shown in the drawer. */
+  readonly addresses: CaptureRoutes;
+  /** Changes the address. */
+  readonly go: (change: Partial<LabRoute>) => void;
+  /** Opens the console of a node in the drawer, by the host's id; nodes without one are ignored. */
+  readonly openConsole: (id: string) => void;
+  readonly openShell: (id: string) => void;
+}
+
+/** The state of the workbench, and its actions. */
+export function useBench({ lab, route, inspection, live, rights, control, reload }: WorkbenchProps): Bench {
+  const [line, setLine] = useState<{ readonly line: number }>();
+  const layout = useMemo(cachedLayout, []);
+  const places = useRef<DrawingPlaces>(null);
+  const selection = useSelection();
+  const preview = usePreview(lab, control, inspection);
+  const drawing = useDrawing(control);
+  const catalogue = useCatalogue(rights.edit && control.mayEdit);
+  const actionsOfPlan = drawing.lab === undefined ? undefined : preview.plan?.actions;
+  const graph = useMemo(
+    () => graphOf(inspection, { lab: drawing.lab, types: catalogue.types, actions: actionsOfPlan ?? [], layout }),
+    [inspection, drawing.lab, catalogue.types, actionsOfPlan],
+  );
+  const draws = useDrawActions({ graph, drawing, control, selection, places });
+  const power = useNodesPower(lab);
+  const history = useLoadHistory(live);
+  const go = (change: Partial<LabRoute>) => goTo({ ...route, ...change });
+  const addresses: CaptureRoutes = {
+    one: (capture) => ({ ...route, drawer: "captures", node: undefined, capture }),
+    all: () => ({ ...route, drawer: "captures", node: undefined, capture: undefined }),
+  };
+  const links = useLinkActions(lab, addresses, reload);
+  const openTile = (id: string, tileOf: (key: string) => string) => {
+    const node = inspection.nodes.find((one) => one.id === id);
+    if (node !== undefined && hasConsole(node)) go({ drawer: "consoles", node: tileOf(nodeKey(node)), capture: undefined });
+  };
+  const showText = (shown: boolean) => replaceRoute({ ...route, text: shown });
+  const showLine = (at: number) => {
+    showText(true);
+    setLine({ line: at });
+  };
+  return {
+    ...{ graph, places, selection, catalogue, drawing, draws, preview, history, power, links, addresses, go },
+    text: { line, show: showText, showLine },
+    openConsole: (id) => openTile(id, (key) => key),
+    openShell: (id) => openTile(id, shellTile),
+  };
+}
