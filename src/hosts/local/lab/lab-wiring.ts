@@ -99,14 +99,16 @@ export class LabWiring {
 
   /**
    * Prepares the wiring of nodes that are about to be spawned. The caller adds each spawned node, and passes the result to `reconcileFabric`. Returns
-   * `undefined` if ports of an earlier boot of these nodes still exist.
+   * `undefined` if ports of an earlier boot of a spawned node still exist.
+   * @param nodes those that are wired early
+   * @param all all nodes that are about to be spawned
    * @param empty the sandbox is new, so that its fabric need not be read
    * @param onWired called with nodes as soon as everything that they are connected to exists. Other nodes are ready only after the reconcile.
    */
   async spawning(
     sandbox: Sandbox,
     definition: LabDefinition,
-    nodes: ReadonlySet<number>,
+    { nodes, all }: { readonly nodes: ReadonlySet<number>; readonly all: ReadonlySet<number> },
     empty: boolean,
     catalogue: Catalogue,
     onWired: (ids: readonly number[]) => void,
@@ -115,7 +117,7 @@ export class LabWiring {
     await this.#switches.ensure(sandbox, definition, catalogue, () => this.#lab.states());
     const actual: Fabric = empty ? { bridges: new Set(), ports: new Map() } : await readFabric(sandbox);
     const portsOf = new Set([...actual.ports.keys()].map((name) => Number(/^n(\d+)i/.exec(name)?.[1])));
-    if ([...nodes].some((id) => portsOf.has(id))) return undefined;
+    if ([...all].some((id) => portsOf.has(id))) return undefined;
     const states = await this.#lab.states();
     const live = new Map([...liveNodes(definition.nodes, states, catalogue), ...[...nodes].map((id) => [id, 0] as const)]);
     // Redirects into the shaper are set after the shaper's ends exist.

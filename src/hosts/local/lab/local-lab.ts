@@ -231,9 +231,10 @@ export class LocalLab {
     try {
       let spawned: readonly SpawnedNode[] = [];
       if (spawns.length > 0) {
-        const plain = new Set(spawns.flatMap(({ id }) => (machines.has(id) ? [] : [id])));
+        const all = new Set(spawns.map(({ id }) => id));
+        const plain = new Set([...all].filter((id) => !machines.has(id)));
         const onWired = (some: readonly number[]) => boots.add(some.filter((id) => (addresses.get(id) ?? "") === ""));
-        early = await this.#wiring.spawning(sandbox, definition, plain, empty, catalogue, onWired);
+        early = await this.#wiring.spawning(sandbox, definition, { nodes: plain, all }, empty, catalogue, onWired);
         spawned = await sandbox.spawn(
           spawns.map((spawn, i) => ({ ...spawn, limits: limits[i] ?? [] })),
           (node) => early?.add(node),

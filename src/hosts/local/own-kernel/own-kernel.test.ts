@@ -147,9 +147,12 @@ describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
     await once(server, "close");
     await said("sh", "-c", "socat TCP-LISTEN:8080,fork,reuseaddr PIPE > /dev/null 2>&1 &");
     await local.deploy(at, labOf(yaml('["k1:eth0", "h1:eth0"]', "two", `ports: ["${port}:8080"]`)));
-    const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
-    socket.end("hello");
-    expect(await text(socket)).toBe("hello");
+    const answer = async () => {
+      const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
+      socket.end("hello");
+      return text(socket);
+    };
+    await eventually("the program listens", hang, answer, (got) => got === "hello");
     await local.deploy(at, labOf(yaml('["k1:eth0", "h1:eth0"]', "two")));
   });
 
@@ -172,6 +175,18 @@ describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
       await power({ do: "start" });
       await ready();
       expect(await said("cat", "/root/boots")).toBe("booted\nbooted");
+    },
+    hang,
+  );
+
+  test(
+    "is connected again when it is started at once after its virtual machine ended",
+    async () => {
+      await said("sh", "-c", "echo b > /proc/sysrq-trigger");
+      await eventually("it has ended", hang, live, ({ status }) => status !== "running");
+      await power({ do: "start" });
+      await ready();
+      await eventually("eth0 has its carrier", hang, carrier, (text) => text === "1");
     },
     hang,
   );

@@ -161,8 +161,9 @@ describe.skipIf(lacks !== undefined)(title, { timeout: 600_000 }, () => {
           return { sent: to.sent - from.sent, lost: to.lost - from.lost, queued: to.queued };
         });
       };
+      // A few frames of the kernel's own may pass as well, or be on their way still.
       const isWhole = (sides: ReturnType<typeof passed>) =>
-        sides.every(({ sent, lost, queued }) => sent >= count && sent < count + 30 && lost === 0 && queued === 0);
+        sides.every(({ sent, lost, queued }) => sent - queued >= count && sent < count + 30 && lost === 0);
       await figure(step, passed, isWhole);
     }
   });
