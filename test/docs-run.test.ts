@@ -6,7 +6,7 @@ import { testedProgram } from "../src/files/tested-program.fixture.ts";
 import { localPaths } from "../src/hosts/local/machine/paths.ts";
 import { testDirectory } from "../src/hosts/local/testing/test-directory.fixture.ts";
 import { blocks, isFollowed, pages } from "./docs-blocks.ts";
-import { commandsOf, followPage, missingLine } from "./docs-session.ts";
+import { commandsOf, followPage, missingLine, shell } from "./docs-session.ts";
 
 /** The tutorial, the how-to pages, troubleshooting and upgrading, done as their readers do them: on the embedded host, by the program, in a folder of their own. */
 
@@ -51,6 +51,8 @@ describe.concurrent("the commands of", () => {
         blocks.filter(({ page }) => page === name),
         { folder, env },
       );
+    } catch (error) {
+      throw new Error(`${(error as Error).message}\n${await circumstances(folder, env)}`, { cause: error });
     } finally {
       const ended = await followPage([{ page: name, line: 0, kind: "console", options: {}, text: cleanUp }], { folder, env }).then(
         () => undefined,
@@ -73,6 +75,22 @@ async function imagesOfItsOwn(images: string, own: string): Promise<string> {
   execFileSync("tar", ["-C", join(images, small, "rootfs"), "-cf", join(own, "work/busybox.tar"), "."]);
   return copy;
 }
+
+/** Returns the state of the labs at a failure, the last output of their nodes, and the end of the service's log. */
+async function circumstances(folder: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const { output } = await shell(inquiry, folder, env);
+  return output;
+}
+
+const inquiry = `labwright labs
+labwright labs --format json | grep -o '"/[a-z0-9-]*"' | tr -d '"' | sort -u | while read -r lab; do
+  labwright status --lab "$lab"
+  labwright status --lab "$lab" --format json | grep -oE '"name": ?"[^"]*"' | cut -d '"' -f 4 | sort -u | while read -r node; do
+    echo "$lab $node:"; labwright logs --lab "$lab" "$node" | tail -n 15
+  done
+done
+grep -v '"msg":"request"' "$LABWRIGHT_STATE_DIR/service.log" | tail -n 30
+`;
 
 /** Destroys what a page that failed left; a page that was followed to its end has left nothing, and no service. */
 const cleanUp = `$ labwright labs --format json | grep -o '"/[a-z0-9-]*"' | tr -d '"' | sort -u | while read -r lab; do labwright destroy --lab "$lab" --yes; done

@@ -87,7 +87,8 @@ async function type(
   }
 }
 
-function shell(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<{ readonly code: number; readonly output: string }> {
+/** Runs the command in bash. `output` is both streams as they came. */
+export function shell(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<{ readonly code: number; readonly output: string }> {
   return new Promise((resolve, reject) => {
     // The service that labwright up starts inherits no pipe of ours: "exit" comes with the shell's end, "close" with the last writer's.
     const child = spawn("bash", ["-c", command], { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: 150_000 });
