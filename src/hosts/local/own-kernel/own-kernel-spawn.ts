@@ -61,7 +61,8 @@ function supervisorSettings({ ram }: NodeSettings, { layers }: LocalImage, kvm: 
     // One gigabyte for translated code, QEMU's default, would be more than the whole node.
     ...["-accel", kvm ? "kvm" : "tcg,tb-size=32"],
     ...["-cpu", kvm ? "host" : "max"],
-    ...["-smp", "1", "-m", String(ram)],
+    // For a machine that can have one processor only, the emulator leaves out memory barriers, which the guest needs against the threads of its own devices.
+    ...["-smp", "1,maxcpus=2", "-m", String(ram)],
     ...["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"],
     ...["-kernel", "/guest/vmlinuz", "-initrd", "/guest/initrd"],
     ...roots.flatMap((file, i) => disk(`root${i}`, file, "format=raw,readonly=on")),
