@@ -376,6 +376,8 @@ export interface LiveNode {
   readonly disk_bytes?: number;
   /** The node is suspended, because its disk exceeds the limit. If it is started, it continues, and is suspended again when it writes more. */
   readonly disk_full?: true;
+  /** Why ports that it publishes are closed, though it runs: one text for each. The host tries again by itself. */
+  readonly closed_ports?: readonly string[];
   /** Set if its status is unknown. */
   readonly clash?: NumberClash;
   /** It has failed, and the host starts it only after a wipe. */

@@ -37,13 +37,14 @@ function nodeText({ unique_key, node, name }: Data): string {
 
 const styles: Readonly<Record<string, Style>> = { running: "green", stopped: "dim", failed: "red" };
 
-function nodeState(paint: Paint, { status, previous, removed, ready, exit_code, forced, disk_full }: Data): string {
+function nodeState(paint: Paint, { status, previous, removed, ready, exit_code, forced, disk_full, closed_ports }: Data): string {
   if (removed === true) return "removed";
   const more = [
     ...(previous === undefined || previous === status ? [] : [`was ${text(previous)}`]),
     ...(ready === undefined ? [] : [ready === true ? "ready" : "not ready"]),
     ...(forced === true ? ["switched off: it did not shut down in time"] : []),
     ...(disk_full === true ? ["its disk is over the limit"] : []),
+    ...(Array.isArray(closed_ports) ? closed_ports.map(text) : []),
     ...(exit_code === undefined ? [] : [`exit code ${text(exit_code)}`]),
   ];
   const word = text(status);

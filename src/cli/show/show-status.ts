@@ -53,7 +53,7 @@ export function showStatus(paint: Paint, status: Status, { suspended, addresses 
         "labwright stop works on managed labs; labwright adopt LAB makes another lab managed",
     );
   }
-  lines.push(...unreadyText(live?.nodes ?? []));
+  lines.push(...unreadyText(live?.nodes ?? []), ...closedPortsText(live?.nodes ?? []));
   if (suspended.length > 0) lines.push("", `suspended: ${suspended.join(", ")} (labwright link NODE:INTERFACE --resume)`);
   return lines.join("\n");
 }
@@ -64,6 +64,12 @@ function unreadyText(nodes: readonly LiveNode[]): string[] {
     node.ready === false && node.not_ready !== undefined ? [`not ready yet: ${nodeKey(node)}: ${node.not_ready}`] : [],
   );
   return lines.length === 0 ? [] : ["", ...lines];
+}
+
+/** Returns why published ports of running nodes are closed, one line each. */
+function closedPortsText(nodes: readonly LiveNode[]): string[] {
+  const lines = inNaturalOrder(nodes, nodeKey).flatMap(({ closed_ports = [] }) => closed_ports.map((reason) => `closed: ${reason}`));
+  return lines.length === 0 ? [] : ["", ...lines, "closed ports are opened as soon as that is possible"];
 }
 
 /** Returns why the state of the nodes is unknown. Older services give no reason. */

@@ -65,6 +65,8 @@ export const LiveNodeData = Type.Object({
   disk_bytes: Type.Optional(number),
   /** It is suspended, because its disk takes more than its limit (see inspect). Started, it goes on, and is suspended again when it writes more. */
   disk_full: Type.Optional(flag),
+  /** Why ports that it publishes are closed, though it runs: one text for each. They are opened as soon as that is possible. */
+  closed_ports: Type.Optional(list(text)),
   /** Of a node whose status is unknown. */
   clash: Type.Optional(NumberClash),
   /** It has failed, and the host starts it only after a wipe. */
@@ -257,7 +259,7 @@ export const EventsQuery = Type.Object({
 export type EventsQuery = Static<typeof EventsQuery>;
 
 /**
- * What happened. `data` by type – node: {id, node, unique_key, name, status, previous?, ready?, exit_code?, forced?, disk_full?}; link: {id, link, a?, b?}, the link's
+ * What happened. `data` by type – node: {id, node, unique_key, name, status, previous?, ready?, exit_code?, forced?, disk_full?, closed_ports?}; link: {id, link, a?, b?}, the link's
  * effective quality; lab: {change: created|updated|deleted}, {live: available|unavailable|absent} or {resume: waiting|begins|done|failed, nodes}; job: {job, operation, user, status,
  * step, steps, outcome?, error?, duration_ms?}; gap: {after, reason: restart|history}: events may be missing, read the state again; heartbeat: none.
  */

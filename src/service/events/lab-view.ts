@@ -48,6 +48,7 @@ function sameNode(a: LiveNode, b: LiveNode): boolean {
     a.exit_code === b.exit_code &&
     a.forced === b.forced &&
     a.disk_full === b.disk_full &&
+    a.closed_ports?.join() === b.closed_ports?.join() &&
     a.name === b.name
   );
 }

@@ -196,6 +196,7 @@ function newsOf(lab: string, change: LabChange, { record, intent, keys }: Names)
     ...(now?.exit_code !== undefined && { exit_code: now.exit_code }),
     ...(now?.forced !== undefined && { forced: now.forced }),
     ...(now?.disk_full !== undefined && { disk_full: now.disk_full }),
+    ...(now?.closed_ports !== undefined && { closed_ports: now.closed_ports }),
   };
   return { type: "node", lab, data };
 }

@@ -49,11 +49,12 @@ function nodeLine(fields: Data, line: Line): LogLine {
     forced === true ? "did not stop in time and was switched off" : "",
     typeof exit === "number" ? `exit code ${exit}` : "",
     fields["disk_full"] === true ? "its disk is full" : "",
+    ...(Array.isArray(fields["closed_ports"]) ? fields["closed_ports"].map(textOf) : []),
   ].filter(Boolean);
   return line(
     textOf(fields["unique_key"] ?? fields["node"] ?? fields["name"]),
     parts.join(", "),
-    status === "failed" || fields["disk_full"] === true,
+    status === "failed" || fields["disk_full"] === true || fields["closed_ports"] !== undefined,
   );
 }
 

@@ -157,6 +157,7 @@ function stateText(status: string, live: LiveNodeData | undefined): string {
     status === "running" && live?.ready === false ? "not ready yet" : "",
     live?.forced === true ? "did not stop in time and was switched off" : "",
     live?.disk_full === true ? "stopped because its disk is full; start it to free space" : "",
+    ...(live?.closed_ports ?? []),
     live?.exit_code === undefined ? "" : `exit code ${live.exit_code}`,
     live?.lost === undefined ? "" : lostText[live.lost],
   ].filter(Boolean);

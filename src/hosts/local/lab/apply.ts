@@ -367,10 +367,10 @@ async function stopNodes(
 
 async function publishPorts(live: LocalLab, catalogue: Catalogue, before: LabDefinition, after: LabDefinition): Promise<void> {
   try {
-    await live.publish(after, catalogue);
+    await live.publish(after, catalogue, { strict: true });
   } catch (error) {
-    // The ports of before were open. If one cannot be opened again, `error` is still what the change failed with.
-    await live.publish(before, catalogue).catch(() => undefined);
+    // If the nodes cannot be read now, `error` is still what the change failed with.
+    await live.publish(before, catalogue, { strict: false }).catch(() => undefined);
     throw error;
   }
 }

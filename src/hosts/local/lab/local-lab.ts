@@ -28,7 +28,7 @@ import { dropSavedState, hibernateVm } from "../vm/suspend.ts";
 import { openTun } from "../vm/tun.ts";
 import { LabSandbox } from "./lab-sandbox.ts";
 import { type FabricScope, LabWiring, type LiveQuality } from "./lab-wiring.ts";
-import { publishPorts, runningAddresses } from "./reach-nodes.ts";
+import { type PublishOptions, publishPorts, runningAddresses } from "./reach-nodes.ts";
 import type { StopGrace } from "./stop-grace.ts";
 
 /** The last computed node states and the inputs they were computed from. */
@@ -213,7 +213,7 @@ export class LocalLab {
     const suspended = [...processes.map(({ id }) => id), ...thawed].filter((id) => states.get(id)?.state === "suspended");
     if (machines.size > 0) await openTun();
     // Before anything runs: a port that another program has refuses the start.
-    await this.publish(definition, catalogue, ids);
+    await this.publish(definition, catalogue, { starting: ids, strict: true });
     const empty = this.#sandbox.sandbox === null;
     const sandbox = await this.#sandbox.ensure(definition.nodes.length);
     // The limits that this machine supports are known once the sandbox exists.
@@ -256,7 +256,7 @@ export class LocalLab {
       );
     } catch (error) {
       // It only closes ports.
-      await this.publish(definition, catalogue).catch(() => undefined);
+      await this.publish(definition, catalogue, { strict: false }).catch(() => undefined);
       // If these failed too, their failure is `error`, or adds nothing to it.
       await early?.done().catch(() => undefined);
       await boots.done().catch(() => undefined);
@@ -319,12 +319,16 @@ export class LocalLab {
   /** Makes the fabric what the definition asks for, and repairs what a crash interrupted. By default, the whole of it. */
   async reconcileFabric(definition: LabDefinition, catalogue: Catalogue, scope?: FabricScope): Promise<void> {
     await this.#wiring.reconcileFabric(definition, catalogue, scope);
-    if (scope?.of !== "link") await this.publish(definition, catalogue);
+    if (scope?.of !== "link") await this.publish(definition, catalogue, { strict: false });
   }
 
-  /** As publishPorts. @param starting nodes that are about to run */
-  publish(definition: LabDefinition, catalogue: Catalogue, starting: ReadonlySet<number> = new Set()): Promise<void> {
-    return publishPorts(this.#ports, this.#sandbox, this.id, definition, catalogue, starting);
+  publish(definition: LabDefinition, catalogue: Catalogue, options: PublishOptions): Promise<void> {
+    return publishPorts(this.#ports, this.#sandbox, this.id, definition, catalogue, options);
+  }
+
+  /** Returns node → why declared ports of it are closed, though it runs. */
+  closedPorts(): ReadonlyMap<number, readonly string[]> {
+    return this.#ports.missing(this.id);
   }
 
   /** Applies the declared limits to the running ones of these nodes. */

@@ -3,7 +3,7 @@ import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import { guestAddresses } from "../reach/guest-addresses.ts";
 import { type InterfaceAddresses, interfaceAddresses } from "../reach/interface-addresses.ts";
 import { connectGuest } from "../reach/port-of-guest.ts";
-import type { PublishedPorts } from "../reach/published-ports.ts";
+import type { ConnectNode, PublishedPorts } from "../reach/published-ports.ts";
 import type { NodeState } from "../sandbox/sandbox.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import type { LabSandbox } from "./lab-sandbox.ts";
@@ -31,9 +31,15 @@ export async function runningAddresses(
   return new Map([...found, ...inGuests]);
 }
 
+export interface PublishOptions {
+  readonly starting?: ReadonlySet<number>;
+  readonly strict: boolean;
+}
+
 /**
- * Opens the declared ports of running nodes on the machine, and closes the lab's others. Throws host_error if one cannot be opened.
+ * Opens the declared ports of running nodes on the machine, and closes the lab's others. A port that cannot be opened is tried again until it is open.
  * @param starting nodes that are about to run
+ * @param strict throw host_error for a port that cannot be opened, unless it could not be opened before
  */
 export async function publishPorts(
   published: PublishedPorts,
@@ -41,18 +47,19 @@ export async function publishPorts(
   id: string,
   { owner, nodes }: LabDefinition,
   catalogue: Catalogue,
-  starting: ReadonlySet<number>,
+  { starting = new Set(), strict }: PublishOptions,
 ): Promise<void> {
   const declared = nodes.filter((node) => (node.ports ?? []).length > 0 && hasSystem(node, catalogue));
   const states = declared.length === 0 ? new Map<number, NodeState>() : await lab.states();
   const up = declared.filter((node) => starting.has(node.id) || (states.get(node.id)?.pid ?? 0) > 0);
   const guests = new Set(up.flatMap((node) => (node.kernel === "own" ? [node.id] : [])));
   const publishing = up.map(({ id: node, name, ports = [] }) => ({ id: node, name, ports }));
-  await published.set({ id, owner }, publishing, async (node, port) => {
+  const connect: ConnectNode = async (node, port) => {
     const { sandbox } = lab;
     if (sandbox === null) throw new Failure("node_not_running", "the lab does not run");
     return guests.has(node) ? await connectGuest(sandbox, node, port) : await sandbox.connect(node, port);
-  });
+  };
+  await published.set({ id, owner }, publishing, connect, strict);
 }
 
 /** Returns whether the node has processes of its own in the sandbox, and addresses that can be asked for. */

@@ -134,6 +134,28 @@ test("ports are open again after a restart of the service", async () => {
   await answers(free[0]);
 });
 
+test("a port that another program has when the service starts stays closed alone, is reported, and opens when it is free", async () => {
+  await local.deploy(at, labOf(yaml([`${free[0]}:80`, `${free[1]}:80`])));
+  let other = createServer();
+  await local.reopen(async () => {
+    other = createServer((client) => client.end("other")).listen(free[0], "127.0.0.1");
+    await once(other, "listening");
+  });
+  await local.session.labs();
+  await answers(free[1]);
+  const closed = async () => (await local.session.status(at)).nodes.find(({ name }) => name === "h1")?.closed_ports;
+  expect(await closed()).toEqual([
+    expect.stringContaining(`port ${free[0]} of 127.0.0.1, which node h1 publishes (${free[0]}:80) is used by another program`),
+  ]);
+  // A change of another node goes on, and the port stays missing.
+  await power("h2", { do: "stop", mode: 1 });
+  await power("h2", { do: "start" });
+  expect(await closed()).toHaveLength(1);
+  other.close();
+  await answers(free[0]);
+  expect(await closed()).toBeUndefined();
+});
+
 test("only an admin publishes low ports or other addresses", async () => {
   await openUsers(join(local.paths.state, "users.json")).put("eve", "eve-eve-eve", "user");
   const eve = await local.host.login("eve", "eve-eve-eve");
@@ -162,7 +184,7 @@ test("an owner's labs publish a bounded number of ports, and one change too many
   const ports = new PublishedPorts();
   const connectNode = () => Promise.reject(new Error("no node"));
   const many = (count: number) => [{ id: 1, name: "n1", ports: Array.from({ length: count }, (_, i) => `${20_000 + i}:80`) }];
-  await expect(ports.set({ id: "a", owner: "eve" }, many(257), connectNode)).rejects.toThrow(
+  await expect(ports.set({ id: "a", owner: "eve" }, many(257), connectNode, true)).rejects.toThrow(
     "the labs of eve publish at most 256 ports together: 0 are open, and 257 more are wanted",
   );
   expect(await ask(20_000, "hello")).toBe("ECONNREFUSED");

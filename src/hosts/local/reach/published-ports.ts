@@ -9,6 +9,11 @@ const maxConnections = { port: 128, all: 1_024 };
 /** Maximum ports of an owner's labs, and of all labs. Each has two descriptors. */
 const maxPorts = { owner: 256, all: 1_024 };
 
+const none: ReadonlyMap<number, readonly string[]> = new Map();
+
+/** Time between two tries to open missing ports, ms. */
+const retryMs = 5_000;
+
 /** A running node with its declared ports. */
 export interface PublishingNode {
   readonly id: number;
@@ -25,6 +30,21 @@ export interface PublishingLab {
 /** Connects with the port of a node. Throws node_not_running, and host_error with the reason if nothing listens there. */
 export type ConnectNode = (node: number, port: number) => Promise<Duplex>;
 
+/** A port that could not be opened, and is tried again. */
+interface MissingPort {
+  readonly node: PublishingNode;
+  readonly port: PublishedPort;
+  readonly connect: ConnectNode;
+  reason: string;
+}
+
+/** The missing ports of a lab, by node and port. */
+interface Missing {
+  readonly lab: PublishingLab;
+  readonly ports: Map<string, MissingPort>;
+  timer?: NodeJS.Timeout;
+}
+
 interface OpenPort extends PublishedPort {
   readonly lab: PublishingLab;
   readonly node: string;
@@ -39,13 +59,17 @@ interface OpenPort extends PublishedPort {
 export class PublishedPorts {
   /** By lab, then by node and port: "3 8080:80". */
   readonly #open = new Map<string, Map<string, OpenPort>>();
+  readonly #missing = new Map<string, Missing>();
+  /** Labs whose missing ports are being opened now. */
+  readonly #retries = new Map<string, Promise<void>>();
   #connections = 0;
 
   /**
-   * Opens the ports of these nodes, and closes all others of the lab. Throws host_error if one cannot be opened; then the others of `nodes` that were not open
-   * before are closed again.
+   * Opens the ports of these nodes, and closes all others of the lab. Ports that cannot be opened are left out, and tried again until they are open or no longer
+   * wanted. @param strict throw host_error instead, unless the port was missing before; then all that this call has opened is closed again
    */
-  async set(lab: PublishingLab, nodes: readonly PublishingNode[], connect: ConnectNode): Promise<void> {
+  async set(lab: PublishingLab, nodes: readonly PublishingNode[], connect: ConnectNode, strict: boolean): Promise<void> {
+    const before = await this.#endRetries(lab.id);
     const wanted: ReadonlyMap<string, { readonly node: PublishingNode; readonly text: string }> = new Map(
       nodes.flatMap((node) => node.ports.map((text) => [`${node.id} ${text}`, { node, text }] as const)),
     );
@@ -57,14 +81,21 @@ export class PublishedPorts {
     }
     this.#open.set(lab.id, open);
     const made: string[] = [];
+    const missing = new Map<string, MissingPort>();
     try {
-      this.#refuseMany(lab, wanted.size - open.size);
+      if (strict) this.#refuseMany(lab, wanted.size - open.size);
       for (const [key, { node, text }] of wanted) {
         const port = publishedPort(text);
         if (port === undefined || open.has(key)) continue;
-        open.set(key, await this.#listen(lab, node, port, (number) => connect(node.id, number)));
-        made.push(key);
+        try {
+          open.set(key, await this.#openPort(lab, { node, port, connect }));
+          made.push(key);
+        } catch (error) {
+          if (strict && !before.has(key)) throw error;
+          missing.set(key, { node, port, connect, reason: (error as Error).message });
+        }
       }
+      if (missing.size > 0) this.#retryLater({ lab, ports: missing });
     } catch (error) {
       for (const key of made) {
         const port = open.get(key);
@@ -77,10 +108,64 @@ export class PublishedPorts {
     }
   }
 
+  /** Returns node → why its declared ports that are closed could not be opened. */
+  missing(lab: string): ReadonlyMap<number, readonly string[]> {
+    const missing = this.#missing.get(lab);
+    if (missing === undefined) return none;
+    const reasons = new Map<number, string[]>();
+    for (const { node, reason } of missing.ports.values()) reasons.set(node.id, [...(reasons.get(node.id) ?? []), reason]);
+    return reasons;
+  }
+
   /** Closes all ports of the lab. */
   close(lab: string): void {
+    clearTimeout(this.#missing.get(lab)?.timer);
+    this.#missing.delete(lab);
     for (const port of this.#open.get(lab)?.values() ?? []) close(port);
     this.#open.delete(lab);
+  }
+
+  /** Returns the ports that were missing. */
+  async #endRetries(lab: string): Promise<ReadonlyMap<string, MissingPort>> {
+    const missing = this.#missing.get(lab);
+    clearTimeout(missing?.timer);
+    this.#missing.delete(lab);
+    // A port that is being opened at this moment would not be free.
+    await this.#retries.get(lab);
+    return missing?.ports ?? new Map();
+  }
+
+  #retryLater(missing: Missing): void {
+    const { id } = missing.lab;
+    this.#missing.set(id, missing);
+    missing.timer = setTimeout(() => {
+      const retry = this.#retry(missing).finally(() => this.#retries.delete(id));
+      this.#retries.set(id, retry);
+    }, retryMs).unref();
+  }
+
+  async #retry(missing: Missing): Promise<void> {
+    const { lab, ports } = missing;
+    for (const [key, one] of ports) {
+      try {
+        const port = await this.#openPort(lab, one);
+        if (this.#missing.get(lab.id) !== missing) return close(port);
+        const open = this.#open.get(lab.id) ?? new Map<string, OpenPort>();
+        this.#open.set(lab.id, open.set(key, port));
+        ports.delete(key);
+      } catch (error) {
+        one.reason = (error as Error).message;
+      }
+    }
+    if (this.#missing.get(lab.id) !== missing) return;
+    if (ports.size > 0) this.#retryLater(missing);
+    else this.#missing.delete(lab.id);
+  }
+
+  /** Throws host_error if it cannot be opened. */
+  async #openPort(lab: PublishingLab, { node, port, connect }: Pick<MissingPort, "node" | "port" | "connect">): Promise<OpenPort> {
+    this.#refuseMany(lab, 1);
+    return this.#listen(lab, node, port, (number) => connect(node.id, number));
   }
 
   async #listen(

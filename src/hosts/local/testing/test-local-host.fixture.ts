@@ -34,8 +34,8 @@ export interface TestLocalHost extends AsyncDisposable {
   exec(path: string, node: string, ...argv: readonly string[]): Promise<RunResult>;
   /** Opens the lab's sandbox, independent of the host's own handle. */
   sandbox(path: string): Promise<Sandbox>;
-  /** Closes this host without ending labs, and opens another one on the same directories. */
-  reopen(): Promise<void>;
+  /** Closes this host without ending labs, does what is given, and opens another host on the same directories. */
+  reopen(between?: () => Promise<void>): Promise<void>;
 }
 
 export const noIds: NativeIds = { nodes: {}, networks: {}, links: {} };
@@ -106,8 +106,9 @@ export async function testLocalHost({
       if (id === undefined) throw new Error(`no node ${node}`);
       return (await sandbox(path)).exec(Number(id), argv, { timeoutMs: 60_000 });
     },
-    reopen: async () => {
+    reopen: async (between) => {
       await host.close();
+      await between?.();
       host = open();
       session = await host.login("admin", password);
     },
