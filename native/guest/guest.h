@@ -33,7 +33,7 @@ void link_removed(const char *text);
 /* settings.c: the node's settings, which its supervisor sends. */
 struct settings { char **env, **boot, **console; };
 extern struct settings settings;
-/* Handles a message of the settings. Returns false if it is no such message. */
+/* Handles a message of the settings. Returns false if it is a different message. */
 bool setting(const struct guest_message *m);
 /* Returns the texts of a block in which a NUL ends each text, as a vector that ends with NULL. */
 char **texts_of(char *block, size_t length);

@@ -178,7 +178,7 @@ static int launch(int argc, char **argv) {
   int lock = -1, program = count > 0 ? read_only_program() : -1;
   unsigned long own_range = ranges ? range_lock(ranges, lab_arg + 4, &lock) : 0;
   if (count > 0 && program < 0) fail("read-only program");
-  /* Files keep the ids that they have on disk, also if the lab has an id range. */
+  /* Files keep the ids that they have on disk, even if the lab has an id range. */
   if (ranges && !own_range) shared = "no range is free";
   else if (own_range && range_map_files(files, file_count, base, own_range, &shared)) base = own_range, shared = "";
 

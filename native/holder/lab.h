@@ -66,7 +66,7 @@ struct client {
   bool lagging;
 };
 
-/* A program that a client wants to run. The texts and lists point into the request. */
+/* A program that a client wants to run. The strings and lists point into the request. */
 struct program {
   struct list argv, env;
   const char *directory; /* empty: where the node's processes start */

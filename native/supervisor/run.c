@@ -51,7 +51,7 @@ pid_t start_hypervisor(char **argv, const int *keep, size_t keep_count) {
   pid_t pid = fork();
   if (pid != 0) return pid;
   for (size_t i = 0; i < keep_count; i++) fcntl(keep[i], F_SETFD, 0);
-  /* The hypervisor ends with its supervisor, also if the supervisor is killed. */
+  /* The hypervisor ends with its supervisor, even if the supervisor is killed. */
   drop_privilege();
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   /* The node's init sends TERM to all processes of the node. The hypervisor ignores it: the supervisor presses the guest's power button. */

@@ -111,7 +111,7 @@ function nameOfStep(step: unknown): string {
   return op === undefined ? String(id ?? key ?? "") : `${op} ${kind} ${key}`;
 }
 
-/** A change has steps, of which a plan shows the rest; a read has none. */
+/** After a failed change, a plan shows the remaining steps. A failed read has no steps. */
 function hostErrorHint({ data }: LabwrightError): string {
   const isChange = ["applied", "failed", "remaining"].some((word) => data?.[word] !== undefined);
   return isChange ? "labwright plan shows the remaining changes" : "try again; if the error stays, look at the host itself";

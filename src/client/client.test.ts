@@ -280,7 +280,7 @@ describe("streams and jobs", () => {
     expect(senders).toEqual(["r1", "r2"]);
   });
 
-  test("events arrive one by one, also if a line is cut in two or has no end", async () => {
+  test("events arrive one by one, even if a line is cut in two or has no end", async () => {
     reply = (_seen, turn) =>
       turn === 1 ? { raw: '{"id":"1","type":"node","name":"gr\u00fcn"}\n\n{"id":"2","type":"heartbeat"}' } : { raw: '{"id":"3"}\n' };
     using client = connect({ url, pin, token: "t" });

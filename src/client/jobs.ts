@@ -84,6 +84,6 @@ function jobError(job: Job): LabwrightError {
 
 function statusOf(code: string | undefined): number {
   const rows: Readonly<Record<string, ErrorRow>> = errors;
-  // A newer service may use codes that this client does not know: 200 is the status of the answer that contained the job.
+  // The code may be from a newer service, and its status not known here: 200 is the status of the answer that contained the job.
   return code !== undefined && Object.hasOwn(rows, code) ? rows[code]!.status : 200;
 }

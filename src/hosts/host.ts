@@ -284,7 +284,7 @@ export interface Progress {
   readonly owner?: string;
   /** The mode of wipe and stop steps that have none. */
   readonly stopMode?: StopMode;
-  /** Deletes the lab also if another user uses it or a node cannot be stopped; each node that may still run gives a warning. */
+  /** Deletes the lab even if another user uses it or a node cannot be stopped; each node that may still run gives a warning. */
   readonly force?: boolean;
 }
 

@@ -189,6 +189,7 @@ test("the page of a lab that is destroyed meanwhile shows that", async () => {
   const { page } = tab;
   await signIn(page, served.url);
   await openLab(page, "passing");
+  tab.allowComplaint(/404 .*projects\/status/);
   expect((await client.post("/api/v1/projects/destroy", { lab: "/passing" })).status).toBe(200);
   await page
     .getByRole("alert")

@@ -78,8 +78,8 @@ export const link: Command = {
     if (!isIdle(data, quality)) return 0;
     if (!data.saved)
       throw new UsageError(
-        "nothing was changed: a link without running nodes at both ends has no quality",
-        "--save stores it on the host until they run",
+        "nothing was changed: the quality of a link can be set only while the nodes at both ends run",
+        "--save stores it on the host; it takes effect when both nodes run",
       );
     context.terminal.note("takes effect when the nodes at both ends run");
     return 0;

@@ -112,7 +112,7 @@ function shown({ lab, snapshot: name, not_restored }: ResultOf<"restoreSnapshot"
 
 function wordOf(word: string): Word {
   const known = words.find((one) => one === word);
-  if (known === undefined) throw new UsageError(`snapshot has no action "${word}"`, `labwright snapshot ${words.join(", ")}`);
+  if (known === undefined) throw new UsageError(`snapshot has no action "${word}"`, `the actions are ${words.join(", ")}`);
   return known;
 }
 

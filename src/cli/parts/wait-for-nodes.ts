@@ -31,7 +31,7 @@ export async function waitForNodes(
   let failing = false;
   for (;;) {
     const status = await client.getProjectStatus({ ...selector, ...payloadNodes(named ?? []) });
-    // A node that is named should run, also if it is stopped now: another command may start it.
+    // A node that is named should run, even if it is stopped now: another command may start it.
     const nodes = named === undefined ? nodesThatShouldRun(status) : (status.live?.nodes ?? []);
     const pending = nodes.filter((node) => !isThere(node) && node.status !== "failed");
     if (status.live?.available !== false && pending.length === 0) return status;

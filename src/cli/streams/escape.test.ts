@@ -16,7 +16,7 @@ test("Ctrl-] closes the console anywhere, and the input before it is still sent"
   expect(typed("show ver\u001dmore")).toEqual(["show ver", true]);
 });
 
-test("~. closes the console only at the beginning of a line, also if typed slowly", () => {
+test("~. closes the console only at the beginning of a line, even if typed slowly", () => {
   expect(typed("~.")).toEqual(["", true]);
   expect(typed("exit\r", "~", ".")).toEqual(["exit\r", true]);
   expect(typed("cat ~.profile\r")).toEqual(["cat ~.profile\r", false]);

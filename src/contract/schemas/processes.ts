@@ -25,7 +25,7 @@ export const NodeExecPayload = Type.Object({
   stdin_base64: optionalText,
   /** The program and all that it has started are killed after this time. Absent: never. */
   timeout_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400_000 })),
-  /** Of one node, both outputs together. The program is killed when it writes more. Absent: no limit. */
+  /** Maximum bytes that the program may write in one node, both outputs together. When it writes more, it is killed. Absent: no limit. */
   max_output_bytes: Type.Optional(Type.Integer({ minimum: 1 })),
 });
 export type NodeExecPayload = Static<typeof NodeExecPayload>;

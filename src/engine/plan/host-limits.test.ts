@@ -66,7 +66,7 @@ const refusals = (desired: Lab, observed: ObservedLab | null, more: Partial<Plan
 describe("on a host whose labs have at most three nodes", () => {
   const tooMany = [["campus", "too_many_nodes"]];
 
-  it("a fourth node is refused, also if the others are only on the host", () => {
+  it("a fourth node is refused, even if the others are only on the host", () => {
     expect(refusals(lab(["a", "b", "c"]), null)).toEqual([]);
     expect(refusals(lab(["a", "b", "c", "d"]), null)).toEqual(tooMany);
     expect(refusals(lab(["a", "b", "c", "d"]), host(lab(["a"])))).toEqual(tooMany);

@@ -56,7 +56,7 @@ export interface LocalHostOptions {
 }
 
 /**
- * Opens the embedded host's directories, and adopts the labs that run. `labs`: receives the labs, also if a later step fails.
+ * Opens the embedded host's directories, and adopts the labs that run. `labs`: receives the labs, even if a later step fails.
  */
 export async function openState(options: LocalHostOptions, labs: Map<string, LocalLab>, warn: (text: string) => void): Promise<LocalState> {
   const { paths } = options;

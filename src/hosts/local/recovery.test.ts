@@ -124,7 +124,7 @@ test("a lab whose run directory was removed while no service ran is ended with a
   expect(await powers()).toEqual({ a: "stopped", b: "stopped" });
   expect(await lost()).toEqual(["a: host_restart", "b: host_restart"]);
   await power("start", "a");
-  // Nodes that ended with a restart of the machine are stopped, also if another node of the lab has started since.
+  // Nodes that ended with a restart of the machine are stopped, even if another node of the lab has started since.
   await eventually(
     "a runs",
     30_000,

@@ -32,7 +32,8 @@ export interface BodyOptions {
 
 /** Reads and parses the JSON body of a request. Throws unsupported_media_type, payload_too_large, bad_request. */
 export async function readJsonBody(request: IncomingMessage, { limit, parse, parsing, withinMs }: BodyOptions): Promise<unknown> {
-  if (!isJson(request)) throw new Failure("unsupported_media_type", "the body must be application/json, not encoded");
+  if (!isJson(request))
+    throw new Failure("unsupported_media_type", "the body must have Content-Type application/json, and no Content-Encoding");
   const bytes = await readBytes(request, limit, withinMs);
   if (bytes.length === 0) throw badRequest([{ path: "", message: "a JSON object is required as body" }]);
   return bytes.length < 256 * 1024 ? parseBytes(bytes, parse) : parsing.run(() => parseBytes(bytes, parse));

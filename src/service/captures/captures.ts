@@ -160,7 +160,7 @@ export class Captures {
     await this.#context.identities.look(lab.path);
     const { label } = await lab.captures.get(lab.path, id);
     const body = this.#untilEnd(caller, lab.path, (ended) => lab.captures.read(lab.path, id, { follow: false, signal: ended }));
-    // Runs also if the stream is never read.
+    // Runs even if the stream is never read.
     if (signal.aborted) body.destroy();
     else signal.addEventListener("abort", () => body.destroy(), { once: true });
     return {

@@ -33,7 +33,7 @@ export function withOwedStarts(record: LabRecord, keys: readonly string[]): LabR
 /** Changes whose steps come from a plan. */
 const planned: ReadonlySet<string> = new Set(["deployProject", "reconcileProject", "importProject"]);
 
-/** Records the nodes that an interrupted change did not start: the next plan starts them, also if the change itself cannot be finished. */
+/** Records the nodes that an interrupted change did not start: the next plan starts them, even if the change itself cannot be finished. */
 export function recordUnstarted({ store }: StorePart, { lab, operation, steps, done }: JobRow): void {
   const record = store.labs.get(lab);
   const starts = steps.slice(done).flatMap((step) => (step.do === "start" ? [step.key] : []));

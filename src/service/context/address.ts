@@ -98,7 +98,7 @@ type ReadLab = (place: LabPlace) => Promise<ObservedLab | null>;
 const observe: ReadLab = ({ host, path }) => host.observe(path);
 
 /**
- * Finds the project of a read that needs an existing lab: a sent text does not replace it. A lab with a record exists, also if the host has lost it.
+ * Finds the project of a read that needs an existing lab: a sent text does not replace it. A lab with a record exists, even if the host has lost it.
  * Throws as addressProject, and lab_not_found.
  */
 export async function addressExisting(context: LookupParts, caller: Caller, payload: Selector, read = observe): Promise<Target> {

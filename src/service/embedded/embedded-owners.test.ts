@@ -51,7 +51,7 @@ describe("kept disks", () => {
   const lab = "/kept";
   const secret = "alice-private-key";
 
-  test("are given back only to their owner, also if another user destroyed the lab", async () => {
+  test("are given back only to their owner, even if another user destroyed the lab", async () => {
     const [alice, bob, admin] = [await signIn("alice"), await signIn("bob"), await signIn("admin")];
     await alice("deployProject", { yaml: yaml("kept") });
     await run(alice, lab, `echo ${secret} > /root/secret`);

@@ -237,7 +237,7 @@ test("the scrollback does not repeat a shell's terminal queries", async () => {
   far.destroy();
 });
 
-test("a dialogue and a command that does not end get no earlier console output, also if no viewer was connected", async () => {
+test("a dialogue and a command that does not end get no earlier console output, even if no viewer was connected", async () => {
   await typed("h1", "echo OLD$((1))");
   const fresh = createService({ host: local.host, store: sqliteStore(":memory:"), log: () => {}, version: "test" });
   const request = { body: { username: "admin", password: "test" }, query: undefined, params: undefined };

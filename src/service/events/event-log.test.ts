@@ -102,7 +102,7 @@ test("it is never quiet for longer than the heartbeat, and ends when its session
   expect((await take(events, 3)).at(-1)).toBe("end");
 });
 
-test("a reader ends with its session, also if there are always new events", async () => {
+test("a reader ends with its session, even if there are always new events", async () => {
   const log = logWith(0);
   let alive = true;
   const events = follow(log, { heartbeatMs: 20, alive: () => alive });

@@ -160,7 +160,8 @@ export class Jobs {
     const row = this.#find(id, caller);
     if (caller.role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not cancel changes");
     const running = this.#byLab.get(row.lab);
-    if (running === undefined || running.id !== id) throw new Failure("operation_not_allowed", "the change has ended");
+    if (running === undefined || running.id !== id)
+      throw new Failure("operation_not_allowed", "the change cannot be cancelled: it has ended");
     running.cancelled = true;
     running.abort.abort();
     return this.#data(row);

@@ -128,7 +128,7 @@ test("a test that should fail passes when its check fails, but not when the chec
   expect(rows.map(({ outcome }) => outcome)).toEqual(["passed", "failed", "error"]);
 });
 
-test("tests that change the lab run alone, after the others, and what they change is taken back also if they fail", async () => {
+test("tests that change the lab run alone, after the others, and what they change is taken back even if they fail", async () => {
   const on = bench(() => end("", { code: 1 }));
   const rows = await runTests(
     labTests(

@@ -28,7 +28,7 @@ export interface TestRow extends Verdict {
 const parallel = 16;
 /** Pause between two attempts of a check. */
 const pauseMs = 500;
-/** A check runs at least this long before it is ended, also if `within` is over. */
+/** A check runs at least this long before it is ended, even if `within` is over. */
 const minAttemptMs = 10_000;
 
 /** Runs tests: those without `given` at the same time, then the others one after the other. Returns the rows in the order of the tests. */

@@ -53,7 +53,7 @@ describe("exec", () => {
       invalid: 1,
       nodes: [...good("r1", "r2"), { node: "nope", ok: false, message: "/pair has no node nope" }],
     });
-    // A list is exact, also if it is empty.
+    // A list is exact, even if it is empty.
     const none = { ...zero, nodes: [] };
     for (const action of ["stop", "wipe"]) expect(await ann.call("execProject", { lab: "/pair", action, nodes: [] })).toEqual(none);
     expect(await ann.call("execProject", { lab: "/pair", action: "wipe" })).toEqual({ ...zero, requested: 3, wiped: 3, nodes: all });

@@ -17,7 +17,8 @@ import { noIds } from "../context/target.ts";
  */
 export async function adoptLab(context: ChangeParts, caller: Caller, payload: LabAdoptPayload): Promise<LabAdoptData> {
   const { owner = caller.user } = payload;
-  if (caller.role !== "admin") throw new Failure("operation_not_allowed", "only an admin adopts a lab that the service has no record of");
+  if (caller.role !== "admin")
+    throw new Failure("operation_not_allowed", "only an admin may adopt a lab that the service has no record of");
   const path = pathOf(payload, checkFields(payload), undefined);
   refuseOwner(context, owner);
   const host = await context.sessions.hostSession(caller);

@@ -21,11 +21,11 @@ interface Pair extends Score {
 }
 
 export interface ThrottleLimits {
-  /** Number of wrong passwords for a name from one address after which the next try must wait. */
+  /** Number of wrong passwords for a name from one address after which the next attempt must wait. */
   readonly pair: number;
-  /** Number of wrong passwords from one address, for any names, after which its tries are delayed. */
+  /** Number of wrong passwords from one address, for any names, after which attempts from there are delayed. */
   readonly address: number;
-  /** Number of wrong passwords for one name, from any addresses, after which its tries are delayed. */
+  /** Number of wrong passwords for one name, from any addresses, after which attempts for it are delayed. */
   readonly name: number;
   /** Interval between two tries of an address over its limit, ms. */
   readonly addressSpacingMs: number;

@@ -47,7 +47,7 @@ async function readExamples(signal: AbortSignal): Promise<readonly ExampleLab[]>
     fetch("/ui/examples.json", { signal }),
     call("listTemplates", { provisioned: "true" }, { signal }),
   ]);
-  if (!answer.ok) throw new Error(`the example labs: HTTP status ${answer.status}`);
+  if (!answer.ok) throw new Error(`the example labs cannot be loaded: HTTP status ${answer.status}`);
   const known = new Set(templates.map(({ id }) => id));
   return ((await answer.json()) as readonly ExampleLab[]).filter((example) => example.templates.every((one) => known.has(one)));
 }

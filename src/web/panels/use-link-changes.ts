@@ -24,7 +24,7 @@ interface QualityBySide {
   readonly b: LinkQuality | undefined;
 }
 
-/** @param onChanged called after each change, also if it failed */
+/** @param onChanged called after each change, even if it failed */
 export function useLinkChanges(lab: string, endpoints: readonly [string, string], onChanged: () => void): LinkChanges {
   const [effective, setEffective] = useState<LinkQualitySides>();
   const [state, setState] = useState<ChangeState>({});

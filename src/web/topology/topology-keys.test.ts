@@ -7,7 +7,7 @@ const press = (
   modifiers: { readonly altKey?: true; readonly ctrlKey?: true; readonly metaKey?: true } = {},
 ) => keyCommand({ key, altKey: false, ctrlKey: false, metaKey: false, ...modifiers }, canMoveNode);
 
-test("arrow keys pan, also if the focus is on a node", () => {
+test("arrow keys pan, even if the focus is on a node", () => {
   expect(press("ArrowRight")).toEqual({ kind: "pan", dx: -40, dy: 0 });
   expect(press("ArrowUp", true)).toEqual({ kind: "pan", dx: 0, dy: 40 });
 });

@@ -140,7 +140,7 @@ describe("what a host cannot do, in the plan of a lab", () => {
     expect(JSON.stringify(made)).not.toMatch(/quality|suspended|mtu/);
   });
 
-  it("lists fields that a node's new template cannot store, also if the node had them before", () => {
+  it("lists fields that a node's new template cannot store, even if the node had them before", () => {
     const had = { image: "big", startupConfig: "hostname a\n" };
     const planned = plan(lab([node("a", { ...had, template: "switch" })]), host(lab([node("a", had)])));
     expect(planned.blocked).toEqual([]);

@@ -30,5 +30,5 @@ export async function settled(
     pending = error;
   }
   if (await isDone()) return;
-  throw new Failure(pending.code, `${pending.message}; it was not done`, { data: { ...pending.data }, cause: pending });
+  throw new Failure(pending.code, `${pending.message}; the host did not make the change`, { data: { ...pending.data }, cause: pending });
 }

@@ -25,7 +25,7 @@ const maxKept = 2_000;
 const partLength = 8;
 /** Shorter words of a configuration are not taken for secrets: "0", "RO". */
 const minWord = 4;
-/** A text of a request's body that is longer counts as a configuration, even if it is one line. */
+/** A string in a request's body with more characters than this counts as a configuration, even if it is one line. */
 const maxValue = 200;
 
 /**
@@ -50,7 +50,7 @@ export function withoutSecrets(message: string, secrets: SentSecrets): string {
   return kept.length > maxKept || message.length > maxSearched ? `${kept.slice(0, maxKept)}…` : kept;
 }
 
-/** Returns the secrets in the JSON body of a request: configurations, values of fields with a sensitive name, and words after a secret word. */
+/** Returns the secrets in the JSON body of a request: configurations, values of fields with a sensitive name, and words after a keyword such as *password*. */
 export function secretsOfBody(body: unknown): SentSecrets {
   const values: string[] = [];
   const texts: string[] = [];

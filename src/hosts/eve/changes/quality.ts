@@ -86,7 +86,7 @@ export async function setQuality(
     throw new Failure("unsupported", why, { data: { feature: "linkQuality" } });
   }
   const head = await mustReadHead(account, at);
-  if (head.lock !== 0) throw new Failure("lab_locked", `lab ${at.path} is locked on the host`);
+  if (head.lock !== 0) throw new Failure("lab_locked", `lab ${at.path} is locked on the host: labwright unlock ends that`);
   const before = await world.reader.file(account, at);
   const link = linksOf(before).find((one) => linkId(one) === id);
   if (link === undefined) throw new Failure("link_not_found", `there is no link ${id} in ${at.path}`);

@@ -24,7 +24,7 @@ export async function saveConfigs(
 ): Promise<ReadonlyMap<string, string | Failure>> {
   const { world, account } = place;
   const head = await mustReadHead(account, at);
-  if (head.lock !== 0) throw new Failure("lab_locked", `lab ${at.path} is locked on the host`);
+  if (head.lock !== 0) throw new Failure("lab_locked", `lab ${at.path} is locked on the host: labwright unlock ends that`);
   const power = await readPower(place, at, signal);
   const nodes = new Map(power.nodes.map((node) => [String(node.id), node]));
   const saved = new Map<string, string | Failure>();

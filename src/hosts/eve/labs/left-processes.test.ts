@@ -126,7 +126,7 @@ describe.each(["hidden", "visible"] as const)("on a host with notices %s, a numb
     expect(await nodes(here, "/pair")).toEqual(["1 pc1 stopped", "3 pc2 stopped"]);
   });
 
-  it("refuses the start of a stopped node with the console port and the next step, also if the session never ran the node", async () => {
+  it("refuses the start of a stopped node with the console port and the next step, even if the session never ran the node", async () => {
     const here = await bench(notices);
     const down = lab({ ...pair, nodes: pair.nodes.map((one) => ({ ...one, start: false })) });
     await here.make("/pair", down);

@@ -123,7 +123,7 @@ export class OtherLabs {
     return found.filter((lab) => lab.uuid === uuid);
   }
 
-  /** Returns the path of the lab with this id: a lab that is moved or renamed on the host keeps its id. undefined also if time ran out. */
+  /** Returns the path of the lab with this id: a lab that is moved or renamed on the host keeps its id. undefined even if time ran out. */
   async pathOf(account: EveAccount, uuid: string, maxAgeMs: number): Promise<string | undefined> {
     const readable = (await this.#list(account, maxAgeMs)).labs.filter((lab) => !this.#isLeftOut(lab));
     const found: string[] = [];

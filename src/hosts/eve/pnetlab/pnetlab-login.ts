@@ -14,7 +14,7 @@ const wrongPassword = /^(?:username|password)\b[a-z ]{0,40}\b(?:wrong|incorrect|
 
 /**
  * Signs in with a local ("offline") account of PNETLab, for native consoles. Returns the cookie of the session. Throws invalid_credentials, and
- * host_error, also if the host requires a captcha.
+ * host_error, even if the host requires a captcha.
  */
 export async function pnetlabLogin(transport: Transport, username: string, password: string, signal?: AbortSignal): Promise<string> {
   const cookies = await welcome(transport, signal);

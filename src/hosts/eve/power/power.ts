@@ -169,7 +169,10 @@ function isDown({ place }: PowerRun, status: number): boolean {
   return place.world.edition.sharedNames ? status < 2 : status === 0;
 }
 
-/** A process under a number that no other lab has may still belong to this lab, and could not be ended any more: this requires force. Throws nodesFailed(). */
+/**
+ * Refuses, without `force`, to remove or wipe nodes while a process runs under one of their numbers that belongs to no other known lab: it may be this lab's, and
+ * nothing could end it afterwards. Throws nodesFailed().
+ */
 export function refuseStrays({ force, lab }: PowerRun, foreign: Clashes): void {
   const strays = [...foreign].filter(([, clash]) => clash.lab === undefined);
   if (force === true || strays.length === 0) return;

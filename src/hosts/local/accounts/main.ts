@@ -55,7 +55,10 @@ async function main(): Promise<void> {
     case "add": {
       const role = roleOf(values.role ?? "user");
       const user = { name: named(name), role };
-      if ((await users.find(user.name)) !== null) throw new UsageError(`there is a user ${user.name} already: passwd or role change it`);
+      if ((await users.find(user.name)) !== null)
+        throw new UsageError(
+          `user ${user.name} exists already: labwright users passwd ${user.name} or labwright users role ${user.name} changes it`,
+        );
       const given = await newPassword(user.name, values["password-stdin"] === true);
       const owned = await ownedLabs(state, user.name);
       await users.put(user.name, given, role);

@@ -205,7 +205,7 @@ export class Captures {
           ? { failed: false, reason: "the lab was stopped" }
           : { failed: true, reason: "its process was killed, or the service died while it was being started" };
       stoppedAt = Date.now();
-      // If the disk is full and it cannot be recorded, the next check decides again.
+      // If the disk is full, the end is not recorded, and the next check decides again.
       await writeRecord(this.directory(lab, record.id), { ...record, ended, stoppedAt }).catch(ignoreFull);
     }
     return { status: ended.failed ? "failed" : "stopped", reason: ended.reason, stoppedAt, expiresAt: stoppedAt + this.#limits.keptMs };

@@ -79,7 +79,7 @@ async function main(signal: AbortSignal): Promise<void> {
       console.log(json ? JSON.stringify({ name: operand, removed: true }) : `${operand}: removed`);
       return;
     default:
-      throw new UsageError(`there is no "image ${action}": add, list, remove`);
+      throw new UsageError(`image has no action "${action}": the actions are add, list and remove`);
   }
 }
 

@@ -98,7 +98,7 @@ async function readLayout(files: ArchiveFiles, choice: ImageChoice): Promise<Arc
     manifests.flatMap(({ name }) => name ?? []),
     choice,
   );
-  if (chosen.read === undefined) throw new Error("an image that fits the platform was not read");
+  if (chosen.read === undefined) throw new Error("internal error: the chosen image was not read");
   const layers = chosen.read.manifest["layers"];
   if (!Array.isArray(layers)) throw wrong("layers", "is not a list");
   const blobs = layers.map((layer, i) => {

@@ -79,7 +79,7 @@ class Edit implements DefinitionEdit {
         this.#deleteLink(step.link);
         return;
       default:
-        throw new Error(`${step.do} does not change what a lab is`);
+        throw new Error(`step ${step.do} does not edit a definition`);
     }
   }
 

@@ -23,7 +23,7 @@ const maxResults = 2_000;
 /** Prints one line, `  (config)  banner motd line LINE...`, after the list before it. */
 const endOfList = "find ^banner motd line";
 
-/** Leads vtysh back to the top level, also if the configuration before has left it. */
+/** Leads vtysh back to the top level, even if the configuration before has left it. */
 const reset = ["configure terminal", "hostname labwright"];
 
 /** Returns the problems of each FRR configuration. One process of vtysh checks all of them; a second one lists its commands if any line is wrong. */

@@ -207,7 +207,7 @@ async function applyLiveConfigs(
   await Promise.all(Array.from({ length: Math.min(parallelConfigs, queue.length) }, worker));
 }
 
-/** Makes nodes boot with the configuration that these steps set, also if it is the old one and the node has saved another since. */
+/** Makes nodes boot with the configuration that these steps set, even if it is the old one and the node has saved another since. */
 function takeOverConfigs(
   { catalogue, definitions }: ApplyContext,
   before: LabDefinition,

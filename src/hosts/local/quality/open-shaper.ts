@@ -17,7 +17,7 @@ export async function openShaper(
 ): Promise<LinkShaper | null> {
   if (means === null) return null;
   const process = new LabShaper(program, lab, sandbox);
-  // A lab with a shaper process keeps it, also if the kernel supports netem by now.
+  // A lab with a shaper process keeps it, even if the kernel supports netem by now.
   if (adopted && (await exists(program))) await process.adopt();
   if (means === "shaper" || process.links.size > 0) return process;
   const netem = new LabNetem(sandbox);

@@ -2,7 +2,7 @@ import { Failure } from "../../../contract/errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { InterfaceAddresses } from "./interface-addresses.ts";
 
-/** Programs that run at once: each guest is asked by a program of its own. */
+/** Maximum number of programs at the same time. Each asks one guest. */
 const maxAtOnce = 4;
 /** Maximum time of an answer, ms, and its maximum bytes: the node is not trusted. */
 const limits = { timeoutMs: 3_000, maxOutputBytes: 1 << 20 };

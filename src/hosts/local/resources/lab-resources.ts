@@ -111,7 +111,7 @@ export class LabResources {
     return load;
   }
 
-  /** Removes the groups in the background. Called after every end of a sandbox, also if it ended while no service ran. */
+  /** Removes the groups in the background. Called after every end of a sandbox, even if it ended while no service ran. */
   async remove(): Promise<void> {
     const { groups } = await this.#means;
     const directories = groups.hierarchies.map(({ base }) => `${base}/${this.#lab}`);

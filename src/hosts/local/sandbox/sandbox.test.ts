@@ -58,7 +58,7 @@ describe("a lab", () => {
     expect((await sandbox.info()).lab).toBe(options.lab);
   });
 
-  test("answers again after it had no files for a connection, also if no client has left meanwhile", async () => {
+  test("answers again after it had no files for a connection, even if no client has left meanwhile", async () => {
     const options = newLab();
     const sandbox = await create(options);
     const files = async (limit: string) => promisify(execFile)("prlimit", ["--pid", String(sandbox.pid), `--nofile=${limit}`]);

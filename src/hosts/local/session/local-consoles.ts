@@ -54,7 +54,7 @@ async function openConsole(state: LocalState, definition: LabDefinition, nodeId:
     recalled: stream.recalled,
     listen: (each) => stream.listen(each),
     resize: (columns, rows) => {
-      // Fails if the console has ended with its node, which needs no size any more.
+      // Fails if the node has ended, and its console with it. Then the size no longer matters.
       sandbox.resize(node.id, columns, rows).catch(() => undefined);
     },
   };

@@ -27,7 +27,7 @@ export async function testDirectory(word: string): Promise<string> {
 }
 
 /**
- * Ends services and labs of killed tests, also if their directories no longer exist, and removes the directories. Returns them, sorted.
+ * Ends services and labs of killed tests, even if their directories no longer exist, and removes the directories. Returns them, sorted.
  */
 export async function endAbandonedTests(): Promise<readonly string[]> {
   const abandoned = new Set<string>();

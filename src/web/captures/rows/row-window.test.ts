@@ -25,7 +25,7 @@ test("only a few rows are drawn, and they cover the visible part", () => {
   );
 });
 
-test("the first and the last row are reached, also if the list is higher than the maximum of browsers", () => {
+test("the first and the last row are reached, even if the list is higher than the maximum of browsers", () => {
   const view = { count: 2_000_000, rowHeight: 22, viewHeight: 500 };
   expect(rowWindow({ ...view, scrollTop: 0 })).toMatchObject({ first: 0, top: 0 });
   const { height } = rowWindow({ ...view, scrollTop: 0 });

@@ -55,7 +55,7 @@ export function openTerminal(container: HTMLElement, options: TerminalOptions): 
   const paint = () => {
     const theme = terminalTheme();
     terminal.options.theme = theme;
-    // The terminal does not cover a rest of the element that is too small for a line.
+    // The terminal does not cover the strip below its last full line.
     container.style.backgroundColor = theme.background ?? "";
   };
   paint();

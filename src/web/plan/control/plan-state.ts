@@ -73,7 +73,7 @@ export type PlanEvent =
   | { readonly type: "typed"; readonly yaml: string }
   | { readonly type: "file-changed"; readonly path: string; readonly content: string }
   | { readonly type: "option-changed"; readonly option: Partial<PlanOptions> }
-  /** draft: unapplied text of an earlier visit, which the first reading restores. */
+  /** draft: unapplied text of an earlier visit, restored when the intent is first read from the service. */
   | { readonly type: "service-intent-read"; readonly intent: IntentText; readonly draft?: Draft | undefined }
   | { readonly type: "newer-found"; readonly intent: IntentText }
   | { readonly type: "newer-taken" }

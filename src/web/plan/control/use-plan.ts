@@ -207,7 +207,7 @@ function useDraft(lab: string, state: PlanState, mayEdit: boolean): void {
   }, [edited]);
 }
 
-/** Returns whether a job has ended; false also if the service does not answer. */
+/** Returns whether a job has ended; false even if the service does not answer. */
 async function hasEnded(job: string): Promise<boolean> {
   try {
     return (await call("getJob", { id: job })).status !== "running";

@@ -21,7 +21,7 @@ export function namesOnce(): () => Promise<Names> {
   let names: Promise<Names> | undefined;
   const read = async (): Promise<Names> => {
     const [answer, { templates }] = await Promise.all([fetch("/ui/lab.schema.json"), call("listTemplates", { provisioned: "true" })]);
-    if (!answer.ok) throw new Error(`the schema of labs: HTTP status ${answer.status}`);
+    if (!answer.ok) throw new Error(`the schema of labs cannot be loaded: HTTP status ${answer.status}`);
     return { schema: (await answer.json()) as Schema, templates: (templates ?? []).map(({ id }) => id) };
   };
   return () => {

@@ -3,7 +3,7 @@ import type { Area, View } from "./view.ts";
 
 /** The drawing is rendered for its new scale after no zoom for this time, ms. */
 const redrawDelayMs = 120;
-/** Labels of nodes that are smaller on the screen cannot be read, and are hidden to save time, px. */
+/** Labels of nodes that are smaller than this on the screen, in px, cannot be read, and are hidden to save time. */
 const minLegible = 6;
 const labelSize = 13;
 

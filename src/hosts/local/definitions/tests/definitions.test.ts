@@ -94,7 +94,7 @@ describe("labs on disk", () => {
       expect((await reasons(labs)).map(([of]) => of).sort()).toEqual([impostor.id, id]);
     });
 
-    test("does not get it against the service's record, also if the recorded lab has no copy or is gone", async () => {
+    test("does not get it against the service's record, even if the recorded lab has no copy or is gone", async () => {
       await claim();
       await rm(join(state, "labs", id, "lab.last.json"));
       await rm(join(state, "labs", impostor.id, "lab.last.json"));
