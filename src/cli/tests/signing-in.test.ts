@@ -80,7 +80,7 @@ test("users of the embedded host are added, changed and removed on its machine, 
     stdout: "root: added as admin\n",
   });
   expect((await users(["add", "ann", "--password-stdin"], "secret-2\n")).code).toBe(0);
-  expect((await users(["add", "ann", "--password-stdin"], "secret-3\n")).stderr).toContain("there is a user ann already");
+  expect((await users(["add", "ann", "--password-stdin"], "secret-3\n")).stderr).toContain("user ann exists already");
   expect((await users(["role", "ann", "viewer"])).code).toBe(0);
   expect(JSON.parse((await users(["list", "--format", "json"])).stdout)).toEqual([
     { name: "ann", role: "viewer" },
