@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openUsers } from "../accounts/users.ts";
 import { eventually, labOf, noIds, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
@@ -132,6 +133,15 @@ test("ports are open again after a restart of the service", async () => {
   await local.reopen();
   await local.session.labs();
   await answers(free[0]);
+});
+
+test("a connection of another client in the node survives a restart of the service, which does not take its relay for a lost holder", async () => {
+  const stream = await (await local.sandbox(at)).connect(Number(local.ids(at).nodes["h1"]), 80);
+  await local.reopen();
+  await local.session.labs();
+  stream.end("still here");
+  expect(await text(stream)).toBe("still here");
+  expect(local.warnings).toEqual([]);
 });
 
 test("a port that another program has when the service starts stays closed alone, is reported, and opens when it is free", async () => {

@@ -10,8 +10,11 @@ import { type HolderProcess, holderProcesses } from "../holder/processes.ts";
 export async function endStrays(run: string, labs: readonly string[]): Promise<readonly HolderProcess[]> {
   const ours = new Set(labs);
   const ended: HolderProcess[] = [];
-  for (const holder of await holderProcesses()) {
-    if (holder.role !== "init" || !ours.has(holder.lab)) continue;
+  const found = (await holderProcesses()).filter(({ role, lab }) => role === "init" && ours.has(lab));
+  // A holder's children have its command line until they run another program. The relays of ports never do.
+  const labOf = new Map(found.map(({ pid, lab }) => [pid, lab]));
+  for (const holder of found) {
+    if (labOf.get(holder.parent) === holder.lab) continue;
     const known = parseIdentity(await readIfThere(join(run, holder.lab, "holder.json")));
     if (known?.pid === holder.pid && known.start === holder.start) continue;
     const identity = { ...holder, version: 0 };
