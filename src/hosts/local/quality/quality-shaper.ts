@@ -118,12 +118,19 @@ export class LabShaper implements LinkShaper {
       ({ code }) => {
         this.#watch = undefined;
         if (code === notRunning) void this.#revive();
+        else void this.#followAgain();
       },
       // The lab has ended, or close() was called.
       () => {
         this.#watch = undefined;
       },
     );
+  }
+
+  /** After the watching process was killed alone. */
+  async #followAgain(): Promise<void> {
+    await delay(watchAgainMs, undefined, { ref: false });
+    this.#follow();
   }
 
   async #revive(): Promise<void> {
@@ -141,6 +148,9 @@ export class LabShaper implements LinkShaper {
 
 /** Exit code of the shaper program if the lab has no shaper process. */
 const notRunning = 3;
+
+/** Time until the shaper is watched again, ms. */
+const watchAgainMs = 200;
 
 /** After this time without an answer the shaper hangs: it answers thousands of lines within milliseconds. */
 const answerMs = 20_000;

@@ -231,6 +231,25 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     for (const one of seen) expect([JSON.stringify([severed]), JSON.stringify([there])]).toContain(one);
     await isSlow();
 
+    // The process that watches the shaper is killed, and then the shaper.
+    const watching = await shaperPid("/t", "watch");
+    end(watching);
+    await eventually(
+      "another watch",
+      30_000,
+      () => shaperPid("/t", "watch"),
+      (pid) => pid > 0 && pid !== watching,
+    );
+    const second = await shaperPid();
+    end(second);
+    await eventually(
+      "a third shaper",
+      30_000,
+      () => shaperPid(),
+      (pid) => pid > 0 && pid !== second,
+    );
+    await isSlow();
+
     // The shaper is killed while no service runs.
     await local.host.close();
     end(await shaperPid());
@@ -260,8 +279,8 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
     await local.session.apply("/t", [operation], { ids, step: () => undefined });
   }
 
-  /** Returns the shaper's pid outside the lab; 0 if there is none, or none yet. */
-  async function shaperPid(path = "/t"): Promise<number> {
+  /** Returns the pid outside the lab of the shaper, which an `ask` has started, or of the process that watches it; 0 if there is none, or none yet. */
+  async function shaperPid(path = "/t", role: "ask" | "watch" = "ask"): Promise<number> {
     const { id } = (await local.session.observe(path))!;
     for (const pid of await readdir("/proc")) {
       if (!/^\d+$/.test(pid)) continue;
@@ -269,7 +288,7 @@ describe.skipIf(process.getuid?.() !== 0)("link quality on this kernel", { retry
         (text) => text.split("\0"),
         () => [],
       );
-      if (words[0] === local.paths.shaper && words[1] === `lab=${id}` && words[2] === "ask") return Number(pid);
+      if (words[0] === local.paths.shaper && words[1] === `lab=${id}` && words[2] === role) return Number(pid);
     }
     return 0;
   }
