@@ -40,7 +40,11 @@ export type OvsMap = Readonly<Record<string, string>>;
 
 /** Maximum bytes of an answer of Open vSwitch. The node's root could make it endless. */
 const maxOutputBytes = 8 << 20;
+/** The tools of Open vSwitch that have a limit of their own end before. */
 const timeoutMs = 30_000;
+const readMs = 10_000;
+/** Exit code of a tool of Open vSwitch that has reached its own limit: it is ended by the signal ALRM. */
+const alarm = 128 + 14;
 
 /** Maximum number of attempts of a program that does not reach a daemon: a daemon that was killed is started again in a fraction of a second. */
 const maxAttempts = 50;
@@ -49,13 +53,22 @@ const pauseMs = 100;
 /** The messages of tools that do not reach a daemon. */
 const noDaemon = /failed to connect|cannot connect|Connection refused|connection attempt failed|Broken pipe|cannot read pidfile/;
 
-/** Runs a program beside Open vSwitch. Throws host_error if it fails. */
-export async function runBeside(sandbox: Sandbox, argv: readonly string[]): Promise<RunResult> {
+/** Runs a program beside Open vSwitch. Throws host_error if it fails, and host_timeout if the daemons do not answer. */
+export async function runBeside(sandbox: Sandbox, argv: readonly string[], limitMs = timeoutMs): Promise<RunResult> {
   for (let attempt = 1; ; attempt++) {
-    const result = await sandbox.exec(switchingNode, argv, { timeoutMs, maxOutputBytes });
+    const result = await sandbox.exec(switchingNode, argv, { timeoutMs: limitMs, maxOutputBytes }).catch((error: unknown) => {
+      throw error instanceof Failure && error.code === "host_timeout" ? noAnswer(error) : error;
+    });
+    if (result.code === alarm) throw noAnswer();
     if (result.code === 0 || attempt === maxAttempts || !noDaemon.test(result.stderr)) return succeeded(argv, result);
     await delay(pauseMs);
   }
+}
+
+function noAnswer(cause?: Failure): Failure {
+  const message =
+    "the daemons of the lab's VLAN-aware switches do not answer: stop all VLAN-aware switches of the lab and start them again";
+  return new Failure("host_timeout", message, { data: { host: { message } }, cause });
 }
 
 const tables = {
@@ -70,7 +83,7 @@ type Row = Readonly<Record<string, unknown>>;
 export async function readSwitches(sandbox: Sandbox): Promise<ActualSwitches> {
   const selects = Object.entries(tables).map(([table, columns]) => ({ op: "select", table, where: [], columns }));
   const request = JSON.stringify(["Open_vSwitch", ...selects]);
-  const { stdout } = await runBeside(sandbox, ["ovsdb-client", "transact", "unix:/run/openvswitch/db.sock", request]);
+  const { stdout } = await runBeside(sandbox, ["ovsdb-client", "transact", "unix:/run/openvswitch/db.sock", request], readMs);
   return parseSwitches(stdout);
 }
 

@@ -242,6 +242,21 @@ describe.skipIf(process.getuid?.() !== 0)("VLAN-aware switches", () => {
     expect(await statusOf("sw1")).toBe("running");
   });
 
+  test("daemons that hang are reported with the next step", async () => {
+    for (const { pid } of await daemons()) {
+      process.kill(pid, "SIGSTOP");
+      try {
+        await expect(local.session.switches!("/t")).rejects.toMatchObject({
+          code: "host_timeout",
+          message: expect.stringContaining("VLAN-aware switches do not answer: stop all VLAN-aware switches"),
+        });
+      } finally {
+        process.kill(pid, "SIGCONT");
+      }
+    }
+    await whenReaches(1, 3);
+  });
+
   test("the whole place of the daemons is made again after it was killed", async () => {
     const [first] = await daemons();
     const init = Number(/^PPid:\s+(\d+)/m.exec(await readFile(`/proc/${await parentOf(first!.pid)}/status`, "utf8"))?.[1]);
