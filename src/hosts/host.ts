@@ -201,8 +201,8 @@ export interface HostSession {
    */
   readonly screens?: (lab: string) => Promise<ReadonlyMap<string, string>>;
   /**
-   * Returns the addresses of interfaces of running nodes, with their prefixes: node id → interface → addresses. Names are those that the node uses. Absent:
-   * the host does not know them.
+   * Returns the addresses of interfaces of running nodes, with their prefixes: node id → interface → addresses. Names are those that the node uses. mgmt0 is
+   * its interface in the management network, with the address that the host has assigned. Absent: the host does not know them.
    */
   readonly addresses?: (lab: string) => Promise<ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>>;
   close(): Promise<void>;
@@ -294,8 +294,16 @@ export interface ChangeWarning {
    * call of the host ends it any more. wipe_needed: a node that runs gets its changed startup-config only after a wipe. config_line: the node's software
    * does not accept a line of its startup-config. config_unchecked: the startup-configs could not be checked.
    * config_not_live: a running node did not take its changed startup-config, and gets it at its next start.
+   * no_management_interface: the node has no interface in the lab's management network.
    */
-  readonly code: "stop_forced" | "left_running" | "wipe_needed" | "config_line" | "config_unchecked" | "config_not_live";
+  readonly code:
+    | "stop_forced"
+    | "left_running"
+    | "wipe_needed"
+    | "config_line"
+    | "config_unchecked"
+    | "config_not_live"
+    | "no_management_interface";
   /** Intent key. */
   readonly node: string;
   /** For people. */

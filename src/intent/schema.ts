@@ -8,6 +8,7 @@ import {
   inheritableVocabulary,
   labVocabulary,
   linkVocabulary,
+  managementVocabulary,
   networkVocabulary,
   nodeVocabulary,
   qualityVocabulary,
@@ -270,7 +271,6 @@ const ends = {
   defaultSnippets: [{ label: '["a:eth1", "b:eth1"]', body: ["${1:r1}:${2:eth1}", "${3:r2}:${4:eth1}"] }],
 };
 
-/** The language as JSON Schema (draft-07), for editors. Rules that a schema cannot express, such as links to missing nodes, are checked by readIntent. */
 const portsSchema: Json = {
   title: "Published ports",
   description:
@@ -280,6 +280,23 @@ const portsSchema: Json = {
   examples: [["8080:80"]],
 };
 
+const managementSchema: JsonSchema = {
+  title: "Management network",
+  description: "An interface mgmt0 of each node with a fixed address, which the service's machine reaches. Default: none.",
+  anyOf: [
+    { type: ["boolean", "null"] },
+    object(managementVocabulary, {
+      "ipv4-subnet": {
+        description: "A network of 16 to 29 bits, or auto. Its first address is the machine's. Default: the host chooses one.",
+        type: ["string", "null"],
+        examples: ["172.20.20.0/24"],
+      },
+    }),
+  ],
+  examples: [true],
+};
+
+/** The language as JSON Schema (draft-07), for editors. Rules that a schema cannot express, such as links to missing nodes, are checked by readIntent. */
 export const labSchema: JsonSchema = {
   $schema: "http://json-schema.org/draft-07/schema#",
   $id: "https://labwright.dev/schema/lab.schema.json",
@@ -290,6 +307,8 @@ export const labSchema: JsonSchema = {
     {
       name: { title: "Name of the lab", ...name, examples: ["campus"] },
       description: { title: "Description", type: ["string", "null"] },
+      management: managementSchema,
+      mgmt: { ...managementSchema, description: "The same as management, as containerlab calls it." },
       ...sections,
       topology: {
         title: "Topology",
@@ -324,6 +343,12 @@ export const labSchema: JsonSchema = {
       name: orNull(shownName),
       position: orNull(position),
       ports: portsSchema,
+      "mgmt-ipv4": {
+        title: "Address in the management network",
+        description: "Without a prefix. The lab's management network needs an ipv4-subnet. Default: a free address.",
+        type: ["string", "null"],
+        examples: ["172.20.20.11"],
+      },
       ...bootSchemas,
     }),
     switching: switchingSchema,

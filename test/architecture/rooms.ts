@@ -5,10 +5,11 @@
  */
 export const rooms: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   intent: {
+    addresses: [],
     lab: [],
     diagnostics: [],
     parse: ["diagnostics"],
-    read: ["lab", "diagnostics", "parse"],
+    read: ["addresses", "lab", "diagnostics", "parse"],
     places: ["lab", "diagnostics", "parse", "read"],
     write: ["lab"],
     edit: ["lab", "diagnostics", "parse", "read", "write"],
@@ -156,6 +157,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     links: ["machine", "sync", "sandbox", "templates", "definitions"],
     quality: ["machine", "files", "sandbox", "definitions"],
     nat: ["machine", "sandbox", "links"],
+    management: ["machine", "sandbox", "definitions"],
     resources: ["sandbox", "templates", "definitions"],
     reach: ["sandbox"],
     vm: ["machine", "files", "images", "sandbox", "templates"],
@@ -173,6 +175,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
       "links",
       "quality",
       "nat",
+      "management",
       "resources",
       "vm",
       "nodes",

@@ -10,9 +10,9 @@ export const inventory: Command = {
   name: "inventory",
   summary: "Print the running nodes as an inventory of Ansible, Nornir, pyATS, SSH or Prometheus",
   details:
-    'ansible, nornir, pyats and ssh-config lead to the SSH port of a node if it is published (ports: ["2201:22"]), otherwise through labwright ssh, which needs\n' +
-    "neither a port nor an address. nornir needs ssh-config too. hosts has the addresses inside the lab, as lines of /etc/hosts; prometheus has all other published\n" +
-    "ports, for file_sd_configs. The texts contain the path of this program: print them on the machine that uses them.",
+    "ansible, nornir, pyats and ssh-config lead to the address of a node with ssh-keys in the management network, or to its SSH port if it is published\n" +
+    '(ports: ["2201:22"]), otherwise through labwright ssh, which needs neither a port nor an address. nornir needs ssh-config too. hosts has the addresses in the\n' +
+    "management network, otherwise those inside the lab, as lines of /etc/hosts; prometheus has all other published ports, for file_sd_configs. The texts contain the path of this program: print them on the machine that uses them.",
   flags: [
     topoFlag,
     labFlag,
@@ -27,7 +27,7 @@ export const inventory: Command = {
     const format = (args.text("format") ?? "ansible") as InventoryFormat;
     const { hostname } = new URL(client.url);
     const data = await client.inspectProject({ ...selector, ...namedNodes(args) });
-    const nodes = inventoryNodes(data, hostname.replace(/^\[|\]$/g, ""));
+    const nodes = inventoryNodes(data, hostname.replace(/^\[|\]$/g, ""), loopback.has(hostname));
     const { terminal } = context;
     const { features } = await client.getCapabilities();
     const means = sshMeans(data.lab, args, features?.["nodeExec"] === true);

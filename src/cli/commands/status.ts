@@ -96,7 +96,12 @@ async function interfacesOf(client: LabwrightClient, selector: object): Promise<
     const { nodes } = await client.inspectProject(selector);
     return {
       suspended: nodes.flatMap((node) => node.interfaces.flatMap((one) => (one.suspended ? [`${nodeKey(node)}:${one.name}`] : []))),
-      addresses: new Map(nodes.map((node) => [nodeKey(node), node.interfaces.flatMap(({ addresses = [] }) => addresses)])),
+      addresses: new Map(
+        nodes.map((node) => [
+          nodeKey(node),
+          [...(node.management === undefined ? [] : [node.management]), ...node.interfaces.flatMap(({ addresses = [] }) => addresses)],
+        ]),
+      ),
     };
   } catch (error) {
     if (error instanceof LabwrightError) return noInterfaces;

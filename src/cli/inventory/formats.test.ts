@@ -40,7 +40,7 @@ const data = {
     node("off", { status: "stopped", ports: ["2299:22"] }),
   ],
 };
-const nodes = inventoryNodes(data as never, "192.0.2.9");
+const nodes = inventoryNodes(data as never, "192.0.2.9", true);
 /** Only published ports lead to nodes. */
 const portsOnly = { lab: "/class/net", hasPrograms: false };
 const means = { lab: "/50% of $(id)/it's", identity: "/home/ann/100% mine", hasPrograms: true };
@@ -115,11 +115,11 @@ test("no agent is forwarded to a node, by a port or through the service: its roo
 
 test("switches, and names with line breaks, which would be settings of ssh, are left out", () => {
   const others = { lab: "/net", nodes: [node("s1", { template: "switch" }), node("r1\n  LocalCommand id", {})] };
-  expect(inventoryText("ssh-config", inventoryNodes(others as never, "::1"), means)).toBe("\n");
+  expect(inventoryText("ssh-config", inventoryNodes(others as never, "::1", true), means)).toBe("\n");
 });
 
 test("a label of another user's lab is no template for Ansible", () => {
   const labelled = { lab: "/net", nodes: [node("r1", { ports: ["2201:22"], labels: { note: "{{ lookup('pipe', 'id') }}" } })] };
-  const text = inventoryText("ansible", inventoryNodes(labelled as never, "::1"), portsOnly);
+  const text = inventoryText("ansible", inventoryNodes(labelled as never, "::1", true), portsOnly);
   expect(text).toContain(`note: !unsafe "{{ lookup('pipe', 'id') }}"`);
 });

@@ -128,13 +128,14 @@ function sshConfig(nodes: readonly InventoryNode[], means: SshMeans): string {
   return `${hosts.join("\n")}\n`;
 }
 
-/** Lines of /etc/hosts for the nodes of the lab: the addresses are those inside the lab. */
+/** Lines of /etc/hosts: management addresses, for the machine. A node without has its addresses inside the lab, for the other nodes. */
 function hosts(nodes: readonly InventoryNode[]): string {
-  const lines = nodes.flatMap(({ name, lab, interfaces }) =>
-    interfaces.flatMap(({ addresses }) =>
+  const lines = nodes.flatMap(({ name, lab, management, interfaces }) => {
+    if (management !== undefined) return [`${management} ${name}.${lab} ${name}`];
+    return interfaces.flatMap(({ addresses }) =>
       addresses.filter((address) => !address.startsWith("fe80:")).map((address) => `${address.replace(/\/.*/, "")} ${name}.${lab} ${name}`),
-    ),
-  );
+    );
+  });
   return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
 }
 

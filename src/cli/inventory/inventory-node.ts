@@ -11,6 +11,10 @@ export interface InventoryNode {
   readonly type: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly ports: readonly ReachablePort[];
+  /** Address in the management network, without a prefix. Only the service's machine reaches it. */
+  readonly management?: string;
+  /** It starts an SSH server with the lab. */
+  readonly ssh: boolean;
   readonly interfaces: readonly {
     readonly name: string;
     readonly addresses: readonly string[];
@@ -27,8 +31,12 @@ export interface ReachablePort {
 
 const sshPort = 22;
 
-/** Returns the running nodes. @param machine address of the service's machine for ports that are open on all of its addresses */
-export function inventoryNodes({ lab, nodes }: ResultOf<"inspectProject">, machine: string): readonly InventoryNode[] {
+/**
+ * Returns the running nodes.
+ * @param machine address of the service's machine for ports that are open on all of its addresses
+ * @param isHere this program runs on the service's machine, which alone reaches management addresses
+ */
+export function inventoryNodes({ lab, nodes }: ResultOf<"inspectProject">, machine: string, isHere: boolean): readonly InventoryNode[] {
   const labName = lab.split("/").at(-1) ?? lab;
   const running = nodes.filter(({ status }) => status === "running").toSorted((a, b) => compareNatural(nodeKey(a), nodeKey(b)));
   return running.map((node) => ({
@@ -43,11 +51,16 @@ export function inventoryNodes({ lab, nodes }: ResultOf<"inspectProject">, machi
       const { address = "127.0.0.1", port, nodePort } = found;
       return [{ address: address === "0.0.0.0" || address === "::" ? machine : address, port, nodePort }];
     }),
+    ...(isHere && node.management !== undefined && { management: node.management.replace(/\/.*/, "") }),
+    ssh: node.ssh === true,
     interfaces: node.interfaces.map(({ name, addresses = [], peer }) => ({ name, addresses, ...(peer !== undefined && { peer }) })),
   }));
 }
 
-/** Returns the port that leads to the node's SSH server, if it publishes one. */
-export function sshOf({ ports }: InventoryNode): ReachablePort | undefined {
+/**
+ * Returns the port that leads to the node's SSH server: that of its management address if it starts an SSH server with the lab, or the one that it publishes.
+ */
+export function sshOf({ ports, management, ssh }: InventoryNode): ReachablePort | undefined {
+  if (management !== undefined && ssh) return { address: management, port: sshPort, nodePort: sshPort };
   return ports.find(({ nodePort }) => nodePort === sshPort);
 }

@@ -25,9 +25,12 @@ export function showInspection(data: Inspection): string {
   ]);
   const heads = ["NODE", ...(isRenamed ? ["NAME"] : []), "ID", "TEMPLATE", "IMAGE", "STATUS", "CPU", "RAM", "CONSOLE", "LIMITS"];
   if (nodes.length > 0) parts.push(table(heads, nodes));
-  const hasAddresses = all.some(({ interfaces }) => interfaces.some(({ addresses = [] }) => addresses.length > 0));
-  const interfaces = all.flatMap((node) =>
-    node.interfaces.map((one) => [
+  const hasAddresses = all.some(
+    ({ management, interfaces }) => management !== undefined || interfaces.some(({ addresses = [] }) => addresses.length > 0),
+  );
+  const interfaces = all.flatMap((node) => [
+    ...(node.management === undefined ? [] : [[`${nodeKey(node)}:mgmt0`, "", node.management, "management network", "", ""]]),
+    ...node.interfaces.map((one) => [
       `${nodeKey(node)}:${one.name}`,
       one.mac ?? "",
       ...(hasAddresses ? [(one.addresses ?? []).join(" ")] : []),
@@ -35,7 +38,7 @@ export function showInspection(data: Inspection): string {
       one.suspended ? "suspended" : "",
       one.quality === undefined ? "" : qualityText(one.quality),
     ]),
-  );
+  ]);
   if (interfaces.length > 0)
     parts.push(table(["INTERFACE", "MAC", ...(hasAddresses ? ["ADDRESSES"] : []), "PEER", "STATE", "QUALITY"], interfaces));
   const networks = data.networks.map((network) => [network.unique_key ?? network.key ?? network.name, network.id, network.type]);

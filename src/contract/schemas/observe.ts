@@ -178,6 +178,10 @@ export const InspectedNode = Type.Object({
   labels: Type.Optional(map(text)),
   /** Published ports, [ADDRESS:]PORT:NODE-PORT. Without an address: 127.0.0.1 and ::1 of the service's machine. Absent: none. */
   ports: Type.Optional(list(text)),
+  /** Address of a running node in the lab's management network, with its prefix: that of its interface mgmt0. Absent: none. */
+  management: optionalText,
+  /** true: the node starts an SSH server for the keys of ssh-keys. */
+  ssh: optionalFlag,
   interfaces: list(InspectedInterface),
 });
 export type InspectedNode = Static<typeof InspectedNode>;

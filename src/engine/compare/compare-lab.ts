@@ -235,6 +235,7 @@ function blankNode(intent: LabNode, template: TemplateRules | undefined): LabNod
     fileSources: undefined,
     switching: undefined,
     ports: undefined,
+    mgmtIpv4: undefined,
     sshKeys: undefined,
     exec: [],
     cpu: template?.cpu,

@@ -1,5 +1,5 @@
 import { compareNatural } from "../../base/natural-order.ts";
-import type { Lab, LabText, TrafficFilter } from "../../intent/lab/lab.ts";
+import type { Lab, LabText, Management, TrafficFilter } from "../../intent/lab/lab.ts";
 import { toLabName } from "../../intent/lab/lab-name.ts";
 import { fieldWord } from "../model/node-fields.ts";
 import type { ObservedLab } from "../model/observed.ts";
@@ -10,7 +10,7 @@ import type { LabDifference } from "./comparison.ts";
 import { meaning } from "./diff-node.ts";
 
 /**
- * Returns the differences of the lab's own fields: name, description, traffic filters, texts. The order of filters and texts does not matter. On a
+ * Returns the differences of the lab's own fields: name, description, management, traffic filters, texts. The order of filters and texts does not matter. On a
  * host that cannot store a lab's name, a name counts as equal if it converts to the host's name.
  * @param pathName the name of a new lab on such a host
  */
@@ -38,6 +38,10 @@ export function diffLab(
     if (before !== after && supported(field, after !== null)) changes.push({ field, before, after });
   }
 
+  const management = { before: plainManagement(observed?.management), after: plainManagement(desired.management) };
+  if (!sameValue(management.before, management.after) && supported("management", management.after !== null))
+    changes.push({ field: "management", ...management });
+
   const filters = filterChanges(observed?.trafficFilters ?? [], desired.trafficFilters);
   if (filters.length > 0 && supported("trafficFilters", desired.trafficFilters.length > 0)) changes.push(...filters);
 
@@ -45,6 +49,12 @@ export function diffLab(
   const after = sortedTexts(desired.texts);
   const textsDiffer = !sameValue(before, after) && supported("texts", after.length > 0);
   return { changes, textChanges: textsDiffer ? [{ field: "texts", before: meaning(before), after: meaning(after) }] : [], missing };
+}
+
+/** Returns the value in the words of the intent. */
+function plainManagement(management: Management | undefined): unknown {
+  if (management === undefined) return null;
+  return management.ipv4Subnet === undefined ? true : { "ipv4-subnet": management.ipv4Subnet };
 }
 
 function filterChanges(before: readonly TrafficFilter[], after: readonly TrafficFilter[]): readonly Change[] {

@@ -81,20 +81,20 @@ export function readLab({ observed, base, ids: stateIds, hostPlaces, rules }: Re
   return { ...readLabItself(observed, base, rules), nodes: byKey(nodes), networks: byKey(networks), links: byKey(links) };
 }
 
-function readLabItself(
-  observed: ObservedLab,
-  base: Lab | undefined,
-  rules: HostRules,
-): Pick<Lab, "name" | "description" | "texts" | "trafficFilters" | "tests" | "boots"> {
+type LabItself = Omit<Lab, "nodes" | "networks" | "links">;
+
+function readLabItself(observed: ObservedLab, base: Lab | undefined, rules: HostRules): LabItself {
   const lost = (field: string) => base !== undefined && unsupportedOnHost(rules, "lab", field) !== undefined;
   const unchanged = base === undefined ? undefined : diffLab(base, observed, { ...rules, unsupportedFields: [] });
   const changed = new Set(unchanged?.changes.map(({ field }) => field.split(".")[0]));
   const keepFilters = lost("trafficFilters") || (unchanged !== undefined && !changed.has("traffic_filters"));
   const keepTexts = lost("texts") || unchanged?.textChanges.length === 0;
   const keepDescription = lost("description") || (unchanged !== undefined && !changed.has("description"));
-  return defined<Pick<Lab, "name" | "description" | "texts" | "trafficFilters" | "tests" | "boots">>({
+  const keepManagement = lost("management") || (unchanged !== undefined && !changed.has("management"));
+  return defined<LabItself>({
     name: base !== undefined && lost("name") ? base.name : toLabName(observed.name),
     description: keepDescription ? base?.description : observed.description || undefined,
+    management: keepManagement ? base?.management : observed.management,
     texts: (keepTexts ? base?.texts : undefined) ?? observed.texts,
     trafficFilters:
       (keepFilters ? base?.trafficFilters : undefined) ?? [...observed.trafficFilters].sort((a, b) => (a.name < b.name ? -1 : 1)),
@@ -133,6 +133,7 @@ function readNode(
     startupConfig,
     startupConfigFile: startupConfig === undefined ? undefined : base?.startupConfigFile,
     ...readFiles(lost("files") ? base?.files : native.files, base),
+    mgmtIpv4: lost("mgmtIpv4") ? base?.mgmtIpv4 : native.mgmtIpv4,
     sshKeys: lost("sshKeys") ? base?.sshKeys : native.sshKeys,
     ports: lost("ports") ? base?.ports : native.ports,
     switching: lost("switching") ? base?.switching : native.switching,

@@ -13,6 +13,7 @@ export const nodeFields = [
   "files",
   "switching",
   "ports",
+  "mgmtIpv4",
   "sshKeys",
   "exec",
   "cpu",
@@ -36,4 +37,8 @@ export function fieldWord(field: string): string {
   return words[field] ?? field;
 }
 
-const words: Readonly<Record<string, string>> = { startupConfig: "startup-config", trafficFilters: "traffic_filters" };
+const words: Readonly<Record<string, string>> = {
+  startupConfig: "startup-config",
+  trafficFilters: "traffic_filters",
+  mgmtIpv4: "mgmt-ipv4",
+};

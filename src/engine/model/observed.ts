@@ -1,4 +1,4 @@
-import type { LabFile, LabText, Position, Quality, Scalar, TrafficFilter } from "../../intent/lab/lab.ts";
+import type { LabFile, LabText, Management, Position, Quality, Scalar, TrafficFilter } from "../../intent/lab/lab.ts";
 import type { Switching } from "../../intent/lab/switching.ts";
 
 /** A lab as the host holds it: its persisted definition, with the host's own ids, and the power state of each node. */
@@ -8,6 +8,7 @@ export interface ObservedLab {
   readonly id: string;
   readonly name: string;
   readonly description?: string;
+  readonly management?: Management;
   readonly locked: boolean;
   /** The host's own value of the lock, 0 if the lab is not locked. */
   readonly lock: number;
@@ -45,6 +46,7 @@ export interface ObservedNode {
   readonly files?: Readonly<Record<string, LabFile>>;
   readonly switching?: Switching;
   readonly ports?: readonly string[];
+  readonly mgmtIpv4?: string;
   readonly sshKeys?: readonly string[];
   readonly exec: readonly string[];
   readonly cpu?: number;

@@ -1,4 +1,4 @@
-import type { Lab, LabLink, LabNetwork, LabNode, LabText, TrafficFilter } from "../../intent/lab/lab.ts";
+import type { Lab, LabLink, LabNetwork, LabNode, LabText, Management, TrafficFilter } from "../../intent/lab/lab.ts";
 import type { KernelFeature } from "./kernel-features.ts";
 import type { Reason } from "./reasons.ts";
 import type { UnsupportedField } from "./support.ts";
@@ -69,6 +69,8 @@ export type Step =
       readonly do: "update-lab";
       readonly name?: string;
       readonly description?: string;
+      /** null: none. */
+      readonly management?: Management | null;
       readonly texts?: readonly LabText[];
       readonly trafficFilters?: readonly TrafficFilter[];
     }
@@ -210,6 +212,8 @@ export interface HostRules {
    * ("network.icon", "lab.name", "link.mtu"). A field that is not listed is stored.
    */
   readonly unsupportedFields: readonly string[];
+  /** Why a field is unsupported, for people: field as in unsupportedFields → text. */
+  readonly why?: Readonly<Record<string, string>>;
   /** Features that the kernel of the host's machine does not have; absent: the host does not report them. */
   readonly kernelLacks?: readonly KernelFeature[];
   /** The host stores positions as whole numbers from 0: others are rounded. Default false. */

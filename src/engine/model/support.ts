@@ -20,9 +20,8 @@ export function unsupportedText({ key, field, why }: UnsupportedField): string {
 
 /** Returns why the host cannot store a field of this kind of resource, or undefined if it can. */
 export function unsupportedOnHost(rules: HostRules, kind: ResourceKind, field: string): string | undefined {
-  return rules.unsupportedFields.includes(field) || rules.unsupportedFields.includes(`${kind}.${field}`)
-    ? "this host has no place for it"
-    : undefined;
+  const found = [field, `${kind}.${field}`].find((one) => rules.unsupportedFields.includes(one));
+  return found === undefined ? undefined : (rules.why?.[found] ?? "this host has no place for it");
 }
 
 /** Returns why a node of this template cannot have the field, or undefined if it can. */

@@ -2,7 +2,7 @@ import type { Lab } from "../../intent/lab/lab.ts";
 import type { Action, PlanOp } from "../model/plan.ts";
 import { announce, differs, onlyInIntent, type Planning } from "./planning.ts";
 
-/** Plans the creation of the lab, or the changes of its name, description, traffic filters and texts. */
+/** Plans the creation of the lab, or the changes of its name, description, management network, traffic filters and texts. */
 export function planLabItself(plan: Planning): void {
   const { desired, observed, lab, nodes, networks, links } = plan.comparison;
   const base = { kind: "lab", key: desired.name, name: desired.name, disruption: "none", affects: [], prune: false } as const;
@@ -48,6 +48,7 @@ export function planLabItself(plan: Planning): void {
         do: "update-lab",
         ...(fields.has("name") && { name: desired.name }),
         ...(fields.has("description") && { description: desired.description ?? "" }),
+        ...(fields.has("management") && { management: desired.management ?? null }),
         ...(fields.has("traffic_filters") && { trafficFilters: desired.trafficFilters }),
       },
     });

@@ -5,6 +5,7 @@ import type { KernelFeature } from "../../engine/model/kernel-features.ts";
 import { type Feature, featureNames, type HostNetworkType } from "../host.ts";
 import { findImages, type LocalImage } from "./images/images.ts";
 import { findVmImages } from "./images/vm-images.ts";
+import { managementWorks } from "./management/management.ts";
 import { natWorks } from "./nat/nat.ts";
 import { missingKernelFeatures } from "./own-kernel/kernel-features.ts";
 import type { ShapingMeans } from "./quality/quality-means.ts";
@@ -39,6 +40,7 @@ export function openCatalogue(options: {
   const warned = new Set<string>();
   const memory: TemplateMemory = new Map();
   const nat = natWorks();
+  const management = managementWorks();
   let kvm: Promise<boolean> | undefined;
   const kernelLacks = missingKernelFeatures();
   let last: { readonly templates: readonly LocalTemplate[]; readonly rest: string; readonly catalogue: Catalogue } | undefined;
@@ -60,7 +62,13 @@ export function openCatalogue(options: {
     if (hypervisor !== undefined) kvm ??= kvmWorks(hypervisor.rootfs);
     const images = [...own, ...vm.images.filter(({ name }) => !own.some((image) => image.vm !== undefined && image.name === name))];
     const means = await options.means;
-    const works = { nat: await nat, shaping: (await options.shaping) !== null, capture: await options.capture, kvm: (await kvm) ?? false };
+    const works = {
+      nat: await nat,
+      management: await management,
+      shaping: (await options.shaping) !== null,
+      capture: await options.capture,
+      kvm: (await kvm) ?? false,
+    };
     const lacks = await kernelLacks;
     const rest = JSON.stringify([images, works, lacks]);
     const same = last?.rest === rest && sameTemplates(last.templates, templates);
@@ -108,6 +116,7 @@ function catalogue(
   images: readonly LocalImage[],
   {
     nat,
+    management,
     shaping,
     capture,
     kvm,
@@ -115,6 +124,7 @@ function catalogue(
     lacks,
   }: {
     readonly nat: boolean;
+    readonly management: boolean;
     readonly shaping: boolean;
     readonly capture: boolean;
     readonly kvm: boolean;
@@ -171,11 +181,16 @@ function catalogue(
       networkTypes: networkTypes.map(({ type }) => type),
       features,
       kernelLacks: lacks,
-      unsupportedFields: [],
+      unsupportedFields: management ? [] : managementFields,
+      why: Object.fromEntries(managementFields.map((field) => [field, noManagement])),
       cores: availableParallelism(),
     },
   };
 }
+
+/** Fields that need a management network. */
+const managementFields = ["lab.management", "mgmtIpv4"];
+const noManagement = "a management network needs a service that runs as root, and nftables";
 
 function limitFeatures({ cpu, memory, pids, usage }: ControlGroups): readonly Feature[] {
   return [

@@ -337,7 +337,7 @@ function runOperation(
 ): void {
   const lab = labs.get(path);
   if (step.do === "create-lab") {
-    const { name, description, texts, trafficFilters } = step.lab;
+    const { name, description, management, texts, trafficFilters } = step.lab;
     const id = lab?.id ?? world.nextLab();
     const made = lab ?? {
       path,
@@ -351,7 +351,10 @@ function runOperation(
       liveQuality: new Map(),
       nextId: 1,
     };
-    labs.set(path, Object.assign(made, { name, description: description === "" ? undefined : description, texts, trafficFilters }));
+    labs.set(
+      path,
+      Object.assign(made, { name, description: description === "" ? undefined : description, management, texts, trafficFilters }),
+    );
     return;
   }
   if (step.do === "delete-lab") {

@@ -1,6 +1,6 @@
 import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNetwork, ObservedNode, Power } from "../../engine/model/observed.ts";
 import { sameValue } from "../../engine/shared/canonical.ts";
-import type { LabText, TrafficFilter } from "../../intent/lab/lab.ts";
+import type { LabText, Management, TrafficFilter } from "../../intent/lab/lab.ts";
 import type { EchoShell } from "./echo-shell.ts";
 
 /** A lab as the memory host keeps it. */
@@ -10,6 +10,7 @@ export interface MemoryLab {
   readonly owner: string;
   name: string;
   description: string | undefined;
+  management: Management | undefined;
   locked: boolean;
   texts: readonly LabText[];
   trafficFilters: readonly TrafficFilter[];
@@ -47,6 +48,7 @@ export function observeMemoryLab(lab: MemoryLab, facts: (template: string) => Te
     id: lab.id,
     name: lab.name,
     ...(lab.description !== undefined && { description: lab.description }),
+    ...(lab.management !== undefined && { management: lab.management }),
     locked: lab.locked,
     lock: lab.locked ? 1 : 0,
     nodes: [...lab.nodes.values()].map(({ definition, power }): ObservedNode => {

@@ -36,6 +36,7 @@ export function runStep(lab: MemoryLab, ids: IdMaps, step: Step, world: StepWorl
     case "update-lab":
       if (step.name !== undefined) lab.name = step.name;
       if (step.description !== undefined) lab.description = step.description === "" ? undefined : step.description;
+      if (step.management !== undefined) lab.management = step.management ?? undefined;
       if (step.texts !== undefined) lab.texts = step.texts;
       if (step.trafficFilters !== undefined) lab.trafficFilters = step.trafficFilters;
       return;

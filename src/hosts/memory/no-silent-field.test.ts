@@ -71,6 +71,10 @@ const cases: Readonly<Record<string, Case>> = {
   ),
   "lab.name": (i) => (i.name = "other"),
   "lab.description": (i) => (i.description = "after"),
+  "lab.management": (i) => (i.management = true),
+  "lab.mgmt": (i) => (i.mgmt = true),
+  "lab.management.ipv4-subnet": (i) => (i.management = { "ipv4-subnet": "172.20.20.0/24" }),
+  "lab.mgmt.ipv4-subnet": (i) => (i.mgmt = { "ipv4-subnet": "172.20.20.0/24" }),
   "lab.defaults": (i) => (i.defaults.labels = { x: "y" }),
   "lab.kinds": (i) => (i.kinds.router.icon = "Desktop.png"),
   "lab.groups": (i) => (i.nodes.r1.group = "edge"),
@@ -136,6 +140,10 @@ const cases: Readonly<Record<string, Case>> = {
       "mirror.to": { mirror: { from: ["eth1"], to: "eth3" } },
     }).map(([key, value]) => [`switching.${key}`, (i: Intent) => (i.nodes.h1 = { template: "switch", switching: value })]),
   ),
+  "node.mgmt-ipv4": (i) => {
+    i.management = { "ipv4-subnet": "172.20.20.0/24" };
+    i.nodes.r1["mgmt-ipv4"] = "172.20.20.11";
+  },
   "node.ports": (i) => (i.nodes.r1.ports = ["8080:80"]),
   "node.startup-config.text": (i) => (i.nodes.r1["startup-config"] = { text: "hostname x" }),
   "inheritable.binds": (i) => (i.defaults.binds = ["conf:/etc/x"]),

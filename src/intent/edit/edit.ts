@@ -7,6 +7,7 @@ import type { NodeBoot } from "../lab/node-boot.ts";
 import { separateFiles } from "../lab/separate-files.ts";
 import { checkFiles } from "../parse/files.ts";
 import { type Reading, readDocument } from "../read/read.ts";
+import { authorManagement } from "../write/author.ts";
 import { CannotRewrite } from "../write/layout.ts";
 import { type IntentText, printLab } from "../write/print.ts";
 import { changeFilters, changeTexts } from "./edit-extras.ts";
@@ -90,6 +91,8 @@ function withFiles(files: Readonly<Record<string, string>>, needed: ReadonlyMap<
 const rootOrder = [
   "name",
   "description",
+  "management",
+  "mgmt",
   "topology",
   "defaults",
   "kinds",
@@ -105,6 +108,10 @@ function changesOf(reading: Reading, before: Lab, after: Lab): Changes {
   const root = new Map<string, Target | typeof remove>();
   if (before.name !== after.name) root.set("name", after.name);
   if (before.description !== after.description) root.set("description", after.description ?? remove);
+  if (!sameData(before.management, after.management)) {
+    const key = reading.root.entries.has("mgmt") ? "mgmt" : "management";
+    root.set(key, after.management === undefined ? remove : authorManagement(after.management));
+  }
 
   const sections = new Map<string, Changes | Items | undefined>([
     ["nodes", changeNodes(reading, before, after)],

@@ -16,7 +16,8 @@ export function canonicalLab(lab: Lab): Lab {
   return {
     name: lab.name,
     ...(lab.description === undefined ? {} : { description: lab.description }),
-    nodes: lab.nodes.map(canonicalNode).sort(byKey),
+    ...(lab.management === undefined ? {} : { management: lab.management }),
+    nodes: lab.nodes.map((node) => canonicalNode(lab.management === undefined ? withoutAddress(node) : node)).sort(byKey),
     networks: lab.networks.map(canonicalNetwork).sort(byKey),
     links: lab.links.map(canonicalLink).sort(byKey),
     trafficFilters: lab.trafficFilters.map(canonicalFilter).sort((a, b) => order(a.name, b.name)),
@@ -24,6 +25,11 @@ export function canonicalLab(lab: Lab): Lab {
     ...(lab.tests === undefined || lab.tests.length === 0 ? {} : { tests: lab.tests }),
     ...(lab.boots === undefined || lab.boots.length === 0 ? {} : { boots: [...lab.boots].sort((a, b) => order(a.node, b.node)) }),
   };
+}
+
+/** Without a management network, an address in it has no effect. */
+function withoutAddress({ mgmtIpv4: _address, ...node }: LabNode): LabNode {
+  return node;
 }
 
 export function canonicalLink(link: LabLink): LabLink {

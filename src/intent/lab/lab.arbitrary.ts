@@ -13,11 +13,12 @@ export function arbitraryLab(limits: { readonly maxNodes?: number; readonly maxL
     .record({
       name: fc.constantFrom("campus", "bgp-1", "Lab.2"),
       description: fc.option(text, { nil: undefined }),
+      management: fc.constantFrom(undefined, undefined, {}, { ipv4Subnet: "172.20.20.0/24" }, { ipv4Subnet: "10.9.0.0/16" }),
       nodeKeys: fc.uniqueArray(fc.constantFrom(...nodeKeys), { maxLength: maxNodes }),
       networkKeys: fc.uniqueArray(fc.constantFrom("lan", "inet", "core-net", "b"), { maxLength: 3 }),
       texts: fc.array(fc.record({ text, x: coordinate, y: coordinate }), { maxLength: 2 }),
     })
-    .chain(({ name, description, nodeKeys: keys, networkKeys, texts }) =>
+    .chain(({ name, description, management, nodeKeys: keys, networkKeys, texts }) =>
       fc
         .record({
           nodes: fc.tuple(...keys.map(arbitraryNode)),
@@ -32,6 +33,7 @@ export function arbitraryLab(limits: { readonly maxNodes?: number; readonly maxL
           return canonicalLab({
             name,
             ...(description === undefined ? {} : { description }),
+            ...(management === undefined ? {} : { management }),
             nodes: nodes.map((node) => (node.ethernet === undefined ? node : { ...node, ethernet: node.ethernet + used(node.key) })),
             networks,
             links,

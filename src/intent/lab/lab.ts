@@ -10,6 +10,8 @@ import type { Switching } from "./switching.ts";
 export interface Lab {
   readonly name: string;
   readonly description?: string;
+  /** Absent: no management network. */
+  readonly management?: Management;
   readonly nodes: readonly LabNode[];
   readonly networks: readonly LabNetwork[];
   readonly links: readonly LabLink[];
@@ -20,6 +22,15 @@ export interface Lab {
   /** Sorted by node; absent if no node has any. Not a part of the structure. */
   readonly boots?: readonly NodeBoot[];
 }
+
+/** The management network of a lab: an interface of each node that the machine reaches. */
+export interface Management {
+  /** In its shortest notation, such as 172.20.20.0/24. Absent: the host chooses a network. */
+  readonly ipv4Subnet?: string;
+}
+
+/** Name of the interface of each node in the management network. */
+export const managementInterface = "mgmt0";
 
 export type Scalar = string | number | boolean;
 
@@ -45,6 +56,8 @@ export interface LabNode {
   readonly switching?: Switching;
   /** Ports of the service's machine that lead to ports of the node, as portText writes them, sorted. Absent: none. */
   readonly ports?: readonly string[];
+  /** Address in the management network. Absent: the host assigns one. */
+  readonly mgmtIpv4?: string;
   /** Public keys that log in by SSH as root. Absent: the node starts no SSH server. */
   readonly sshKeys?: readonly string[];
   readonly exec: readonly string[];

@@ -16,9 +16,16 @@ const sections = ["defaults", "kinds", "groups", "nodes", "networks", "links", "
 export type Section = (typeof sections)[number];
 
 export const labVocabulary: Vocabulary = {
-  known: ["name", "description", ...sections, "topology", "tests"],
-  ignored: ["prefix", "mgmt", "settings", "debug"],
+  known: ["name", "description", "management", "mgmt", ...sections, "topology", "tests"],
+  ignored: ["prefix", "settings", "debug"],
   meant: { lab: "name", title: "name", notes: "description", annotations: "texts" },
+};
+
+/** `management`, and `mgmt` of containerlab. */
+export const managementVocabulary: Vocabulary = {
+  known: ["ipv4-subnet"],
+  ignored: ["network", "bridge", "mtu", "ipv4-gw", "ipv4-range", "ipv6-subnet", "ipv6-gw", "ipv6-range", "external-access", "driver-opts"],
+  meant: { subnet: "ipv4-subnet", ipv4: "ipv4-subnet", ipv4_subnet: "ipv4-subnet" },
 };
 
 export const topologyVocabulary: Vocabulary = { known: sections, ignored: [], meant: { ...labVocabulary.meant } };
@@ -44,7 +51,6 @@ const ignoredOfNodes = [
   "image-pull-policy",
   "license",
   "link-apply-mode",
-  "mgmt-ipv4",
   "mgmt-ipv6",
   "network-mode",
   "publish",
@@ -107,7 +113,7 @@ const insteadOfNodes = {
 };
 
 export const nodeVocabulary: Vocabulary = {
-  known: [...inheritableKeys, "name", "position", "ports", "ready", "depends-on", "stages"],
+  known: [...inheritableKeys, "name", "position", "ports", "mgmt-ipv4", "ready", "depends-on", "stages"],
   ignored: ignoredOfNodes,
   meant: { ...meantOfNodes, depends_on: "depends-on", "ready-when": "ready" },
   instead: insteadOfNodes,
@@ -116,7 +122,7 @@ export const nodeVocabulary: Vocabulary = {
 /** Fields of defaults, kinds and groups: fields that make sense for many nodes. */
 export const inheritableVocabulary: Vocabulary = {
   known: inheritableKeys,
-  ignored: [...ignoredOfNodes, "ports", "stages"],
+  ignored: [...ignoredOfNodes, "ports", "mgmt-ipv4", "stages"],
   meant: meantOfNodes,
   instead: insteadOfNodes,
 };

@@ -1,3 +1,4 @@
+import { ipv4Number, ipv4Text } from "../addresses/ipv4.ts";
 import { didYouMean } from "../diagnostics/nearest.ts";
 import type { Problems } from "../diagnostics/problems.ts";
 import type { Position, Scalar } from "../lab/lab.ts";
@@ -39,6 +40,7 @@ export interface NodeFields {
   readonly binds?: ReadonlyMap<string, ReadFile | null> | null;
   readonly switching?: Switching | null;
   readonly ports?: readonly string[] | null;
+  readonly mgmtIpv4?: string | null;
   readonly sshKeys?: readonly string[] | null;
   readonly exec?: readonly string[] | null;
   readonly cpu?: number | null;
@@ -135,6 +137,7 @@ const fieldNames: Readonly<Record<string, keyof NodeFields>> = {
   binds: "binds",
   switching: "switching",
   ports: "ports",
+  "mgmt-ipv4": "mgmtIpv4",
   "ssh-keys": "sshKeys",
   exec: "exec",
   cpu: "cpu",
@@ -171,6 +174,8 @@ function readField(context: ReadContext, name: keyof NodeFields, at: Field): Nod
       return readSwitching(problems, at);
     case "ports":
       return readPorts(problems, at);
+    case "mgmtIpv4":
+      return readMgmtIpv4(problems, at);
     case "sshKeys":
       return readSshKeys(problems, at);
     case "exec":
@@ -362,6 +367,14 @@ function readPort(problems: Problems, at: Field, text: string): PublishedPort | 
   if (!address.includes(":") && address.split(".").some((part) => Number(part) > 255))
     return invalid(problems, at, `${address.slice(0, 60)} is no IP address`, portForm);
   return port;
+}
+
+/** Reads an address of a node. Whether it is in the network is checked with the lab's management network. */
+function readMgmtIpv4(problems: Problems, at: Field): string | undefined {
+  const text = readText(problems, at);
+  const address = text === undefined ? undefined : ipv4Number(text);
+  if (text === undefined || address !== undefined) return address === undefined ? undefined : ipv4Text(address);
+  return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is no IPv4 address`, "write it without a prefix: 172.20.20.11");
 }
 
 const maxSshKeys = 64;

@@ -186,7 +186,7 @@ describe("containerlab's habits", () => {
     expect(short(yaml)).toEqual([
       "ignored_key /prefix 2:1",
       "ignored_key /topology/nodes/r1/binds/0 4:37",
-      "ignored_key /topology/nodes/r1/mgmt-ipv4 4:43",
+      "ignored_key /topology/nodes/r1/mgmt-ipv4 4:43 write management: {ipv4-subnet: …} at the top of the lab",
       "ignored_key /topology/links/0/endpoints/0/mac 5:52",
       "ignored_key /topology/links/0/vars 5:74",
     ]);

@@ -12,6 +12,7 @@ import { type ReadContext, readName } from "./node-fields.ts";
 import { readBoots } from "./read-boot.ts";
 import { type ReadFilter, type ReadNetwork, type ReadText, readFilters, readNetworks, readTexts } from "./read-extras.ts";
 import { linkNames, type ReadLink, readLinks } from "./read-links.ts";
+import { readManagement, withManagement } from "./read-management.ts";
 import { type Inheritance, type ReadNode, readInheritance, readNodes } from "./read-nodes.ts";
 import { checkSwitching } from "./read-switching.ts";
 import { readTests } from "./read-tests.ts";
@@ -109,10 +110,12 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
 
   const inheritance = readInheritance(context, { defaults: section("defaults"), kinds: section("kinds"), groups: section("groups") });
   const nodesField = section("nodes");
-  const { nodes, bridges } =
+  const { nodes: readable, bridges } =
     nodesField === undefined
       ? { nodes: new Map<string, ReadNode>(), bridges: new Map<string, ReadNetwork>() }
       : readNodes(context, nodesField, inheritance);
+  const management = readManagement(context, root);
+  const nodes = withManagement(context, readable, management);
   const networksField = section("networks");
   const networks = new Map<string, ReadNetwork>(bridges);
   for (const [key, network] of networksField === undefined ? [] : readNetworks(context, networksField)) {
@@ -155,6 +158,7 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
   const lab = canonicalLab({
     name: name ?? "",
     ...(description === undefined ? {} : { description }),
+    ...(management === undefined ? {} : { management }),
     nodes: [...nodes.values()].map(({ node }) => node),
     networks: [...networks.values()].map(({ network }) => network),
     links: links.map(({ link }) => link),

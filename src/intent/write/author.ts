@@ -6,6 +6,7 @@ import {
   type LabNetwork,
   type LabNode,
   type LabText,
+  type Management,
   type Quality,
   type TrafficFilter,
 } from "../lab/lab.ts";
@@ -25,6 +26,7 @@ export function authorNode(node: LabNode): Fields {
     files: authorFiles(node),
     switching: authorSwitching(node.switching),
     ports: node.ports,
+    "mgmt-ipv4": node.mgmtIpv4,
     "ssh-keys": node.sshKeys,
     exec: node.exec.length === 0 ? undefined : node.exec,
     cpu: node.cpu,
@@ -37,6 +39,11 @@ export function authorNode(node: LabNode): Fields {
     attributes: nonEmpty(node.attributes),
     labels: nonEmpty(node.labels),
   };
+}
+
+/** Returns `management` of a lab, in its shortest notation. */
+export function authorManagement({ ipv4Subnet }: Management): Data {
+  return ipv4Subnet === undefined ? true : { "ipv4-subnet": ipv4Subnet };
 }
 
 /** Returns the path in files, the text if it has a line break, or {text} if it would be read as a path. */

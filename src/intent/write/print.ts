@@ -1,7 +1,7 @@
 import { canonicalLab, order } from "../lab/canonical.ts";
 import type { Lab } from "../lab/lab.ts";
 import { separateFiles } from "../lab/separate-files.ts";
-import { authorFilter, authorLink, authorNetwork, authorNode, authorText, type Fields } from "./author.ts";
+import { authorFilter, authorLink, authorManagement, authorNetwork, authorNode, authorText, type Fields } from "./author.ts";
 import { authorBoot, authorTest } from "./author-test.ts";
 import { type Data, present, writeItem, writePair } from "./write.ts";
 
@@ -17,10 +17,11 @@ export interface IntentText {
  */
 export function printLab(lab: Lab): IntentText {
   const separated = separateFiles(canonicalLab(lab), new Map());
-  const { name, description, nodes, networks, links, trafficFilters, texts, tests = [], boots = [] } = separated.lab;
+  const { name, description, management, nodes, networks, links, trafficFilters, texts, tests = [], boots = [] } = separated.lab;
   const bootOf = new Map(boots.map((boot) => [boot.node, authorBoot(boot)]));
   const parts = [writePair("name", name, 0)];
   if (description !== undefined) parts.push(writePair("description", description, 0));
+  if (management !== undefined) parts.push(writePair("management", authorManagement(management), 0));
   parts.push(
     ...section(
       "nodes",

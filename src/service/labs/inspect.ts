@@ -6,7 +6,7 @@ import { type EndpointKeys, endpointKeys, endpointOf, joinIds, observedLinkKey }
 import type { ObservedLab, ObservedLimits, ObservedLink, ObservedNode } from "../../engine/model/observed.ts";
 import type { HostRules } from "../../engine/model/plan.ts";
 import type { LiveLink } from "../../hosts/host.ts";
-import { endpointText } from "../../intent/lab/lab.ts";
+import { endpointText, managementInterface } from "../../intent/lab/lab.ts";
 import type { Caller } from "../common/call.ts";
 import { timeText } from "../common/clock.ts";
 import { orIfFailed } from "../common/or-if-failed.ts";
@@ -43,7 +43,8 @@ async function withAddresses({ host, path }: Target, data: InspectionData): Prom
       const addresses = of.get(one.name);
       return addresses === undefined ? one : { ...one, addresses };
     });
-    return { ...node, interfaces };
+    const [management] = of.get(managementInterface) ?? [];
+    return { ...node, ...(management !== undefined && { management }), interfaces };
   });
   return { ...data, nodes };
 }
@@ -172,7 +173,7 @@ function inspectedNode(
   key: string | null,
   places: ReturnType<typeof freePlaces>,
 ): InspectedNode {
-  const { id, name, template, type, image, icon, power, cpu, ram, position, consoleType, limits, labels, ports } = observed;
+  const { id, name, template, type, image, icon, power, cpu, ram, position, consoleType, limits, labels, ports, sshKeys } = observed;
   const defaults = lab.templates.get(template);
   return {
     id,
@@ -192,6 +193,7 @@ function inspectedNode(
     ...(limits !== undefined && { limits: limitsData(limits) }),
     ...(Object.keys(labels).length > 0 && { labels }),
     ...(ports !== undefined && ports.length > 0 && { ports: [...ports] }),
+    ...(sshKeys !== undefined && { ssh: true }),
     interfaces: observed.interfaces.map((one) => inspectedInterface(lab, id, one)),
   };
 }

@@ -28,6 +28,8 @@ const noPlace = [
   "ports",
   "kernel",
   "sshKeys",
+  "lab.management",
+  "mgmtIpv4",
   "env",
   "labels",
   "start",

@@ -1,7 +1,7 @@
 import { compareNatural } from "../../../base/natural-order.ts";
 import { interfaceNames } from "../../../engine/model/interface-names.ts";
 import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../../engine/model/observed.ts";
-import type { LabFile, LabText, Position, Quality, Scalar, TrafficFilter } from "../../../intent/lab/lab.ts";
+import type { LabFile, LabText, Management, Position, Quality, Scalar, TrafficFilter } from "../../../intent/lab/lab.ts";
 import type { Switching } from "../../../intent/lab/switching.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { macAddress } from "./mac-address.ts";
@@ -14,6 +14,7 @@ export interface LabDefinition {
   readonly path: string;
   readonly name: string;
   readonly description?: string;
+  readonly management?: Management;
   /** Users see their own labs; administrators and viewers see all. */
   readonly owner: string;
   readonly locked: boolean;
@@ -40,6 +41,7 @@ export interface DefinedNode {
   readonly files?: Readonly<Record<string, LabFile>>;
   readonly switching?: Switching;
   readonly ports?: readonly string[];
+  readonly mgmtIpv4?: string;
   readonly sshKeys?: readonly string[];
   readonly exec: readonly string[];
   readonly cpu?: number;
@@ -88,12 +90,13 @@ export function observeDefinition(
   catalogue: Pick<Catalogue, "template" | "limits">,
   saved: ReadonlyMap<number, string> = new Map(),
 ): ObservedLab {
-  const { path, id, name, description, locked, nodes, networks, links, texts, trafficFilters } = definition;
+  const { path, id, name, description, management, locked, nodes, networks, links, texts, trafficFilters } = definition;
   return {
     path,
     id,
     name,
     ...(description === undefined ? {} : { description }),
+    ...(management === undefined ? {} : { management }),
     locked,
     lock: locked ? 1 : 0,
     nodes: nodes.map((node) => {

@@ -41,9 +41,11 @@ class Edit implements DefinitionEdit {
   readonly #next: { -readonly [Kind in keyof LabDefinition["next"]]: number };
   /** Changed fields of the lab itself. */
   #lab: Partial<LabDefinition> = {};
+  #management: LabDefinition["management"] | undefined;
 
   constructor(start: LabDefinition, known: NativeIds, template: (id: string) => LocalTemplate | undefined) {
     this.#start = start;
+    this.#management = start.management;
     this.#template = template;
     this.#nodes = new NamedObjects(start.nodes, known.nodes);
     this.#networks = new NamedObjects(start.networks, known.networks);
@@ -95,10 +97,12 @@ class Edit implements DefinitionEdit {
   }
 
   result(): LabDefinition {
-    const { description, ...rest } = { ...this.#start, ...this.#lab };
+    const { description, management: _before, ...rest } = { ...this.#start, ...this.#lab };
+    const management = this.#management;
     return {
       ...rest,
       ...(description === undefined || description === "" ? {} : { description }),
+      ...(management === undefined ? {} : { management }),
       next: this.#next,
       nodes: [...this.#nodes.values()].sort(byId),
       networks: [...this.#networks.values()].sort(byId),
@@ -114,8 +118,9 @@ class Edit implements DefinitionEdit {
     };
   }
 
-  #putLab({ do: _do, ...fields }: Extract<Step, { readonly do: "update-lab" }>): void {
+  #putLab({ do: _do, management, ...fields }: Extract<Step, { readonly do: "update-lab" }>): void {
     this.#lab = { ...this.#lab, ...fields };
+    if (management !== undefined) this.#management = management ?? undefined;
   }
 
   #putNode(wanted: LabNode): void {

@@ -10,6 +10,7 @@ import type { Definitions, PutOptions } from "../definitions/definitions.ts";
 import { type DefinitionEdit, editDefinition } from "../definitions/edit-definition.ts";
 import type { Trash } from "../files/trash.ts";
 import { machineTrouble } from "../machine/machine-trouble.ts";
+import { refuseUsedSubnet } from "../management/management.ts";
 import { applyLive } from "../nodes/live-config.ts";
 import { troubledNode } from "../nodes/node-trouble.ts";
 import type { Readiness } from "../nodes/readiness.ts";
@@ -47,7 +48,8 @@ export async function applySteps(context: ApplyContext, operations: readonly Ope
   let ids = progress.ids;
   const log = new StepLog(operations, progress);
 
-  refuseImpossible(context, operations, log);
+  await refuseImpossible(context, operations, log);
+  await warnUnmanaged(context, operations, progress);
   for (const batch of await batchesOf(context, operations)) {
     progress.signal?.throwIfAborted();
     const definition = await definitions.get(path);
@@ -65,8 +67,18 @@ export async function applySteps(context: ApplyContext, operations: readonly Ope
 }
 
 /** Refuses VMs with settings that no VM can have, and ports that only an admin may publish, before the first step: otherwise half of the lab would be made. */
-function refuseImpossible({ catalogue, refuseUnlessAdmin }: ApplyContext, operations: readonly Operation[], log: StepLog): void {
+async function refuseImpossible(context: ApplyContext, operations: readonly Operation[], log: StepLog): Promise<void> {
+  const { catalogue, refuseUnlessAdmin } = context;
   for (const { step } of operations) {
+    const subnet = managementOf(step)?.ipv4Subnet;
+    try {
+      if (subnet !== undefined) {
+        refuseUnlessAdmin(`the management network ${subnet}: only an admin chooses it; management: true gives the lab a free one`);
+        await refuseUsedSubnet(subnet, (await context.definitions.get(context.path))?.id);
+      }
+    } catch (error) {
+      throw withProgress(error, log);
+    }
     if (step.do !== "create-node" && step.do !== "update-node") continue;
     const template = catalogue.template(step.node.template);
     try {
@@ -78,6 +90,27 @@ function refuseImpossible({ catalogue, refuseUnlessAdmin }: ApplyContext, operat
     } catch (error) {
       throw withProgress(error, log);
     }
+  }
+}
+
+/** Returns the management network that the step gives the lab. */
+function managementOf(step: Step): LabDefinition["management"] | undefined {
+  if (step.do === "create-lab") return step.lab.management;
+  return step.do === "update-lab" ? (step.management ?? undefined) : undefined;
+}
+
+/** Warns of new nodes, and of all nodes of a lab that gets a management network, that have no interface in it. */
+async function warnUnmanaged({ path, definitions, catalogue }: ApplyContext, operations: readonly Operation[], progress: Progress) {
+  const before = await definitions.get(path);
+  const gets = operations.some(({ step }) => managementOf(step) !== undefined);
+  if (!gets && before?.management === undefined) return;
+  const put = operations.flatMap(({ step }) => (step.do === "create-node" ? [step.node] : []));
+  const old = gets ? (before?.nodes ?? []).map((node) => ({ ...node, key: node.name })) : [];
+  for (const { key, kernel, template } of [...put, ...old]) {
+    if (kernel !== "own" && catalogue.template(template)?.backend !== "vm") continue;
+    const why = kernel === "own" ? "has a kernel of its own" : "is a virtual machine";
+    const message = `${key} ${why}: it has no interface in the management network. labwright ssh and ports: reach a node with a kernel of its own`;
+    progress.warn?.({ code: "no_management_interface", node: key, message });
   }
 }
 
@@ -236,6 +269,7 @@ function newLab({ path, user, definitions }: ApplyContext, { lab }: Step & { do:
     path,
     name: lab.name,
     ...(lab.description === undefined ? {} : { description: lab.description }),
+    ...(lab.management === undefined ? {} : { management: lab.management }),
     owner: user,
     locked: false,
     next: kept?.next ?? { node: 1, network: 1, link: 1 },
@@ -249,9 +283,10 @@ function newLab({ path, user, definitions }: ApplyContext, { lab }: Step & { do:
 }
 
 function renewedLab(definition: LabDefinition, { lab }: Step & { do: "create-lab" }): LabDefinition {
-  const { description: _old, ...rest } = definition;
+  const { description: _old, management: _network, ...rest } = definition;
+  const management = lab.management === undefined ? {} : { management: lab.management };
   const description = lab.description === undefined ? {} : { description: lab.description };
-  return { ...rest, name: lab.name, ...description, texts: lab.texts, trafficFilters: lab.trafficFilters };
+  return { ...rest, name: lab.name, ...description, ...management, texts: lab.texts, trafficFilters: lab.trafficFilters };
 }
 
 async function deleteLab({ path, definitions, lab, forget }: ApplyContext, definition: LabDefinition, wipe: boolean): Promise<void> {
@@ -276,7 +311,8 @@ async function commitEdit(
       1,
       catalogue,
     );
-  // First: a port that another program has changes nothing.
+  // First: addresses that are in use, or a port that another program has, change nothing.
+  if (changesManagement(before, after)) await live.settleManagement(after, catalogue);
   await publishPorts(live, catalogue, before, after);
   // Written first: if a node refuses a file, the definition still has the old one, and the next plan shows the change again.
   await changeFiles(live, catalogue, before, after);
@@ -286,6 +322,11 @@ async function commitEdit(
   const limited = after.nodes.filter(({ id, cpu, ram }) => cpu !== old.get(id)?.cpu || ram !== old.get(id)?.ram);
   if (limited.length > 0) await live.limit(after, new Set(limited.map(({ id }) => id)), catalogue);
   await removeDisks(trash, live, gone);
+}
+
+function changesManagement(before: LabDefinition, after: LabDefinition): boolean {
+  const of = ({ management, nodes }: LabDefinition) => JSON.stringify([management, nodes.map(({ id, mgmtIpv4 }) => [id, mgmtIpv4])]);
+  return of(before) !== of(after);
 }
 
 /** Writes changed files into nodes that run. Other nodes get them when they start. */

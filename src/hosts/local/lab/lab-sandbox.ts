@@ -4,6 +4,7 @@ import { Failure } from "../../../contract/errors.ts";
 import { makeDirectory } from "../../../files/make-directory.ts";
 import { exists } from "../files/file-exists.ts";
 import { succeeded } from "../machine/machine.ts";
+import { removeManagement } from "../management/management.ts";
 import { removeUplinks } from "../nat/nat.ts";
 import type { LabResources } from "../resources/lab-resources.ts";
 import { type IncompatibleHolder, incompatibleHolder } from "../sandbox/incompatible-holder.ts";
@@ -76,7 +77,7 @@ export class LabSandbox {
       }
       await rm(this.#options.dir, { recursive: true, force: true });
     }
-    await removeUplinks(this.directory);
+    await this.#removeUplinks();
     await this.#resources.remove();
   }
 
@@ -203,7 +204,7 @@ export class LabSandbox {
     await this.#cleaning;
     if (this.#sandbox !== null) return this.#sandbox;
     // Uplinks of a sandbox that died.
-    await removeUplinks(this.directory);
+    await this.#removeUplinks();
     await makeDirectory(this.#options.dir, 0o700);
     // One more: Open vSwitch of the lab's switches.
     const share = await this.#resources.prepare(nodes + 1);
@@ -245,7 +246,7 @@ export class LabSandbox {
     this.#sandbox = null;
     // A removal of remains may have begun, which would take the files of a recreated lab.
     await this.#cleaning;
-    await removeUplinks(this.directory);
+    await this.#removeUplinks();
     await this.#resources.remove();
     await rm(this.#options.dir, { recursive: true, force: true });
   }
@@ -269,10 +270,15 @@ export class LabSandbox {
     });
   }
 
+  /** Removes what the lab has in the machine's own network. */
+  async #removeUplinks(): Promise<void> {
+    await Promise.all([removeUplinks(this.directory), removeManagement(this.id, this.directory)]);
+  }
+
   async #clean(): Promise<unknown> {
     const files = rm(this.#options.dir, { recursive: true, force: true });
     // The next start or adoption of the lab removes remains again, and reports a failure.
-    return Promise.all([removeUplinks(this.directory), this.#resources.remove(), files]).catch(() => undefined);
+    return Promise.all([this.#removeUplinks(), this.#resources.remove(), files]).catch(() => undefined);
   }
 
   /** Removes everything of a dead sandbox that is outside it. */

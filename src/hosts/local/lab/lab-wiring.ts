@@ -7,6 +7,7 @@ import { type Fabric, isShaperEnd, shapedLinksIn, shaperEnds, type WantedFabric,
 import { fabricChange } from "../links/fabric-change.ts";
 import { editedPart, type FabricPart, linkPart, linksOfPart, nodesAt, wantedPart } from "../links/fabric-part.ts";
 import { readFabric, readPorts } from "../links/read-fabric.ts";
+import { ensureManagement, settleManagement } from "../management/management.ts";
 import { ensureUplinks, renewUplinks } from "../nat/nat.ts";
 import type { NatPolicy } from "../nat/nat-rules.ts";
 import { liveNodes } from "../nodes/node-life.ts";
@@ -19,6 +20,7 @@ import { type Sandbox, switchingNode } from "../sandbox/sandbox.ts";
 import type { Switches } from "../switching/switches.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import type { LabSandbox } from "./lab-sandbox.ts";
+import { managedNodes } from "./reach-nodes.ts";
 
 /** The impaired sides of a link, as the shaper reports them. */
 export type LiveQuality = Partial<LinkQuality>;
@@ -127,7 +129,8 @@ export class LabWiring {
     const theirs = [...ports].filter(([, { node }]) => node !== undefined && nodes.has(node));
     const atShapedLinks = nodesAt(definition.links.filter((link) => !isPlain(link)));
     const report = (ids: readonly number[]) => onWired(ids.filter((id) => nodes.has(id) && !atShapedLinks.has(id)));
-    const needsUplink = definition.networks.some(({ type }) => type === "nat");
+    // Their nodes boot after the whole reconcile.
+    const needsUplink = definition.management !== undefined || definition.networks.some(({ type }) => type === "nat");
     const wanted = { bridges, ports: new Map(theirs), shaped: new Map() };
     return new EarlyWiring(sandbox, actual, wanted, this.#shaperProgram, needsUplink ? undefined : report);
   }
@@ -138,7 +141,32 @@ export class LabWiring {
     if (sandbox === null) return;
     const isFresh = scope.of !== "link" && (await this.#switches.ensure(sandbox, definition, catalogue, () => this.#lab.states()));
     if (isFresh) this.#state = "unknown";
-    if (await this.#reconcilePart(sandbox, definition, catalogue, scope)) return;
+    if (!(await this.#reconcilePart(sandbox, definition, catalogue, scope)))
+      await this.#reconcileWhole(sandbox, definition, catalogue, scope);
+    if (scope.of !== "link") await this.#reconcileManagement(sandbox, definition, catalogue);
+  }
+
+  /** Chooses the addresses of the management network. Throws host_error if that is not possible: then no node may start. */
+  settleManagement(definition: LabDefinition, catalogue: Catalogue): Promise<void> {
+    return settleManagement(this.#lab.directory, definition, managedNodes(definition, catalogue));
+  }
+
+  async #reconcileManagement(sandbox: Sandbox, definition: LabDefinition, catalogue: Catalogue): Promise<void> {
+    const managed = managedNodes(definition, catalogue);
+    for (let attempts = 50; ; attempts--) {
+      const states = await this.#lab.states();
+      const live = new Map(managed.flatMap(({ id }) => [[id, states.get(id)?.pid ?? 0] as const]).filter(([, pid]) => pid > 0));
+      try {
+        return await ensureManagement(this.#lab.directory, sandbox, definition, managed, live);
+      } catch (error) {
+        // A node may have ended since its state was read.
+        if (attempts === 0 || !(error instanceof Failure) || !goneNode.test(error.message)) throw error;
+        await delay(10);
+      }
+    }
+  }
+
+  async #reconcileWhole(sandbox: Sandbox, definition: LabDefinition, catalogue: Catalogue, scope: FabricScope): Promise<void> {
     this.#state = "reconciling";
     try {
       await this.#reconcileLab(sandbox, definition, catalogue, scope);
@@ -299,5 +327,8 @@ export class LabWiring {
     return qualities;
   }
 }
+
+/** Errors of ip and nsenter about a node that has ended. */
+const goneNode = /Cannot find device|No such device|Invalid "netns" value|No such process|No such file or directory|does not exist/;
 
 const severed: LinkQuality = { a: { delay: 0, jitter: 0, loss: 100, bandwidth: 0 }, b: { delay: 0, jitter: 0, loss: 100, bandwidth: 0 } };

@@ -214,6 +214,7 @@ export class LocalLab {
     if (machines.size > 0) await openTun();
     // Before anything runs: a port that another program has refuses the start.
     await this.publish(definition, catalogue, { starting: ids, strict: true });
+    await this.settleManagement(definition, catalogue);
     const empty = this.#sandbox.sandbox === null;
     const sandbox = await this.#sandbox.ensure(definition.nodes.length);
     // The limits that this machine supports are known once the sandbox exists.
@@ -320,6 +321,11 @@ export class LocalLab {
   async reconcileFabric(definition: LabDefinition, catalogue: Catalogue, scope?: FabricScope): Promise<void> {
     await this.#wiring.reconcileFabric(definition, catalogue, scope);
     if (scope?.of !== "link") await this.publish(definition, catalogue, { strict: false });
+  }
+
+  /** Chooses the addresses of nodes in the management network. Throws host_error if that is not possible. */
+  settleManagement(definition: LabDefinition, catalogue: Catalogue): Promise<void> {
+    return this.#wiring.settleManagement(definition, catalogue);
   }
 
   publish(definition: LabDefinition, catalogue: Catalogue, options: PublishOptions): Promise<void> {

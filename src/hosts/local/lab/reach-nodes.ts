@@ -1,5 +1,7 @@
 import { Failure } from "../../../contract/errors.ts";
+import { managementInterface } from "../../../intent/lab/lab.ts";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
+import { managementAddresses } from "../management/management.ts";
 import { guestAddresses } from "../reach/guest-addresses.ts";
 import { type InterfaceAddresses, interfaceAddresses } from "../reach/interface-addresses.ts";
 import { connectGuest } from "../reach/port-of-guest.ts";
@@ -12,13 +14,15 @@ import type { LabSandbox } from "./lab-sandbox.ts";
 export async function runningAddresses(
   lab: LabSandbox,
   program: string,
-  { nodes }: LabDefinition,
+  definition: LabDefinition,
   catalogue: Catalogue,
 ): Promise<ReadonlyMap<number, InterfaceAddresses>> {
+  const { nodes } = definition;
   const states = await lab.states();
   const { sandbox } = lab;
   const running = nodes.filter((node) => states.get(node.id)?.state === "running" && hasSystem(node, catalogue));
   if (sandbox === null || running.length === 0) return new Map();
+  const managed = await managementAddresses(lab.directory, definition);
   const own = running.filter(({ kernel }) => kernel === "own");
   const shared = running.flatMap(({ id, kernel }) => (kernel === "own" ? [] : [[id, states.get(id)?.pid ?? 0] as const]));
   const [found, inGuests] = await Promise.all([
@@ -28,7 +32,16 @@ export async function runningAddresses(
       own.map(({ id }) => id),
     ),
   ]);
-  return new Map([...found, ...inGuests]);
+  return new Map(
+    running.flatMap(({ id }) => {
+      const interfaces = new Map(found.get(id) ?? inGuests.get(id));
+      // The recorded address, not one that the root of the node has set: inventories lead users there.
+      interfaces.delete(managementInterface);
+      const address = managed.get(id);
+      if (address !== undefined) interfaces.set(managementInterface, [address]);
+      return interfaces.size === 0 ? [] : [[id, interfaces] as const];
+    }),
+  );
 }
 
 export interface PublishOptions {
@@ -60,6 +73,11 @@ export async function publishPorts(
     return guests.has(node) ? await connectGuest(sandbox, node, port) : await sandbox.connect(node, port);
   };
   await published.set({ id, owner }, publishing, connect, strict);
+}
+
+/** Returns the nodes with an interface in the management network: those with processes of their own and the machine's kernel. */
+export function managedNodes({ nodes }: LabDefinition, catalogue: Catalogue): readonly DefinedNode[] {
+  return nodes.filter((node) => hasSystem(node, catalogue) && node.kernel !== "own");
 }
 
 /** Returns whether the node has processes of its own in the sandbox, and addresses that can be asked for. */

@@ -1,10 +1,11 @@
 import { chmod, mkdtemp, readdir, readlink, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { readIfThere } from "../holder/identity.ts";
 import { holderProcesses } from "../holder/processes.ts";
 import { runOnMachine, succeeded } from "../machine/machine.ts";
+import { removeManagement } from "../management/management.ts";
 import { removeUnrecordedTables, removeUplinks } from "../nat/nat.ts";
 import { processStart, runs } from "./process-mark.fixture.ts";
 
@@ -59,7 +60,10 @@ async function end(directory: string): Promise<void> {
     for (const { lab } of found) labs.add(lab);
     return found;
   });
-  for (const lab of await below(join(directory, "state", "labs"))) await removeUplinks(lab);
+  for (const lab of await below(join(directory, "state", "labs"))) {
+    await removeUplinks(lab);
+    await removeManagement(basename(lab), lab);
+  }
   for (const lab of labs) await removeUnrecordedTables(lab);
   succeeded(["rm", "-rf", directory], await runOnMachine(["rm", "-rf", "--", directory]));
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { referencedFiles } from "../parse/references.ts";
-import { readIntent } from "./read.ts";
+import { referencedFiles } from "../../parse/references.ts";
+import { readIntent } from "../read.ts";
 
 const files = { "motd.txt": "welcome\n", "conf/a": "A", "conf/sub/b": "B" };
 const read = (node: string, more = "") => readIntent(`name: x\n${more}nodes:\n  r1: {template: linux, ${node}}\n`, files);

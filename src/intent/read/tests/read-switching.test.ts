@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Switching } from "../lab/switching.ts";
-import { printLab } from "../write/print.ts";
-import { readIntent } from "./read.ts";
+import type { Switching } from "../../lab/switching.ts";
+import { printLab } from "../../write/print.ts";
+import { readIntent } from "../read.ts";
 
 const yamlOf = (switching: string) =>
   `name: x

@@ -1,0 +1,241 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Lab } from "../../../intent/lab/lab.ts";
+import { readIntent } from "../../../intent/read/read.ts";
+import { openUsers } from "../accounts/users.ts";
+import { type RunResult, runOnMachine, succeeded } from "../machine/machine.ts";
+import { eventually, noIds, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
+import { managementWorks, uplinkOf } from "./management.ts";
+
+const run = promisify(execFile);
+const at = "/managed";
+
+function labOf(yaml: string): Lab {
+  const { lab, diagnostics } = readIntent(yaml);
+  if (lab === undefined) throw new Error(JSON.stringify(diagnostics));
+  return lab;
+}
+
+/** Networks of documentation: a machine that runs tests has no route to them. */
+const subnets = ["198.51.100.0/24", "203.0.113.0/24"] as const;
+
+describe.skipIf(!(await managementWorks()))("a management network", () => {
+  let local: TestLocalHost;
+  let folder: string;
+  let key: string;
+
+  beforeAll(async () => {
+    local = await testLocalHost();
+    folder = await mkdtemp(join(tmpdir(), "management-"));
+    await run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(folder, "key")]);
+    key = (await readFile(join(folder, "key.pub"), "utf8")).trim();
+  });
+  afterAll(async () => {
+    await local[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  });
+
+  const yaml = (management: string, h1 = "") => `name: managed
+${management === "" ? "" : `management: ${management}\n`}nodes:
+  h1: {template: linux, ssh-keys: ["${key}"]${h1}}
+  r1: {template: frr}
+  sw: {template: switch}
+links:
+  - ["h1:eth0", "r1:eth0"]
+`;
+  const address = async (node: string, path = at) => {
+    const found = await local.session.addresses?.(path);
+    return found?.get(local.ids(path).nodes[node] ?? "")?.get("mgmt0")?.[0];
+  };
+  /** The address as soon as the node runs. */
+  const ready = (node: string, path = at) =>
+    eventually(
+      `${node} has an address`,
+      30_000,
+      () => address(node, path),
+      (found) => found !== undefined,
+    );
+  const plain = async (node: string, path = at) => ((await ready(node, path)) ?? "").replace(/\/.*/, "");
+  const pings = async (to: string) => (await runOnMachine(["busybox", "ping", "-c", "1", "-W", "2", to])).code === 0;
+  const idOf = async (path = at) => (await local.session.observe(path))!.id;
+  const machineOf = (node: string) => node.replace(/\d+$/, "1");
+  /** Returns whether the machine has a device, a table or a route of the lab. */
+  async function leftOvers(lab: string): Promise<readonly string[]> {
+    const { device, table } = uplinkOf(lab);
+    const [links, tables] = await Promise.all([runOnMachine(["ip", "-o", "link"]), runOnMachine(["nft", "list", "tables"])]);
+    return [...(links.stdout.includes(device) ? [device] : []), ...(tables.stdout.includes(table) ? [table] : [])];
+  }
+  const power = async (node: string, step: { do: "start" } | { do: "stop"; mode: 1 }) => {
+    const operation = {
+      id: `${step.do}:${node}`,
+      op: step.do,
+      kind: "node" as const,
+      key: node,
+      disruption: "none" as const,
+      affects: [],
+      changes: [],
+      prune: false,
+      cause: `node:${node}`,
+      because: "test",
+      step: { ...step, node },
+    };
+    await local.session.apply(at, [operation as never], { ids: local.ids(at), step: () => undefined });
+  };
+
+  test("gives each node with a system an address that the machine reaches by ping and SSH", async () => {
+    await local.deploy(at, labOf(yaml("true")));
+    for (const node of ["h1", "r1"]) {
+      expect(await ready(node)).toMatch(/^198\.1[89]\.\d+\.\d+\/24$/);
+      expect(await pings(await plain(node))).toBe(true);
+    }
+    expect(await address("sw")).toBeUndefined();
+    const options = ["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR", "BatchMode=yes"].flatMap((o) => [
+      "-o",
+      o,
+    ]);
+    const argv = ["ssh", ...options, "-i", join(folder, "key"), `root@${await plain("h1")}`, "hostname"];
+    const named = (result: RunResult) => result.stdout.trim() === "h1";
+    await eventually("SSH signs in", 30_000, () => runOnMachine(argv), named);
+  });
+
+  test("lets a node reach neither the machine's services nor its other addresses, also with a route and another source", async () => {
+    const servers: Server[] = [];
+    const machine = machineOf(await plain("h1"));
+    const listen = (host: string) =>
+      new Promise<number>((resolve, reject) => {
+        const server = createServer((client) => client.end("machine")).once("error", reject);
+        servers.push(server.listen(0, host, () => resolve((server.address() as { port: number }).port)));
+      });
+    const port = await listen("0.0.0.0");
+    // The machine itself reaches it, so that a refusal comes from the rules.
+    expect((await run("busybox", ["nc", "-w", "2", machine, String(port)])).stdout).toBe("machine");
+    const tries = [
+      ["ping", "-c", "1", "-W", "1", machine],
+      ["sh", "-c", `nc -w 2 ${machine} ${port} </dev/null | grep machine`],
+      ["sh", "-c", `ip addr add ${machine.replace(/1$/, "77")}/24 dev mgmt0; ping -c 1 -W 1 -I ${machine.replace(/1$/, "77")} ${machine}`],
+    ];
+    for (const argv of tries) expect([argv, (await local.exec(at, "h1", ...argv)).code]).not.toEqual([argv, 0]);
+    const routes = succeeded(["ip", "-4", "-o", "addr"], await runOnMachine(["ip", "-4", "-o", "addr", "show", "scope", "global"]));
+    await local.exec(at, "h1", "ip", "route", "add", "default", "via", machine);
+    for (const [, other = ""] of routes.stdout.matchAll(/inet ([\d.]+)\//g)) {
+      if (other === machine) continue;
+      expect((await local.exec(at, "h1", "sh", "-c", `nc -w 2 ${other} ${port} </dev/null | grep machine`)).code).not.toBe(0);
+    }
+    for (const server of servers) server.close();
+    // The address of another source has no effect on the machine's neighbours.
+    const { stdout } = await runOnMachine(["ip", "neigh", "show", "dev", uplinkOf(await idOf()).device]);
+    expect(stdout).not.toContain(machine.replace(/1$/, "77"));
+    await local.exec(at, "h1", "ip", "addr", "del", `${machine.replace(/1$/, "77")}/24`, "dev", "mgmt0");
+  });
+
+  test("leads nowhere else: not to another lab's nodes, in either way", async () => {
+    await local.deploy("/other", labOf("name: other\nmanagement: true\nnodes: {x1: {template: linux}}\n"));
+    const [own, other] = [await plain("h1"), await plain("x1", "/other")];
+    expect(await pings(other)).toBe(true);
+    await local.exec("/other", "x1", "ip", "route", "add", "default", "via", machineOf(other));
+    expect((await local.exec(at, "h1", "ping", "-c", "1", "-W", "1", other)).code).not.toBe(0);
+    expect((await local.exec("/other", "x1", "ping", "-c", "1", "-W", "1", own)).code).not.toBe(0);
+    // The lab's own nodes reach each other.
+    expect((await local.exec(at, "h1", "ping", "-c", "1", "-W", "2", await plain("r1"))).code).toBe(0);
+    const other_id = await idOf("/other");
+    await local.deploy("/other", null);
+    expect(await leftOvers(other_id)).toEqual([]);
+  });
+
+  test("keeps the addresses over a restart of a node and of the service, and reports no address that a node gives itself", async () => {
+    const before = await ready("h1");
+    await power("h1", { do: "stop", mode: 1 });
+    expect(await address("h1")).toBeUndefined();
+    await power("h1", { do: "start" });
+    expect(await ready("h1")).toBe(before);
+    expect(await pings(await plain("h1"))).toBe(true);
+    await local.reopen();
+    await local.session.labs();
+    expect(await pings(await plain("h1"))).toBe(true);
+    await local.exec(at, "h1", "ip", "addr", "add", "192.0.2.1/24", "dev", "mgmt0");
+    expect(await address("h1")).toBe(before);
+    await power("r1", { do: "stop", mode: 1 });
+    await power("r1", { do: "start" });
+    expect(await pings(await plain("r1"))).toBe(true);
+    expect((await local.exec(at, "h1", "ip", "-4", "-o", "addr", "show", "dev", "mgmt0")).stdout).not.toContain("192.0.2.1");
+  });
+
+  test("changes its network and the address of a node while the nodes run", async () => {
+    const old = await plain("r1");
+    const { plan } = await local.deploy(at, labOf(yaml(`{ipv4-subnet: ${subnets[0]}}`, ", mgmt-ipv4: 198.51.100.77")));
+    expect(plan.operations.map(({ key, disruption }) => `${key} ${disruption}`)).toEqual(["managed none", "h1 none"]);
+    expect(plan.text).toContain("management");
+    expect(await plain("h1")).toBe("198.51.100.77");
+    expect(await pings("198.51.100.77")).toBe(true);
+    expect(await pings(await plain("r1"))).toBe(true);
+    expect(await pings(old)).toBe(false);
+    expect((await local.plan(at, labOf(yaml(`{ipv4-subnet: ${subnets[0]}}`, ", mgmt-ipv4: 198.51.100.77")))).plan.operations).toEqual([]);
+  });
+
+  test("is refused with the network of another lab or of the machine, and nothing changes", async () => {
+    const second = (subnet: string) => labOf(`name: second\nmanagement: {ipv4-subnet: ${subnet}}\nnodes: {x1: {template: linux}}\n`);
+    await expect(local.deploy("/second", second(subnets[0]))).rejects.toThrow(`${subnets[0]} is in use: another lab uses it`);
+    expect(await local.session.labs()).toEqual([at]);
+    await local.deploy("/second", second(subnets[1]));
+    await expect(local.deploy("/second", second(subnets[0]))).rejects.toThrow("in use");
+    expect((await local.session.observe("/second"))?.management).toEqual({ ipv4Subnet: subnets[1] });
+    expect(await pings(await plain("x1", "/second"))).toBe(true);
+    await local.deploy("/second", null);
+    const device = `taken${process.pid % 100_000}`;
+    const lines = `link add name ${device} up type veth peer name ${device}x\naddr add 203.0.113.9/28 dev ${device}\n`;
+    try {
+      succeeded(["ip"], await runOnMachine(["ip", "-batch", "-"], lines));
+      await expect(local.deploy("/second", second(subnets[1]))).rejects.toThrow("the machine has the route 203.0.113.");
+    } finally {
+      await runOnMachine(["ip", "link", "del", "dev", device]);
+    }
+    expect(await local.session.labs()).toEqual([at]);
+  });
+
+  test("has a network of its own choice only for an admin", async () => {
+    await openUsers(join(local.paths.state, "users.json")).put("eve", "eve-eve-eve", "user");
+    const eve = await local.host.login("eve", "eve-eve-eve");
+    const apply = async (management: string) => {
+      const { plan } = await local.plan("/eve", labOf(`name: low\nmanagement: ${management}\nnodes: {x1: {template: linux}}\n`));
+      return await eve.apply("/eve", plan.operations, { ids: noIds, step: () => undefined });
+    };
+    await expect(apply(`{ipv4-subnet: ${subnets[1]}}`)).rejects.toMatchObject({ code: "operation_not_allowed" });
+    expect(await eve.labs()).toEqual([]);
+    await apply("true");
+    await local.deploy("/eve", null);
+  });
+
+  test("is removed with its interfaces while the nodes run, and leaves nothing on the machine", async () => {
+    const lab = await idOf();
+    expect(await leftOvers(lab)).toHaveLength(2);
+    await local.deploy(at, labOf(yaml("")));
+    expect(await leftOvers(lab)).toEqual([]);
+    expect((await local.exec(at, "h1", "ip", "link", "show", "dev", "mgmt0")).code).not.toBe(0);
+    expect(await address("h1")).toBeUndefined();
+    await local.deploy(at, labOf(yaml("true")));
+    expect(await pings(await plain("h1"))).toBe(true);
+  });
+
+  test("ends with a holder that dies, and with the lab", async () => {
+    const lab = await idOf();
+    const before = await plain("h1");
+    const { pid } = await local.sandbox(at);
+    process.kill(pid, "SIGKILL");
+    await eventually(
+      "the machine's side is gone",
+      30_000,
+      () => leftOvers(lab),
+      (left) => left.length === 0,
+    );
+    await local.deploy(at, labOf(yaml("true")));
+    expect(await plain("h1")).toBe(before);
+    expect(await pings(before)).toBe(true);
+    await local.deploy(at, null);
+    expect(await leftOvers(lab)).toEqual([]);
+  });
+});

@@ -1,0 +1,249 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { KeyedQueue, SerialQueue } from "../../../base/keyed-queue.ts";
+import { Failure } from "../../../contract/errors.ts";
+import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
+import { type Ipv4Subnet, ipv4Subnet, ipv4Text, nodeAddresses, overlap, subnetText } from "../../../intent/addresses/ipv4.ts";
+import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
+import { runOnMachine, succeeded } from "../machine/machine.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { assignAddresses, freeSubnet } from "./addresses.ts";
+import { machineRoutes } from "./machine-routes.ts";
+import { managementRules } from "./management-rules.ts";
+import { connectNodes, disconnectNodes, managementBridge } from "./node-interfaces.ts";
+
+/**
+ * The management network of a lab, as its management.json records it. The record stays while the lab is stopped, so that nodes keep their addresses. Its
+ * device and table are recorded before they are made.
+ */
+interface ManagementRecord {
+  readonly subnet: string;
+  /** Node id → address, without a prefix. */
+  readonly addresses: Readonly<Record<string, string>>;
+  /** The device and the table may exist. */
+  readonly isUp: boolean;
+}
+
+type ManagedLab = Pick<LabDefinition, "id" | "management" | "nodes">;
+
+/** Returns whether this host can make management networks now: it is real root, and nftables works. */
+export async function managementWorks(): Promise<boolean> {
+  return process.getuid?.() === 0 && (await runOnMachine(["nft", "list", "tables"])).code === 0;
+}
+
+/** Changes of a lab's management network, by the lab's directory. */
+const labQueue = new KeyedQueue();
+/** Labs choose their networks one after the other, so that each sees the networks that the others took. */
+const choiceQueue = new SerialQueue();
+/** Table → the rules that this process set last. */
+const rulesInForce = new Map<string, string>();
+
+/**
+ * Makes the lab's management network what the definition asks for, and removes one that it does not ask for. Throws host_error if its addresses are in use.
+ * @param managed the nodes that have an interface in it
+ * @param live node id → the pid, inside the sandbox, of each running node
+ */
+export function ensureManagement(
+  directory: string,
+  sandbox: Pick<Sandbox, "pid" | "run">,
+  lab: ManagedLab,
+  managed: readonly DefinedNode[],
+  live: ReadonlyMap<number, number>,
+): Promise<void> {
+  return labQueue.run(directory, async () => {
+    const before = await recorded(directory);
+    if (lab.management === undefined) {
+      if (before === undefined) return;
+      await disconnectNodes(sandbox);
+      await removeUplink(lab.id);
+      await rm(join(directory, "management.json"), { force: true });
+      return;
+    }
+    const { subnet, addresses } = await choiceQueue.run(async () => {
+      const settled = await settle(directory, lab, managed, before);
+      if (before?.isUp === true && before.subnet !== subnetText(settled.subnet)) await removeUplink(lab.id);
+      await record(directory, settled, true);
+      await makeUplink(lab.id, sandbox, settled.subnet, [...settled.addresses.values()]);
+      return settled;
+    });
+    const nodes = [...live].flatMap(([id, pid]) => {
+      const address = addresses.get(id);
+      return address === undefined ? [] : [{ id, pid, address: `${address}/${subnet.length}` }];
+    });
+    await connectNodes(sandbox, lab.id, nodes);
+  });
+}
+
+/** Chooses the addresses of the lab's nodes before any of them starts. Throws host_error if that is not possible. */
+export function settleManagement(directory: string, lab: ManagedLab, managed: readonly DefinedNode[]): Promise<void> {
+  if (lab.management === undefined) return Promise.resolve();
+  return labQueue.run(directory, async () => {
+    const before = await recorded(directory);
+    await choiceQueue.run(async () => {
+      const settled = await settle(directory, lab, managed, before);
+      // An uplink in another network is removed after the start, with the record of it.
+      if (before?.isUp !== true) await record(directory, settled, false);
+    });
+  });
+}
+
+/** Throws host_error if a lab cannot have the network, because the machine or another lab uses its addresses. @param lab id of the lab; absent: it is new */
+export async function refuseUsedSubnet(text: string, lab: string | undefined): Promise<void> {
+  const subnet = ipv4Subnet(text);
+  if (subnet === undefined) throw unavailable(`the management network ${text} is no network of 16 to 29 bits`);
+  const clash = (await machineRoutes(lab === undefined ? undefined : uplinkOf(lab).device)).find((route) => overlap(route, subnet));
+  if (clash === undefined) return;
+  const { device } = clash;
+  const who = device.startsWith(devicePrefix) ? "another lab uses it" : `the machine has the route ${subnetText(clash)}, ${device}`;
+  throw unavailable(`the management network ${text} is in use: ${who}. Write another ipv4-subnet, or management: true for a free one`);
+}
+
+/** Removes the machine's side of a lab whose sandbox has ended or is about to end. The addresses stay recorded. */
+export function removeManagement(lab: string, directory: string): Promise<void> {
+  return labQueue.run(directory, async () => {
+    const before = await recorded(directory);
+    if (before?.isUp !== true) return;
+    await removeUplink(lab);
+    await writeRecord(directory, { ...before, isUp: false });
+  });
+}
+
+/** Returns node id → address with its prefix, as recorded. */
+export async function managementAddresses(directory: string, { management }: ManagedLab): Promise<ReadonlyMap<number, string>> {
+  if (management === undefined) return new Map();
+  const { subnet = "", addresses = {} } = (await recorded(directory)) ?? {};
+  return new Map(Object.entries(addresses).map(([id, address]) => [Number(id), `${address}/${subnet.split("/")[1]}`]));
+}
+
+interface Settled {
+  readonly subnet: Ipv4Subnet;
+  readonly addresses: ReadonlyMap<number, string>;
+}
+
+/** Returns the network and the addresses of a lab: those that it has, as far as they are still right. */
+async function settle(
+  directory: string,
+  { id, management, nodes }: ManagedLab,
+  managed: readonly DefinedNode[],
+  before: ManagementRecord | undefined,
+): Promise<Settled> {
+  const wanted = management?.ipv4Subnet;
+  // A network that is in use by this lab stays, also if the machine has got a route to a part of it since.
+  const kept = before?.isUp === true && (wanted === undefined || wanted === before.subnet) ? before.subnet : undefined;
+  if (wanted !== undefined && kept === undefined) await refuseUsedSubnet(wanted, id);
+  const subnet = ipv4Subnet(kept ?? wanted ?? "") ?? (await chosenSubnet(directory, id, nodes.length, before));
+  const old = new Map(Object.entries(before?.addresses ?? {}).map(([node, address]) => [Number(node), address]));
+  const addresses = assignAddresses(managed, subnet, old);
+  if (!("without" in addresses)) return { subnet, addresses };
+  const hint = "write management: {ipv4-subnet: …} with a larger network";
+  throw unavailable(`node ${addresses.without}: the management network ${subnetText(subnet)} has no free address: ${hint}`);
+}
+
+async function chosenSubnet(directory: string, lab: string, nodes: number, before: ManagementRecord | undefined): Promise<Ipv4Subnet> {
+  const routes = await machineRoutes(uplinkOf(lab).device);
+  const kept = before === undefined ? undefined : ipv4Subnet(before.subnet);
+  if (kept !== undefined && !routes.some((route) => overlap(route, kept))) return kept;
+  const found = freeSubnet(lab, nodes, [...routes, ...(await subnetsOfOthers(directory))]);
+  if (found !== undefined) return found;
+  throw unavailable("every network of 198.18.0.0/15 is in use: write management: {ipv4-subnet: …}");
+}
+
+/** Returns the recorded networks of the other labs of this host, which may be stopped. */
+async function subnetsOfOthers(directory: string): Promise<readonly Ipv4Subnet[]> {
+  const labs = dirname(directory);
+  const others = (await readdir(labs)).map((name) => join(labs, name)).filter((other) => other !== directory);
+  // A record that cannot be read blocks only its own lab.
+  const records = await Promise.all(others.map((other) => recorded(other).catch(() => undefined)));
+  return records.flatMap((one) => (one === undefined ? [] : (ipv4Subnet(one.subnet) ?? [])));
+}
+
+async function recorded(directory: string): Promise<ManagementRecord | undefined> {
+  try {
+    return JSON.parse(await readFile(join(directory, "management.json"), "utf8")) as ManagementRecord;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw error;
+  }
+}
+
+async function record(directory: string, { subnet, addresses }: Settled, isUp: boolean): Promise<void> {
+  await writeRecord(directory, { subnet: subnetText(subnet), addresses: Object.fromEntries(addresses), isUp });
+}
+
+async function writeRecord(directory: string, value: ManagementRecord): Promise<void> {
+  await writeFileAtomic(join(directory, "management.json"), JSON.stringify(value), 0o600);
+}
+
+/** Prefix of the machine's ends of management networks. nat networks forward nothing to any device with its first letters. */
+const devicePrefix = "lw-m";
+
+/** Returns the names of the machine's side: the end of the veth, and the nftables tables. */
+export function uplinkOf(lab: string): { readonly device: string; readonly table: string } {
+  const hash = createHash("sha256").update(`${lab}/management`).digest("hex");
+  return { device: `${devicePrefix}${hash.slice(0, 11)}`, table: `labwright_${lab.replaceAll("-", "_")}_management` };
+}
+
+/** Makes the machine's side as far as it is missing, and updates its rules. */
+async function makeUplink(
+  lab: string,
+  sandbox: Pick<Sandbox, "pid" | "run">,
+  subnet: Ipv4Subnet,
+  addresses: readonly string[],
+): Promise<void> {
+  const uplink = uplinkOf(lab);
+  const { device, table } = uplink;
+  const rules = managementRules(uplink, subnet, addresses);
+  const [hasDevice, hasRules] = await Promise.all([
+    runOnMachine(["ip", "link", "show", "dev", device]),
+    runOnMachine(["nft", "list", "table", "inet", table]),
+  ]);
+  if (hasRules.code !== 0 || rulesInForce.get(table) !== rules) {
+    await machine(["nft", "-f", "-"], rules);
+    rulesInForce.set(table, rules);
+  }
+  if (hasDevice.code !== 0) {
+    await machine(["ip", "link", "add", "name", device, "type", "veth", "peer", "name", inner, "netns", String(sandbox.pid)]);
+    await writeFile(`/proc/sys/net/ipv6/conf/${device}/disable_ipv6`, "1").catch(ignoreMissing);
+  }
+  // Again each time: a crash may have left a part. The rules are in force before the device is up.
+  const bridge = `link show dev ${managementBridge}\n`;
+  if ((await sandbox.run(["ip", "-batch", "-"], bridge)).code !== 0)
+    await inLab(sandbox, `link add name ${managementBridge} up type bridge stp_state 0 mcast_snooping 0\n`);
+  await inLab(sandbox, `link set dev ${inner} master ${managementBridge} up\n`);
+  const address = `${ipv4Text(nodeAddresses(subnet).machine)}/${subnet.length}`;
+  await machine(["ip", "-batch", "-"], `addr replace ${address} dev ${device}\nlink set dev ${device} up\n`);
+}
+
+/** The lab's end of the veth. */
+const inner = "mgmt-up";
+
+async function removeUplink(lab: string): Promise<void> {
+  const { device, table } = uplinkOf(lab);
+  await deleteIfExists(["ip", "link", "del", "dev", device]);
+  rulesInForce.delete(table);
+  for (const family of ["inet", "arp"]) await deleteIfExists(["nft", "delete", "table", family, table]);
+}
+
+async function machine(argv: readonly string[], stdin = "") {
+  return succeeded(argv, await runOnMachine(argv, stdin));
+}
+
+async function inLab(sandbox: Pick<Sandbox, "run">, lines: string): Promise<void> {
+  succeeded(["ip", "-batch", lines.trim()], await sandbox.run(["ip", "-batch", "-"], lines));
+}
+
+/** Runs a command that deletes something. Ignores that it is gone already. */
+async function deleteIfExists(argv: readonly string[]): Promise<void> {
+  const result = await runOnMachine(argv);
+  if (result.code !== 0 && !/No such file or directory|Cannot find device|No such device/.test(result.stderr)) succeeded(argv, result);
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT") throw error;
+}
+
+function unavailable(message: string): Failure {
+  return new Failure("host_error", message, { data: { host: { code: "management_unavailable", message } } });
+}

@@ -1,0 +1,77 @@
+import { managementInterface } from "../../../intent/lab/lab.ts";
+import { macAddress } from "../definitions/mac-address.ts";
+import { succeeded } from "../machine/machine.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+
+/** The bridge in the net namespace of the lab's fabric. */
+export const managementBridge = "mgmt";
+
+/** Index of the interface in its MAC address: no link's interface has it. */
+const macIndex = 255;
+
+/** A running node with its address. */
+export interface ConnectedNode {
+  readonly id: number;
+  /** Inside the sandbox. */
+  readonly pid: number;
+  /** With its prefix. */
+  readonly address: string;
+}
+
+/**
+ * Gives these nodes their interfaces and addresses, and removes the interfaces of all others. The fabric's end is named after the node's process: a node that
+ * has started again never has the interface of an earlier boot.
+ */
+export async function connectNodes(sandbox: Pick<Sandbox, "run">, lab: string, nodes: readonly ConnectedNode[]): Promise<void> {
+  const existing = await ports(sandbox);
+  const wanted = new Map(nodes.map((node) => [`m${node.id}p${node.pid}`, node]));
+  await remove(
+    sandbox,
+    existing.filter((name) => !wanted.has(name)),
+  );
+  const known = new Set(existing);
+  const lines = [...wanted].flatMap(([name, { id, pid }]) => {
+    if (known.has(name)) return [];
+    const far = `${managementInterface} address ${macAddress(lab, id, macIndex)}`;
+    return [`link add name ${far}${oneQueue} netns ${pid} up type veth peer name ${name}${oneQueue}`];
+  });
+  const bridged = [...wanted.keys()].map((name) => `link set dev ${name} master ${managementBridge} up`);
+  await run(sandbox, ["ip", "-batch", "-"], [...lines, ...bridged]);
+  const addresses = nodes.map(({ pid, address }) => `${pid} ${address}`);
+  await run(sandbox, ["sh", "-c", setAddresses], addresses);
+}
+
+/** Removes the network from the fabric. */
+export async function disconnectNodes(sandbox: Pick<Sandbox, "run">): Promise<void> {
+  await remove(sandbox, await ports(sandbox));
+  await remove(sandbox, [managementBridge]);
+}
+
+const oneQueue = " numtxqueues 1 numrxqueues 1";
+
+/** Reads lines with the pid and the address of a node. A node that has the address already is left alone. */
+const setAddresses = `while read -r pid address; do
+  nsenter -t "$pid" -n sh -c '
+    have=$(ip -o -4 addr show dev ${managementInterface} scope global | sed -n "s/.* inet \\([^ ]*\\).*/\\1/p")
+    test "$have" = "$1" || { ip -4 addr flush dev ${managementInterface} && ip addr add "$1" dev ${managementInterface}; }
+  ' sh "$address" </dev/null || exit
+done`;
+
+async function ports(sandbox: Pick<Sandbox, "run">): Promise<readonly string[]> {
+  const links = ["ip", "-j", "link", "show", "type", "veth"];
+  const { stdout } = succeeded(links, await sandbox.run(links));
+  const found = JSON.parse(stdout || "[]") as readonly { readonly ifname?: string }[];
+  return found.flatMap(({ ifname = "" }) => (/^m\d+p\d+$/.test(ifname) ? [ifname] : []));
+}
+
+async function remove(sandbox: Pick<Sandbox, "run">, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return;
+  const argv = ["ip", "-force", "-batch", "-"];
+  const result = await sandbox.run(argv, names.map((name) => `link del dev ${name}\n`).join(""));
+  const serious = result.stderr.split("\n").filter((line) => line !== "" && !/^(Cannot find device|Command failed)/.test(line));
+  if (serious.length > 0) succeeded(argv, { ...result, stderr: serious.join("; ") });
+}
+
+async function run(sandbox: Pick<Sandbox, "run">, argv: readonly string[], lines: readonly string[]): Promise<void> {
+  if (lines.length > 0) succeeded(argv, await sandbox.run(argv, lines.map((line) => `${line}\n`).join("")));
+}
