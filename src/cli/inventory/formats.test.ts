@@ -113,6 +113,24 @@ test("no agent is forwarded to a node, by a port or through the service: its roo
   expect(children.linux.hosts.h1.ansible_ssh_common_args).toContain("-o ForwardAgent=no");
 });
 
+test("SSH leads to the management address of a node with an SSH server, on the machine of the service; hosts has the names of all", () => {
+  const managed = {
+    lab: "/net",
+    nodes: [
+      node("h1", { management: "198.18.7.2/24", ssh: true, ports: ["2201:22"], interfaces: [eth0(["10.0.0.1/24"], "h2:eth0")] }),
+      node("h2", { management: "198.18.7.3/24" }),
+      node("x google.com", { management: "198.18.7.4/24" }),
+    ],
+  };
+  const here = inventoryNodes(managed as never, "127.0.0.1", true);
+  expect(inventoryText("ssh-config", here, portsOnly)).toContain("HostName 198.18.7.2\n  Port 22\n");
+  expect(inventoryText("ssh-config", here, means)).toMatch(/Host h2\.net\n {2}ProxyCommand/);
+  expect(inventoryText("hosts", here, means)).toBe("198.18.7.2 h1.net\n198.18.7.3 h2.net\n");
+  const far = inventoryNodes(managed as never, "192.0.2.9", false);
+  expect(inventoryText("ssh-config", far, portsOnly)).toContain("HostName 127.0.0.1\n  Port 2201\n");
+  expect(inventoryText("hosts", far, means)).toBe("10.0.0.1 h1.net h1\n");
+});
+
 test("switches, and names with line breaks, which would be settings of ssh, are left out", () => {
   const others = { lab: "/net", nodes: [node("s1", { template: "switch" }), node("r1\n  LocalCommand id", {})] };
   expect(inventoryText("ssh-config", inventoryNodes(others as never, "::1", true), means)).toBe("\n");

@@ -131,7 +131,8 @@ function sshConfig(nodes: readonly InventoryNode[], means: SshMeans): string {
 /** Lines of /etc/hosts: management addresses, for the machine. A node without has its addresses inside the lab, for the other nodes. */
 function hosts(nodes: readonly InventoryNode[]): string {
   const lines = nodes.flatMap(({ name, lab, management, interfaces }) => {
-    if (management !== undefined) return [`${management} ${name}.${lab} ${name}`];
+    // Without a second name: a node may be called as a host that the machine knows.
+    if (management !== undefined) return /^[\w.-]+$/.test(name) ? [`${management} ${name}.${lab}`] : [];
     return interfaces.flatMap(({ addresses }) =>
       addresses.filter((address) => !address.startsWith("fe80:")).map((address) => `${address.replace(/\/.*/, "")} ${name}.${lab} ${name}`),
     );

@@ -1,5 +1,6 @@
 import type { Lab } from "../../intent/lab/lab.ts";
 import type { Action, PlanOp } from "../model/plan.ts";
+import { unsupportedOnHost } from "../model/support.ts";
 import { announce, differs, onlyInIntent, type Planning } from "./planning.ts";
 
 /** Plans the creation of the lab, or the changes of its name, description, management network, traffic filters and texts. */
@@ -14,8 +15,11 @@ export function planLabItself(plan: Planning): void {
       reason: onlyInIntent,
       changes: [...lab.changes, ...lab.textChanges],
     };
+    const { management, ...rest } = desired;
+    const isStored = management !== undefined && unsupportedOnHost(plan.comparison.rules, "lab", "management") === undefined;
     const whole: Lab = {
-      ...desired,
+      ...rest,
+      ...(isStored && { management }),
       nodes: [...nodes.values()].flatMap(({ after }) => after ?? []),
       networks: [...networks.values()].flatMap(({ after }) => after ?? []),
       links: [...links.values()].flatMap(({ after }) => after ?? []),
@@ -38,6 +42,7 @@ export function planLabItself(plan: Planning): void {
       op: "update",
       reason: differs(lab.changes),
       changes: lab.changes,
+      ...managementNote(plan),
     };
     announce(plan, undefined, action);
     plan.builder.run("update-lab", action, {
@@ -72,4 +77,13 @@ export function planLabItself(plan: Planning): void {
       step: { do: "update-lab", texts: desired.texts },
     });
   }
+}
+
+/** Returns the effect of a changed management network on running nodes. */
+function managementNote({ comparison: { desired, observed, lab, nodes } }: Planning): Pick<Action, "note"> {
+  const isChanged = lab.changes.some(({ field }) => field === "management");
+  if (!isChanged || ![...nodes.values()].some(({ up }) => up)) return {};
+  if (desired.management === undefined) return { note: "running nodes lose their management addresses, and connections over them end" };
+  if (observed?.management === undefined) return { note: "running nodes get management addresses" };
+  return { note: "running nodes may get other management addresses; connections over the old ones end" };
 }

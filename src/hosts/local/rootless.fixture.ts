@@ -17,6 +17,11 @@ const small = labOf("name: small\nnodes:\n  s: {template: linux, ram: 64, cpu: 0
 const { features } = await local.session.capabilities();
 const delegated = features.cpuLimit && features.memoryLimit && features.processLimit;
 const rules = await local.session.rules();
+const managed = labOf("name: managed\nmanagement: true\nnodes: {m: {template: linux}}\n");
+const { unsupported, operations } = (await local.plan("/managed", managed)).plan;
+await local.deploy("/managed", managed);
+const unmanaged = (await local.plan("/managed", managed)).plan.unsupported;
+await local.deploy("/managed", null);
 const linux = rules.templates.find(({ id }) => id === "linux");
 
 async function power(node: string, step: "stop" | "start", mode: 0 | 1 | 2 | 3): Promise<string | undefined> {
@@ -79,6 +84,7 @@ process.stdout.write(
     uid: process.getuid?.(),
     nat: features.nat,
     hibernate: features.hibernate,
+    management: [unsupported, unmanaged, operations.length > 0],
     networkTypes: rules.networkTypes,
     cpu: [linux?.fields["cpu"], linux?.why?.["cpu"]],
     ping: ping.code,

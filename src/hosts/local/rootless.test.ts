@@ -63,6 +63,7 @@ describe.runIf(possible)("an ordinary user", () => {
     LABWRIGHT_HOLDER: join(top, "bin", "labwright-holder"),
   });
 
+  const noManagement = ["managed.management: a management network needs a service that runs as root, and nftables"];
   test("deploys, pings, runs programs, suspends, stops and destroys; what needs root is a false capability", () => {
     const script = join(top, "labwright", "src", "hosts", "local", "rootless.fixture.ts");
     const child = spawnSync("setpriv", [...as, node, script], { env: environment(), encoding: "utf8", timeout: 200_000, cwd: "/" });
@@ -71,6 +72,7 @@ describe.runIf(possible)("an ordinary user", () => {
       uid: user,
       nat: false,
       hibernate: true,
+      management: [noManagement, noManagement, true],
       networkTypes: ["bridge"],
       ping: 0,
       id: "0",

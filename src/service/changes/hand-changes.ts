@@ -97,7 +97,7 @@ class Steps {
 
 /** Returns the fields of the lab itself that no step changed, as they were. */
 function labOf(after: ObservedLab, before: ObservedLab, { labFields }: Steps): Partial<ObservedLab> {
-  const fields = (["name", "description", "texts", "trafficFilters"] as const).filter((field) => !labFields.has(field));
+  const fields = (["name", "description", "management", "texts", "trafficFilters"] as const).filter((field) => !labFields.has(field));
   const kept = Object.fromEntries(fields.map((field) => [field, before[field] ?? after[field]]).filter(([, value]) => value !== undefined));
   return kept as Partial<ObservedLab>;
 }

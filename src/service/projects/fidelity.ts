@@ -57,6 +57,7 @@ export function fidelityReport({ observed, captured, ids, intent, lines }: Fidel
     else add(path, "kept", "the network", line);
   }
   for (const [index, { key }] of captured.links.entries()) add(`/links/${index}`, "kept", `the link ${key}`, lines.links.get(key));
+  if (captured.management !== undefined) add("/management", "kept", "the management network");
   if (captured.texts.length > 0) add("/texts", "kept", `${captured.texts.length} texts`);
   if (captured.trafficFilters.length > 0) add("/traffic_filters", "kept", `${captured.trafficFilters.length} traffic filters`);
   if (observed.nodes.length > 0) {

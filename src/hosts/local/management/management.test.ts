@@ -169,7 +169,7 @@ links:
     const old = await plain("r1");
     const { plan } = await local.deploy(at, labOf(yaml(`{ipv4-subnet: ${subnets[0]}}`, ", mgmt-ipv4: 198.51.100.77")));
     expect(plan.operations.map(({ key, disruption }) => `${key} ${disruption}`)).toEqual(["managed none", "h1 none"]);
-    expect(plan.text).toContain("management");
+    expect(plan.text).toContain("running nodes may get other management addresses");
     expect(await plain("h1")).toBe("198.51.100.77");
     expect(await pings("198.51.100.77")).toBe(true);
     expect(await pings(await plain("r1"))).toBe(true);
@@ -208,6 +208,18 @@ links:
     expect(await eve.labs()).toEqual([]);
     await apply("true");
     await local.deploy("/eve", null);
+  });
+
+  test("warns of nodes that have no interface in it", async () => {
+    const warnings: string[] = [];
+    const { plan } = await local.plan(
+      "/own",
+      labOf("name: own\nmanagement: true\nnodes: {k1: {template: linux, kernel: own, start: false}}\n"),
+    );
+    const warn = ({ code, node, message }: { code: string; node: string; message: string }) => warnings.push(`${code} ${node}: ${message}`);
+    await local.session.apply("/own", plan.operations, { ids: noIds, step: () => undefined, warn });
+    expect(warnings).toEqual([expect.stringMatching(/^no_management_interface k1: k1 has a kernel of its own/)]);
+    await local.deploy("/own", null);
   });
 
   test("is removed with its interfaces while the nodes run, and leaves nothing on the machine", async () => {
