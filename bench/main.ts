@@ -46,9 +46,9 @@ const parts: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
 
 const args = process.argv.slice(2);
 const names = args.filter((arg) => !arg.startsWith("--"));
-const unknown = names.filter((name) => !(name in parts));
+const unknown = [...names.filter((name) => !(name in parts)), ...args.filter((arg) => arg.startsWith("--") && arg !== "--write")];
 if (unknown.length > 0) {
-  console.error(`bench: no part ${unknown.join(", ")}; there are ${Object.keys(parts).join(", ")}`);
+  console.error(`bench: no ${unknown.join(", ")}; the parts are ${Object.keys(parts).join(", ")}, and --write writes the table`);
   process.exit(1);
 }
 const chosen = names.length > 0 ? names : Object.keys(parts);
