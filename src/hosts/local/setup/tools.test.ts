@@ -56,6 +56,7 @@ describe("the base image", () => {
     ["mtr --report --no-dns --gracetime 1 --report-cycles 1 127.0.0.1", "127.0.0.1"],
     ["echo hello | socat - EXEC:cat", "hello"],
     ["ncat --version", "Ncat"],
+    ["wg genkey | wg pubkey | wc -c", "45"],
     ["vi --version", "Vi IMproved"],
     ["less --version", "less 5"],
     ["TZ=Europe/Berlin date -d '2026-07-01 12:00' +%Z", "CEST"],

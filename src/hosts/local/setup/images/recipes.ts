@@ -42,7 +42,7 @@ export interface Recipe {
 
 const base: Recipe = {
   name: "base",
-  description: "busybox, iproute2, ping, mtr, dig, tcpdump, curl, iperf3, nftables, dnsmasq, lldpd, sshd, vim, socat, multicast tools",
+  description: "busybox, iproute2, ping, mtr, dig, tcpdump, curl, iperf3, nftables, dnsmasq, lldpd, sshd, vim, socat, wg, multicast tools",
   packages: [
     "bind9-dnsutils",
     "busybox",
@@ -74,6 +74,7 @@ const base: Recipe = {
     "tzdata",
     "vim-common",
     "vim-tiny",
+    "wireguard-tools",
   ],
   take: [
     "/usr/bin/arping",
@@ -108,6 +109,7 @@ const base: Recipe = {
     "/usr/bin/tracepath",
     "/usr/bin/traceroute.db",
     "/usr/bin/vim.tiny",
+    "/usr/bin/wg",
     "/usr/lib/openssh/sftp-server",
     // ncat loads it, and prints an error if it is missing.
     "/usr/lib/@/ossl-modules/legacy.so",
