@@ -100,7 +100,7 @@ const inheritable: Readonly<Record<string, Json>> = {
       "Public keys, as in a .pub file, that log in as root by SSH. The node starts an SSH server that accepts no passwords. Replaces an inherited list.",
     type: ["array", "null"],
     items: { type: "string" },
-    examples: [["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Jd0cbSxyZ5vQmFqQz8p0vQmFqQz8p0vQmFqQz8p0v ann"]],
+    examples: [["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOqJ02XhCEMnTapl6dCbbHQVEoT8ODpOQ3xbZTMeaEIQ ann"]],
   },
   "startup-config": {
     title: "Startup configuration",

@@ -37,7 +37,7 @@ const nodeChanges: Readonly<Record<string, unknown>> = {
   "startup-config": "one\ntwo\n",
   kernel: "own",
   files: { "/etc/motd": "hello" },
-  "ssh-keys": ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Jd0cbSxyZ5vQmFqQz8p0v ann"],
+  "ssh-keys": ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOqJ02XhCEMnTapl6dCbbHQVEoT8ODpOQ3xbZTMeaEIQ ann"],
   switching: { interfaces: { eth1: { vlan: 10 } } },
   exec: ["echo hello"],
   cpu: 2,

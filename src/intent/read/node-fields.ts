@@ -24,6 +24,7 @@ import {
 } from "./fields.ts";
 import { type ReadFile, readBinds, readNodeFiles } from "./node-files.ts";
 import { readSwitching } from "./read-switching.ts";
+import { sshKeyProblem } from "./ssh-key.ts";
 
 /**
  * The fields of one map of node fields (defaults, one of kinds or groups, or a node). Absent: not set. null: the inherited value is reset; for maps
@@ -378,9 +379,6 @@ function readMgmtIpv4(problems: Problems, at: Field): string | undefined {
 }
 
 const maxSshKeys = 64;
-const sshKey =
-  /^(?:ssh-(?:ed25519|rsa)|ecdsa-sha2-nistp\d{3}|sk-(?:ssh-ed25519|ecdsa-sha2-nistp256)@openssh\.com) [A-Za-z0-9+/]{16,8192}={0,3}(?: [^\r\n]{0,200})?$/;
-
 /** Reads public keys in the notation of authorized_keys, without options. */
 function readSshKeys(problems: Problems, at: Field): readonly string[] | undefined {
   const hint = "write the line of a .pub file";
@@ -389,10 +387,7 @@ function readSshKeys(problems: Problems, at: Field): readonly string[] | undefin
   if (items !== undefined && items.length > maxSshKeys) return invalid(problems, at, `it must have at most ${maxSshKeys} keys`);
   return items?.flatMap((item) => {
     const text = readText(problems, item)?.trim();
-    if (text === undefined || sshKey.test(text)) return text ?? [];
-    const isPrivate = text.includes("PRIVATE KEY");
-    return (
-      invalid(problems, item, isPrivate ? "this is a private key, which no lab must have" : "this is no public key of SSH", hint) ?? []
-    );
+    const problem = text === undefined ? undefined : sshKeyProblem(text);
+    return (problem === undefined ? text : invalid(problems, item, problem, hint)) ?? [];
   });
 }

@@ -356,7 +356,7 @@ test("published ports are kept in one notation; a port of two nodes, no port and
 });
 
 test("ssh-keys are public keys; a private key is named as such, and inherited keys are replaced", () => {
-  const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1Jd0cbSxyZ5vQmFqQz8p0v ann";
+  const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOqJ02XhCEMnTapl6dCbbHQVEoT8ODpOQ3xbZTMeaEIQ ann";
   const of = (keys: string) => problems(`name: x\nnodes: {r1: {template: linux, ssh-keys: ${keys}}}\n`).map(({ message }) => message);
   const inherited = lab(
     `name: x\ndefaults: {ssh-keys: ["${key}"]}\nnodes: {r1: {template: linux}, r2: {template: linux, ssh-keys: null}}\n`,
@@ -365,4 +365,10 @@ test("ssh-keys are public keys; a private key is named as such, and inherited ke
   expect(of('["-----BEGIN OPENSSH PRIVATE KEY-----"]')).toEqual([expect.stringContaining("this is a private key")]);
   for (const wrong of ['command=\\"sh\\" ssh-ed25519 AAAA', "ssh-ed25519", `${key}\\n${key}`])
     expect(of(`["${wrong}"]`), wrong).toEqual([expect.stringContaining("this is no public key")]);
+  for (const [from, to, problem] of [
+    ["EMnTapl6dCb", "", "is incomplete"],
+    ["IQ ann", "IQAAAA", "is incomplete"],
+    ["ssh-ed25519", "ssh-rsa", "contains another kind of key"],
+  ] as const)
+    expect(of(`["${key.replace(from, to)}"]`), to).toEqual([expect.stringContaining(problem)]);
 });
