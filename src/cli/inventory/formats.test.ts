@@ -118,14 +118,14 @@ test("SSH leads to the management address of a node with an SSH server, on the m
     lab: "/net",
     nodes: [
       node("h1", { management: "198.18.7.2/24", ssh: true, ports: ["2201:22"], interfaces: [eth0(["10.0.0.1/24"], "h2:eth0")] }),
-      node("h2", { management: "198.18.7.3/24" }),
+      node("h2", { management: "198.18.7.3/24", management_ipv6: "fd00::3/64" }),
       node("x google.com", { management: "198.18.7.4/24" }),
     ],
   };
   const here = inventoryNodes(managed as never, "127.0.0.1", true);
   expect(inventoryText("ssh-config", here, portsOnly)).toContain("HostName 198.18.7.2\n  Port 22\n");
   expect(inventoryText("ssh-config", here, means)).toMatch(/Host h2\.net\n {2}ProxyCommand/);
-  expect(inventoryText("hosts", here, means)).toBe("198.18.7.2 h1.net\n198.18.7.3 h2.net\n");
+  expect(inventoryText("hosts", here, means)).toBe("198.18.7.2 h1.net\n198.18.7.3 h2.net\nfd00::3 h2.net\n");
   const far = inventoryNodes(managed as never, "192.0.2.9", false);
   expect(inventoryText("ssh-config", far, portsOnly)).toContain("HostName 127.0.0.1\n  Port 2201\n");
   expect(inventoryText("hosts", far, means)).toBe("10.0.0.1 h1.net h1\n");

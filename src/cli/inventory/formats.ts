@@ -130,9 +130,12 @@ function sshConfig(nodes: readonly InventoryNode[], means: SshMeans): string {
 
 /** Lines of /etc/hosts: management addresses, for the machine. A node without has its addresses inside the lab, for the other nodes. */
 function hosts(nodes: readonly InventoryNode[]): string {
-  const lines = nodes.flatMap(({ name, lab, management, interfaces }) => {
+  const lines = nodes.flatMap(({ name, lab, management, managementIpv6, interfaces }) => {
     // Without a second name: a node may be called as a host that the machine knows.
-    if (management !== undefined) return /^[\w.-]+$/.test(name) ? [`${management} ${name}.${lab}`] : [];
+    if (management !== undefined) {
+      const own = managementIpv6 === undefined ? [management] : [management, managementIpv6];
+      return /^[\w.-]+$/.test(name) ? own.map((address) => `${address} ${name}.${lab}`) : [];
+    }
     return interfaces.flatMap(({ addresses }) =>
       addresses.filter((address) => !address.startsWith("fe80:")).map((address) => `${address.replace(/\/.*/, "")} ${name}.${lab} ${name}`),
     );

@@ -13,6 +13,7 @@ export interface InventoryNode {
   readonly ports: readonly ReachablePort[];
   /** Address in the management network, without a prefix. Only the service's machine reaches it. */
   readonly management?: string;
+  readonly managementIpv6?: string;
   /** It starts an SSH server with the lab. */
   readonly ssh: boolean;
   readonly interfaces: readonly {
@@ -52,6 +53,7 @@ export function inventoryNodes({ lab, nodes }: ResultOf<"inspectProject">, machi
       return [{ address: address === "0.0.0.0" || address === "::" ? machine : address, port, nodePort }];
     }),
     ...(isHere && node.management !== undefined && { management: node.management.replace(/\/.*/, "") }),
+    ...(isHere && node.management_ipv6 !== undefined && { managementIpv6: node.management_ipv6.replace(/\/.*/, "") }),
     ssh: node.ssh === true,
     interfaces: node.interfaces.map(({ name, addresses = [], peer }) => ({ name, addresses, ...(peer !== undefined && { peer }) })),
   }));

@@ -29,7 +29,9 @@ export function showInspection(data: Inspection): string {
     ({ management, interfaces }) => management !== undefined || interfaces.some(({ addresses = [] }) => addresses.length > 0),
   );
   const interfaces = all.flatMap((node) => [
-    ...(node.management === undefined ? [] : [[`${nodeKey(node)}:mgmt0`, "", node.management, "management network", "", ""]]),
+    ...(node.management === undefined
+      ? []
+      : [[`${nodeKey(node)}:mgmt0`, "", [node.management, node.management_ipv6 ?? ""].join(" ").trim(), "management network", "", ""]]),
     ...node.interfaces.map((one) => [
       `${nodeKey(node)}:${one.name}`,
       one.mac ?? "",

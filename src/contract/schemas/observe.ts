@@ -180,6 +180,8 @@ export const InspectedNode = Type.Object({
   ports: Type.Optional(list(text)),
   /** Address of a running node in the lab's management network, with its prefix: that of its interface mgmt0. Absent: none. */
   management: optionalText,
+  /** The same for IPv6. */
+  management_ipv6: optionalText,
   /** true: the node starts an SSH server for the keys of ssh-keys. */
   ssh: optionalFlag,
   interfaces: list(InspectedInterface),

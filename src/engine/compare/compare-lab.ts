@@ -236,6 +236,7 @@ function blankNode(intent: LabNode, template: TemplateRules | undefined): LabNod
     switching: undefined,
     ports: undefined,
     mgmtIpv4: undefined,
+    mgmtIpv6: undefined,
     sshKeys: undefined,
     exec: [],
     cpu: template?.cpu,

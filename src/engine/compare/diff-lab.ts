@@ -54,7 +54,12 @@ export function diffLab(
 /** Returns the value in the words of the intent. */
 function plainManagement(management: Management | undefined): unknown {
   if (management === undefined) return null;
-  return management.ipv4Subnet === undefined ? true : { "ipv4-subnet": management.ipv4Subnet };
+  const { ipv4Subnet, ipv6Subnet } = management;
+  if (ipv4Subnet === undefined && ipv6Subnet === undefined) return true;
+  return {
+    ...(ipv4Subnet !== undefined && { "ipv4-subnet": ipv4Subnet }),
+    ...(ipv6Subnet !== undefined && { "ipv6-subnet": ipv6Subnet }),
+  };
 }
 
 function filterChanges(before: readonly TrafficFilter[], after: readonly TrafficFilter[]): readonly Change[] {

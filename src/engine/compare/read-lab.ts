@@ -134,6 +134,7 @@ function readNode(
     startupConfigFile: startupConfig === undefined ? undefined : base?.startupConfigFile,
     ...readFiles(lost("files") ? base?.files : native.files, base),
     mgmtIpv4: lost("mgmtIpv4") ? base?.mgmtIpv4 : native.mgmtIpv4,
+    mgmtIpv6: lost("mgmtIpv6") ? base?.mgmtIpv6 : native.mgmtIpv6,
     sshKeys: lost("sshKeys") ? base?.sshKeys : native.sshKeys,
     ports: lost("ports") ? base?.ports : native.ports,
     switching: lost("switching") ? base?.switching : native.switching,

@@ -14,6 +14,7 @@ export const nodeFields = [
   "switching",
   "ports",
   "mgmtIpv4",
+  "mgmtIpv6",
   "sshKeys",
   "exec",
   "cpu",
@@ -41,4 +42,5 @@ const words: Readonly<Record<string, string>> = {
   startupConfig: "startup-config",
   trafficFilters: "traffic_filters",
   mgmtIpv4: "mgmt-ipv4",
+  mgmtIpv6: "mgmt-ipv6",
 };

@@ -47,6 +47,7 @@ export interface ObservedNode {
   readonly switching?: Switching;
   readonly ports?: readonly string[];
   readonly mgmtIpv4?: string;
+  readonly mgmtIpv6?: string;
   readonly sshKeys?: readonly string[];
   readonly exec: readonly string[];
   readonly cpu?: number;

@@ -189,7 +189,7 @@ function catalogue(
 }
 
 /** Fields that need a management network. */
-const managementFields = ["lab.management", "mgmtIpv4"];
+const managementFields = ["lab.management", "mgmtIpv4", "mgmtIpv6"];
 const noManagement = "a management network needs a service that runs as root, and nftables";
 
 function limitFeatures({ cpu, memory, pids, usage }: ControlGroups): readonly Feature[] {

@@ -75,6 +75,8 @@ const cases: Readonly<Record<string, Case>> = {
   "lab.mgmt": (i) => (i.mgmt = true),
   "lab.management.ipv4-subnet": (i) => (i.management = { "ipv4-subnet": "172.20.20.0/24" }),
   "lab.mgmt.ipv4-subnet": (i) => (i.mgmt = { "ipv4-subnet": "172.20.20.0/24" }),
+  "lab.management.ipv6-subnet": (i) => (i.management = { "ipv6-subnet": "fd00::/64" }),
+  "lab.mgmt.ipv6-subnet": (i) => (i.mgmt = { "ipv6-subnet": "auto" }),
   "lab.defaults": (i) => (i.defaults.labels = { x: "y" }),
   "lab.kinds": (i) => (i.kinds.router.icon = "Desktop.png"),
   "lab.groups": (i) => (i.nodes.r1.group = "edge"),
@@ -143,6 +145,10 @@ const cases: Readonly<Record<string, Case>> = {
   "node.mgmt-ipv4": (i) => {
     i.management = { "ipv4-subnet": "172.20.20.0/24" };
     i.nodes.r1["mgmt-ipv4"] = "172.20.20.11";
+  },
+  "node.mgmt-ipv6": (i) => {
+    i.management = { "ipv6-subnet": "fd00::/64" };
+    i.nodes.r1["mgmt-ipv6"] = "fd00::11";
   },
   "node.ports": (i) => (i.nodes.r1.ports = ["8080:80"]),
   "node.startup-config.text": (i) => (i.nodes.r1["startup-config"] = { text: "hostname x" }),

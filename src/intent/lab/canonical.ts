@@ -27,8 +27,8 @@ export function canonicalLab(lab: Lab): Lab {
   };
 }
 
-/** Without a management network, an address in it has no effect. */
-function withoutAddress({ mgmtIpv4: _address, ...node }: LabNode): LabNode {
+/** Without a management network, addresses in it have no effect. */
+function withoutAddress({ mgmtIpv4: _ipv4, mgmtIpv6: _ipv6, ...node }: LabNode): LabNode {
   return node;
 }
 

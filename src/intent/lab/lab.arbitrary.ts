@@ -13,7 +13,14 @@ export function arbitraryLab(limits: { readonly maxNodes?: number; readonly maxL
     .record({
       name: fc.constantFrom("campus", "bgp-1", "Lab.2"),
       description: fc.option(text, { nil: undefined }),
-      management: fc.constantFrom(undefined, undefined, {}, { ipv4Subnet: "172.20.20.0/24" }, { ipv4Subnet: "10.9.0.0/16" }),
+      management: fc.constantFrom(
+        undefined,
+        undefined,
+        {},
+        { ipv4Subnet: "172.20.20.0/24" },
+        { ipv4Subnet: "10.9.0.0/16", ipv6Subnet: "fd00::/64" },
+        { ipv6Subnet: "auto" },
+      ),
       nodeKeys: fc.uniqueArray(fc.constantFrom(...nodeKeys), { maxLength: maxNodes }),
       networkKeys: fc.uniqueArray(fc.constantFrom("lan", "inet", "core-net", "b"), { maxLength: 3 }),
       texts: fc.array(fc.record({ text, x: coordinate, y: coordinate }), { maxLength: 2 }),

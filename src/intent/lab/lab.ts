@@ -27,6 +27,8 @@ export interface Lab {
 export interface Management {
   /** In its shortest notation, such as 172.20.20.0/24. Absent: the host chooses a network. */
   readonly ipv4Subnet?: string;
+  /** In its shortest notation, or auto: the host chooses one. Absent: no IPv6. */
+  readonly ipv6Subnet?: string;
 }
 
 /** Name of the interface of each node in the management network. */
@@ -58,6 +60,8 @@ export interface LabNode {
   readonly ports?: readonly string[];
   /** Address in the management network. Absent: the host assigns one. */
   readonly mgmtIpv4?: string;
+  /** The same for IPv6, if it has that. */
+  readonly mgmtIpv6?: string;
   /** Public keys that log in by SSH as root. Absent: the node starts no SSH server. */
   readonly sshKeys?: readonly string[];
   readonly exec: readonly string[];

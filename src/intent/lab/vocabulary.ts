@@ -23,9 +23,9 @@ export const labVocabulary: Vocabulary = {
 
 /** `management`, and `mgmt` of containerlab. */
 export const managementVocabulary: Vocabulary = {
-  known: ["ipv4-subnet"],
-  ignored: ["network", "bridge", "mtu", "ipv4-gw", "ipv4-range", "ipv6-subnet", "ipv6-gw", "ipv6-range", "external-access", "driver-opts"],
-  meant: { subnet: "ipv4-subnet", ipv4: "ipv4-subnet", ipv4_subnet: "ipv4-subnet" },
+  known: ["ipv4-subnet", "ipv6-subnet"],
+  ignored: ["network", "bridge", "mtu", "ipv4-gw", "ipv4-range", "ipv6-gw", "ipv6-range", "external-access", "driver-opts"],
+  meant: { subnet: "ipv4-subnet", ipv4: "ipv4-subnet", ipv4_subnet: "ipv4-subnet", ipv6: "ipv6-subnet", ipv6_subnet: "ipv6-subnet" },
 };
 
 export const topologyVocabulary: Vocabulary = { known: sections, ignored: [], meant: { ...labVocabulary.meant } };
@@ -51,7 +51,6 @@ const ignoredOfNodes = [
   "image-pull-policy",
   "license",
   "link-apply-mode",
-  "mgmt-ipv6",
   "network-mode",
   "publish",
   "restart-policy",
@@ -113,7 +112,7 @@ const insteadOfNodes = {
 };
 
 export const nodeVocabulary: Vocabulary = {
-  known: [...inheritableKeys, "name", "position", "ports", "mgmt-ipv4", "ready", "depends-on", "stages"],
+  known: [...inheritableKeys, "name", "position", "ports", "mgmt-ipv4", "mgmt-ipv6", "ready", "depends-on", "stages"],
   ignored: ignoredOfNodes,
   meant: { ...meantOfNodes, depends_on: "depends-on", "ready-when": "ready" },
   instead: insteadOfNodes,
@@ -122,7 +121,7 @@ export const nodeVocabulary: Vocabulary = {
 /** Fields of defaults, kinds and groups: fields that make sense for many nodes. */
 export const inheritableVocabulary: Vocabulary = {
   known: inheritableKeys,
-  ignored: [...ignoredOfNodes, "ports", "mgmt-ipv4", "stages"],
+  ignored: [...ignoredOfNodes, "ports", "mgmt-ipv4", "mgmt-ipv6", "stages"],
   meant: meantOfNodes,
   instead: insteadOfNodes,
 };

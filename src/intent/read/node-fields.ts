@@ -1,4 +1,5 @@
 import { ipv4Number, ipv4Text } from "../addresses/ipv4.ts";
+import { ipv6Number, ipv6Text } from "../addresses/ipv6.ts";
 import { didYouMean } from "../diagnostics/nearest.ts";
 import type { Problems } from "../diagnostics/problems.ts";
 import type { Position, Scalar } from "../lab/lab.ts";
@@ -42,6 +43,7 @@ export interface NodeFields {
   readonly switching?: Switching | null;
   readonly ports?: readonly string[] | null;
   readonly mgmtIpv4?: string | null;
+  readonly mgmtIpv6?: string | null;
   readonly sshKeys?: readonly string[] | null;
   readonly exec?: readonly string[] | null;
   readonly cpu?: number | null;
@@ -139,6 +141,7 @@ const fieldNames: Readonly<Record<string, keyof NodeFields>> = {
   switching: "switching",
   ports: "ports",
   "mgmt-ipv4": "mgmtIpv4",
+  "mgmt-ipv6": "mgmtIpv6",
   "ssh-keys": "sshKeys",
   exec: "exec",
   cpu: "cpu",
@@ -177,6 +180,8 @@ function readField(context: ReadContext, name: keyof NodeFields, at: Field): Nod
       return readPorts(problems, at);
     case "mgmtIpv4":
       return readMgmtIpv4(problems, at);
+    case "mgmtIpv6":
+      return readMgmtIpv6(problems, at);
     case "sshKeys":
       return readSshKeys(problems, at);
     case "exec":
@@ -376,6 +381,13 @@ function readMgmtIpv4(problems: Problems, at: Field): string | undefined {
   const address = text === undefined ? undefined : ipv4Number(text);
   if (text === undefined || address !== undefined) return address === undefined ? undefined : ipv4Text(address);
   return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is no IPv4 address`, "write it without a prefix: 172.20.20.11");
+}
+
+function readMgmtIpv6(problems: Problems, at: Field): string | undefined {
+  const text = readText(problems, at);
+  const address = text === undefined ? undefined : ipv6Number(text);
+  if (text === undefined || address !== undefined) return address === undefined ? undefined : ipv6Text(address);
+  return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is no IPv6 address`, "write it without a prefix: fd00:20:20::11");
 }
 
 const maxSshKeys = 64;

@@ -1,4 +1,5 @@
 import { type Ipv4Subnet, ipv4Number, ipv4Subnet, ipv4Text, nodeAddresses, subnetText } from "../addresses/ipv4.ts";
+import { contains6, type Ipv6Subnet, ipv6Number, ipv6Subnet, subnet6Text } from "../addresses/ipv6.ts";
 import type { Management } from "../lab/lab.ts";
 import { managementVocabulary } from "../lab/vocabulary.ts";
 import type { MapValue } from "../parse/parse.ts";
@@ -21,9 +22,10 @@ export function readManagement(context: ReadContext, root: MapValue): Management
   const map = readMap(problems, at);
   if (map === undefined) return undefined;
   checkKeys(problems, map, at.path, managementVocabulary);
-  const subnet = fieldOf(map, "ipv4-subnet", at.path);
-  const ipv4 = subnet && readSubnet(context, subnet);
-  return ipv4 === undefined ? {} : { ipv4Subnet: ipv4 };
+  const [ipv4At, ipv6At] = ["ipv4-subnet", "ipv6-subnet"].map((key) => fieldOf(map, key, at.path));
+  const ipv4 = ipv4At && readSubnet(context, ipv4At);
+  const ipv6 = ipv6At && readSubnet6(context, ipv6At);
+  return { ...(ipv4 !== undefined && { ipv4Subnet: ipv4 }), ...(ipv6 !== undefined && { ipv6Subnet: ipv6 }) };
 }
 
 function readSubnet({ problems }: ReadContext, at: Field): string | undefined {
@@ -39,38 +41,86 @@ function readSubnet({ problems }: ReadContext, at: Field): string | undefined {
   return subnetText(subnet);
 }
 
+function readSubnet6({ problems }: ReadContext, at: Field): string | undefined {
+  const text = readText(problems, at);
+  if (text === undefined || text === "auto") return text;
+  const subnet = ipv6Subnet(text);
+  if (subnet === undefined)
+    return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is no network of 64 to 96 bits`, "write fd00:20:20::/64, or auto");
+  // The machine itself and mapped addresses, link-local addresses, groups.
+  const first = subnet.network >> 112n;
+  if (first === 0n || first >= 0xfe00n)
+    return invalid(problems, at, `${text} is reserved`, "write a private network, such as fd00:20:20::/64");
+  return subnet6Text(subnet);
+}
+
 /** Checks the addresses of nodes in the management network. Returns the nodes: without it, a warning names each address, which is left out. */
 export function withManagement(
-  { problems }: ReadContext,
+  context: ReadContext,
   nodes: ReadonlyMap<string, ReadNode>,
   management: Management | undefined,
 ): ReadonlyMap<string, ReadNode> {
+  const { ipv4Subnet: text4, ipv6Subnet: text6 } = management ?? {};
+  const ipv4 = text4 === undefined ? undefined : ipv4Subnet(text4);
+  const ipv6 = text6 === undefined ? undefined : ipv6Subnet(text6);
+  const checked = checkAddresses(context, nodes, management, {
+    field: "mgmtIpv4",
+    key: "mgmt-ipv4",
+    subnet: "ipv4-subnet",
+    problem: ipv4 && ((text) => addressProblem(text, ipv4)),
+  });
+  return checkAddresses(context, checked, management, {
+    field: "mgmtIpv6",
+    key: "mgmt-ipv6",
+    subnet: "ipv6-subnet",
+    problem: ipv6 && ((text) => address6Problem(text, ipv6)),
+  });
+}
+
+interface Family {
+  readonly field: "mgmtIpv4" | "mgmtIpv6";
+  readonly key: string;
+  readonly subnet: string;
+  /** Returns why the address is not in the network; absent: the lab names no network of this family. */
+  readonly problem: ((text: string) => string | undefined) | undefined;
+}
+
+function checkAddresses(
+  { problems }: ReadContext,
+  nodes: ReadonlyMap<string, ReadNode>,
+  management: Management | undefined,
+  family: Family,
+): ReadonlyMap<string, ReadNode> {
   const owners = new Map<string, string>();
   const result = new Map(nodes);
-  const subnet = management?.ipv4Subnet === undefined ? undefined : ipv4Subnet(management.ipv4Subnet);
   for (const [key, read] of nodes) {
-    const { mgmtIpv4: text, ...node } = read.node;
+    const { [family.field]: text, ...node } = read.node;
     if (text === undefined) continue;
-    const entry = read.source?.map.entries.get("mgmt-ipv4");
-    const at = entry === undefined ? { ...read.entry, path: read.path } : field(entry, read.source?.path ?? read.path);
-    const where = { value: read.entry.value, place: at.place, path: at.path };
+    const entry = read.source?.map.entries.get(family.key);
+    const { place, path } =
+      entry === undefined ? { place: read.entry.place, path: read.path } : field(entry, read.source?.path ?? read.path);
+    const hint = `write management: {${family.subnet}: …}`;
     if (management === undefined) {
-      const hint = "write management: {ipv4-subnet: …} at the top of the lab";
-      problems.warn("ignored_key", where.place, where.path, '"mgmt-ipv4" has no effect: the lab has no management network', hint);
+      const message = `"${family.key}" has no effect: the lab has no management network`;
+      problems.warn("ignored_key", place, path, message, `${hint} at the top of the lab`);
       result.set(key, { ...read, node });
       continue;
     }
-    const problem = subnet === undefined ? undefined : addressProblem(text, subnet);
     const other = owners.get(text);
     owners.set(text, key);
-    if (subnet === undefined) {
-      const hint = "write management: {ipv4-subnet: …}";
-      problems.error("invalid_value", where.place, where.path, "an address needs the network that it is in", hint);
-    } else if (problem !== undefined) problems.error("invalid_value", where.place, where.path, `${text} ${problem}`);
+    const problem = family.problem?.(text);
+    if (family.problem === undefined) problems.error("invalid_value", place, path, "an address needs the network that it is in", hint);
+    else if (problem !== undefined) problems.error("invalid_value", place, path, `${text} ${problem}`);
     else if (other !== undefined)
-      problems.error("invalid_value", where.place, where.path, `node ${other} has the address ${text} too`, "choose another address");
+      problems.error("invalid_value", place, path, `node ${other} has the address ${text} too`, "choose another address");
   }
   return result;
+}
+
+function address6Problem(text: string, subnet: Ipv6Subnet): string | undefined {
+  const address = ipv6Number(text) ?? 0n;
+  if (!contains6(subnet, address) || address === subnet.network) return `is no address of a node in ${subnet6Text(subnet)}`;
+  return address === subnet.network + 1n ? `is the machine's address in ${subnet6Text(subnet)}: choose another address` : undefined;
 }
 
 function addressProblem(text: string, subnet: Ipv4Subnet): string | undefined {

@@ -210,6 +210,7 @@ function labNode(key: string, template: string, fields: NodeFields): LabNode {
     ...(fields.switching == null ? {} : { switching: fields.switching }),
     ...(fields.ports == null || fields.ports.length === 0 ? {} : { ports: fields.ports }),
     ...(fields.mgmtIpv4 != null && { mgmtIpv4: fields.mgmtIpv4 }),
+    ...(fields.mgmtIpv6 != null && { mgmtIpv6: fields.mgmtIpv6 }),
     ...(fields.sshKeys == null || fields.sshKeys.length === 0 ? {} : { sshKeys: fields.sshKeys }),
     exec: fields.exec ?? [],
     env: record(fields.env),

@@ -27,6 +27,7 @@ export function authorNode(node: LabNode): Fields {
     switching: authorSwitching(node.switching),
     ports: node.ports,
     "mgmt-ipv4": node.mgmtIpv4,
+    "mgmt-ipv6": node.mgmtIpv6,
     "ssh-keys": node.sshKeys,
     exec: node.exec.length === 0 ? undefined : node.exec,
     cpu: node.cpu,
@@ -42,8 +43,9 @@ export function authorNode(node: LabNode): Fields {
 }
 
 /** Returns `management` of a lab, in its shortest notation. */
-export function authorManagement({ ipv4Subnet }: Management): Data {
-  return ipv4Subnet === undefined ? true : { "ipv4-subnet": ipv4Subnet };
+export function authorManagement({ ipv4Subnet, ipv6Subnet }: Management): Data {
+  if (ipv4Subnet === undefined && ipv6Subnet === undefined) return true;
+  return { "ipv4-subnet": ipv4Subnet, "ipv6-subnet": ipv6Subnet };
 }
 
 /** Returns the path in files, the text if it has a line break, or {text} if it would be read as a path. */

@@ -43,8 +43,9 @@ async function withAddresses({ host, path }: Target, data: InspectionData): Prom
       const addresses = of.get(one.name);
       return addresses === undefined ? one : { ...one, addresses };
     });
-    const [management] = of.get(managementInterface) ?? [];
-    return { ...node, ...(management !== undefined && { management }), interfaces };
+    const [management, management6] = of.get(managementInterface) ?? [];
+    const own = { ...(management !== undefined && { management }), ...(management6 !== undefined && { management_ipv6: management6 }) };
+    return { ...node, ...own, interfaces };
   });
   return { ...data, nodes };
 }

@@ -30,6 +30,7 @@ const noPlace = [
   "sshKeys",
   "lab.management",
   "mgmtIpv4",
+  "mgmtIpv6",
   "env",
   "labels",
   "start",

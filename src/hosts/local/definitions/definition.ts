@@ -42,6 +42,7 @@ export interface DefinedNode {
   readonly switching?: Switching;
   readonly ports?: readonly string[];
   readonly mgmtIpv4?: string;
+  readonly mgmtIpv6?: string;
   readonly sshKeys?: readonly string[];
   readonly exec: readonly string[];
   readonly cpu?: number;

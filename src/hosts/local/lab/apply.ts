@@ -70,9 +70,10 @@ export async function applySteps(context: ApplyContext, operations: readonly Ope
 async function refuseImpossible(context: ApplyContext, operations: readonly Operation[], log: StepLog): Promise<void> {
   const { catalogue, refuseUnlessAdmin } = context;
   for (const { step } of operations) {
-    const subnet = managementOf(step)?.ipv4Subnet;
+    const { ipv4Subnet, ipv6Subnet } = managementOf(step) ?? {};
     try {
-      if (subnet !== undefined) {
+      for (const subnet of [ipv4Subnet, ipv6Subnet]) {
+        if (subnet === undefined || subnet === "auto") continue;
         refuseUnlessAdmin(`the management network ${subnet}: only an admin chooses it; management: true gives the lab a free one`);
         await refuseUsedSubnet(subnet, (await context.definitions.get(context.path))?.id);
       }
@@ -325,7 +326,8 @@ async function commitEdit(
 }
 
 function changesManagement(before: LabDefinition, after: LabDefinition): boolean {
-  const of = ({ management, nodes }: LabDefinition) => JSON.stringify([management, nodes.map(({ id, mgmtIpv4 }) => [id, mgmtIpv4])]);
+  const of = ({ management, nodes }: LabDefinition) =>
+    JSON.stringify([management, nodes.map(({ id, mgmtIpv4, mgmtIpv6 }) => [id, mgmtIpv4, mgmtIpv6])]);
   return of(before) !== of(after);
 }
 

@@ -38,7 +38,7 @@ export async function runningAddresses(
       // The recorded address, not one that the root of the node has set: inventories lead users there.
       interfaces.delete(managementInterface);
       const address = managed.get(id);
-      if (address !== undefined) interfaces.set(managementInterface, [address]);
+      if (address !== undefined) interfaces.set(managementInterface, address);
       return interfaces.size === 0 ? [] : [[id, interfaces] as const];
     }),
   );

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { ipv4Subnet, subnetText } from "../../../intent/addresses/ipv4.ts";
-import { assignAddresses, freeSubnet } from "./addresses.ts";
+import { ipv6Subnet, subnet6Text } from "../../../intent/addresses/ipv6.ts";
+import { assignAddresses, assignAddresses6, freeSubnet, ownSubnet6 } from "./addresses.ts";
 
 const subnet = ipv4Subnet("10.0.0.0/29")!;
 const nodes = (...ids: readonly (number | [number, string])[]) =>
@@ -23,6 +24,15 @@ test("a declared address is its node's, and the node that had it gets another; a
 
 test("a network that is too small names the first node without an address", () => {
   expect(assigned(nodes(1, 2, 3, 4, 5, 6))).toBe("n6");
+});
+
+test("an IPv6 address has the number of the IPv4 address, unless another node declares it", () => {
+  const ipv4 = { subnet, addresses: new Map([[1, "10.0.0.2"], [2, "10.0.0.6"], [3, "10.0.0.4"]]) }; // biome-ignore format: one line
+  const given = [{ id: 1 }, { id: 2, mgmtIpv6: "fd00::2" }, { id: 3 }];
+  const found = assignAddresses6(given, ipv6Subnet("fd00::/64")!, ipv4);
+  expect(Object.fromEntries(found)).toEqual({ 1: "fd00::1:2", 2: "fd00::2", 3: "fd00::4" });
+  expect(subnet6Text(ownSubnet6("a"))).toMatch(/^fd[\da-f]{2}:[\da-f:]+::\/64$/);
+  expect(ownSubnet6("a")).not.toEqual(ownSubnet6("b"));
 });
 
 test("a lab gets the same network each time, one that nobody uses, with room for its nodes", () => {

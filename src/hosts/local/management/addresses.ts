@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Ipv4Subnet, ipv4Number, ipv4Text, nodeAddresses, overlap } from "../../../intent/addresses/ipv4.ts";
+import { type Ipv6Subnet, ipv6Text } from "../../../intent/addresses/ipv6.ts";
 import type { DefinedNode } from "../definitions/definition.ts";
 
 /** Networks of labs that name none are in 198.18.0.0/15, which is for tests of networks (RFC 2544): no real network has its addresses. */
@@ -61,4 +62,31 @@ export function assignAddresses(
     assign(id, next);
   }
   return result;
+}
+
+/** Returns a private IPv6 network for a lab that names none (RFC 4193). */
+export function ownSubnet6(lab: string): Ipv6Subnet {
+  const id = createHash("sha256").update(lab).digest("hex").slice(0, 10);
+  return { network: BigInt(`0xfd${id}`) << 80n, length: 64 };
+}
+
+/** Distance of the addresses that a node may have by itself. */
+const step6 = 65_536n;
+
+/**
+ * Returns node id → IPv6 address. A node has its declared address. Each other has the number of its IPv4 address in the network; if another node declares
+ * that address, a later one.
+ */
+export function assignAddresses6(
+  nodes: readonly Pick<DefinedNode, "id" | "mgmtIpv6">[],
+  subnet: Ipv6Subnet,
+  ipv4: { readonly subnet: Ipv4Subnet; readonly addresses: ReadonlyMap<number, string> },
+): ReadonlyMap<number, string> {
+  const declared = new Set(nodes.flatMap(({ mgmtIpv6 }) => mgmtIpv6 ?? []));
+  const own = (id: number) => {
+    let address = subnet.network + BigInt((ipv4Number(ipv4.addresses.get(id) ?? "") ?? 0) - ipv4.subnet.network);
+    while (declared.has(ipv6Text(address))) address += step6;
+    return ipv6Text(address);
+  };
+  return new Map(nodes.map(({ id, mgmtIpv6 }) => [id, mgmtIpv6 ?? own(id)]));
 }

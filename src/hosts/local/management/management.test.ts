@@ -117,7 +117,11 @@ links:
     const tries = [
       ["ping", "-c", "1", "-W", "1", machine],
       ["sh", "-c", `nc -w 2 ${machine} ${port} </dev/null | grep machine`],
-      ["sh", "-c", `ip addr add ${machine.replace(/1$/, "77")}/24 dev mgmt0; ping -c 1 -W 1 -I ${machine.replace(/1$/, "77")} ${machine}`],
+      [
+        "sh",
+        "-c",
+        `ip addr add ${machine.replace(/1$/, "77")}/24 dev mgmt0; ip neigh flush dev mgmt0; ping -c 1 -W 1 -I ${machine.replace(/1$/, "77")} ${machine}`,
+      ],
     ];
     for (const argv of tries) expect([argv, (await local.exec(at, "h1", ...argv)).code]).not.toEqual([argv, 0]);
     const routes = succeeded(["ip", "-4", "-o", "addr"], await runOnMachine(["ip", "-4", "-o", "addr", "show", "scope", "global"]));
@@ -133,11 +137,15 @@ links:
     await local.exec(at, "h1", "ip", "addr", "del", `${machine.replace(/1$/, "77")}/24`, "dev", "mgmt0");
   });
 
+  /** With a nat network, for which the machine forwards packets. */
+  const otherLab =
+    'name: other\nmanagement: true\nnodes: {x1: {template: linux}}\nnetworks: {inet: {type: nat}}\nlinks: [["x1:eth0", inet]]';
+
   test("leads nowhere else: not to another lab's nodes, in either way", async () => {
-    await local.deploy("/other", labOf("name: other\nmanagement: true\nnodes: {x1: {template: linux}}\n"));
+    await local.deploy("/other", labOf(`${otherLab}\n`));
     const [own, other] = [await plain("h1"), await plain("x1", "/other")];
     expect(await pings(other)).toBe(true);
-    await local.exec("/other", "x1", "ip", "route", "add", "default", "via", machineOf(other));
+    await local.exec("/other", "x1", "ip", "route", "replace", "default", "via", machineOf(other));
     expect((await local.exec(at, "h1", "ping", "-c", "1", "-W", "1", other)).code).not.toBe(0);
     expect((await local.exec("/other", "x1", "ping", "-c", "1", "-W", "1", own)).code).not.toBe(0);
     // The lab's own nodes reach each other.
@@ -175,6 +183,34 @@ links:
     expect(await pings(await plain("r1"))).toBe(true);
     expect(await pings(old)).toBe(false);
     expect((await local.plan(at, labOf(yaml(`{ipv4-subnet: ${subnets[0]}}`, ", mgmt-ipv4: 198.51.100.77")))).plan.operations).toEqual([]);
+  });
+
+  test("has IPv6 if the lab has a network for it: nodes answer there, and start nothing", async () => {
+    const both = (ipv6: string, h1 = "") =>
+      labOf(yaml(`{ipv4-subnet: ${subnets[0]}, ipv6-subnet: ${ipv6}}`, `, mgmt-ipv4: 198.51.100.77${h1}`));
+    const of = async (node: string) => (await local.session.addresses?.(at))?.get(local.ids(at).nodes[node] ?? "")?.get("mgmt0");
+    await local.deploy(at, both("auto"));
+    expect((await of("h1"))?.[1]).toMatch(/^fd[\da-f:]+::4d\/64$/);
+    await local.deploy(at, both('"3fff:77::/64"', ", mgmt-ipv6: 3fff:77::a1"));
+    expect(await of("h1")).toEqual(["198.51.100.77/24", "3fff:77::a1/64"]);
+    const r1 = (await of("r1"))?.[1]?.replace("/64", "") ?? "";
+    for (const address of ["3fff:77::a1", r1]) expect([address, await pings(address)]).toEqual([address, true]);
+    expect((await local.exec(at, "h1", "ping", "-c", "1", "-W", "2", r1)).code).toBe(0);
+    const { device } = uplinkOf(await idOf());
+    const { stdout } = await runOnMachine(["ip", "-6", "-o", "addr", "show", "dev", device]);
+    for (const [, address = ""] of stdout.matchAll(/inet6 ([\da-f:]+)\//g)) {
+      const target = address.startsWith("fe80") ? `${address}%mgmt0` : address;
+      expect([target, (await local.exec(at, "h1", "ping", "-c", "1", "-W", "1", target)).code]).toEqual([target, 1]);
+    }
+    // An address that the lab does not have is no neighbour of the machine.
+    await local.exec(at, "h1", "sh", "-c", "ip addr add 3fff:77::bad/64 dev mgmt0 nodad; ping -c 1 -W 1 -I 3fff:77::bad 3fff:77::1");
+    expect((await runOnMachine(["ip", "-6", "neigh", "show", "dev", device])).stdout).not.toContain("3fff:77::bad");
+    const second = labOf('name: second\nmanagement: {ipv6-subnet: "3fff:77::/80"}\nnodes: {x1: {template: linux}}\n');
+    await expect(local.deploy("/second", second)).rejects.toThrow("3fff:77::/80 is in use: another lab uses it");
+    await local.deploy(at, labOf(yaml(`{ipv4-subnet: ${subnets[0]}}`, ", mgmt-ipv4: 198.51.100.77")));
+    expect(await of("h1")).toEqual(["198.51.100.77/24"]);
+    expect((await local.exec(at, "h1", "ip", "-6", "-o", "addr", "show", "dev", "mgmt0", "scope", "global")).stdout).toBe("");
+    expect(await pings("198.51.100.77")).toBe(true);
   });
 
   test("is refused with the network of another lab or of the machine, and nothing changes", async () => {

@@ -5,12 +5,13 @@ import { KeyedQueue, SerialQueue } from "../../../base/keyed-queue.ts";
 import { Failure } from "../../../contract/errors.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
 import { type Ipv4Subnet, ipv4Subnet, ipv4Text, nodeAddresses, overlap, subnetText } from "../../../intent/addresses/ipv4.ts";
+import { type Ipv6Subnet, ipv6Subnet, overlap6, subnet6Text } from "../../../intent/addresses/ipv6.ts";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import { runOnMachine, succeeded } from "../machine/machine.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { assignAddresses, freeSubnet } from "./addresses.ts";
-import { machineRoutes } from "./machine-routes.ts";
-import { managementRules } from "./management-rules.ts";
+import { assignAddresses, assignAddresses6, freeSubnet, ownSubnet6 } from "./addresses.ts";
+import { machineRoutes, machineRoutes6 } from "./machine-routes.ts";
+import { type ManagementAddresses, machineAddress6, managementRules } from "./management-rules.ts";
 import { connectNodes, disconnectNodes, managementBridge } from "./node-interfaces.ts";
 
 /**
@@ -21,6 +22,8 @@ interface ManagementRecord {
   readonly subnet: string;
   /** Node id → address, without a prefix. */
   readonly addresses: Readonly<Record<string, string>>;
+  /** The same for IPv6; absent: the network has none. */
+  readonly ipv6?: { readonly subnet: string; readonly addresses: Readonly<Record<string, string>> };
   /** The device and the table may exist. */
   readonly isUp: boolean;
 }
@@ -60,16 +63,19 @@ export function ensureManagement(
       await rm(join(directory, "management.json"), { force: true });
       return;
     }
-    const { subnet, addresses } = await choiceQueue.run(async () => {
+    const { ipv4, ipv6 } = await choiceQueue.run(async () => {
       const settled = await settle(directory, lab, managed, before);
-      if (before?.isUp === true && before.subnet !== subnetText(settled.subnet)) await removeUplink(lab.id);
-      await record(directory, settled, true);
-      await makeUplink(lab.id, sandbox, settled.subnet, [...settled.addresses.values()]);
+      const after = recordOf(settled, true);
+      if (before?.isUp === true && (before.subnet !== after.subnet || before.ipv6?.subnet !== after.ipv6?.subnet))
+        await removeUplink(lab.id);
+      await writeRecord(directory, after);
+      await makeUplink(lab.id, sandbox, settled);
       return settled;
     });
     const nodes = [...live].flatMap(([id, pid]) => {
-      const address = addresses.get(id);
-      return address === undefined ? [] : [{ id, pid, address: `${address}/${subnet.length}` }];
+      const [own4, own6] = [ipv4.addresses.get(id), ipv6?.addresses.get(id)];
+      if (own4 === undefined) return [];
+      return [{ id, pid, ipv4: `${own4}/${ipv4.subnet.length}`, ...(own6 !== undefined && { ipv6: `${own6}/${ipv6?.subnet.length}` }) }];
     });
     await connectNodes(sandbox, lab.id, nodes);
   });
@@ -83,20 +89,40 @@ export function settleManagement(directory: string, lab: ManagedLab, managed: re
     await choiceQueue.run(async () => {
       const settled = await settle(directory, lab, managed, before);
       // An uplink in another network is removed after the start, with the record of it.
-      if (before?.isUp !== true) await record(directory, settled, false);
+      if (before?.isUp !== true) await writeRecord(directory, recordOf(settled, false));
     });
   });
 }
 
 /** Throws host_error if a lab cannot have the network, because the machine or another lab uses its addresses. @param lab id of the lab; absent: it is new */
 export async function refuseUsedSubnet(text: string, lab: string | undefined): Promise<void> {
+  const without = lab === undefined ? undefined : uplinkOf(lab).device;
+  const clash = text.includes(":") ? await clash6(text, without) : await clash4(text, without);
+  if (clash === undefined) return;
+  const who = clash.device.startsWith(devicePrefix) ? "another lab uses it" : `the machine has the route ${clash.route}, ${clash.device}`;
+  const hint = text.includes(":")
+    ? "Write another ipv6-subnet, or auto for a free one"
+    : "Write another ipv4-subnet, or auto for a free one";
+  throw unavailable(`the management network ${text} is in use: ${who}. ${hint}`);
+}
+
+interface Clash {
+  readonly route: string;
+  readonly device: string;
+}
+
+async function clash4(text: string, without: string | undefined): Promise<Clash | undefined> {
   const subnet = ipv4Subnet(text);
   if (subnet === undefined) throw unavailable(`the management network ${text} is no network of 16 to 29 bits`);
-  const clash = (await machineRoutes(lab === undefined ? undefined : uplinkOf(lab).device)).find((route) => overlap(route, subnet));
-  if (clash === undefined) return;
-  const { device } = clash;
-  const who = device.startsWith(devicePrefix) ? "another lab uses it" : `the machine has the route ${subnetText(clash)}, ${device}`;
-  throw unavailable(`the management network ${text} is in use: ${who}. Write another ipv4-subnet, or management: true for a free one`);
+  const route = (await machineRoutes(without)).find((one) => overlap(one, subnet));
+  return route && { route: subnetText(route), device: route.device };
+}
+
+async function clash6(text: string, without: string | undefined): Promise<Clash | undefined> {
+  const subnet = ipv6Subnet(text);
+  if (subnet === undefined) throw unavailable(`the management network ${text} is no network of 64 to 96 bits`);
+  const route = (await machineRoutes6(without)).find((one) => overlap6(one, subnet));
+  return route && { route: subnet6Text(route), device: route.device };
 }
 
 /** Removes the machine's side of a lab whose sandbox has ended or is about to end. The addresses stay recorded. */
@@ -109,16 +135,18 @@ export function removeManagement(lab: string, directory: string): Promise<void> 
   });
 }
 
-/** Returns node id → address with its prefix, as recorded. */
-export async function managementAddresses(directory: string, { management }: ManagedLab): Promise<ReadonlyMap<number, string>> {
-  if (management === undefined) return new Map();
-  const { subnet = "", addresses = {} } = (await recorded(directory)) ?? {};
-  return new Map(Object.entries(addresses).map(([id, address]) => [Number(id), `${address}/${subnet.split("/")[1]}`]));
+/** Returns node id → addresses with their prefixes, IPv4 first, as recorded. */
+export async function managementAddresses(directory: string, { management }: ManagedLab): Promise<ReadonlyMap<number, readonly string[]>> {
+  const found = management === undefined ? undefined : await recorded(directory);
+  if (found === undefined) return new Map();
+  const { subnet, addresses, ipv6 } = found;
+  const with6 = (id: string) => (ipv6?.addresses[id] === undefined ? [] : [`${ipv6.addresses[id]}/${ipv6.subnet.split("/")[1]}`]);
+  return new Map(Object.entries(addresses).map(([id, address]) => [Number(id), [`${address}/${subnet.split("/")[1]}`, ...with6(id)]]));
 }
 
 interface Settled {
-  readonly subnet: Ipv4Subnet;
-  readonly addresses: ReadonlyMap<number, string>;
+  readonly ipv4: ManagementAddresses<Ipv4Subnet>;
+  readonly ipv6?: ManagementAddresses<Ipv6Subnet>;
 }
 
 /** Returns the network and the addresses of a lab: those that it has, as far as they are still right. */
@@ -135,9 +163,26 @@ async function settle(
   const subnet = ipv4Subnet(kept ?? wanted ?? "") ?? (await chosenSubnet(directory, id, nodes.length, before));
   const old = new Map(Object.entries(before?.addresses ?? {}).map(([node, address]) => [Number(node), address]));
   const addresses = assignAddresses(managed, subnet, old);
-  if (!("without" in addresses)) return { subnet, addresses };
+  if (!("without" in addresses)) {
+    const ipv4 = { subnet, addresses };
+    const subnet6 = await wantedSubnet6(id, management?.ipv6Subnet, before);
+    return subnet6 === undefined ? { ipv4 } : { ipv4, ipv6: { subnet: subnet6, addresses: assignAddresses6(managed, subnet6, ipv4) } };
+  }
   const hint = "write management: {ipv4-subnet: …} with a larger network";
   throw unavailable(`node ${addresses.without}: the management network ${subnetText(subnet)} has no free address: ${hint}`);
+}
+
+async function wantedSubnet6(
+  lab: string,
+  wanted: string | undefined,
+  before: ManagementRecord | undefined,
+): Promise<Ipv6Subnet | undefined> {
+  if (wanted === undefined) return undefined;
+  const subnet = wanted === "auto" ? ownSubnet6(lab) : ipv6Subnet(wanted);
+  if (subnet === undefined) throw unavailable(`the management network ${wanted} is no network of 64 to 96 bits`);
+  const text = subnet6Text(subnet);
+  if (before?.isUp !== true || before.ipv6?.subnet !== text) await refuseUsedSubnet(text, lab);
+  return subnet;
 }
 
 async function chosenSubnet(directory: string, lab: string, nodes: number, before: ManagementRecord | undefined): Promise<Ipv4Subnet> {
@@ -168,8 +213,10 @@ async function recorded(directory: string): Promise<ManagementRecord | undefined
   }
 }
 
-async function record(directory: string, { subnet, addresses }: Settled, isUp: boolean): Promise<void> {
-  await writeRecord(directory, { subnet: subnetText(subnet), addresses: Object.fromEntries(addresses), isUp });
+function recordOf({ ipv4, ipv6 }: Settled, isUp: boolean): ManagementRecord {
+  const more = ipv6 && { subnet: subnet6Text(ipv6.subnet), addresses: Object.fromEntries(ipv6.addresses) };
+  const addresses = Object.fromEntries(ipv4.addresses);
+  return { subnet: subnetText(ipv4.subnet), addresses, ...(more !== undefined && { ipv6: more }), isUp };
 }
 
 async function writeRecord(directory: string, value: ManagementRecord): Promise<void> {
@@ -186,15 +233,10 @@ export function uplinkOf(lab: string): { readonly device: string; readonly table
 }
 
 /** Makes the machine's side as far as it is missing, and updates its rules. */
-async function makeUplink(
-  lab: string,
-  sandbox: Pick<Sandbox, "pid" | "run">,
-  subnet: Ipv4Subnet,
-  addresses: readonly string[],
-): Promise<void> {
+async function makeUplink(lab: string, sandbox: Pick<Sandbox, "pid" | "run">, { ipv4, ipv6 }: Settled): Promise<void> {
   const uplink = uplinkOf(lab);
   const { device, table } = uplink;
-  const rules = managementRules(uplink, subnet, addresses);
+  const rules = managementRules(uplink, ipv4, ipv6);
   const [hasDevice, hasRules] = await Promise.all([
     runOnMachine(["ip", "link", "show", "dev", device]),
     runOnMachine(["nft", "list", "table", "inet", table]),
@@ -205,15 +247,22 @@ async function makeUplink(
   }
   if (hasDevice.code !== 0) {
     await machine(["ip", "link", "add", "name", device, "type", "veth", "peer", "name", inner, "netns", String(sandbox.pid)]);
-    await writeFile(`/proc/sys/net/ipv6/conf/${device}/disable_ipv6`, "1").catch(ignoreMissing);
+    // Nodes must not configure the machine.
+    const settings = ipv6 === undefined ? { disable_ipv6: 1 } : { accept_ra: 0, autoconf: 0, disable_ipv6: 0 };
+    for (const [name, value] of Object.entries(settings))
+      await writeFile(`/proc/sys/net/ipv6/conf/${device}/${name}`, String(value)).catch(ignoreMissing);
   }
   // Again each time: a crash may have left a part. The rules are in force before the device is up.
   const bridge = `link show dev ${managementBridge}\n`;
   if ((await sandbox.run(["ip", "-batch", "-"], bridge)).code !== 0)
     await inLab(sandbox, `link add name ${managementBridge} up type bridge stp_state 0 mcast_snooping 0\n`);
   await inLab(sandbox, `link set dev ${inner} master ${managementBridge} up\n`);
-  const address = `${ipv4Text(nodeAddresses(subnet).machine)}/${subnet.length}`;
-  await machine(["ip", "-batch", "-"], `addr replace ${address} dev ${device}\nlink set dev ${device} up\n`);
+  const addresses = [
+    [`${ipv4Text(nodeAddresses(ipv4.subnet).machine)}/${ipv4.subnet.length}`, ""],
+    ...(ipv6 === undefined ? [] : [[`${machineAddress6(ipv6.subnet)}/${ipv6.subnet.length}`, " nodad"]]),
+  ];
+  const lines = addresses.map(([address, option]) => `addr replace ${address} dev ${device}${option}\n`);
+  await machine(["ip", "-batch", "-"], `${lines.join("")}link set dev ${device} up\n`);
 }
 
 /** The lab's end of the veth. */

@@ -14,8 +14,9 @@ export interface ConnectedNode {
   readonly id: number;
   /** Inside the sandbox. */
   readonly pid: number;
-  /** With its prefix. */
-  readonly address: string;
+  /** With its prefix, as ipv6. */
+  readonly ipv4: string;
+  readonly ipv6?: string;
 }
 
 /**
@@ -37,7 +38,7 @@ export async function connectNodes(sandbox: Pick<Sandbox, "run">, lab: string, n
   });
   const bridged = [...wanted.keys()].map((name) => `link set dev ${name} master ${managementBridge} up`);
   await run(sandbox, ["ip", "-batch", "-"], [...lines, ...bridged]);
-  const addresses = nodes.map(({ pid, address }) => `${pid} ${address}`);
+  const addresses = nodes.map(({ pid, ipv4, ipv6 = "" }) => `${pid} ${ipv4} ${ipv6}`);
   await run(sandbox, ["sh", "-c", setAddresses], addresses);
 }
 
@@ -49,12 +50,16 @@ export async function disconnectNodes(sandbox: Pick<Sandbox, "run">): Promise<vo
 
 const oneQueue = " numtxqueues 1 numrxqueues 1";
 
-/** Reads lines with the pid and the address of a node. A node that has the address already is left alone. */
-const setAddresses = `while read -r pid address; do
+/** Reads lines with the pid and the addresses of a node. A node that has its addresses already is left alone. */
+const setAddresses = `while read -r pid ipv4 ipv6; do
   nsenter -t "$pid" -n sh -c '
-    have=$(ip -o -4 addr show dev ${managementInterface} scope global | sed -n "s/.* inet \\([^ ]*\\).*/\\1/p")
-    test "$have" = "$1" || { ip -4 addr flush dev ${managementInterface} && ip addr add "$1" dev ${managementInterface}; }
-  ' sh "$address" </dev/null || exit
+    has() { ip -o "$1" addr show dev ${managementInterface} scope global | sed -n "s/.* inet6* \\([^ ]*\\).*/\\1/p"; }
+    test "$(has -4)" = "$1" || { ip -4 addr flush dev ${managementInterface} && ip addr add "$1" dev ${managementInterface}; } || exit
+    test "$(has -6)" = "$2" && exit
+    ip -6 addr flush dev ${managementInterface} scope global
+    test "$2" = "" && exit
+    echo 0 > /proc/sys/net/ipv6/conf/${managementInterface}/disable_ipv6 && ip addr add "$2" dev ${managementInterface} nodad
+  ' sh "$ipv4" "$ipv6" </dev/null || exit
 done`;
 
 async function ports(sandbox: Pick<Sandbox, "run">): Promise<readonly string[]> {

@@ -194,12 +194,12 @@ function sshRule(backend: LocalTemplate["backend"]): {
   return { fields: { sshKeys: "unsupported" }, why: { sshKeys: why[backend] } };
 }
 
-/** Returns how nodes take `files`, `switching`, `ports` and `mgmt-ipv4`: the same for all templates of a backend. */
+/** Returns how nodes take `files`, `switching`, `ports`, `mgmt-ipv4` and `mgmt-ipv6`: the same for all templates of a backend. */
 function hostRule(
   backend: LocalTemplate["backend"],
   images: readonly LocalImage[],
 ): {
-  readonly fields: Readonly<Record<"files" | "switching" | "ports" | "mgmtIpv4", FieldRule>>;
+  readonly fields: Readonly<Record<"files" | "switching" | "ports" | "mgmtIpv4" | "mgmtIpv6", FieldRule>>;
   readonly why: Readonly<Record<string, string>>;
 } {
   const noFiles = { vm: "a virtual machine gets its files from its own image and cloud-init", bridge: "a switch has no files" };
@@ -209,14 +209,33 @@ function hostRule(
     const isBuilt = images.some(({ name }) => name === switchingImage);
     const noImage = `it needs the image ${switchingImage}, which is not on this host: labwright setup builds it`;
     return {
-      fields: { files: "unsupported", switching: isBuilt ? "live" : "unsupported", ports: "unsupported", mgmtIpv4: "unsupported" },
-      why: { files: noFiles.bridge, ports: noPorts.bridge, mgmtIpv4: noPorts.bridge, ...(!isBuilt && { switching: noImage }) },
+      fields: {
+        files: "unsupported",
+        switching: isBuilt ? "live" : "unsupported",
+        ports: "unsupported",
+        mgmtIpv4: "unsupported",
+        mgmtIpv6: "unsupported",
+      },
+      why: {
+        files: noFiles.bridge,
+        ports: noPorts.bridge,
+        mgmtIpv4: noPorts.bridge,
+        mgmtIpv6: noPorts.bridge,
+        ...(!isBuilt && { switching: noImage }),
+      },
     };
   }
   if (backend !== "vm")
-    return { fields: { files: "live", switching: "unsupported", ports: "live", mgmtIpv4: "live" }, why: { switching: noSwitching } };
-  const why = { files: noFiles.vm, switching: noSwitching, ports: noPorts.vm, mgmtIpv4: "a virtual machine has no interface in it" };
-  return { fields: { files: "unsupported", switching: "unsupported", ports: "unsupported", mgmtIpv4: "unsupported" }, why };
+    return {
+      fields: { files: "live", switching: "unsupported", ports: "live", mgmtIpv4: "live", mgmtIpv6: "live" },
+      why: { switching: noSwitching },
+    };
+  const noMachines = "a virtual machine has no interface in it";
+  const why = { files: noFiles.vm, switching: noSwitching, ports: noPorts.vm, mgmtIpv4: noMachines, mgmtIpv6: noMachines };
+  return {
+    fields: { files: "unsupported", switching: "unsupported", ports: "unsupported", mgmtIpv4: "unsupported", mgmtIpv6: "unsupported" },
+    why,
+  };
 }
 
 function valueRules({ vm, attributes }: LocalTemplate): Readonly<Record<string, ValueRule>> {

@@ -16,9 +16,9 @@ test("a lab has a management network if it asks for one, in the notation of cont
   expect(found).toEqual([undefined, undefined, {}, {}, {}, {}]);
   for (const key of ["management", "mgmt"])
     expect(read(`${key}: {ipv4-subnet: 172.20.20.0/24}`).lab?.management).toEqual({ ipv4Subnet: "172.20.20.0/24" });
-  expect(problems("mgmt: {network: a, ipv6-subnet: 'fd00::/64'}").map((text) => text.slice(0, 30))).toEqual([
+  expect(problems("mgmt: {network: a, ipv6-gw: 'fd00::1'}").map((text) => text.slice(0, 30))).toEqual([
     'warning ignored_key: "network"',
-    'warning ignored_key: "ipv6-sub',
+    'warning ignored_key: "ipv6-gw"',
   ]);
   expect(problems("management: true\nmgmt: true")).toEqual([
     'error duplicate_key: "management" and "mgmt" mean the same: write one of them',
@@ -48,6 +48,27 @@ test("an address of a node is in the network, its own, and not the machine's", (
   expect(problems(network, ["10.0.0.2", "10.0.0.2"])).toEqual(["error invalid_value: node h0 has the address 10.0.0.2 too"]);
   expect(problems(network, ["10.0.0.2/29"])[0]).toContain("is no IPv4 address");
   expect(problems("management: true", ["10.0.0.2"])).toEqual(["error invalid_value: an address needs the network that it is in"]);
+});
+
+test("IPv6 has rules of its own", () => {
+  const of = (subnet: string, ...addresses: readonly string[]) => {
+    const nodes = addresses.map((address, i) => `  h${i}: {template: linux, mgmt-ipv6: "${address}"}\n`).join("");
+    return readIntent(`name: x\nmanagement: {ipv6-subnet: "${subnet}"}\nnodes:\n  h: {template: linux}\n${nodes}`);
+  };
+  const messages = (...given: readonly [string, ...string[]]) => of(...given).diagnostics.map(({ message }) => message);
+  const { lab } = of("FD00:0::/64", "fd00::0a", "fd00:0:0:0:ff::");
+  expect(lab?.management).toEqual({ ipv6Subnet: "fd00::/64" });
+  expect(lab?.nodes.map(({ mgmtIpv6 }) => mgmtIpv6)).toEqual([undefined, "fd00::a", "fd00::ff:0:0:0"]);
+  expect(readIntent(printLab(lab!).yaml).lab).toEqual(lab);
+  expect(of("auto").lab?.management).toEqual({ ipv6Subnet: "auto" });
+  expect(messages("fd00::/48")[0]).toContain("is no network of 64 to 96 bits");
+  for (const subnet of ["::/64", "fe80::/64", "ff02::/64"]) expect(messages(subnet)[0]).toContain("is reserved");
+  for (const address of ["fd00::", "fd00:0:0:1::5"])
+    expect(messages("fd00::/64", address)[0]).toContain("is no address of a node in fd00::/64");
+  expect(messages("fd00::/64", "fd00::1")[0]).toContain("is the machine's address");
+  expect(messages("fd00::/64", "fd00::5", "fd00:0::5")).toEqual(["node h0 has the address fd00::5 too"]);
+  expect(messages("auto", "fd00::5")).toEqual(["an address needs the network that it is in"]);
+  expect(messages("fd00::/64", "10.0.0.1")[0]).toContain("is no IPv6 address");
 });
 
 test("an address without a management network has no effect, and a warning names it", () => {
