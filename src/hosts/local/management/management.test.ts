@@ -170,7 +170,10 @@ links:
     await power("r1", { do: "stop", mode: 1 });
     await power("r1", { do: "start" });
     expect(await pings(await plain("r1"))).toBe(true);
+    await local.reopen();
+    await power("r1", { do: "stop", mode: 1 });
     expect((await local.exec(at, "h1", "ip", "-4", "-o", "addr", "show", "dev", "mgmt0")).stdout).not.toContain("192.0.2.1");
+    await power("r1", { do: "start" });
   });
 
   test("changes its network and the address of a node while the nodes run", async () => {

@@ -19,6 +19,9 @@ export interface ConnectedNode {
   readonly ipv6?: string;
 }
 
+/** Sandbox → the addresses that this process has set last: the fabric's end → a line of setAddresses. Many nodes take long. */
+const assigned = new WeakMap<object, ReadonlyMap<string, string>>();
+
 /**
  * Gives these nodes their interfaces and addresses, and removes the interfaces of all others. The fabric's end is named after the node's process: a node that
  * has started again never has the interface of an earlier boot.
@@ -38,8 +41,12 @@ export async function connectNodes(sandbox: Pick<Sandbox, "run">, lab: string, n
   });
   const bridged = [...wanted.keys()].map((name) => `link set dev ${name} master ${managementBridge} up`);
   await run(sandbox, ["ip", "-batch", "-"], [...lines, ...bridged]);
-  const addresses = nodes.map(({ pid, ipv4, ipv6 = "" }) => `${pid} ${ipv4} ${ipv6}`);
+  const before = assigned.get(sandbox) ?? new Map<string, string>();
+  const after = new Map([...wanted].map(([name, { pid, ipv4, ipv6 = "" }]) => [name, `${pid} ${ipv4} ${ipv6}`]));
+  const addresses = [...after].flatMap(([name, line]) => (known.has(name) && before.get(name) === line ? [] : [line]));
+  assigned.delete(sandbox);
   await run(sandbox, ["sh", "-c", setAddresses], addresses);
+  assigned.set(sandbox, after);
 }
 
 /** Removes the network from the fabric. */
@@ -62,9 +69,14 @@ const setAddresses = `while read -r pid ipv4 ipv6; do
   ' sh "$ipv4" "$ipv6" </dev/null || exit
 done`;
 
+const maxReads = 10;
+
 async function ports(sandbox: Pick<Sandbox, "run">): Promise<readonly string[]> {
   const links = ["ip", "-j", "link", "show", "type", "veth"];
-  const { stdout } = succeeded(links, await sandbox.run(links));
+  let result = await sandbox.run(links);
+  // The list changed while the kernel wrote it.
+  for (let left = maxReads; left > 1 && result.stderr.includes("Dump was interrupted"); left--) result = await sandbox.run(links);
+  const { stdout } = succeeded(links, result);
   const found = JSON.parse(stdout || "[]") as readonly { readonly ifname?: string }[];
   return found.flatMap(({ ifname = "" }) => (/^m\d+p\d+$/.test(ifname) ? [ifname] : []));
 }
