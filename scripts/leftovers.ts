@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import { uplinkOf } from "../src/hosts/local/management/management.ts";
 import { natDevice } from "../src/hosts/local/nat/nat.ts";
 
 /** Identifies the labs, services and files of one test run. Those of other runs on the machine are ignored. */
@@ -119,7 +120,9 @@ async function namespacesOf(pid: string): Promise<readonly string[]> {
 const mostNetworks = 1000;
 
 async function uplinks(others: ReadonlySet<string>): Promise<readonly string[]> {
-  const theirs = new Set([...others].flatMap((lab) => Array.from({ length: mostNetworks }, (_, network) => natDevice(lab, network))));
+  const theirs = new Set(
+    [...others].flatMap((lab) => [uplinkOf(lab).device, ...Array.from({ length: mostNetworks }, (_, network) => natDevice(lab, network))]),
+  );
   return (await readdir("/sys/class/net")).flatMap((name) => (name.startsWith("lw-") && !theirs.has(name) ? [`interface ${name}`] : []));
 }
 

@@ -37,6 +37,7 @@ const lab = "/chaos";
 /** Two intents that differ in nodes, links, networks, quality and what makes a node restart. */
 const intents: Readonly<Record<Exclude<Stand, "absent">, string>> = {
   plain: `name: chaos
+management: true
 nodes:
   h1: {template: linux}
   h2: {template: linux}
@@ -52,6 +53,7 @@ links:
   - ["h1:eth1", lan]
 `,
   other: `name: chaos
+management: {ipv6-subnet: auto}
 nodes:
   h1: {template: linux, env: {CHANGED: yes it is}}
   h2: {template: linux}
@@ -400,7 +402,8 @@ async function nothingElse(run: Run, stand: Stand): Promise<void> {
         run: living === undefined ? [] : [living, `${living}/holder.json`, `${living}/holder.log`, `${living}/holder.sock`],
         drafts: [],
         labs: stand === "absent" ? kept <= 1 : kept === 1,
-        outside: stand === "other" ? 2 : 0,
+        // A table and an interface for each: the management network and the nat network.
+        outside: { absent: 0, plain: 2, other: 4 }[stand],
       };
       const inside = there ? new Set<string>() : run.userNamespaces;
       const found = await outside(service.labs, service.base, inside);

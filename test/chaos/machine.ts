@@ -62,7 +62,9 @@ async function unmarked(pids: readonly string[], marked: readonly LabProcess[]):
 /** Objects of these labs outside their namespaces: tables, interfaces, mounts below the directory, processes in these user namespaces. */
 export async function outside(labs: ReadonlySet<string>, base: string, userNamespaces: ReadonlySet<string>): Promise<readonly string[]> {
   const tables = (await tablesOf(labs)).map((table) => `table ${table}`);
-  const known = new Set([...labs].flatMap((lab) => Array.from({ length: 100 }, (_, network) => uplinkOf(lab, network))));
+  const known = new Set(
+    [...labs].flatMap((lab) => [managementOf(lab), ...Array.from({ length: 100 }, (_, network) => uplinkOf(lab, network))]),
+  );
   const interfaces = (await readdir("/sys/class/net")).filter((name) => known.has(name));
   const mounts = (await readFile("/proc/self/mountinfo", "utf8")).split("\n").filter((line) => line.includes(` ${base}/`));
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
@@ -88,6 +90,11 @@ export async function tablesOf(labs: ReadonlySet<string>): Promise<readonly stri
   return [...new Set([...stdout.matchAll(/^table (?:inet|arp) (\S+)$/gm)].map(([, name]) => name ?? ""))].filter((name) =>
     marks.some((mark) => name.includes(mark)),
   );
+}
+
+/** The machine's end of a management network. */
+function managementOf(lab: string): string {
+  return `lw-m${createHash("sha256").update(`${lab}/management`).digest("hex").slice(0, 11)}`;
 }
 
 /** The machine's end of a nat network's way out. */
