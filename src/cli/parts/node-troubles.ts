@@ -76,10 +76,16 @@ function stateOf({ status, not_ready: reason }: LiveNode): string {
 
 function failureHints(project: Project, failed: readonly LiveNode[]): readonly string[] {
   const stuck = failed.filter((node) => node.stuck === true).map(nodeKey);
+  const lost = failed.filter((node) => node.lost !== undefined);
   const wipe = `labwright wipe ${labFlags(project)} --node ${stuck.join(",")} removes the remains of an interrupted start, and deletes the disk`;
   return [
     ...(stuck.length === 0 ? [] : [`${wipe}; then labwright start`]),
-    ...(stuck.length === failed.length
+    ...(lost.length === 0
+      ? []
+      : [
+          `${shortList(lost.map(nodeKey))} ended with all of the lab, unasked: labwright resume ${labFlags(project)} starts ${lost.length === 1 ? "it" : "them"} again`,
+        ]),
+    ...(stuck.length + lost.length === failed.length
       ? []
       : ["fix the cause; then labwright up or labwright apply starts the failed nodes again, as does labwright start"]),
   ];

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import type { LabwrightClient } from "../../client/index.ts";
+import type { Context } from "../command/context.ts";
+import type { Project } from "../command/project.ts";
+import type { LiveNode, Status } from "../show/show-status.ts";
+import { reportTroubles } from "./node-troubles.ts";
+
+/** Returns what reportTroubles writes about these nodes. */
+async function reported(nodes: readonly Partial<LiveNode>[], waitedMs?: number): Promise<string> {
+  const lines: string[] = [];
+  const client: Partial<LabwrightClient> = { getCapabilities: async () => ({ features: {} }) as never };
+  const terminal = { complain: (line: string) => lines.push(line), paint: (_style: string, text: string) => text };
+  const context = { client: async () => client, terminal } as unknown as Context;
+  const project = { selector: { lab: "/campus" } } as unknown as Project;
+  const status = { live: { available: true, nodes: nodes.map((node, i) => ({ id: String(i), node: node.name, ...node })) } };
+  await reportTroubles(context, project, status as unknown as Status, waitedMs === undefined ? {} : { waitedMs });
+  return lines.join("\n");
+}
+
+test("nodes that ended with their killed lab are reported with the command that brings them back", async () => {
+  const lost = (name: string) => ({ name, status: "failed", lost: "lab_killed" }) as const;
+  const text = await reported([lost("r1"), lost("r2")]);
+  expect(text).toContain("2 of 2 nodes failed: r1, r2");
+  expect(text).toContain("hint: r1, r2 ended with all of the lab, unasked: labwright resume --lab /campus starts them again");
+  expect(text).not.toContain("fix the cause");
+  expect(await reported([lost("r1"), { name: "r2", status: "failed", exit_code: 3 }])).toMatch(/labwright resume[\s\S]*fix the cause/);
+});
+
+test("a node that is not ready in time is reported with the reason", async () => {
+  const text = await reported([{ name: "pe", status: "running", ready: false, not_ready: "its kernel boots" }], 120_000);
+  expect(text).toContain("pe (running, not ready: its kernel boots)");
+});
