@@ -4,6 +4,8 @@ import { type Identity, lives } from "./identity.ts";
 
 /** Time that a holder has to answer a small request, ms. Its event loop answers within milliseconds; a busy machine needs longer. */
 export const patienceMs = 8_000;
+/** Interval at which it is checked whether the holder of a waiting request must be probed, ms. */
+const lookMs = 2_000;
 
 /**
  * Monitors whether a lab's holder answers. After a timeout, all requests fail at once until the holder answers again, so that callers do not wait
@@ -16,7 +18,7 @@ export class Pulse {
   #silence: Promise<void> | undefined;
   #silentSince = 0;
   #looking: Promise<void> | undefined;
-  #lookedAt = 0;
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   /** @param probe a request that the holder answers at once */
   constructor(identity: Identity, probe: (options: { readonly deadlineMs?: number }) => Promise<unknown>) {
@@ -56,7 +58,7 @@ export class Pulse {
     this.#refuse();
     const cut = new AbortController();
     const look = () => this.#look().catch((failure: unknown) => cut.abort(failure));
-    const timer = setInterval(look, patienceMs);
+    const timer = setInterval(look, lookMs);
     try {
       return await ask(signal === undefined ? cut.signal : AbortSignal.any([signal, cut.signal]));
     } finally {
