@@ -7,6 +7,7 @@
 #include "../common/text.h"
 #include "vm.h"
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -15,9 +16,10 @@
 #include <sys/socket.h>
 #include <termios.h>
 
-enum { STEP_MS = 20, BOOT_MS = 120000 /* a busy machine */, CONNECT_MS = 20000 };
+enum { STEP_MS = 20, BOOT_MS = 120000 /* a busy machine */ };
 
 static int guest;
+static int answer_ms = 10000; /* the guest's kernel answers within milliseconds; a busy machine needs longer */
 static size_t in_flight;
 static bool terminal, input_ended;
 
@@ -28,6 +30,23 @@ static _Noreturn void stop(const char *why) {
 
 static _Noreturn void nonsense(void) { stop("the node's own kernel does not answer as it should: restart the node"); }
 
+static _Noreturn void silent(void) { stop("the node's own kernel does not answer: wait until it does, or restart the node"); }
+
+/* Limits the time in which the guest's kernel takes a connection and the bytes of a request; 0: no limit. */
+static void limit_sending(int ms) {
+  struct timeval limit = {.tv_sec = ms / 1000};
+  setsockopt(guest, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
+
+/* Waits until the guest's kernel has acknowledged all that was sent: it may have stopped after the connection was made. */
+static void await_acknowledgement(void) {
+  int left = 0;
+  for (int waited = 0; ioctl(guest, SIOCOUTQ, &left) == 0 && left > 0; waited++) {
+    if (waited >= answer_ms) silent();
+    usleep(1000);
+  }
+}
+
 static void connect_guest(void) {
   for (int waited = 0; access(GUEST_MARK, F_OK) < 0; waited += STEP_MS) {
     if (waited >= BOOT_MS) stop("the node's own kernel has not booted");
@@ -35,10 +54,8 @@ static void connect_guest(void) {
   }
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(GUEST_PORT), .sin_addr.s_addr = htonl(GUEST_ADDRESS)};
   guest = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  struct timeval patience = {.tv_sec = CONNECT_MS / 1000};
-  setsockopt(guest, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  if (guest < 0 || connect(guest, (struct sockaddr *)&address, sizeof address) < 0) stop("the node's own kernel does not answer");
-  setsockopt(guest, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){0}, sizeof(struct timeval));
+  limit_sending(answer_ms);
+  if (guest < 0 || connect(guest, (struct sockaddr *)&address, sizeof address) < 0) silent();
   guest_at_once(guest);
   setsockopt(guest, SOL_SOCKET, SO_SNDBUF, &(int){4 * GUEST_WINDOW}, sizeof(int));
 }
@@ -60,8 +77,10 @@ static void send_request(char **argv) {
   for (char **e = environ; *e; e++)
     if (strncmp(*e, "LABWRIGHT_GUEST=", 16) != 0 && strncmp(*e, "LABWRIGHT_DIRECTORY=", 20) != 0) text_add(&request, *e, strlen(*e) + 1);
   if (request.failed || request.length > GUEST_REQUEST) stop("the command is too long");
-  if (!guest_send(guest, 'P', request.data, request.length)) nonsense();
+  if (!guest_send(guest, 'P', request.data, request.length)) silent();
   text_free(&request);
+  await_acknowledgement();
+  limit_sending(0);
 }
 
 /* Ends as the program did: "<exit code> <signal>". */

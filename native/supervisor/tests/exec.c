@@ -32,6 +32,28 @@ static int code_after(char type, const char *text) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+/* Returns the exit code of a client whose guest takes its request, or does not. */
+static int code_of_request(bool taken) {
+  int pair[2], status;
+  char bytes[4096];
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+  pid_t pid = fork();
+  CHECK(pid >= 0);
+  if (pid == 0) {
+    dup2(open("/dev/null", O_RDWR | O_CLOEXEC), 2);
+    close(pair[1]);
+    guest = pair[0];
+    if (!taken) answer_ms = 200;
+    send_request((char *[]){"true", NULL});
+    _exit(0);
+  }
+  close(pair[0]);
+  while (taken && recv(pair[1], bytes, sizeof bytes, 0) > 0) {}
+  CHECK(waitpid(pid, &status, 0) == pid);
+  close(pair[1]);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
 int main(void) {
   CHECK(code_after('X', "7 0") == 7);
   CHECK(code_after('X', "-1 9") == -9);
@@ -48,5 +70,7 @@ int main(void) {
   CHECK(WEXITSTATUS(status_after(no_head, sizeof no_head)) == 126);
   CHECK(WEXITSTATUS(status_after(half, sizeof half)) == 126);
   CHECK(WEXITSTATUS(status_after("", 0)) == 126);
+  CHECK(code_of_request(true) == 0);
+  CHECK(code_of_request(false) == 126);
   return 0;
 }

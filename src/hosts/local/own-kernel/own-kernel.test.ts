@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { arch } from "node:os";
 import { text } from "node:stream/consumers";
@@ -38,6 +39,18 @@ links: [${links}]
 `;
 
 let local: TestLocalHost;
+
+/** Returns the pids of the QEMU processes below this process. */
+function emulatorsBelow(pid: number): readonly number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
+  return children.flatMap((child) => (readFileSync(`/proc/${child}/comm`, "utf8").startsWith("qemu") ? [child] : emulatorsBelow(child)));
+}
+
+/** Returns the letter of a process's state, as in its stat. */
+function stateOf(pid: number): string {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return stat.slice(stat.lastIndexOf(")") + 2)[0] ?? "";
+}
 
 describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
   beforeAll(async () => {
@@ -155,6 +168,33 @@ describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
     await eventually("the program listens", hang, answer, (got) => got === "hello");
     await local.deploy(at, labOf(yaml('["k1:eth0", "h1:eth0"]', "two")));
   });
+
+  test(
+    "reports an emulator that does not answer to who runs a program, and cuts no running program",
+    async () => {
+      const [emulator, ...others] = emulatorsBelow((await local.sandbox(at)).pid);
+      if (emulator === undefined || others.length > 0) throw new Error("the lab does not have one emulator");
+      const long = run({ argv: ["sh", "-c", "echo go; sleep 1; echo end"] }, undefined, (seen) => {
+        if (seen === "go\n") process.kill(emulator, "SIGSTOP");
+      });
+      try {
+        await eventually(
+          "the emulator is stopped",
+          hang,
+          async () => stateOf(emulator),
+          (state) => state === "T",
+        );
+        expect(await run({ argv: ["true"] })).toMatchObject({
+          exitCode: 126,
+          stderr: "labwright: the node's own kernel does not answer: wait until it does, or restart the node\n",
+        });
+      } finally {
+        process.kill(emulator, "SIGCONT");
+      }
+      expect(await long).toMatchObject({ stdout: "go\nend\n", exitCode: 0 });
+    },
+    hang,
+  );
 
   test("has every feature that labwright doctor looks for", async () => {
     expect(await said("sh", "-c", kernelFeatureScript)).toBe("");
