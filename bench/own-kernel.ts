@@ -31,7 +31,7 @@ export async function ownKernels(count: number): Promise<OwnKernelFigures> {
 }
 
 function hypervisors(): readonly string[] {
-  return readdirSync("/proc").filter((name) => /^\d+$/.test(name) && commandOf(name).includes("/guest/vmlinuz"));
+  return readdirSync("/proc").filter((name) => /^\d+$/.test(name) && commandOf(name).includes("/guest/kernel"));
 }
 
 /** Empty for a process that has ended meanwhile. */

@@ -35,6 +35,7 @@ const depends = [
   "libc6 (>= 2.28)",
   "libgcc-s1",
   "libstdc++6 (>= 6)",
+  "lz4",
   "nftables",
   "procps",
   "squashfs-tools",

@@ -10,6 +10,7 @@ libc6-dev  compiles the programs in native/
 libjansson-dev  the JSON library of the supervisor of virtual machines
 iproute2   ip and tc lay links, bridges and shaping
 e2fsprogs  mke2fs makes the disk of the small virtual machine
+lz4        unpacks the kernel of nodes with a kernel of their own
 squashfs-tools  mksquashfs makes the disks of nodes with a kernel of their own
 nftables   nft leads nat networks out of the machine
 tar        makes whiteouts and fifos of container layers

@@ -64,7 +64,7 @@ function supervisorSettings({ ram }: NodeSettings, { layers }: LocalImage, kvm: 
     // For a machine that can have one processor only, the emulator leaves out memory barriers, which the guest needs against the threads of its own devices.
     ...["-smp", "1,maxcpus=2", "-m", String(ram)],
     ...["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"],
-    ...["-kernel", "/guest/vmlinuz", "-initrd", "/guest/initrd"],
+    ...["-kernel", "/guest/kernel", "-initrd", "/guest/initrd"],
     ...roots.flatMap((file, i) => disk(`root${i}`, file, "format=raw,readonly=on")),
     // Memory that the kernel needed only for its boot goes back to the machine.
     ...["-device", "virtio-balloon-device,free-page-reporting=on"],

@@ -5,6 +5,7 @@ import { type CpioEntry, cpioArchive } from "./cpio.ts";
 import type { IndexedFile } from "./file-index.ts";
 import { moduleClosure } from "./kernel-modules.ts";
 import { kernelOf } from "./machine-image.ts";
+import { unpackKernel } from "./unpack-kernel.ts";
 
 /** The modules and the disk of nodes with a kernel of their own. */
 export interface GuestKernel {
@@ -19,7 +20,7 @@ export interface GuestKernel {
 }
 
 /**
- * Converts the tree at `root`, with its program /init, into the files of the kernel: guest/vmlinuz, guest/initrd, guest/modules.squashfs, and guest/disk.raw
+ * Converts the tree at `root`, with its program /init, into the files of the kernel: guest/kernel, guest/initrd, guest/modules.squashfs, and guest/disk.raw
  * with an empty ext4 file system.
  */
 export async function makeGuestKernel(root: string, guest: GuestKernel, index: ReadonlyMap<string, IndexedFile>): Promise<void> {
@@ -28,14 +29,14 @@ export async function makeGuestKernel(root: string, guest: GuestKernel, index: R
   await rename(root, tree);
   const out = join(root, "guest");
   await mkdir(out, { recursive: true });
-  await writeFile(join(out, "vmlinuz"), await readFile(kernelOf(index).source));
+  await unpackKernel(kernelOf(index).source, join(out, "kernel"));
   await writeFile(join(out, "initrd"), cpioArchive(await initrdEntries(init, guest, index)));
   await writeModules(join(tree, "modules"), guest, index);
   const packed = ["-all-root", "-no-xattrs", "-no-progress", "-quiet", "-mkfs-time", "0", "-comp", "lz4"];
   await command(["mksquashfs", join(tree, "modules"), join(out, "modules.squashfs"), ...packed]);
   const made = ["mke2fs", "-q", "-t", "ext4", "-L", "labwright", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-J", "size=8"];
   await command([...made, join(out, "disk.raw"), `${guest.diskMb}M`]);
-  for (const name of ["vmlinuz", "initrd", "modules.squashfs", "disk.raw"]) await chmod(join(out, name), 0o644);
+  for (const name of ["kernel", "initrd", "modules.squashfs", "disk.raw"]) await chmod(join(out, name), 0o644);
   await rm(tree, { recursive: true });
 }
 

@@ -125,8 +125,11 @@ async function buildImage(
   return { entry, record };
 }
 
+/** Changes when images get other files from the same recipe. */
+const formatVersion = 2;
+
 async function recipeDigest(recipe: Recipe, options: Pick<BuildOptions, "idBase" | "triplet">): Promise<string> {
-  const hash = createHash("sha256").update(JSON.stringify([1, recipe, options.idBase, options.triplet]));
+  const hash = createHash("sha256").update(JSON.stringify([formatVersion, recipe, options.idBase, options.triplet]));
   const tree = join(ownFiles, recipe.name);
   for (const path of recipe.ownFiles ? (await pathsBelow(tree, "/")).toSorted() : []) {
     const { mode } = await lstat(join(tree, path));

@@ -8,6 +8,7 @@ const programs: Readonly<Record<string, string>> = {
   busybox: "busybox",
   cc: compilerPackages.join(" "),
   ip: "iproute2",
+  lz4: "lz4",
   mke2fs: "e2fsprogs",
   mksquashfs: "squashfs-tools",
   nft: "nftables",
