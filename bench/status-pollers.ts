@@ -54,7 +54,9 @@ function ask(agent: Agent): Promise<void> {
         else reject(new Error(`a poll was answered ${answer.statusCode} with ${size} bytes`));
       });
     });
-    sent.once("error", reject);
+    // On a busy machine the service may end an idle connection while the others are still being made.
+    const isStale = (error: NodeJS.ErrnoException) => sent.reusedSocket && error.code === "ECONNRESET";
+    sent.once("error", (error) => (isStale(error) ? ask(agent).then(resolve, reject) : reject(error)));
     sent.end(body);
   });
 }
