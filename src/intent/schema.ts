@@ -287,12 +287,13 @@ const managementSchema: JsonSchema = {
     { type: ["boolean", "null"] },
     object(managementVocabulary, {
       "ipv4-subnet": {
-        description: "A network of 16 to 29 bits, or auto. Its first address is the machine's. Default: the host chooses one.",
+        description:
+          "An IPv4 network with a prefix length from 16 to 29, or auto. Its first address is the machine's. Default: the host chooses one.",
         type: ["string", "null"],
         examples: ["172.20.20.0/24"],
       },
       "ipv6-subnet": {
-        description: "A network of 64 to 96 bits, or auto. Its address 1 is the machine's. Default: no IPv6.",
+        description: "An IPv6 network with a prefix length from 64 to 96, or auto. Its address 1 is the machine's. Default: no IPv6.",
         type: ["string", "null"],
         examples: ["fd00:20:20::/64", "auto"],
       },

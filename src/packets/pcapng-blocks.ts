@@ -5,10 +5,11 @@ const enhancedPacket = 6;
 const maxBlockBytes = 1 << 24;
 
 /**
- * Cuts little-endian pcapng bytes at the end of the last whole block. With `dropHeader`, section headers and interface descriptions are left out, so
- * that the result can continue another file of the same interface. Throws RangeError for other data.
+ * Returns a function that takes chunks of a little-endian pcapng stream, and returns their whole blocks; a block that is cut off waits for the next chunk.
+ * With `dropHeader`, the section header and interface descriptions at the start are left out, so that the result can continue another file of the same
+ * interface. The function throws RangeError for other data.
  */
-export function withoutHeader(dropHeader: boolean): (chunk: Uint8Array) => Uint8Array {
+export function wholeBlocks({ dropHeader }: { readonly dropHeader: boolean }): (chunk: Uint8Array) => Uint8Array {
   let rest: Uint8Array = new Uint8Array(0);
   let inHeader = dropHeader;
   return (chunk) => {
@@ -33,7 +34,7 @@ export function withoutHeader(dropHeader: boolean): (chunk: Uint8Array) => Uint8
 /** Counts the packets of a pcapng stream and cuts it behind the last of `maxPackets`; later packets are dropped. */
 export class PacketLimit {
   readonly #maxPackets: number;
-  readonly #whole = withoutHeader(false);
+  readonly #whole = wholeBlocks({ dropHeader: false });
   #packets = 0;
 
   constructor(maxPackets = Number.POSITIVE_INFINITY) {

@@ -206,7 +206,7 @@ function parseUrl(text: string, plainHttp: boolean): URL {
     throw new Failure("host_unreachable", `"${text}" is not a URL such as https://localhost:8443`);
   // Refused before a token or a password could cross the network unencrypted.
   if (url.protocol !== "https:" && !(plainHttp && url.protocol === "http:"))
-    throw new Failure("tls_required", `only HTTPS is spoken: use https://${url.host}`);
+    throw new Failure("tls_required", `the service accepts only HTTPS: use https://${url.host}`);
   return url;
 }
 

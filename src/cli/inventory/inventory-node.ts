@@ -34,7 +34,7 @@ const sshPort = 22;
 
 /**
  * Returns the running nodes.
- * @param machine address of the service's machine for ports that are open on all of its addresses
+ * @param machine address of the service's machine: shown instead of 0.0.0.0 and ::
  * @param isHere this program runs on the service's machine, which alone reaches management addresses
  */
 export function inventoryNodes({ lab, nodes }: ResultOf<"inspectProject">, machine: string, isHere: boolean): readonly InventoryNode[] {

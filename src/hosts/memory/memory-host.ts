@@ -293,7 +293,7 @@ function saveConfig(lab: MemoryLab, id: string, world: World): string | Failure 
   if (node === undefined) return new Failure("node_not_found", `no node ${id} in lab ${lab.path}`);
   const { name, template, startupConfig = `hostname ${name}\n` } = node.definition;
   if (world.template(template)?.configSupported !== true)
-    return new Failure("unsupported", `nodes of template ${template} have no configuration`, { data: { feature: "saveConfigs" } });
+    return new Failure("unsupported", `nodes of template ${template} cannot save a configuration`, { data: { feature: "saveConfigs" } });
   node.definition = { ...node.definition, startupConfig };
   return startupConfig;
 }

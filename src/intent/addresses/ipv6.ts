@@ -38,7 +38,7 @@ export function ipv6Network(text: string): Ipv6Subnet | undefined {
   return network % sizeOf(length) === 0n ? { network, length } : undefined;
 }
 
-/** Returns the network if a management network can have it: one of 64 to 96 bits. */
+/** Returns the network if a management network can have it: prefix length 64 to 96. */
 export function ipv6Subnet(text: string): Ipv6Subnet | undefined {
   const found = ipv6Network(text);
   return found === undefined || found.length < 64 || found.length > 96 ? undefined : found;

@@ -9,7 +9,7 @@ export const diagnosticCodes = {
   too_deep: "nested too deep",
   too_many_problems: "the list ends here; the message has the number of further problems",
   duplicate_key: "a key occurs twice, or two keys mean the same",
-  non_string_key: "a key is not a text",
+  non_string_key: "a key is not a string",
   unknown_alias: "an alias without an anchor before it",
   recursive_alias: "an alias inside its own anchor",
   invalid_merge: "`<<` with something that is not a map",

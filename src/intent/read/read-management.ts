@@ -34,7 +34,12 @@ function readSubnet({ problems }: ReadContext, at: Field): string | undefined {
   if (text === undefined || text === "auto") return undefined;
   const subnet = ipv4Subnet(text);
   if (subnet === undefined)
-    return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is no network of 16 to 29 bits`, "write 172.20.20.0/24");
+    return invalid(
+      problems,
+      at,
+      `${JSON.stringify(text.slice(0, 60))} is not an IPv4 network with a prefix length from 16 to 29`,
+      "write 172.20.20.0/24",
+    );
   // The machine itself, link-local addresses, groups.
   if (/^(0|127|169\.254|22[4-9]|2[3-5]\d)\./.test(text))
     return invalid(problems, at, `${text} is reserved`, "write a private network, such as 172.20.20.0/24");
@@ -46,7 +51,12 @@ function readSubnet6({ problems }: ReadContext, at: Field): string | undefined {
   if (text === undefined || text === "auto") return text;
   const subnet = ipv6Subnet(text);
   if (subnet === undefined)
-    return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is no network of 64 to 96 bits`, "write fd00:20:20::/64, or auto");
+    return invalid(
+      problems,
+      at,
+      `${JSON.stringify(text.slice(0, 60))} is not an IPv6 network with a prefix length from 64 to 96`,
+      "write fd00:20:20::/64, or auto",
+    );
   // The machine itself and mapped addresses, link-local addresses, groups.
   const first = subnet.network >> 112n;
   if (first === 0n || first >= 0xfe00n)

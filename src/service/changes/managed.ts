@@ -205,7 +205,7 @@ export async function recordUntouched(
 
 /**
  * Records the ids of the objects that an interrupted change created, and the nodes that it did not start yet. If the host is unreachable, a later
- * call reads it.
+ * call reads the ids from it.
  */
 export async function recordBroken(
   context: StorePart & ClockPart & LogPart,

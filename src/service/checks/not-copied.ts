@@ -15,7 +15,8 @@ export function copyProblems(blocked: Plan["blocked"], { lab }: Pick<Intent, "la
 }
 
 /**
- * Returns a function for `catch`. If the text of a copy is refused, it throws the problems without the lines of that text, which no user has.
+ * Returns a function for `catch`. If the text of a copy is refused, the message has no line numbers, because the user does not
+ * have that text.
  * @param source path of the copied lab
  */
 export function notCopied(source: string) {

@@ -148,15 +148,17 @@ function takeInput(connection: Duplex, process: NodeProcess): void {
 
 /** Throws RangeError for a malformed control. Controls of newer clients are ignored. */
 function applyControl(process: NodeProcess, control: unknown): void {
-  if (typeof control !== "object" || control === null || Array.isArray(control)) throw new RangeError("a control is an object");
+  if (typeof control !== "object" || control === null || Array.isArray(control))
+    throw new RangeError("a control message must be an object");
   const { input_end, resize, signal } = control as NodeStreamControl;
   if (input_end === true) process.endInput();
   if (resize !== undefined) {
-    if (!(Array.isArray(resize) && resize.length === 2 && resize.every(isExtent))) throw new RangeError("a size is columns and rows");
+    if (!(Array.isArray(resize) && resize.length === 2 && resize.every(isExtent)))
+      throw new RangeError("resize must be [columns, rows], each from 1 to 10000");
     process.resize({ columns: resize[0], rows: resize[1] });
   }
   if (signal !== undefined) {
-    if (!Object.hasOwn(constants.signals, signal)) throw new RangeError("the name of a signal is expected");
+    if (!Object.hasOwn(constants.signals, signal)) throw new RangeError("signal must be the name of a signal, such as SIGINT");
     process.signal(constants.signals[signal as NodeJS.Signals]);
   }
 }

@@ -4,8 +4,8 @@ import { type Clock, timeText } from "../common/clock.ts";
 import type { LabRecord } from "../store/store.ts";
 
 /**
- * Users who may see an event: users with a right on the lab at the time of the event. only: one user, for a lab without a record that this user's host session read.
- * undefined: admins.
+ * Users who may see an event: those with a right on the lab at the time of the event. For a lab that has no record, `only` is the user whose host session
+ * read the lab. `undefined`: only admins.
  */
 export type Audience = Pick<LabRecord, "owner" | "grants"> | { readonly only: string } | undefined;
 

@@ -14,8 +14,8 @@ export interface LabIdentitiesOptions {
 }
 
 /**
- * Tracks which lab each path belongs to. A lab may leave its path without a job, if its definition is lost or edited by hand and another lab takes
- * the path.
+ * Tracks which lab each path belongs to. The lab at a path can change without a job: if its definition is lost or
+ * edited by hand, and another lab takes the path.
  */
 export class LabIdentities {
   readonly #options: LabIdentitiesOptions;

@@ -27,13 +27,14 @@ export interface TrafficStreamOptions {
 
 /** Maximum number of packets sent per second, which a person and a page can follow. Further packets are only counted. */
 const maxPerSecond = 1_000;
-/** Maximum number of packets buffered for a slow viewer; further packets are only counted. */
-const maxWaiting = 256 << 10;
+/** Maximum bytes buffered for a slow viewer; further packets are only counted. */
+const maxWaitingBytes = 256 << 10;
 const sampleMs = 1_000;
 
 /**
  * Packets with the lab's node and link names, one JSON object per line. A slow viewer or a fast link uses no extra memory or time: packets that are
- * left out are counted, and reported once per second as {"sampled": {at, seen, told, dropped}}. `told` is the number of packets sent.
+ * left out are counted, and reported once per second as {"sampled": {at, seen, told, dropped}}: how many packets crossed the links, how many of them were
+ * sent to the viewer, and how many the capture of the host lost.
  */
 export class TrafficStream extends Readable {
   readonly #options: TrafficStreamOptions;
@@ -43,7 +44,7 @@ export class TrafficStream extends Readable {
   #dropped = 0;
 
   constructor(options: TrafficStreamOptions) {
-    super({ highWaterMark: maxWaiting });
+    super({ highWaterMark: maxWaitingBytes });
     this.#options = options;
     this.#timer = setInterval(() => this.#sendSample(), sampleMs);
     this.#timer.unref();
@@ -55,7 +56,7 @@ export class TrafficStream extends Readable {
     const filter = this.#filterOf(link, packet);
     if (filter === undefined && this.#options.onlyFiltered) return;
     this.#seen++;
-    if (this.#sent >= maxPerSecond || this.readableLength > maxWaiting) return;
+    if (this.#sent >= maxPerSecond || this.readableLength > maxWaitingBytes) return;
     this.#sent++;
     const { protocols, summary } = decodeFrame(packet.data);
     const line = {
@@ -93,7 +94,7 @@ export class TrafficStream extends Readable {
     const sampled = { at: new Date().toISOString(), seen: this.#seen, told: this.#sent, dropped: this.#dropped };
     // Sent when the buffer has room; until then the counters continue.
     const left = this.#seen > this.#sent || this.#dropped > 0;
-    if (left && this.readableLength > maxWaiting) return;
+    if (left && this.readableLength > maxWaitingBytes) return;
     if (left) this.push(`${JSON.stringify({ sampled })}\n`);
     this.#seen = 0;
     this.#sent = 0;

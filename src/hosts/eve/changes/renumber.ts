@@ -71,8 +71,8 @@ async function refuseRunning(place: EvePlace, at: EveLabPath, shared: ReadonlySe
     const clash = clashes.get(id);
     if (status < 2 || clash?.certain === true) continue;
     if (clash !== undefined && shared.has(id)) continue;
-    if (clash !== undefined) throw numberClash(`lab ${at.path} was not renumbered, as ${name} may run`, clash);
-    throw new Failure("lab_in_use", `lab ${at.path} was not renumbered, as ${name} runs: stop the lab first`, {
+    if (clash !== undefined) throw numberClash(`lab ${at.path} was not renumbered, because ${name} may still be running`, clash);
+    throw new Failure("lab_in_use", `lab ${at.path} was not renumbered, because ${name} runs: stop the lab first`, {
       data: { users: [place.account.user] },
     });
   }

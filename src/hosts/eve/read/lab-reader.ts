@@ -72,7 +72,7 @@ export class LabReader {
       }
     }
     const lab = await readByCalls(account, this.#edition, at, nodes);
-    if (nodes !== undefined && lab.nodes.length !== nodes.length) throw hostFailure(`lab ${at.path} changes while it is read`);
+    if (nodes !== undefined && lab.nodes.length !== nodes.length) throw hostFailure(`lab ${at.path} changed while it was read: try again`);
     return lab;
   }
 }

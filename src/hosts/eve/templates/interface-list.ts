@@ -4,12 +4,12 @@ import type { UnlNode } from "../lab-file/unl.ts";
 import { type EveInterface, indexed, interfacesOf } from "./interface-shape.ts";
 
 /**
- * The interfaces of nodes with the host's names. They depend only on template, counts and slots, so that one node of each kind is read once.
+ * The interfaces of nodes with the host's names. They depend only on template, type, counts and slots: for each combination, one node is read once.
  */
 export class InterfaceLists {
   readonly #known = new Map<string, readonly EveInterface[]>();
 
-  /** Returns the interfaces from the host's list, or the expected ones of the template if that kind was not read yet. */
+  /** Returns the interfaces from the host's list, or the expected ones of the template if no such node was read yet. */
   of(node: UnlNode): readonly EveInterface[] {
     return this.#known.get(kindOf(node)) ?? interfacesOf(node);
   }

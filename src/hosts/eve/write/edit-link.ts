@@ -78,7 +78,7 @@ function named(draft: LabDraft, of: UnlLab, end: UnlEnd): UnlLab {
 }
 
 function nativeEnd(draft: LabDraft, end: Endpoint): UnlEnd {
-  if (!("node" in end)) throw hostFailure(`${end.network} is no node`);
+  if (!("node" in end)) throw hostFailure(`the end of the link is network ${end.network}, not a node`);
   const node = draft.nodeOf(end.node);
   const listed = draft.lists.of(node).find(({ name }) => name === end.interface);
   if (listed !== undefined) return { node: node.id, interface: listed.id };

@@ -57,13 +57,13 @@ export function record(value: unknown, place: string): Readonly<Record<string, u
 
 export function texts(value: unknown, place: string): readonly string[] {
   if (!Array.isArray(value)) throw wrong(place, "is not a list");
-  for (const one of value) if (typeof one !== "string" || one.includes("\0")) throw wrong(place, "has something else than texts");
+  for (const one of value) if (typeof one !== "string" || one.includes("\0")) throw wrong(place, "must contain only strings");
   return value as readonly string[];
 }
 
 function optional(value: unknown, place: string): string | undefined {
   if (value === undefined || value === null) return undefined;
-  if (typeof value !== "string" || value.includes("\0")) throw wrong(place, "is not a text");
+  if (typeof value !== "string" || value.includes("\0")) throw wrong(place, "is not a string");
   return value;
 }
 

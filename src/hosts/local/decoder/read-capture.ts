@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../../contract/errors.ts";
-import { withoutHeader } from "../../../packets/pcapng-blocks.ts";
+import { wholeBlocks } from "../../../packets/pcapng-blocks.ts";
 import { gapBlock } from "../../../packets/pcapng-gap.ts";
 import type { HostCapture } from "../../host-captures.ts";
 import { maxRingFileBytes, readEnd, ringFilesIn } from "../capture/capture-record.ts";
@@ -32,7 +32,7 @@ export async function* readCapture(feed: CaptureFeed, follow: boolean, signal?: 
     await using file = await openPlainFile(next.path);
     // The ring has removed the file meanwhile: there is a newer one.
     if (file === undefined) continue;
-    const blocks = withoutHeader(done > 0);
+    const blocks = wholeBlocks({ dropHeader: done > 0 });
     const missing = next.sequence - done - 1;
     if (done > 0 && missing > 0) {
       yield gapBlock(`${missing} of the ring's files were dropped before they were read: the packets between are missing here`, Date.now());

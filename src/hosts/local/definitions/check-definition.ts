@@ -75,7 +75,7 @@ function record(value: unknown, place: string): Fields {
 }
 
 function text(value: unknown, place: string): void {
-  if (typeof value !== "string" || value === "") throw new Error(`${place} is not a text`);
+  if (typeof value !== "string" || value === "") throw new Error(`${place} is not a string`);
 }
 
 function whole(value: unknown, place: string): void {

@@ -44,7 +44,7 @@ export async function findVmImages(directory: string): Promise<FoundVmImages> {
 }
 
 /**
- * Disks are files that end in .qcow2, .raw or .img, in the order of their names; what they are is seen by their first bytes. Files that end in .iso are put
+ * Disks are files that end in .qcow2, .raw or .img, in the order of their names; their format is read from their first bytes. Files that end in .iso are put
  * in as CDs. image.yaml may add properties. Throws Error with the problem.
  */
 export async function readVmImage(
@@ -80,7 +80,7 @@ export async function readVmImage(
   if (disks.length === 0 && cdroms.length === 0 && words.vm.kernel === undefined) {
     throw new Error("it has no .qcow2, .raw, .img or .iso file");
   }
-  if (disks.length > 3 || cdroms.length > 1) throw new Error("it has more than three disks or one CD");
+  if (disks.length > 3 || cdroms.length > 1) throw new Error("it has more than three disks, or more than one CD");
   return { vm: { disks, cdroms, ...words.vm }, description: words.description, size, modified: new Date(modified).toISOString() };
 }
 

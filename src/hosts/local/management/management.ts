@@ -113,14 +113,14 @@ interface Clash {
 
 async function clash4(text: string, without: string | undefined): Promise<Clash | undefined> {
   const subnet = ipv4Subnet(text);
-  if (subnet === undefined) throw unavailable(`the management network ${text} is no network of 16 to 29 bits`);
+  if (subnet === undefined) throw unavailable(`the management network ${text} is not an IPv4 network with a prefix length from 16 to 29`);
   const route = (await machineRoutes(without)).find((one) => overlap(one, subnet));
   return route && { route: subnetText(route), device: route.device };
 }
 
 async function clash6(text: string, without: string | undefined): Promise<Clash | undefined> {
   const subnet = ipv6Subnet(text);
-  if (subnet === undefined) throw unavailable(`the management network ${text} is no network of 64 to 96 bits`);
+  if (subnet === undefined) throw unavailable(`the management network ${text} is not an IPv6 network with a prefix length from 64 to 96`);
   const route = (await machineRoutes6(without)).find((one) => overlap6(one, subnet));
   return route && { route: subnet6Text(route), device: route.device };
 }
@@ -179,7 +179,7 @@ async function wantedSubnet6(
 ): Promise<Ipv6Subnet | undefined> {
   if (wanted === undefined) return undefined;
   const subnet = wanted === "auto" ? ownSubnet6(lab) : ipv6Subnet(wanted);
-  if (subnet === undefined) throw unavailable(`the management network ${wanted} is no network of 64 to 96 bits`);
+  if (subnet === undefined) throw unavailable(`the management network ${wanted} is not an IPv6 network with a prefix length from 64 to 96`);
   const text = subnet6Text(subnet);
   if (before?.isUp !== true || before.ipv6?.subnet !== text) await refuseUsedSubnet(text, lab);
   return subnet;

@@ -8,7 +8,7 @@ import type { NodeState, SandboxOptions } from "./sandbox.ts";
 
 /**
  * A running holder that another release of Labwright has started, with another protocol. Its nodes keep running and are visible. The only possible
- * change is to end the whole lab.
+ * change is to stop all nodes of the lab.
  */
 export interface IncompatibleHolder {
   /** Returns the running nodes from the process table, `null` if the holder has ended. */

@@ -266,13 +266,13 @@ export function nodeImage(template: LocalTemplate, images: readonly LocalImage[]
 
 /** Returns the template's images that exist on this host, in the template's order. */
 function imagesOf(template: LocalTemplate, images: readonly LocalImage[]): readonly LocalImage[] {
-  const suited = images.filter((image) => runner(image) === template.backend);
+  const suited = images.filter((image) => backendOf(image) === template.backend);
   if (template.images.length === 0) return suited;
   return template.images.flatMap((name) => suited.filter((image) => image.name === name));
 }
 
-/** Returns the kind of a node with this image. */
-function runner(image: LocalImage): LocalTemplate["backend"] {
+/** Returns the backend that runs nodes with this image. */
+function backendOf(image: LocalImage): LocalTemplate["backend"] {
   if (image.vm !== undefined) return "vm";
   return image.container === undefined ? "namespace" : "container";
 }

@@ -12,6 +12,7 @@ import { eventually, labOf, noIds, type TestLocalHost, testLocalHost } from "../
  * Virtual machines on an emulated processor: one lab, booted once, for all tests of this file. Each test continues from the state that the previous
  * test left.
  */
+
 const at = "/vms";
 const hang = 300_000;
 

@@ -25,9 +25,9 @@ test("a lab has a management network if it asks for one, in the notation of cont
   ]);
 });
 
-test("a network has 16 to 29 bits, and no reserved addresses", () => {
+test("a network has a prefix length from 16 to 29, and no reserved addresses", () => {
   const bad = ["10.0.0.0/8", "10.0.0.0/30", "10.0.0.1/24", "10.0.0.0", "10.0.0.256/24", "nonsense"];
-  for (const subnet of bad) expect(problems(`management: {ipv4-subnet: ${subnet}}`)[0]).toContain("is no network of 16 to 29 bits");
+  for (const subnet of bad) expect(problems(`management: {ipv4-subnet: ${subnet}}`)[0]).toContain("prefix length from 16 to 29");
   for (const subnet of ["127.0.0.0/24", "0.1.0.0/16", "169.254.0.0/16", "224.0.0.0/24", "255.255.255.0/24"])
     expect(problems(`management: {ipv4-subnet: ${subnet}}`)).toEqual([`error invalid_value: "ipv4-subnet": ${subnet} is reserved`]);
   for (const subnet of ["10.0.0.0/16", "10.0.0.248/29", "198.18.4.0/22"])
@@ -61,7 +61,7 @@ test("IPv6 has rules of its own", () => {
   expect(lab?.nodes.map(({ mgmtIpv6 }) => mgmtIpv6)).toEqual([undefined, "fd00::a", "fd00::ff:0:0:0"]);
   expect(readIntent(printLab(lab!).yaml).lab).toEqual(lab);
   expect(of("auto").lab?.management).toEqual({ ipv6Subnet: "auto" });
-  expect(messages("fd00::/48")[0]).toContain("is no network of 64 to 96 bits");
+  expect(messages("fd00::/48")[0]).toContain("prefix length from 64 to 96");
   for (const subnet of ["::/64", "fe80::/64", "ff02::/64"]) expect(messages(subnet)[0]).toContain("is reserved");
   for (const address of ["fd00::", "fd00:0:0:1::5"])
     expect(messages("fd00::/64", address)[0]).toContain("is no address of a node in fd00::/64");
