@@ -29,9 +29,10 @@ export interface Host {
   login(user: string, password: string, signal?: AbortSignal): Promise<HostSession>;
   /**
    * Opens a session without a password, for hosts that trust the service (embedded, memory). Used after a restart of the service, and to finish
-   * jobs that a crash interrupted. Absent: users must log in again. null: no such user.
+   * jobs that a crash interrupted. Absent: users must log in again. null: no such user. With `limit`, an admin's session has only the rights of a user:
+   * for changes that somebody else makes to the admin's lab.
    */
-  readonly resume?: (user: string) => Promise<HostSession | null>;
+  readonly resume?: (user: string, limit?: "user") => Promise<HostSession | null>;
   /** Reads the host's users at any time. Absent: only a login returns the role, and a session keeps it. */
   readonly accounts?: HostAccounts;
   /** Returns the path of the lab of a capture, undefined if there is no such capture. Absent: the host makes none. */

@@ -101,8 +101,7 @@ function withFacts(error: unknown, facts: Readonly<Record<string, string>> | und
 
 async function sessionFor(context: StorePart & SessionsPart, row: JobRow): Promise<HostSession> {
   try {
-    // On the host, a shared lab belongs to its owner.
-    return await context.sessions.resume(context.store.labs.get(row.lab)?.owner ?? row.user);
+    return await context.sessions.resumeFor(row.user, context.store.labs.get(row.lab)?.owner);
   } catch (error) {
     throw new Failure("expired_host_session", `cut off by a restart: ${(error as Error).message}`, { cause: error });
   }

@@ -144,20 +144,21 @@ export class Sessions {
 
   /**
    * Returns the host session for a lab of `owner`. A host shows a user only the user's own labs. A shared lab therefore uses a session of its owner,
-   * if the host gives the service one; otherwise the caller's own session, and the host decides. Throws expired_host_session.
+   * if the host gives the service one, which is never that of an admin; otherwise the caller's own session, and the host decides. Throws
+   * expired_host_session.
    */
   async hostSessionFor(caller: Caller, owner: string | undefined): Promise<HostSession> {
     const own = await this.hostSession(caller);
     if (owner === undefined || owner === caller.user || caller.role !== "user") return own;
     let shared = this.#ownerSessions.get(owner);
     const before = await shared;
-    if (shared !== undefined && before !== undefined && !this.#isOfNow(before)) {
+    if (shared !== undefined && before !== undefined && !this.#isOfNow(before, "user")) {
       if (this.#ownerSessions.get(owner) === shared) this.#ownerSessions.delete(owner);
       this.#letGo(shared);
       shared = this.#ownerSessions.get(owner);
     }
     if (shared === undefined) {
-      shared = (async () => (await this.#host.resume?.(owner)) ?? undefined)();
+      shared = (async () => (await this.#host.resume?.(owner, "user")) ?? undefined)();
       this.#ownerSessions.set(owner, shared);
       shared.then(
         (session) => session === undefined && this.#ownerSessions.delete(owner),
@@ -168,12 +169,19 @@ export class Sessions {
   }
 
   /** Opens a host session without a password, if the host supports it. Throws expired_host_session. */
-  async resume(user: string): Promise<HostSession> {
-    const session = await this.#host.resume?.(user);
+  async resume(user: string, limit?: "user"): Promise<HostSession> {
+    const session = await this.#host.resume?.(user, limit);
     if (session === undefined || session === null) {
       throw new Failure("expired_host_session", "the session with the host is gone; log in again");
     }
     return session;
+  }
+
+  /** Like hostSessionFor, without a caller: for a change of `user` that a crash interrupted. Throws expired_host_session. */
+  async resumeFor(user: string, owner: string | undefined): Promise<HostSession> {
+    if (owner === undefined || owner === user) return this.resume(user);
+    const role = this.#host.accounts?.find(user)?.role;
+    return role === "admin" ? this.resume(user) : this.resume(owner, "user");
   }
 
   /** Keeps a host session open, even after a logout, until the returned function is called. */
@@ -247,9 +255,10 @@ export class Sessions {
   }
 
   /** Returns whether the session still has the account's role. */
-  #isOfNow({ user, role }: HostSession): boolean {
+  #isOfNow({ user, role }: HostSession, limit?: "user"): boolean {
     const { accounts } = this.#host;
-    return accounts === undefined || accounts.find(user)?.role === role;
+    const now = accounts?.find(user)?.role;
+    return accounts === undefined || (limit !== undefined && now === "admin" ? limit : now) === role;
   }
 
   /** ms; 0 for a revoked one. */

@@ -66,16 +66,23 @@ export async function applySteps(context: ApplyContext, operations: readonly Ope
   return after === undefined ? { ids } : { ids, labId: after.id };
 }
 
-/** Refuses VMs with settings that no VM can have, and ports that only an admin may publish, before the first step: otherwise half of the lab would be made. */
+/**
+ * Refuses VMs with settings that no VM can have, and ports and networks that only an admin may choose, before the first step: otherwise half of the lab
+ * would be made. What the lab has already stays allowed.
+ */
 async function refuseImpossible(context: ApplyContext, operations: readonly Operation[], log: StepLog): Promise<void> {
   const { catalogue, refuseUnlessAdmin } = context;
+  const before = await context.definitions.get(context.path);
+  const known = [before?.management?.ipv4Subnet, before?.management?.ipv6Subnet];
+  const publishes = new Set(before?.nodes.flatMap(({ name, ports }) => (ports ?? []).map((port) => `${name} ${port}`)));
   for (const { step } of operations) {
     const { ipv4Subnet, ipv6Subnet } = managementOf(step) ?? {};
     try {
       for (const subnet of [ipv4Subnet, ipv6Subnet]) {
         if (subnet === undefined || subnet === "auto") continue;
-        refuseUnlessAdmin(`the management network ${subnet}: only an admin chooses it; management: true gives the lab a free one`);
-        await refuseUsedSubnet(subnet, (await context.definitions.get(context.path))?.id);
+        if (!known.includes(subnet))
+          refuseUnlessAdmin(`the management network ${subnet}: only an admin chooses it; management: true gives the lab a free one`);
+        await refuseUsedSubnet(subnet, before?.id);
       }
     } catch (error) {
       throw withProgress(error, log);
@@ -85,7 +92,7 @@ async function refuseImpossible(context: ApplyContext, operations: readonly Oper
     try {
       if (template?.backend === "vm") vmOf(template, step.node);
       for (const text of step.node.ports ?? []) {
-        if (isReserved(text))
+        if (isReserved(text) && !publishes.has(`${step.node.name} ${text}`))
           refuseUnlessAdmin(`node ${step.node.name}: port ${text}: only an admin publishes ports below 1024 or on other addresses`);
       }
     } catch (error) {
