@@ -68,7 +68,7 @@ export async function applySteps(context: ApplyContext, operations: readonly Ope
 
 /**
  * Refuses VMs with settings that no VM can have, and ports and networks that only an admin may choose, before the first step: otherwise half of the lab
- * would be made. What the lab has already stays allowed.
+ * would be made. Ports and networks that the lab already has stay allowed.
  */
 async function refuseImpossible(context: ApplyContext, operations: readonly Operation[], log: StepLog): Promise<void> {
   const { catalogue, refuseUnlessAdmin } = context;
