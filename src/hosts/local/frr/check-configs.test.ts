@@ -39,6 +39,25 @@ ${"x".repeat(5000)}
   expect(again).toEqual(first);
 });
 
+test.each([
+  [" ip address 10.0.0.1", 3, "expected here: A.B.C.D/M, the address with its prefix length, such as /24"],
+  [" ip address 10.0.0.1 255.255.254.0", 3, "expected here: A.B.C.D/M, the address with its prefix length instead of a mask: /23"],
+  [" ip address 10.0.0.1 paer 10.0.0.2/32", 3, 'did you mean "peer"?'],
+  [" ipv6 address 2001:db8::1", 3, "expected here: X:X::X:X/M, the address with its prefix length, such as /64"],
+])("the hint for %j, in a configuration without unknown lines, is the missing prefix length or the misspelt word", async (line, at, hint) => {
+  const [found] = await checkConfigs(image, [`hostname r1\ninterface eth1\n${line}\nrouter ospf\n network 10.0.0.0/24 area 0\n`], "ann");
+  expect(found).toEqual([{ line: at, column: expect.any(Number), problem: expect.any(String), hint }]);
+});
+
+test.each(["neighbor 10.0.0.2 remote-as", "ip route 10.0.0.0/8", "hostname", "interface", "router isis", "access-list 1 permit"])(
+  "the incomplete command %j is reported at its line, also as the only mistake",
+  async (line) => {
+    const [found, right] = await checkConfigs(image, [`router bgp 65000\n ${line}\nrouter ospf\n`, "router ospf\n"], "ann");
+    expect(found).toMatchObject([{ line: 2, problem: expect.stringContaining("not complete") }]);
+    expect(right).toEqual([]);
+  },
+);
+
 test("a configuration is checked without privileges: also abbreviated commands of vtysh write no file", async () => {
   const [found] = await checkConfigs(image, ["outpu file /etc/labwright-was-here\nlis\n"], "ann");
   expect(found).toEqual([]);

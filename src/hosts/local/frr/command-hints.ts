@@ -20,9 +20,12 @@ export function commandHint(words: readonly string[], commands: Iterable<string>
   let deepest = 0;
   let expected = new Set<string>();
   let looked = 0;
+  const bare = new Map<number, string>();
   for (const command of commands) {
     if (++looked > maxCommands) break;
     const [depth, next] = matched(command.split(" "), words);
+    const lacking = next.find((one) => lacksLength(words[depth] ?? "", one));
+    if (lacking !== undefined) bare.set(depth, lacking);
     if (depth > deepest) [deepest, expected] = [depth, new Set()];
     if (depth === deepest) for (const one of next) expected.add(one);
   }
@@ -30,6 +33,11 @@ export function commandHint(words: readonly string[], commands: Iterable<string>
   const wrong = words[deepest];
   const meant = wrong === undefined ? undefined : nearest(wrong, literals);
   if (meant !== undefined) return { word: deepest, hint: `did you mean ${JSON.stringify(meant)}?` };
+  // Another command can take the address without its length, such as `ip address A.B.C.D peer …`.
+  for (const place of [deepest, deepest - 1]) {
+    const prefix = bare.get(place);
+    if (prefix !== undefined) return { word: place, hint: `expected here: ${prefix}, ${lengthHint(prefix, words[place + 1])}` };
+  }
   const all = [...[...expected].filter((one) => !/^[a-z]/.test(one)).sort(), ...literals];
   if (deepest === 0 || all.length === 0) return { word: deepest };
   const more = all.length > maxListed ? " …" : "";
@@ -74,6 +82,28 @@ function fits(word: string, choice: string): boolean {
   if (choice.startsWith("X:X::X:X/M")) return /^[\da-f:.]*:[\da-f:.]*\/\d+$/i.test(word);
   if (choice.startsWith("X:X::X:X")) return /^[\da-f:.]*:[\da-f:.]*$/i.test(word);
   return true;
+}
+
+/** Whether the word is the address of a prefix whose length is missing. */
+function lacksLength(word: string, choice: string): boolean {
+  if (!/^(?:A\.B\.C\.D|X:X::X:X)\/M/.test(choice) || word.includes("/")) return false;
+  return fits(word, choice.startsWith("A") ? "A.B.C.D" : "X:X::X:X");
+}
+
+function lengthHint(prefix: string, next: string | undefined): string {
+  const length = next === undefined ? undefined : lengthOfMask(next);
+  if (length !== undefined) return `the address with its prefix length instead of a mask: /${length}`;
+  return `the address with its prefix length, such as /${prefix.startsWith("A") ? 24 : 64}`;
+}
+
+/** Returns 24 for 255.255.255.0; undefined for a word that is no mask. */
+function lengthOfMask(word: string): number | undefined {
+  if (!isIpv4(word)) return undefined;
+  const bits = word
+    .split(".")
+    .map((byte) => Number(byte).toString(2).padStart(8, "0"))
+    .join("");
+  return /^1+0*$/.test(bits) ? bits.lastIndexOf("1") + 1 : undefined;
 }
 
 function isIpv4(text: string): boolean {

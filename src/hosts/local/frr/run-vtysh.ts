@@ -5,6 +5,8 @@ import { machineTrouble } from "../machine/machine-trouble.ts";
 
 /** Time limit, ms; a hundred configurations take a fraction of it. */
 const patienceMs = 10_000;
+/** A complaint about one line. vtysh prints it only after it has opened the text. */
+const complaint = /^line \d+: /m;
 /** Maximum output, bytes. A text may contain commands of vtysh that print. */
 const maxOutputBytes = 8 << 20;
 
@@ -35,8 +37,7 @@ export function runVtysh({ layers, rootfs }: Pick<LocalImage, "layers" | "rootfs
     const options = { timeout: patienceMs, killSignal: "SIGKILL", maxBuffer: maxOutputBytes, env } as const;
     const child = execFile("unshare", [...argv, ...more], options, (error, _stdout, stderr) => {
       const code = error === null ? 0 : (error as { readonly code?: unknown }).code;
-      // 2: the text has mistakes.
-      if (code === 0 || code === 2) return resolve(stderr);
+      if (code === 0 || (isVtyshCode(code) && complaint.test(stderr))) return resolve(stderr);
       const trouble = error === null ? undefined : machineTrouble(error);
       if (trouble?.code === "overloaded") return reject(trouble);
       const message =
@@ -49,6 +50,14 @@ export function runVtysh({ layers, rootfs }: Pick<LocalImage, "layers" | "rootfs
     child.stdin?.on("error", () => undefined);
     child.stdin?.end(text);
   });
+}
+
+/**
+ * vtysh exits with the code of the last mistake in the text: 1 and 13 warning, 2 unknown, 3 ambiguous, 4 incomplete. Codes of the shell, of `chroot` and
+ * of signals are from 125.
+ */
+function isVtyshCode(code: unknown): boolean {
+  return typeof code === "number" && code < 100;
 }
 
 /** Escapes a directory for the option lowerdir of an overlay. */
