@@ -129,8 +129,12 @@ export const testSchema: JsonSchema = {
       name: { ...word, title: "Name", maxLength: 120 },
       from: { title: "Nodes", ...names("A node, or a list: the check runs in each.") },
       ...Object.fromEntries(testChecks.map((kind) => [kind, check(kind)])),
-      within: number(0, 3600, `Seconds in which the check must succeed; default ${testDefaults.within}.`),
-      expect: { enum: ["pass", "fail", null], description: "fail: the test passes if the check fails." },
+      within: number(
+        0,
+        3600,
+        `Seconds in which the check must succeed, or for which it must fail with expect: fail; default ${testDefaults.within}.`,
+      ),
+      expect: { enum: ["pass", "fail", null], description: "fail: the check must fail, and still fail at the end of within." },
       given: {
         description: "For the time of the test.",
         anyOf: [

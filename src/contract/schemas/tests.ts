@@ -7,8 +7,8 @@ export const TestPayload = Type.Object({ ...selectorFields, tests: Type.Optional
 export type TestPayload = Static<typeof TestPayload>;
 
 /**
- * One test in one node. passed: the check had its expected outcome within its time. failed: it had not; message is the last reason. error: it could not be made,
- * for example because the node does not run. line: of the test in the yaml.
+ * One test in one node. passed: the check passed within its time or, if it should fail, failed until its end. failed: it did not; message is the last reason.
+ * error: it could not be made, for example because the node does not run. line: of the test in the yaml.
  */
 export const TestResult = Type.Object({
   name: text,

@@ -8,9 +8,9 @@ export interface LabTest {
   /** Node keys; the check runs in each of them. */
   readonly from: readonly string[];
   readonly check: TestCheck;
-  /** Seconds in which the check must have its expected outcome. It is repeated until then. */
+  /** Seconds in which the check must pass. It is repeated until then. */
   readonly within: number;
-  /** fail: the test passes if the check fails. */
+  /** fail: the check must fail, and not pass again until `within` is over. */
   readonly expect: "pass" | "fail";
   /** Changes of the running lab for the time of this test: pulled cables (`node:interface`) and stopped nodes. */
   readonly given?: { readonly suspend: readonly string[]; readonly stop: readonly string[] };

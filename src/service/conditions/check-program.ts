@@ -43,7 +43,8 @@ type Of<Kind extends TestCheck["kind"]> = Extract<TestCheck, { readonly kind: Ki
 
 const programs: { readonly [Kind in TestCheck["kind"]]: (check: Of<Kind>) => CheckProgram } = {
   ping: ({ to, count, loss, rtt }) => ({
-    argv: ["ping", "-n", "-q", "-c", `${count}`, "-i", "0.2", "-w", `${Math.ceil(count * 0.2) + 2}`, to],
+    // Not `-w`: with it, ping sends until `count` answers have come.
+    argv: ["ping", "-n", "-q", "-c", `${count}`, "-i", "0.2", "-W", "2", to],
     judge: (end) => {
       const lost = /([\d.]+)% packet loss/.exec(end.stdout)?.[1];
       const average = /= [\d.]+\/([\d.]+)\//.exec(end.stdout)?.[1];

@@ -25,7 +25,7 @@ tests:
   - {name: ping, from: h1, ping: 10.0.2.2, within: 30}
   - {name: web, from: [h1, r1], http: {url: "http://10.0.2.2/hosts", contains: localhost}, within: 30}
   - {name: port, from: h1, port: "10.0.2.2:80", within: 30}
-  - {name: closed, from: h1, port: "10.0.2.2:81", expect: fail}
+  - {name: closed, from: h1, port: "10.0.2.2:81", expect: fail, within: 3}
   - {name: version, from: r1, command: {run: vtysh -c 'show version', contains: FRRouting}}
   - {name: route, from: r1, route: {to: 10.9.0.0/16, via: 10.0.2.2, interface: eth2}, within: 30}
   - {name: path, from: h1, path: {to: 10.0.2.2, hops: [10.0.1.1, 10.0.2.2]}, within: 30}
@@ -33,8 +33,8 @@ tests:
   - {name: fails, from: h1, command: {run: echo why >&2; exit 4}, within: 0}
   - {name: stopped, from: off, command: "true", within: 0}
   - {name: no process, from: sw, command: "true", within: 0}
-  - {name: unplugged, from: h1, ping: 10.0.2.2, expect: fail, within: 30, given: {suspend: "r1:eth2"}}
-  - {name: powered off, from: h1, ping: 10.0.2.2, expect: fail, within: 30, given: {stop: h2}}
+  - {name: unplugged, from: h1, ping: 10.0.2.2, expect: fail, within: 3, given: {suspend: "r1:eth2"}}
+  - {name: powered off, from: h1, ping: 10.0.2.2, expect: fail, within: 3, given: {stop: h2}}
 `;
 
 let local: TestLocalHost;

@@ -128,6 +128,38 @@ test("a test that should fail passes when its check fails, but not when the chec
   expect(rows.map(({ outcome }) => outcome)).toEqual(["passed", "failed", "error"]);
 });
 
+test("a check that should fail must still fail at the end of its time: one that passes again fails the test, with the time", async () => {
+  const attempts = new Map<string, number>();
+  // `way` fails only until another way is found, `stale` passes until the failure is noticed.
+  const codes: Readonly<Record<string, readonly number[]>> = { way: [1, 0], stale: [0, 1], never: [1], always: [0] };
+  const on = bench((_, run) => {
+    const count = attempts.get(run) ?? 0;
+    attempts.set(run, count + 1);
+    return end("", { code: codes[run]?.[Math.min(count, codes[run].length - 1)] ?? 0 });
+  });
+  const given = "given: {suspend: 'a:eth1'}";
+  const rows = await runTests(
+    labTests(
+      ["way", "stale", "never", "always"]
+        .map((run) => `  - {from: a, command: ${run}, expect: fail, within: 3, ${run === "way" ? given : ""}}`)
+        .join("\n"),
+    ),
+    on,
+  );
+  expect(rows.map(({ outcome, message }) => `${outcome}: ${message}`)).toEqual([
+    expect.stringMatching(/^failed: should fail, but passes again after \d\.\d s: exit code 0$/),
+    "passed: fails as expected: exit code 1, not 0",
+    "passed: fails as expected: exit code 1, not 0",
+    "failed: should fail, but passes: exit code 0",
+  ]);
+  expect(rows.map((row) => row.attempts > 2)).toEqual([false, true, true, true]);
+});
+
+test("a ping sends exactly as many requests as `count`, so that its loss is a share of them", () => {
+  const { argv } = checkProgram(one("{from: a, ping: {to: b, count: 3}}").check);
+  expect(argv).toEqual(["ping", "-n", "-q", "-c", "3", "-i", "0.2", "-W", "2", "b"]);
+});
+
 test("tests that change the lab run alone, after the others, and what they change is taken back even if they fail", async () => {
   const on = bench(() => end("", { code: 1 }));
   const rows = await runTests(

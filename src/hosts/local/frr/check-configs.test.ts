@@ -44,10 +44,13 @@ test.each([
   [" ip address 10.0.0.1 255.255.254.0", 3, "expected here: A.B.C.D/M, the address with its prefix length instead of a mask: /23"],
   [" ip address 10.0.0.1 paer 10.0.0.2/32", 3, 'did you mean "peer"?'],
   [" ipv6 address 2001:db8::1", 3, "expected here: X:X::X:X/M, the address with its prefix length, such as /64"],
-])("the hint for %j, in a configuration without unknown lines, is the missing prefix length or the misspelt word", async (line, at, hint) => {
-  const [found] = await checkConfigs(image, [`hostname r1\ninterface eth1\n${line}\nrouter ospf\n network 10.0.0.0/24 area 0\n`], "ann");
-  expect(found).toEqual([{ line: at, column: expect.any(Number), problem: expect.any(String), hint }]);
-});
+])(
+  "the hint for %j, in a configuration without unknown lines, is the missing prefix length or the misspelt word",
+  async (line, at, hint) => {
+    const [found] = await checkConfigs(image, [`hostname r1\ninterface eth1\n${line}\nrouter ospf\n network 10.0.0.0/24 area 0\n`], "ann");
+    expect(found).toEqual([{ line: at, column: expect.any(Number), problem: expect.any(String), hint }]);
+  },
+);
 
 test.each(["neighbor 10.0.0.2 remote-as", "ip route 10.0.0.0/8", "hostname", "interface", "router isis", "access-list 1 permit"])(
   "the incomplete command %j is reported at its line, also as the only mistake",
