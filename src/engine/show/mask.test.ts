@@ -3,7 +3,8 @@ import type { Lab } from "../../intent/lab/lab.ts";
 import { readIntent } from "../../intent/read/read.ts";
 import { nodeChanges } from "../compare/diff-node.ts";
 import type { Change } from "../model/plan.ts";
-import { maskAction, maskLab, unmaskLab } from "./mask.ts";
+import { maskAction, maskLab } from "./mask.ts";
+import { unmaskLab } from "./unmask.ts";
 
 const yaml = `name: x
 nodes:
@@ -21,5 +22,64 @@ test("secrets in files are masked in labs and plans, and known ones are put back
   expect(shown).toEqual([
     { field: "files./etc/app", before: null, after: expect.not.stringContaining("hunter2"), sensitive: true },
     { field: "files./etc/plain", before: null, after: "nothing here\n" },
+  ]);
+});
+
+const worded = readIntent(`name: x
+description: the password is hunter2
+nodes:
+  r1:
+    template: frr
+    env: {OPTIONS: --password=hunter2, PLAIN: seen}
+    labels: {password: hunter2, note: "token=hunter2", site: north}
+    files: {/srv/api-token: "hunter2\\n"}
+    ready: [{command: echo password hunter2}, {command: echo password hunter22}]
+texts: [{text: password hunter2, x: 1, y: 2}]
+tests:
+  - {from: r1, http: "http://ann:hunter2@10.0.0.1/"}
+  - {from: r1, config: [neighbor 1.1.1.1 password hunter2, neighbor 1.1.1.1 password hunter22]}
+  - {from: r1, config: neighbor 1.1.1.1 password hunter22}
+  - {from: r1, name: the password hunter2, command: "true"}
+`).lab as Lab;
+
+test("secrets in each text of a lab are masked, and known ones are put back even if several look alike", () => {
+  const masked = maskLab(worded);
+  expect(JSON.stringify(masked)).not.toContain("hunter2");
+  expect(masked.nodes[0]).toMatchObject({
+    env: { PLAIN: "seen" },
+    labels: { site: "north" },
+    files: { "/srv/api-token": { text: "(sensitive)" } },
+  });
+  expect(new Set(masked.tests?.map(({ name }) => name)).size).toBe(4);
+  expect(unmaskLab(masked, worded)).toEqual({ lab: worded, lost: [] });
+});
+
+test("a masked test that was moved gets its secret back if only one is possible, and is refused otherwise", () => {
+  const [http, , config] = maskLab(worded).tests!;
+  const moved = (one: typeof http) => unmaskLab({ ...worded, tests: [{ ...one!, name: "new" }] }, worded);
+  expect(moved(http)).toEqual({ lab: { ...worded, tests: [{ ...worded.tests![0], name: "new" }] }, lost: [] });
+  expect(moved(config).lost).toEqual(["/tests/0"]);
+});
+
+test("a plan shows the secrets of no label, file and text of the lab", () => {
+  const field = (name: string, value: unknown): Change => ({ field: name, before: null, after: value });
+  const shown = maskAction({
+    changes: [
+      field("labels.password", "hunter2"),
+      field("labels.site", "north"),
+      field("files./srv/api-token", "hunter2\n"),
+      field("env.OPTIONS", "--password=hunter2"),
+      field("description", "the password is hunter2"),
+      field("texts", [{ text: "password hunter2", x: 1, y: 2 }]),
+    ],
+  }).changes;
+  expect(JSON.stringify(shown)).not.toContain("hunter2");
+  expect(shown.map(({ field: name, sensitive = false }) => [name, sensitive])).toEqual([
+    ["labels.password", true],
+    ["labels.site", false],
+    ["files./srv/api-token", true],
+    ["env.OPTIONS", true],
+    ["description", true],
+    ["texts", true],
   ]);
 });

@@ -1,46 +1,86 @@
-import type { Lab, LabFile, LabNode } from "../../intent/lab/lab.ts";
+import type { Lab, LabFile, LabNode, LabText } from "../../intent/lab/lab.ts";
 import type { Action, Change } from "../model/plan.ts";
 import { hidden, isSensitive } from "../model/sensitive.ts";
+import { maskBoots, maskTests } from "./mask-tests.ts";
 import { maskText } from "./secret-words.ts";
 
 /**
- * Returns the lab without its secrets, which read "(sensitive)": values of env variables and attributes with a sensitive name, and text after a word
- * such as password, secret, key or community in configurations and commands.
+ * Returns the lab without its secrets, which read "(sensitive)": values of env variables, attributes and labels with a sensitive name, files with a
+ * sensitive path, and text after a word such as password, secret, key or community in every text that the author words freely.
  */
 export function maskLab(lab: Lab): Lab {
-  return { ...lab, nodes: lab.nodes.map(maskNode) };
+  const { tests, boots } = lab;
+  return {
+    ...maskObserved(lab),
+    ...(tests !== undefined && { tests: maskTests(tests) }),
+    ...(boots !== undefined && { boots: maskBoots(boots) }),
+  };
 }
 
 /** Returns a host's lab without its secrets, as maskLab. Two masked labs differ only in their public parts. */
-export function maskObserved<L extends { readonly nodes: readonly WithSecrets[] }>(lab: L): L {
-  return { ...lab, nodes: lab.nodes.map(maskNode) };
+export function maskObserved<L extends LabWithSecrets>(lab: L): L {
+  const { description } = lab;
+  return {
+    ...lab,
+    ...(description !== undefined && { description: maskText(description) }),
+    nodes: lab.nodes.map(maskNode),
+    texts: lab.texts.map((one) => ({ ...one, text: maskText(one.text) })),
+  };
 }
 
-type WithSecrets = Pick<LabNode, "env" | "attributes" | "exec" | "startupConfig" | "files">;
+/** Returns the text of a file in a node without its secrets. The whole text is a secret if the path is sensitive. */
+export function maskFile(path: string, text: string): string {
+  return isSensitive(path) && text !== "" ? hidden : maskText(text);
+}
 
-function maskNode<N extends WithSecrets>(node: N): N {
+/** Returns values without their secrets. The whole value is a secret if its name is sensitive. */
+export function maskValues<T>(values: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
+  const masked = ([name, value]: readonly [string, unknown]) => [name, isSensitive(name) ? hidden : maskValue(value)];
+  return Object.fromEntries(Object.entries(values).map(masked)) as Record<string, T>;
+}
+
+/** The fields of a lab without tests and conditions that may contain secrets. */
+interface LabWithSecrets {
+  readonly description?: string;
+  readonly nodes: readonly NodeWithSecrets[];
+  readonly texts: readonly LabText[];
+}
+
+type NodeWithSecrets = Pick<LabNode, "env" | "attributes" | "labels" | "exec" | "startupConfig" | "files">;
+
+/** Fields without secrets: names, places, numbers, and texts of a form that the reader checks, such as addresses and public keys. */
+type PublicOfNode = "key" | "name" | "template" | "image" | "icon" | "kernel" | "startupConfigFile" | "fileSources" | "switching" | "ports";
+type PublicOfNodeToo = "mgmtIpv4" | "mgmtIpv6" | "sshKeys" | "cpu" | "ram" | "ethernet" | "start" | "position";
+type PublicOfLab = "name" | "management" | "networks" | "links" | "trafficFilters";
+type Decided<Of, Fields extends keyof Of> = [Exclude<keyof Of, Fields>] extends [never] ? true : never;
+
+// A new field does not compile until it is masked or listed above.
+const everyFieldIsDecided: readonly [
+  Decided<LabNode, keyof NodeWithSecrets | PublicOfNode | PublicOfNodeToo>,
+  Decided<Lab, keyof LabWithSecrets | "tests" | "boots" | PublicOfLab>,
+] = [true, true];
+void everyFieldIsDecided;
+
+function maskNode<N extends NodeWithSecrets>(node: N): N {
   return {
     ...node,
     env: maskValues(node.env),
     attributes: maskValues(node.attributes),
+    labels: maskValues(node.labels),
     exec: node.exec.map(maskText),
     ...(node.startupConfig !== undefined && { startupConfig: maskText(node.startupConfig) }),
-    ...(node.files !== undefined && { files: filesWith(node.files, ({ text }) => maskText(text)) }),
+    ...(node.files !== undefined && { files: maskFiles(node.files) }),
   };
 }
 
-function filesWith(files: Files, textOf: (file: LabFile, path: string) => string): Files {
-  return Object.fromEntries(Object.entries(files).map(([path, file]) => [path, { ...file, text: textOf(file, path) }]));
-}
-
-type Files = Readonly<Record<string, LabFile>>;
-
-function maskValues<T>(values: Readonly<Record<string, T>>): Readonly<Record<string, T | typeof hidden>> {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isSensitive(name) ? hidden : value]));
+function maskFiles(files: Readonly<Record<string, LabFile>>): Readonly<Record<string, LabFile>> {
+  return Object.fromEntries(Object.entries(files).map(([path, file]) => [path, { ...file, text: maskFile(path, file.text) }]));
 }
 
 /** Fields of a change whose text may contain secrets. Sensitive env and attributes are hidden in every plan. */
-const texts: ReadonlySet<string> = new Set(["startup-config", "exec"]);
+const texts = /^(?:startup-config|exec|description|texts|(?:env|attributes|labels|files)\.[\s\S]*)$/;
+/** Fields of a change whose whole value is a secret if the rest of the field's name is sensitive. */
+const named = /^(?:labels|files)\.([\s\S]*)$/;
 
 /** Returns an action or step without the secrets in its changes. */
 export function maskAction<A extends Pick<Action, "changes">>(action: A): A {
@@ -48,59 +88,22 @@ export function maskAction<A extends Pick<Action, "changes">>(action: A): A {
 }
 
 function maskChange(change: Change): Change {
-  if (!texts.has(change.field) && !change.field.startsWith("files.")) return change;
-  const [before, after] = [maskValue(change.before), maskValue(change.after)];
+  if (!texts.test(change.field)) return change;
+  const isWhole = isSensitive(named.exec(change.field)?.[1] ?? "");
+  const [before, after] = [change.before, change.after].map((value) => (isWhole && value !== null ? hidden : maskValue(value)));
   // The values may be masked already.
   return [before, after].some(hasHidden) ? { ...change, before, after, sensitive: true } : change;
 }
 
 function hasHidden(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(hasHidden);
+  if (typeof value === "object" && value !== null) return Object.values(value).some(hasHidden);
   return typeof value === "string" && value.includes(hidden);
 }
 
 function maskValue(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(maskValue);
+  if (typeof value === "object" && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, maskValue(part)]));
+  }
   return typeof value === "string" ? maskText(value) : value;
-}
-
-function knownText(files: Files | undefined, path: string): readonly string[] {
-  return files !== undefined && Object.hasOwn(files, path) ? [files[path]?.text ?? ""] : [];
-}
-
-/** Replaces masked secrets in an edited lab by their known values. `lost` lists masked values that are not known. */
-export function unmaskLab(lab: Lab, known: Lab): { readonly lab: Lab; readonly lost: readonly string[] } {
-  const before = new Map(known.nodes.map((node) => [node.key, node]));
-  const lost: string[] = [];
-  const nodes = lab.nodes.map((node): LabNode => {
-    const was = before.get(node.key);
-    const values = <T>(part: "env" | "attributes", now: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
-      Object.fromEntries(
-        Object.entries(now).map(([name, value]) => {
-          if (value !== hidden || !isSensitive(name)) return [name, value];
-          const old = was?.[part];
-          if (old === undefined || !Object.hasOwn(old, name)) lost.push(`/nodes/${node.key}/${part}/${name}`);
-          return [name, (old?.[name] ?? value) as T];
-        }),
-      );
-    const text = (part: string, now: string, candidates: readonly string[]): string => {
-      if (!now.includes(hidden)) return now;
-      const same = candidates.find((old) => maskText(old) === now);
-      if (same === undefined) lost.push(`/nodes/${node.key}/${part}`);
-      return same ?? now;
-    };
-    return {
-      ...node,
-      env: values("env", node.env),
-      attributes: values("attributes", node.attributes),
-      exec: node.exec.map((command, index) => text(`exec/${index}`, command, was?.exec ?? [])),
-      ...(node.files !== undefined && {
-        files: filesWith(node.files, (file, path) => text(`files/${path}`, file.text, knownText(was?.files, path))),
-      }),
-      ...(node.startupConfig !== undefined && {
-        startupConfig: text("startup-config", node.startupConfig, was?.startupConfig === undefined ? [] : [was.startupConfig]),
-      }),
-    };
-  });
-  return { lab: { ...lab, nodes }, lost };
 }

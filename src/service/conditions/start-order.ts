@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../contract/errors.ts";
 import type { Operation } from "../../engine/model/plan.ts";
+import { maskText } from "../../engine/show/secret-words.ts";
 import type { Applied, HostSession, NativeIds } from "../../hosts/host.ts";
 import type { Dependency, NodeBoot } from "../../intent/lab/node-boot.ts";
 import type { ReadyConditions } from "./ready-conditions.ts";
@@ -86,13 +87,14 @@ function isLost(up: NodeUp | undefined, isStarted: boolean): boolean {
   return up.status === "failed" || (!isStarted && (up.status === "stopped" || up.status === "suspended" || up.status === "unknown"));
 }
 
+/** The reason is an error of the change, which jobs and logs store: a condition may quote a secret of the intent. */
 function reasonOf(key: string, { node, state }: Dependency, up: NodeUp | undefined): string {
   const now =
     up === undefined
       ? "is not on the host"
       : up.status !== "running"
         ? `is ${up.status}`
-        : `is not ${state} after ${patienceMs / 1000} s${up.reason === undefined ? "" : `: ${up.reason}`}`;
+        : `is not ${state} after ${patienceMs / 1000} s${up.reason === undefined ? "" : `: ${maskText(up.reason)}`}`;
   return `${key} was not started: ${node}, which it depends on, ${now}`;
 }
 

@@ -1,6 +1,7 @@
 import { type ErrorCode, Failure } from "../../contract/errors.ts";
 import { shortageOf } from "../../contract/shortage.ts";
 import { hidden } from "../../engine/model/sensitive.ts";
+import { maskText } from "../../engine/show/secret-words.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
 import type { JobError } from "../store/store.ts";
@@ -9,13 +10,15 @@ import type { JobError } from "../store/store.ts";
 const texts: ReadonlySet<string> = new Set(["yaml", "files"]);
 /** Fields of an answer, or of an error's data, that are lists of plan actions. */
 const actions: ReadonlySet<string> = new Set(["actions", "operations", "blocked"]);
-const sensitiveField = /^(env|attributes|startup-config|exec)\b/;
+const sensitiveField = /^(env|attributes|labels|files|startup-config|exec|description|texts)(?![\w-])/;
+/** Fields of an answer that are lists of rows with a message, which may quote a text of the intent. */
+const messages: ReadonlySet<string> = new Set(["tests", "warnings", "nodes", "failures"]);
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Returns the part of a change's answer that its job stores and shows. Everything that may contain a secret is left out: the intent's text and files,
- * and the values of environment variables, attributes, configurations and commands.
+ * the values of its free texts in plans, and the text after a word such as password in messages and names of tests.
  */
 export function jobResult(result: unknown): unknown {
   return isFields(result) ? kept(result) : result;
@@ -57,7 +60,10 @@ function kept(fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields)
       .filter(([name]) => !texts.has(name))
-      .map(([name, value]) => [name, actions.has(name) && Array.isArray(value) ? value.map(keptAction) : value]),
+      .map(([name, value]) => {
+        if (!Array.isArray(value)) return [name, value];
+        return [name, actions.has(name) ? value.map(keptAction) : messages.has(name) ? value.map(keptRow) : value];
+      }),
   );
 }
 
@@ -69,6 +75,16 @@ function keptAction(action: unknown): unknown {
 function keptChange(change: unknown): unknown {
   if (!isFields(change) || !sensitiveField.test(String(change["field"]))) return change;
   return { ...change, before: hidden, after: hidden, sensitive: true };
+}
+
+function keptRow(row: unknown): unknown {
+  if (!isFields(row)) return row;
+  const { name, message } = row;
+  return {
+    ...row,
+    ...(typeof name === "string" && { name: maskText(name) }),
+    ...(typeof message === "string" && { message: maskText(message) }),
+  };
 }
 
 function isFields(value: unknown): value is Fields {

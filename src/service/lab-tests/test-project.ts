@@ -4,6 +4,8 @@ import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import { list, text } from "../../contract/schemas/shapes.ts";
 import type { TestData, TestPayload, TestResult } from "../../contract/schemas/tests.ts";
 import { joinIds } from "../../engine/compare/join.ts";
+import { maskTests } from "../../engine/show/mask-tests.ts";
+import { maskText } from "../../engine/show/secret-words.ts";
 import { endpointText } from "../../intent/lab/lab.ts";
 import type { LabTest } from "../../intent/lab/lab-test.ts";
 import type { ChangeKind } from "../changes/change-kind.ts";
@@ -13,6 +15,7 @@ import { unsupported } from "../common/capabilities.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
 import { runProgram } from "../conditions/run-program.ts";
 import { addressChange, neededIntent } from "../context/address.ts";
+import { mayReadSecrets } from "../context/allow.ts";
 import type { ChangeParts, ClockPart, ConditionsPart, ConsolesPart, StorePart } from "../context/parts.ts";
 import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
@@ -53,16 +56,30 @@ export async function testProject(
   const target = await addressChange(context, caller, payload, "operate");
   if (!(await target.host.capabilities()).features.nodeExec) throw unsupported("nodeExec");
   const { lab } = await neededIntent(target);
-  const tests = chosen(lab.tests ?? [], payload.tests);
+  const tests = chosen(lab.tests ?? [], payload.tests, target);
   return runChange(context, target, call, testKind, { tests, restore: await changedBy(target, tests) });
 }
 
-function chosen(tests: readonly LabTest[], names: readonly string[] | undefined): LabTest[] {
+/** Users who may not read the secrets of the intent choose tests by the names that they are shown. */
+function chosen(tests: readonly LabTest[], names: readonly string[] | undefined, target: Target): LabTest[] {
   if (names === undefined) return [...tests];
+  const shown = (isShownWhole(target) ? tests : maskTests(tests)).map(({ name }) => name);
   for (const [index, name] of names.entries()) {
-    if (!tests.some((test) => test.name === name)) throw badRequest(`/tests/${index}`, `the intent has no test ${JSON.stringify(name)}`);
+    if (!shown.includes(name)) throw badRequest(`/tests/${index}`, `the intent has no test ${JSON.stringify(name)}`);
   }
-  return tests.filter(({ name }) => names.includes(name));
+  return tests.filter((_test, index) => names.includes(shown[index] as string));
+}
+
+/** Whether the caller sent the intent, or may read its secrets. */
+function isShownWhole(target: Target): boolean {
+  return target.sent || mayReadSecrets(target);
+}
+
+/** Returns the result without the secrets of the intent, with the names of masked tests. */
+function withoutSecrets(data: TestData, tests: readonly LabTest[]): TestData {
+  const names = new Map(maskTests(tests).map(({ name }, index) => [tests[index]?.name, name]));
+  const rows = data.tests.map((row) => ({ ...row, name: names.get(row.name) ?? maskText(row.name), message: maskText(row.message) }));
+  return { ...data, tests: rows };
 }
 
 /** Returns what the tests change and have to restore. Throws lab_locked if they change anything of a locked lab. */
@@ -110,7 +127,8 @@ async function testLab(context: PowerParts, job: Job, target: Target, request: T
     give: (given) => give(context, job, target, request.restore, given),
   };
   try {
-    return dataOf(path, await runTests(request.tests, bench));
+    const data = dataOf(path, await runTests(request.tests, bench));
+    return isShownWhole(target) ? data : withoutSecrets(data, intent?.lab.tests ?? []);
   } catch (error) {
     if (!job.signal.aborted) throw error;
     throw new Failure("cancelled", "the tests were cancelled; links and nodes are as they were before", { cause: error });

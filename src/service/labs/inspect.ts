@@ -5,6 +5,8 @@ import type { ProjectPayload } from "../../contract/schemas/project.ts";
 import { type EndpointKeys, endpointKeys, endpointOf, joinIds, observedLinkKey } from "../../engine/compare/join.ts";
 import type { ObservedLab, ObservedLimits, ObservedLink, ObservedNode } from "../../engine/model/observed.ts";
 import type { HostRules } from "../../engine/model/plan.ts";
+import { maskValues } from "../../engine/show/mask.ts";
+import { maskText } from "../../engine/show/secret-words.ts";
 import type { LiveLink } from "../../hosts/host.ts";
 import { endpointText, managementInterface } from "../../intent/lab/lab.ts";
 import type { Caller } from "../common/call.ts";
@@ -12,6 +14,7 @@ import { timeText } from "../common/clock.ts";
 import { orIfFailed } from "../common/or-if-failed.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { addressProject } from "../context/address.ts";
+import { mayReadSecrets } from "../context/allow.ts";
 import { chosenNodes, inspectionOf, refuseUnknown } from "../context/chosen-nodes.ts";
 import type { ChangeParts, IdentitiesPart } from "../context/parts.ts";
 import type { Target } from "../context/target.ts";
@@ -24,11 +27,22 @@ export async function inspectProject(
   payload: ProjectPayload,
 ): Promise<InspectionData> {
   const target = await addressProject(context, caller, payload);
-  const whole = await withAddresses(target, await inspectLab(context, caller, payload, target));
+  const inspected = await inspectLab(context, caller, payload, target);
+  const whole = await withAddresses(target, mayReadSecrets(target) ? inspected : withoutSecrets(inspected));
   const chosen = chosenNodes(payload);
   if (chosen === undefined) return whole;
   refuseUnknown(chosen, whole.nodes ?? [], target);
   return inspectionOf(whole, chosen);
+}
+
+function withoutSecrets(data: InspectionData): InspectionData {
+  const { description, nodes, texts } = data;
+  return {
+    ...data,
+    ...(description !== undefined && { description: maskText(description) }),
+    nodes: nodes.map((node) => (node.labels === undefined ? node : { ...node, labels: maskValues(node.labels) })),
+    texts: texts.map((one) => ({ ...one, text: maskText(one.text) })),
+  };
 }
 
 /** Adds the addresses of interfaces. They change without a change of the lab, so they are not cached. */

@@ -4,6 +4,7 @@ import type { ProjectPayload } from "../../contract/schemas/project.ts";
 import { share } from "../../contract/shared-answer.ts";
 import { type EndpointKeys, endpointKeys, endpointOf, joinIds, nodeKeys } from "../../engine/compare/join.ts";
 import type { ObservedLab, ObservedLink } from "../../engine/model/observed.ts";
+import { maskText } from "../../engine/show/secret-words.ts";
 import type { LiveStatus } from "../../hosts/host.ts";
 import { endpointText } from "../../intent/lab/lab.ts";
 import type { Caller } from "../common/call.ts";
@@ -11,7 +12,7 @@ import { timeText } from "../common/clock.ts";
 import { orIfFailed } from "../common/or-if-failed.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { addressProject, makes } from "../context/address.ts";
-import { originOf } from "../context/allow.ts";
+import { mayReadSecrets, originOf } from "../context/allow.ts";
 import { chosenNodes, liveOf, refuseUnknown } from "../context/chosen-nodes.ts";
 import { movedTo } from "../context/moved.ts";
 import type { ConditionsPart, JobsPart, LookupParts, ObservationsPart, ResumePart } from "../context/parts.ts";
@@ -48,7 +49,8 @@ export async function projectStatus(
   const last = record === undefined && caller.role !== "admin" ? undefined : context.store.jobs.lastEnd(path, record);
   const resume = resumeState(context, path, record, read === null || failed ? [] : read.nodes);
   const mayRun = right === undefined ? caller.role === "admin" : includes(right, "operate") && caller.role !== "viewer";
-  const live = exists || failed ? await withConditions(context, target, liveData(target, read, structure), mayRun) : undefined;
+  const whole = exists || failed ? await withConditions(context, target, liveData(target, read, structure), mayRun) : undefined;
+  const live = whole === undefined || mayReadSecrets(target) ? whole : withoutSecrets(whole);
   const chosen = chosenNodes(payload);
   // A failed read does not prove that a node is missing.
   if (chosen !== undefined && (live === undefined || live.available)) refuseUnknown(chosen, live?.nodes ?? [], target);
@@ -103,6 +105,15 @@ async function withConditions(
     return reason === undefined ? { ...row, ready: true } : { ...row, ready: false, not_ready: reason };
   });
   return { ...live, nodes };
+}
+
+/** A condition, or a command of `exec`, may quote a secret of the intent in the reason why a node is not ready. */
+function withoutSecrets(live: LiveData): LiveData {
+  if (live.nodes?.every(({ not_ready: reason }) => reason === undefined || maskText(reason) === reason) !== false) return live;
+  return {
+    ...live,
+    nodes: live.nodes.map((row) => (row.not_ready === undefined ? row : { ...row, not_ready: maskText(row.not_ready) })),
+  };
 }
 
 /** Milliseconds in which the host has to answer: the call itself has 15 s, and a host that hangs must not end it. */

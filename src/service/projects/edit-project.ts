@@ -4,7 +4,8 @@ import type { EditData, EditPayload, PublicProjectData, PublicProjectPayload } f
 import { joinIds } from "../../engine/compare/join.ts";
 import { readLab } from "../../engine/compare/read-lab.ts";
 import { canonicalText } from "../../engine/shared/canonical.ts";
-import { maskLab, unmaskLab } from "../../engine/show/mask.ts";
+import { maskLab } from "../../engine/show/mask.ts";
+import { unmaskLab } from "../../engine/show/unmask.ts";
 import type { EditableSection } from "../../intent/edit/replace-section.ts";
 import { sameData } from "../../intent/lab/canonical.ts";
 import type { Lab } from "../../intent/lab/lab.ts";

@@ -3,6 +3,7 @@ import type { PlanData } from "../../contract/schemas/plan.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
 import type { Action, Operation, PlanSummary } from "../../engine/model/plan.ts";
 import { maskAction } from "../../engine/show/mask.ts";
+import { maskText } from "../../engine/show/secret-words.ts";
 import { planText } from "../../engine/show/text.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { type Planned, type PlanOptions, planAgainstHost, shownOperation, type Wanted } from "../changes/planned.ts";
@@ -79,7 +80,7 @@ export async function planProject(
       configProblems(context, target.host, intent, nodesWithConfigs(operations)),
       kernelProblems(context, target.host, intent, changedNodes(operations)),
     ]);
-    const warnings = found.flat();
+    const warnings = mayReadSecrets(target) ? found.flat() : found.flat().map(withoutSecrets);
     if (warnings.length === 0) return { ...facts, ...plan };
     return { ...facts, ...plan, text: `${plan.text}${warningsText(warnings)}`, warnings: [...warnings] };
   }
@@ -90,6 +91,12 @@ export async function planProject(
 /** Returns the keys of the nodes that the steps make or change. */
 function changedNodes(operations: readonly Operation[]): ReadonlySet<string> {
   return new Set(operations.flatMap(({ step }) => (step.do === "create-node" || step.do === "update-node" ? [step.node.key] : [])));
+}
+
+/** A warning may quote a line of a configuration. */
+function withoutSecrets(warning: Diagnostic): Diagnostic {
+  const { message, hint } = warning;
+  return { ...warning, message: maskText(message), ...(hint !== undefined && { hint: maskText(hint) }) };
 }
 
 function warningsText(warnings: readonly Diagnostic[]): string {
