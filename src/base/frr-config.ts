@@ -4,6 +4,14 @@ export interface FrrLine {
   readonly text: string;
 }
 
+/** A line with its place in the text. */
+export interface PlacedFrrLine extends FrrLine {
+  /** Index of the line in the text. */
+  readonly at: number;
+  /** Number of blanks in front of it. */
+  readonly indent: number;
+}
+
 /** The lines by which two configurations differ, in their order. */
 export interface FrrChange {
   readonly removed: readonly FrrLine[];
@@ -16,7 +24,7 @@ export interface FrrChange {
 const empty = /^(?:!|#|exit$|exit-vrf$|exit-address-family$|end$|frr version |Building configuration|Current configuration)/;
 
 /** Sections at the top level. */
-const opener =
+export const opener =
   /^(?:interface|router (?:ospf6?|bgp|isis|ripng|rip|eigrp|babel|openfabric)|route-map|bfd|vrf|key chain|pbr-map|nexthop-group|segment-routing|mpls ldp|line|rpki|l2vpn|pseudowire)(?: |$)/;
 
 /** Lines at the top level that a running router takes. Removed, they need only a `no`. */
@@ -66,11 +74,11 @@ export function keyOf({ sections, text }: FrrLine): string {
 }
 
 /** Reads the lines of a configuration file or of `show running-config`. `flat`: a section has lines that are not indented. */
-export function readFrr(text: string): { readonly lines: readonly FrrLine[]; readonly flat: boolean } {
-  const lines: FrrLine[] = [];
+export function readFrr(text: string): { readonly lines: readonly PlacedFrrLine[]; readonly flat: boolean } {
+  const lines: PlacedFrrLine[] = [];
   const open: { readonly text: string; readonly indent: number }[] = [];
   let flat = false;
-  for (const raw of text.split(/\r?\n/)) {
+  for (const [at, raw] of text.split(/\r?\n/).entries()) {
     const line = raw.trim().replace(/\s+/g, " ");
     const indent = raw.length - raw.trimStart().length;
     if (line === "exit-address-family") while (open.at(-1)?.text.startsWith("address-family") === false) open.pop();
@@ -91,7 +99,7 @@ export function readFrr(text: string): { readonly lines: readonly FrrLine[]; rea
       )
         flat = true;
     } else if (open.length === 0) flat = true;
-    lines.push({ sections: open.map((one) => one.text), text: line });
+    lines.push({ sections: open.map((one) => one.text), text: line, at, indent });
     open.push({ text: line, indent });
   }
   return { lines, flat };

@@ -190,7 +190,9 @@ test("a configuration that a router saves after a live change is kept; a line th
   await change(routed);
   await until(async () => (await live()).get("r1")?.ready === true);
   const saved = await post("saveConfigs", { lab: "/pair", nodes: ["r1"] } as object);
+  expect(saved).toMatchObject({ nodes: [{ node: "r1", outcome: "unchanged" }] });
   expect(JSON.stringify(saved)).toContain("ip route 10.7.0.0/16 blackhole");
+  expect((await post("planProject", { yaml: routed })).operations).toEqual([]);
   await post("execProject", { lab: "/pair", action: "stop", nodes: ["r1"] });
   await post("execProject", { lab: "/pair", action: "start", nodes: ["r1"] });
   await until(async () => (await runningConfig()).includes("router bgp 65001"));

@@ -10,6 +10,7 @@ import { hypervisorImage, kernelImage, supervisor } from "../templates/vm-templa
 import { vmSpawn } from "../vm/vm-spawn.ts";
 import { addressLines } from "./addresses.ts";
 import { containerSpawn } from "./container-node.ts";
+import { hostname } from "./hostname.ts";
 
 /** The holder's request for this node. Throws host_error if its template or image is not on this host. */
 export function nodeSpawn(lab: string, node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {
@@ -66,16 +67,6 @@ export function nodeAddresses(node: DefinedNode, catalogue: Catalogue): string {
   } catch (error) {
     throw refused(`node ${node.name}: ${(error as Error).message}`);
   }
-}
-
-/** Converts a display name to a host name: letters, digits, dots and hyphens, at most 64 characters. */
-function hostname(name: string): string {
-  return (
-    name
-      .replace(/[^A-Za-z0-9.-]+/g, "-")
-      .replace(/^[-.]+|[-.]+$/g, "")
-      .slice(0, 63) || "node"
-  );
 }
 
 function refused(message: string): Failure {

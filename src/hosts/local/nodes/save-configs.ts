@@ -3,7 +3,7 @@ import type { LabDefinition } from "../definitions/definition.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import type { LocalTemplate } from "../templates/template.ts";
-import { plainText, savedText } from "./saved-config.ts";
+import { mergedConfig, plainText, savedText } from "./saved-config.ts";
 
 /** Maximum duration of a program that saves a configuration, ms. */
 const patienceMs = 30_000;
@@ -53,7 +53,7 @@ async function saveConfig({ definition, directory, catalogue, sandbox }: LabToSa
       : savedText(directory, node.id, template.savedConfig);
   if (text === undefined)
     throw new Failure("host_error", `${template.savedConfig} of the node is missing, over 1 MiB, or no text in UTF-8`);
-  return text;
+  return mergedConfig(node, text, template.configLanguage);
 }
 
 /** The files of a node with a kernel of its own are on a disk that only the node reads. */

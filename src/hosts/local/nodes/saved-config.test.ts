@@ -24,9 +24,9 @@ async function put(path: string, text: string | Buffer): Promise<void> {
   await writeFile(file(path), text);
 }
 
-function saved(startupConfig: string | undefined): string | undefined {
-  const node = { id: 1, template: "frr", ...(startupConfig !== undefined && { startupConfig }) };
-  const template = () => ({ savedConfig: config }) as LocalTemplate;
+function saved(startupConfig: string | undefined, more: Partial<LocalTemplate> = {}): string | undefined {
+  const node = { id: 1, name: "r1", template: "frr", ...(startupConfig !== undefined && { startupConfig }) };
+  const template = () => ({ savedConfig: config, ...more }) as LocalTemplate;
   return savedConfigs(lab, { nodes: [node] } as unknown as LabDefinition, template).get(1);
 }
 
@@ -36,6 +36,16 @@ test("a configuration that a node saves after it took over the intended one is k
   expect(saved("intended\n")).toBeUndefined();
   await put(config, "frr version 8\nsaved\n");
   expect(saved("intended\n")).toBe("frr version 8\nsaved\n");
+});
+
+test("the configuration that a router saves is the intended text with the lines that differ; the same configuration in FRR's words is no saved one", async () => {
+  const intended = "! by hand\ninterface eth1\n ip address 10.0.0.1/24\n no shutdown\n";
+  const shown = "frr version 8.4.4\nhostname r1\n!\ninterface eth1\n ip address 10.0.0.1/24\nexit\n!\n";
+  await put(marker, `${digest(intended)}\n`);
+  await put(config, shown);
+  expect(saved(intended, { configLanguage: "frr" })).toBeUndefined();
+  await put(config, shown.replace("exit", " description x\nexit"));
+  expect(saved(intended, { configLanguage: "frr" })).toBe(intended.replace(" no shutdown", " description x\n no shutdown"));
 });
 
 test("a configuration that was intended since then wins", async () => {

@@ -1,15 +1,17 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { mergeFrr } from "../../../base/frr-merge.ts";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import { type NodeDisk, nodeDisk } from "../files/node-disk.ts";
 import type { LocalTemplate } from "../templates/template.ts";
+import { hostname } from "./hostname.ts";
 
 /** Digest of the configuration that the node applied at its last boot. Written by the boot script (setup/rootfs, boot-common). */
 export const marker = "/var/lib/labwright/config.digest";
 
 /**
  * Returns, by node id, the configurations that nodes saved by themselves (`write memory`) after they applied the intended one: they boot with these.
- * Omits nodes with a newer intended configuration, which the next boot applies instead.
+ * Omits nodes with a newer intended configuration, which the next boot applies instead, and those whose saved configuration means the intended one.
  */
 export function savedConfigs(
   directory: string,
@@ -18,7 +20,7 @@ export function savedConfigs(
 ): ReadonlyMap<number, string> {
   const saved = new Map<number, string>();
   for (const node of definition.nodes) {
-    const path = template(node.template)?.savedConfig;
+    const { savedConfig: path, configLanguage } = template(node.template) ?? {};
     if (path === undefined) continue;
     const disk = diskOf(directory, node.id);
     const taken = disk.read(marker)?.toString("latin1").trim();
@@ -26,7 +28,8 @@ export function savedConfigs(
     const bytes = disk.read(path);
     if (bytes === undefined || digestOf(bytes) === taken) continue;
     const text = plainText(bytes);
-    if (text !== undefined) saved.set(node.id, text);
+    const merged = text === undefined ? undefined : mergedConfig(node, text, configLanguage);
+    if (merged !== undefined && merged !== node.startupConfig) saved.set(node.id, merged);
   }
   return saved;
 }
@@ -35,6 +38,24 @@ export function savedConfigs(
 export function savedText(directory: string, node: number, path: string): string | undefined {
   const bytes = diskOf(directory, node).read(path);
   return bytes === undefined ? undefined : plainText(bytes);
+}
+
+/** Merged configurations by the digest of both texts: each look at a lab needs them. */
+const merges = new Map<string, string>();
+const maxMerges = 1_000;
+
+/** Returns the intended configuration with what the node has saved against it, in a language whose lines can be compared; otherwise the saved text. */
+export function mergedConfig(
+  { name, startupConfig = "" }: Pick<DefinedNode, "name" | "startupConfig">,
+  saved: string,
+  language: LocalTemplate["configLanguage"],
+): string {
+  if (language !== "frr") return saved;
+  const key = [name, digestOf(startupConfig), digestOf(saved)].join("\n");
+  const merged = merges.get(key) ?? mergeFrr(startupConfig, saved, hostname(name));
+  merges.set(key, merged);
+  if (merges.size > maxMerges) merges.delete(merges.keys().next().value!);
+  return merged;
 }
 
 /**
