@@ -57,7 +57,7 @@ it("a node added on the host with a name that exists, and a renamed node, have o
   );
   expect((await shell.run("consoles", ...lab)).stdout).toMatch(/^NODE +NAME .*\npc1 .*\npc1-2 +pc1 .*\npc2 +printer /m);
   expect((await shell.run("exec", ...lab, "--node", "pc1-2", "echo the second")).stdout).toContain("the second");
-  const all = await shell.run("exec", ...lab, "echo each");
+  const all = await shell.run("exec", ...lab, "-c", "echo each");
   expect([all.code, all.stdout]).toEqual([0, expect.stringMatching(/^pc1 .*each[\s\S]*^pc1-2 .*each[\s\S]*^pc2 .*each/m)]);
   expect((await shell.run("plan", ...lab, "--prune")).stdout).toMatch(/- node pc1-2/);
 

@@ -82,7 +82,7 @@ describe("after a restart of the service, nodes whose number another lab has", (
     expect(up.stderr).not.toContain("The lab is up");
     expect(await shell.run("apply", "-y")).toMatchObject({ code: 1, stderr: expect.stringMatching(/pc1, pc2, pc3 run is unknown/) });
     expect(await shell.run("plan")).toMatchObject({ code: 0, stderr: expect.stringMatching(/note: whether pc1, pc2, pc3 run is unknown/) });
-    const exec = await shell.run("exec", "show", "ip");
+    const exec = await shell.run("exec", "-c", "show ip");
     expect([exec.code, exec.stderr]).toEqual([1, expect.stringMatching(/skipped, unknown: pc1, pc2, pc3/)]);
 
     const refused = await shell.run("stop", "--lab", "/hand2");

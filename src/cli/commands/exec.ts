@@ -1,6 +1,8 @@
 import { constants } from "node:os";
 import { buffer } from "node:stream/consumers";
+import { shellWord } from "../../base/shell-word.ts";
 import { type ErrorCode, LabwrightError, type ResultOf } from "../../client/index.ts";
+import { readIntent } from "../../intent/read/read.ts";
 import type { Arguments } from "../command/arguments.ts";
 import { type Command, labFlag, nodeFlag, topoFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
@@ -27,7 +29,7 @@ export const exec: Command = {
     "output is printed as it comes, from several nodes line by line after the node's name. NODE is a name, a pattern such as 'leaf*', kind:NAME,\n" +
     "group:NAME or label:KEY=VALUE. Without NODE it runs in all running nodes that can run programs. The exit code is the program's, 128 and the number of the signal that ended\n" +
     "it, 124 after the time limit, 125 after the output limit; of several nodes the highest. Nodes that have only a console, such as virtual machines and\n" +
-    "nodes of other hosts, get the words typed there, as labwright cli does. --command, --node and a program without -- are the deprecated form, which types\n" +
+    "nodes of other hosts, get the words typed there, as labwright cli does. --command, and --node with words without --, are the deprecated form, which types\n" +
     "on the consoles too.",
   flags: [
     topoFlag,
@@ -42,11 +44,11 @@ export const exec: Command = {
   ],
   example: "labwright exec r1 r2 -- ip -br address",
   run: async (context, args) => {
+    if (args.rest === undefined && args.operands.length > 0 && !args.has("node") && !args.has("command"))
+      throw await withoutDashes(context, args.operands);
     const old = oldCommand(args);
     if (old !== undefined) {
-      context.terminal.note(
-        "exec with --node, --command or without -- is deprecated and types on the console: use labwright cli NODE -- COMMAND",
-      );
+      context.terminal.note("exec with --node or --command is deprecated and types on the console: use labwright cli NODE -- COMMAND");
       return typeCommand(context, args.list("node"), old, args.milliseconds("timeout"));
     }
     const argv = args.rest ?? [];
@@ -68,6 +70,19 @@ export const exec: Command = {
   },
 };
 
+/** The error for words without --. The first words may be nodes, as in docker exec, or the program: nodes are known if the lab has a file. */
+async function withoutDashes(context: Context, words: readonly string[]): Promise<UsageError> {
+  const { file } = await context.project();
+  const keys = new Set(file === undefined ? [] : readIntent(file.yaml, file.files).lab?.nodes.map(({ key }) => key));
+  const isNode = (word: string) => word.split(",").every((one) => keys.has(one) || isSelector(one));
+  const end = words.findIndex((word) => !isNode(word));
+  const nodes = words.slice(0, end === -1 ? words.length : end);
+  const program = words.slice(nodes.length).map(shellWord).join(" ") || "PROGRAM";
+  const chosen = nodes.length === 0 ? "NODE" : nodes.map(shellWord).join(" ");
+  const all = nodes.length === 0 ? "; without NODE it runs in all nodes" : "";
+  return new UsageError("exec needs -- before the program; nothing was run", `labwright exec ${chosen} -- ${program}${all}`);
+}
+
 /** Returns the command of the deprecated form, which types on consoles. */
 function oldCommand(args: Arguments): string | undefined {
   const command = args.text("command");
@@ -77,7 +92,7 @@ function oldCommand(args: Arguments): string | undefined {
   }
   if (command !== undefined) return command;
   const words = args.operands.join(" ");
-  return words !== "" && (args.has("node") || args.rest === undefined) ? words : undefined;
+  return words !== "" && args.has("node") ? words : undefined;
 }
 
 interface Outcome {

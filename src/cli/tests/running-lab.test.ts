@@ -108,13 +108,13 @@ test("a question names the lab that would be lost, and is not asked for a missin
   expect((await run(["deploy", "-c"])).stderr).toContain(`Delete the lab ${lost} with its disks`);
   expect((await run(["wipe", "--node", "h1"])).stderr).toContain(`Delete the disks of h1 of ${lost}? Running nodes are stopped.`);
   const byPath = await run(["jobs", "--lab", "stake"]);
-  expect(byPath.stdout).toContain("deployProject");
+  expect(byPath.stdout).toMatch(/\/stake +deploy +admin/);
   // The same lab, named by its file.
   expect(await run(["jobs", "-t", "."])).toEqual(byPath);
   expect((await run(["destroy", "--yes"])).code).toBe(0);
   // Its changes are still found by the file.
   const gone = await run(["jobs", "-t", "."]);
-  expect(gone.stdout).toMatch(/\/stake +destroyProject [\s\S]*\/stake +deployProject /);
+  expect(gone.stdout).toMatch(/\/stake +destroy [\s\S]*\/stake +deploy /);
   expect([gone.code, gone.stderr]).toEqual([0, ""]);
 });
 
@@ -222,4 +222,22 @@ test("wait ends when the named nodes are there, and is an error for a node that 
   expect(late.stderr).toMatch(/not running: h1\n {2}hint: labwright start .*--node h1/);
   expect((await run(["wait", "nobody"])).stderr).toContain("(node_not_found)");
   expect((await run(["up", "--test", "--no-wait"])).stderr).toContain("give one of the two");
+});
+
+test("exec without -- runs and types nothing, and its hint has the nodes among the words", async () => {
+  write("dashes");
+  expect((await run(["deploy"])).code).toBe(0);
+  for (const [words, hint] of [
+    ["h1 hostname", "labwright exec h1 -- hostname\n"],
+    ["r1,h1 'r*' ip route", "labwright exec 'r1,h1' 'r*' -- ip route\n"],
+    ["h1", "labwright exec h1 -- PROGRAM\n"],
+    ["hostname", "labwright exec NODE -- hostname; without NODE it runs in all nodes\n"],
+  ] as const) {
+    const ran = await run(["exec", ...words.replaceAll("'", "").split(" ")]);
+    expect(ran, words).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `error: exec needs -- before the program; nothing was run\n  hint: ${hint}`,
+    });
+  }
 });
