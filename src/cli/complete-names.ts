@@ -12,7 +12,7 @@ import { openTerminal } from "./show/terminal.ts";
 /** The hidden command of completion scripts, with the kind of name and the words of the line: `labwright __complete node -t lab.yaml`. */
 export const completeCall = "__complete";
 
-export type NameKind = "lab" | "node" | "interface";
+export type NameKind = "lab" | "node" | "interface" | "test";
 
 const patienceMs = 2_000;
 
@@ -47,6 +47,7 @@ async function namesOfFile(kind: string, words: readonly string[]): Promise<read
     });
     return [...nodes.map(({ key }) => key), ...selectorsOf(nodes)];
   }
+  if (kind === "test") return (lab.tests ?? []).map(({ name }) => name);
   return lab.links.flatMap(({ endpoints }) => endpoints.filter((end) => "node" in end).map(endpointText));
 }
 

@@ -30,8 +30,15 @@ function bash(commands: readonly Command[]): string {
   return `# Completion of labwright for bash: source <(labwright completion bash)
 # Interfaces are r1:eth1: a colon is no break between words.
 COMP_WORDBREAKS=\${COMP_WORDBREAKS//:}
+# Names may contain spaces and other characters of the shell: they are compared and written as quoted words, and never expanded.
 _labwright_names() {
-  mapfile -t COMPREPLY < <(compgen -W "$("\${COMP_WORDS[0]}" ${completeCall} "$1" "\${COMP_WORDS[@]:2}" 2> /dev/null)" -- "$current")
+  local name quoted
+  while IFS= read -r name; do
+    printf -v quoted %q "$name"
+    if [[ "$quoted" == "$current"* ]]; then COMPREPLY+=("$quoted")
+    elif [[ "$current" == [\\"\\']* && "$name" == "\${current:1}"* ]]; then COMPREPLY+=("$name")
+    fi
+  done < <("\${COMP_WORDS[0]}" ${completeCall} "$1" "\${COMP_WORDS[@]:2}" 2> /dev/null)
 }
 _labwright() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" command="\${COMP_WORDS[1]}" flags="" operands=""
@@ -40,12 +47,12 @@ _labwright() {
     mapfile -t COMPREPLY < <(compgen -W "${commands.flatMap(names).join(" ")}" -- "$current")
     return
   fi
-  case "$previous" in
+  case "$command $previous" in
 ${valueCases(commands)
-  .map(
-    ({ flag, choices, names: kind }) =>
-      `    ${flag}) ${choices !== undefined ? `mapfile -t COMPREPLY < <(compgen -W "${choices.join(" ")}" -- "$current")` : kind === undefined ? "compopt -o default" : `_labwright_names ${kind}`}; return ;;`,
-  )
+  .map(({ on, choices, names: kind }) => {
+    const values = choices !== undefined ? `mapfile -t COMPREPLY < <(compgen -W "${choices.join(" ")}" -- "$current")` : undefined;
+    return `    ${on}) ${values ?? (kind === undefined ? "compopt -o default" : `_labwright_names ${kind}`)}; return ;;`;
+  })
   .join("\n")}
   esac
   case "$command" in
@@ -69,21 +76,34 @@ complete -F _labwright labwright
 
 /** A flag whose value can be completed: from its choices, as a name in the lab, or as a file. */
 interface ValueCase {
-  readonly flag: string;
+  /** The pattern of the command and the flag. */
+  readonly on: string;
   readonly choices: readonly string[] | undefined;
   readonly names: NameKind | undefined;
 }
 
+/** Returns the flags with values of all commands. A flag with other values in one command, such as --format of inventory, has a case of its own, which comes first. */
 function valueCases(commands: readonly Command[]): readonly ValueCase[] {
-  const cases = new Map<string, ValueCase>();
-  for (const flag of commands.flatMap(flagsOf)) {
-    if (flag.choices === undefined && flag.completes === undefined) continue;
-    const value = { choices: flag.choices, names: nameKind(flag) };
-    // -c takes a value for exec and none for other commands. Only long forms have one meaning each.
-    cases.set(`--${flag.long}`, { flag: `--${flag.long}`, ...value });
-    if (flag.completes !== undefined && flag.short !== undefined) cases.set(`-${flag.short}`, { flag: `-${flag.short}`, ...value });
+  const shared = new Map<string, ValueCase>();
+  const own: ValueCase[] = [];
+  const all = commands.flatMap(flagsOf);
+  for (const command of commands) {
+    for (const flag of flagsOf(command)) {
+      if (flag.choices === undefined && flag.completes === undefined) continue;
+      const value = { choices: flag.choices, names: nameKind(flag) };
+      // -c takes a value for exec and none for other commands, but -o has one meaning.
+      const hasOneMeaning = all.every(({ short, long }) => short !== flag.short || long === flag.long);
+      const hasShort = flag.short !== undefined && (flag.completes !== undefined || hasOneMeaning);
+      const forms = [`--${flag.long}`, ...(hasShort ? [`-${flag.short}`] : [])];
+      for (const form of forms) {
+        const first = shared.get(form);
+        const isOther = first !== undefined && (String(first.choices) !== String(value.choices) || first.names !== value.names);
+        if (first === undefined) shared.set(form, { on: `*" ${form}"`, ...value });
+        if (isOther) own.push(...names(command).map((name) => ({ on: `"${name} ${form}"`, ...value })));
+      }
+    }
   }
-  return [...cases.values()];
+  return [...own, ...shared.values()];
 }
 
 function nameKind({ completes }: Flag): NameKind | undefined {

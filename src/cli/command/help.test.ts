@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -33,15 +33,20 @@ test("the bash script completes commands, flags and their values", () => {
   expect(complete("labwright", "recon", "")).not.toContain("--");
   expect(complete("labwright", "status", "--format", "j")).toBe("json");
   expect(complete("labwright", "completion", "z")).toBe("zsh");
+  for (const flag of ["--format", "-o"]) {
+    expect(complete("labwright", "inventory", flag, "")).toBe("ansible nornir pyats ssh-config hosts prometheus json");
+    expect(complete("labwright", "inspect", flag, "")).toBe("table json");
+  }
 });
 
-test("bash completes nodes and interfaces from the lab's file, and nothing without a file", () => {
+test("bash completes nodes, interfaces and tests from the lab's file, and nothing without a file", () => {
   const folder = mkdtempSync(join(tmpdir(), "labwright-completion-"));
   const file = join(folder, "lab.yaml");
   const program = testedProgram("cli/main");
   writeFileSync(
     file,
-    'name: x\nnodes:\n  r1: {template: frr}\n  r2: {template: frr}\n  h1: {template: linux}\nlinks:\n  - ["r1:eth1", "r2:eth0"]\n',
+    'name: x\nnodes:\n  r1: {template: frr}\n  r2: {template: frr}\n  h1: {template: linux}\nlinks:\n  - ["r1:eth1", "r2:eth0"]\n' +
+      'tests:\n  - {name: "around $(touch made) by r2", from: h1, ping: 10.0.0.1}\n  - {name: direct, from: h1, ping: 10.0.0.1}\n',
   );
   const complete = (...words: string[]) => {
     const ask = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _labwright; echo "\${COMPREPLY[*]}"`;
@@ -56,6 +61,11 @@ test("bash completes nodes and interfaces from the lab's file, and nothing witho
     expect(complete("labwright", "exec", "kind:f")).toBe("kind:frr");
     expect(complete("labwright", "link", "r1:")).toBe("r1:eth1");
     expect(complete("labwright", "link", "--sus")).toBe("--suspend");
+    const quoted = "around\\ \\$\\(touch\\ made\\)\\ by\\ r2";
+    expect(complete("labwright", "test", "")).toBe(`${quoted} direct`);
+    expect(complete("labwright", "test", "around\\ ")).toBe(quoted);
+    expect(complete("labwright", "test", '"aro')).toBe("around $(touch made) by r2");
+    expect(existsSync(join(folder, "made"))).toBe(false);
     // No service is known.
     expect(complete("labwright", "status", "--lab", "")).toBe("");
     writeFileSync(join(folder, "other.lw.yml"), "name: y\nnodes: {}\n");

@@ -13,6 +13,7 @@ export const test: Command = {
   name: "test",
   summary: "Run the tests of the lab's file in the running lab",
   operands: "[NAME...]",
+  completes: "test",
   details:
     "Each test of `tests:` runs in its nodes until it passes or its time (within) is over; tests run at the same time. Tests with `given` run alone: cables are\n" +
     "pulled and nodes stopped for the time of the test, and restored afterwards, also after Ctrl-C. Without -t the tests of the last apply run.\n" +
@@ -23,6 +24,7 @@ export const test: Command = {
     { long: "junit", value: "FILE", completes: "file", summary: "Write a report in JUnit's XML to this file" },
     timeoutFlag,
   ],
+  readsText: true,
   example: "labwright test -t campus.lw.yml --junit report.xml",
   run: async (context, args) => {
     const { operands } = args;
