@@ -5,6 +5,7 @@ import type { ProjectFile } from "./command/project.ts";
 import { UsageError } from "./command/usage-error.ts";
 import { warningsOf } from "./parts/change.ts";
 import { fileFailure } from "./project-files/file-failure.ts";
+import { changeName, changeProgress } from "./show/change-name.ts";
 import { shortList } from "./show/table.ts";
 import type { Terminal } from "./show/terminal.ts";
 
@@ -146,7 +147,7 @@ function hintFor(error: LabwrightError): string | undefined {
   if (error.code === "lab_busy") {
     const operation = error.data?.operation as { name?: string; user?: string; step?: number; steps?: number } | undefined;
     if (operation?.name !== undefined)
-      return `${operation.name} by ${operation.user} is at step ${operation.step} of ${operation.steps}; try again when it has ended`;
+      return `${changeName(operation.name)} by ${operation.user} ${changeProgress(operation.steps ?? 0, operation.step ?? 0)}; try again when it has ended`;
   }
   if (error.code === "node_not_running") {
     const { node = "NAME", power, log } = error.data ?? {};

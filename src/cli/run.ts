@@ -42,7 +42,7 @@ export async function run(words: readonly string[], streams: Streams = process):
       plain.print(commandHelp(command));
       return 0;
     }
-    context = new Context(openTerminal(streams, { color: !args.has("no-color"), quiet: args.has("quiet"), spell }), args);
+    context = new Context(openTerminal(streams, { color: !args.has("no-color"), quiet: args.has("quiet"), spell }), args, command);
     const code = await command.run(context, await withChosenNodes(context, command, args));
     await context.finish();
     return code;

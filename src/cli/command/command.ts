@@ -29,12 +29,14 @@ export interface Command {
   readonly maxOperands?: number;
   readonly choices?: readonly string[];
   /** The operands that completion offers, if there are no choices. Default: files. */
-  readonly completes?: "node" | "interface";
+  readonly completes?: "node" | "interface" | "test";
   /** A longer text for help. */
   readonly details?: string;
   readonly flags: readonly Flag[];
   /** Passes its arguments unchecked to another program. */
   readonly raw?: boolean;
+  /** Uses the text of the lab's file. Other commands need only the lab's name, and also run if the file has errors. */
+  readonly readsText?: boolean;
   /** Works without a service, and has no flags to select one. */
   readonly offline?: boolean;
   readonly example: string;

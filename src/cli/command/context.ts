@@ -5,7 +5,7 @@ import type { Arguments } from "./arguments.ts";
 import { askText, readPassword } from "./ask.ts";
 import { Credentials, isSamePin, type Login } from "./credentials.ts";
 import { readServiceFile, type ServiceFile } from "./local-service.ts";
-import { findProject, type Project, type ProjectFile } from "./project.ts";
+import { byName, findProject, type Project, type ProjectFile } from "./project.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** The environment of a command: the terminal, the output format, and the service. */
@@ -15,14 +15,17 @@ export class Context implements Disposable {
   readonly quiet: boolean;
   readonly credentials = new Credentials();
   readonly #args: Arguments;
+  readonly #readsText: boolean;
   #client: LabwrightClient | undefined;
   #project: Project | undefined;
 
-  constructor(terminal: Terminal, args: Arguments) {
+  /** @param readsText see Command */
+  constructor(terminal: Terminal, args: Arguments, { readsText = false }: { readonly readsText?: boolean | undefined } = {}) {
     this.terminal = terminal;
     this.json = args.text("format") === "json";
     this.quiet = args.has("quiet");
     this.#args = args;
+    this.#readsText = readsText;
   }
 
   /** Prints a result: with --format json the data, otherwise the text of `show`. Replaces commands in that text, so that it must not contain output of nodes. */
@@ -30,10 +33,21 @@ export class Context implements Disposable {
     this.terminal.print(this.json ? JSON.stringify(data, null, 2) : this.terminal.spell(show(data)));
   }
 
-  /** Returns the project that the arguments name. It is read once, so that every request of a command uses the same text. */
+  /**
+   * Returns the project that the arguments name. It is read once, so that every request of a command uses the same text. If the file has errors, a command
+   * that does not use its text gets the lab's path alone.
+   */
   async project(args: Arguments = this.#args): Promise<Project> {
-    this.#project ??= await findProject(args);
+    if (this.#project !== undefined) return this.#project;
+    const project = await findProject(args);
+    this.#project = this.#readsText ? project : this.#byName(project);
     return this.#project;
+  }
+
+  #byName(project: Project): Project {
+    const { project: found, warning } = byName(project);
+    if (warning !== undefined) this.terminal.complain(`${this.terminal.paint("yellow", "warning:")} ${warning}`);
+    return found;
   }
 
   /** Returns the project of a command that needs a file. Throws UsageError without one. */

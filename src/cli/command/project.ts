@@ -4,6 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { shellWord } from "../../base/shell-word.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { referencedFiles } from "../../intent/parse/references.ts";
+import { labNameIn } from "../../intent/read/lab-name-in.ts";
 import { readIntent } from "../../intent/read/read.ts";
 import type { Arguments } from "./arguments.ts";
 import { UsageError } from "./usage-error.ts";
@@ -37,6 +38,23 @@ export async function findProject(args: Arguments): Promise<Project> {
   const file = await readProjectFile(await labFileOf(topo ?? "."));
   const origin = `${hostname()}:${await realpath(file.path)}`;
   return { file, selector: { ...(lab === undefined ? {} : { lab }), yaml: file.yaml, files: file.files }, title: lab ?? file.name, origin };
+}
+
+/**
+ * Returns the project for commands that need only the lab's name: if the file has errors, the selector contains the path alone. Throws UsageError if the name
+ * cannot be read either.
+ */
+export function byName(project: Project): { readonly project: Project; readonly warning?: string } {
+  const { file, selector } = project;
+  if (file === undefined) return { project };
+  const errors = diagnose(file).filter(({ severity }) => severity === "error").length;
+  if (errors === 0) return { project };
+  const name = labNameIn(file.yaml);
+  const lab = selector.lab ?? (name === undefined ? undefined : `/${name}`);
+  const count = `${file.name} has ${errors} error${errors === 1 ? "" : "s"}`;
+  const check = `labwright validate -t ${shellWord(file.name)} shows ${errors === 1 ? "it" : "them"}`;
+  if (lab === undefined) throw new UsageError(`${count}, and no name of a lab can be read from it`, `--lab /NAME names the lab; ${check}`);
+  return { project: { ...project, selector: { lab } }, warning: `${count}, so that only its lab's name is used: ${lab}; ${check}` };
 }
 
 /** Returns the flags that name the project, for commands in hints. */

@@ -31,6 +31,7 @@ export const apply: Command = {
     noWaitFlag,
     waitTimeoutFlag,
   ],
+  readsText: true,
   example: "labwright apply -t campus.lw.yml",
   run: async (context, args) => {
     if (args.has("dry-run")) return await showPlanOf(context, args, "to_host");

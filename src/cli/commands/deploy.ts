@@ -44,6 +44,7 @@ export const deploy: Command = {
     noWaitFlag,
     waitTimeoutFlag,
   ],
+  readsText: true,
   example: "labwright deploy -t campus.lw.yml",
   run: async (context, args) => {
     if (args.has("dry-run")) return await showPlanOf(context, args, "to_host", { deploying: true });

@@ -4,6 +4,7 @@ import type { Command } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { onlyLab, onlyLabFlags } from "../parts/only-lab.ts";
+import { changeName } from "../show/change-name.ts";
 import { shortSteps, showJob, statusOf } from "../show/show-job.ts";
 import { table } from "../show/table.ts";
 
@@ -33,7 +34,7 @@ export const jobs: Command = {
         ? "no jobs yet"
         : table(
             ["JOB", "LAB", "CHANGE", "USER", "STATUS", "STEPS", "STARTED"],
-            all.map((job) => [job.job, job.lab, job.operation, job.user, statusOf(job), shortSteps(job), job.started_at]),
+            all.map((job) => [job.job, job.lab, changeName(job.operation), job.user, statusOf(job), shortSteps(job), job.started_at]),
           ),
     );
     return 0;
@@ -43,8 +44,8 @@ export const jobs: Command = {
 /** A destroyed lab, or one that a deploy did not finish, has jobs, too. Returns its path. Throws the error if it is not about such a lab. */
 async function pathOfGone(error: unknown, context: Context): Promise<string> {
   if (!(error instanceof LabwrightError) || error.code !== "lab_not_found") throw error;
-  const { file } = await context.project();
-  const name = file === undefined ? undefined : readIntent(file.yaml, file.files).lab?.name;
+  const { file, selector } = await context.project();
+  const name = selector.lab ?? (file === undefined ? undefined : readIntent(file.yaml, file.files).lab?.name);
   if (name === undefined) throw error;
   return name.startsWith("/") ? name : `/${name}`;
 }

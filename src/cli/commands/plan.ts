@@ -36,6 +36,7 @@ export const plan: Command = {
     { long: "from-host", summary: "Show the changes that pull would make in the file" },
     timeoutFlag,
   ],
+  readsText: true,
   example: "labwright plan -t campus.lw.yml",
   run: async (context, args) => await showPlanOf(context, args, args.has("from-host") ? "from_host" : "to_host"),
 };

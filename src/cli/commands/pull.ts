@@ -20,6 +20,7 @@ export const pull: Command = {
     "pull changes only the differing parts of the file and keeps its comments, order and formatting. It does not change the host. With --lab and a file\n" +
     "that does not exist yet, it writes the lab as a new file. Exit code 2: --dry-run found a difference.",
   flags: [topoFlag, labFlag, yesFlag, { long: "dry-run", summary: "Only show the difference" }, timeoutFlag],
+  readsText: true,
   example: "labwright pull -t campus.lw.yml",
   run: async (context, args) => {
     const { file, selector } = await target(context, args);

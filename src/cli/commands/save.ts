@@ -39,6 +39,7 @@ export const save: Command = {
     yesFlag,
     timeoutFlag,
   ],
+  readsText: true,
   example: "labwright save -t campus.lw.yml",
   run: async (context, args) => {
     const { selector, file } = await context.project();

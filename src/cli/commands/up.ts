@@ -67,6 +67,7 @@ export const up: Command = {
     noWaitFlag,
     waitTimeoutFlag,
   ],
+  readsText: true,
   example: "labwright up labs/ospf-triangle.yaml",
   run: async (context, given) => {
     const args = given.operands[0] === undefined ? given : given.with("topo", given.operands[0]);

@@ -16,6 +16,7 @@ export const validate: Command = {
     "are warnings, because a host may have other templates. --online asks the service: it finds everything that deploy would refuse, and warns of fields\n" +
     "that the host does not support.",
   flags: [topoFlag, { long: "online", summary: "Also check against the host's templates" }],
+  readsText: true,
   example: "labwright validate -t campus.lw.yml",
   run: async (context, args) => {
     const { file, selector } = await context.projectFile();

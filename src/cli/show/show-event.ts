@@ -1,4 +1,5 @@
 import type { ResultOf, Stream } from "../../client/index.ts";
+import { changeName } from "./change-name.ts";
 import type { Paint, Style } from "./terminal.ts";
 
 export type LabEvent = ResultOf<"events"> extends Stream<infer Item> ? Item : never;
@@ -19,7 +20,7 @@ function what(paint: Paint, type: LabEvent["type"], data: Data): string {
     case "link":
       return `link ${text(data.link ?? data.id)}: ${sides(data)}`;
     case "job":
-      return `${text(data.operation)} by ${text(data.user)}: ${jobState(paint, data)}`;
+      return `${changeName(text(data.operation))} by ${text(data.user)}: ${jobState(paint, data)}`;
     case "lab":
       return `lab ${text(data.change ?? (data.live === "available" ? "answers again" : `is ${text(data.live)}`))}`;
     case "gap":

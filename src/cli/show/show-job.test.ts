@@ -42,7 +42,7 @@ test.each(["failed", "interrupted", "cancelled"])("a destroy that ended as %s is
 test.each([
   ["deployProject", "a deploy of /campus did not finish (interrupted): labwright apply does the rest; repeat a deploy that had --replace"],
   ["reconcileProject", "an apply of /campus did not finish (interrupted): labwright plan shows the rest, labwright apply does it"],
-  ["execProject", "the last change of /campus (execProject) did not finish (interrupted): repeat it"],
+  ["execProject", "the last change of /campus (start, stop or wipe) did not finish (interrupted): repeat it"],
 ])("%s that a restart of the service cut off is noted", (operation, note) => {
   expect(unfinishedChange(last(operation, "interrupted"))).toContain(`${note}; labwright jobs j1`);
 });

@@ -1,4 +1,5 @@
 import type { Job, ResultOf } from "../../client/index.ts";
+import { changeName } from "./change-name.ts";
 
 export function statusOf({ status, outcome, error }: Job): string {
   const word = outcome === undefined || outcome === "finished" || outcome === status ? status : `${status}, ${outcome}`;
@@ -24,7 +25,7 @@ export function showJob(job: Job): string {
   const lines = [
     ["job", job.job],
     ["lab", job.lab],
-    ["change", `${job.operation} of ${job.user}`],
+    ["change", `${changeName(job.operation)} by ${job.user}`],
     ["status", statusOf(job)],
     ["steps", stepsText(job)],
     ["started", job.started_at],
@@ -52,6 +53,6 @@ export function unfinishedChange({ lab, last_job: last }: Pick<ResultOf<"getProj
   if (operation === "takeSnapshot" && isCut)
     return `a snapshot of ${lab} was interrupted: repeat the command; labwright snapshot list shows whether it was taken`;
   if (isCut)
-    return `the last change of ${lab} (${operation}) did not finish (${outcome}): repeat it; labwright jobs ${job} shows its steps`;
+    return `the last change of ${lab} (${changeName(operation)}) did not finish (${outcome}): repeat it; labwright jobs ${job} shows its steps`;
   return undefined;
 }

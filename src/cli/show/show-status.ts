@@ -2,6 +2,7 @@ import { inNaturalOrder } from "../../base/natural-order.ts";
 import { nodeKey, otherName } from "../../base/node-key.ts";
 import { shellWord } from "../../base/shell-word.ts";
 import type { ResultOf } from "../../client/index.ts";
+import { changeName, changeProgress } from "./change-name.ts";
 import { unfinishedChange } from "./show-job.ts";
 import { bytes, duration, table } from "./table.ts";
 import type { Paint } from "./terminal.ts";
@@ -36,7 +37,8 @@ export function showStatus(paint: Paint, status: Status, { suspended, addresses 
       `the lab was moved or renamed on the host. Move it back there; or make it managed at its new path with labwright adopt ${shellWord(moved)}, and remove the old ` +
         `entry with labwright destroy --lab ${shellWord(lab)}`,
     );
-  if (operation !== undefined) lines.push(`${operation.name} by ${operation.user}: step ${operation.step} of ${operation.steps}`);
+  if (operation !== undefined)
+    lines.push(`${changeName(operation.name)} by ${operation.user} ${changeProgress(operation.steps, operation.step)}`);
   const broken = unfinishedChange(status);
   if (broken !== undefined) lines.push(broken);
   lines.push(...waitingText(lab, status.resume));

@@ -196,6 +196,37 @@ test("import clones a lab and writes its file, load only reads, grants changes r
   const listed = await run(["jobs", "--lab", "/copies/one", "--format", "json"]);
   const { jobs } = JSON.parse(listed.stdout);
   expect(jobs).toMatchObject([{ operation: "importProject", status: "done" }]);
-  expect((await run(["jobs", jobs[0].job])).stdout).toContain("importProject of admin");
+  expect((await run(["jobs", jobs[0].job])).stdout).toContain("import by admin");
   expect((await run(["jobs", jobs[0].job, "--cancel"])).stderr).toContain("(operation_not_allowed)");
+});
+
+test("commands that need only the lab's name use it if the file has errors, and others refuse the file", async () => {
+  write("broken");
+  expect((await run(["deploy"])).code).toBe(0);
+  for (const text of [
+    "name: broken\nnodes:\n  r1: {template: frr, colour: red}\nlinks: 7\n",
+    "name: 'broken' # the lab\nnodes:\n  r1: {template: [frr\n",
+  ]) {
+    write("broken", text);
+    for (const command of [["status"], ["exec", "h1", "--", "true"], ["stop", "--node", "h1"], ["lock"], ["unlock"], ["jobs", "-t", "."]]) {
+      const ran = await run(command);
+      expect(ran.stderr, `${command}`).toMatch(
+        /^warning: lab\.yaml has \d errors?, so that only its lab's name is used: \/broken; labwright validate -t lab\.yaml shows/,
+      );
+      expect(ran.stderr, `${command}`).not.toContain("invalid_intent");
+    }
+    expect((await run(["stop", "--node", "r1"])).stdout).toContain("1 node:");
+    for (const command of ["plan", "apply", "deploy", "up", "test", "save"])
+      expect((await run([command, ...(command === "up" ? ["lab.yaml"] : [])])).stderr, command).toContain("(invalid_intent)");
+  }
+  for (const nameless of ["nodes: {r1: {template: frr}}\n", "name: a\nname: broken\n", "name: a lab!\n"]) {
+    write("broken", nameless);
+    const { code, stderr } = await run(["destroy", "--yes"]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/no name of a lab can be read from it\n {2}hint: --lab \/NAME names the lab/),
+    ]);
+  }
+  write("broken", "name: broken\nnodes: [\n");
+  expect(await run(["destroy", "--yes"])).toMatchObject({ code: 0, stdout: "destroyed /broken\n" });
 });

@@ -66,7 +66,7 @@ test("events shows each event when it happens, as text or as one object per line
     expect((await run(["start", "--node", "h1"])).code).toBe(0);
     await pause(1_000);
   }
-  expect(lines.stdout).toMatch(/^\d\d:\d\d:\d\d {2}\/told {2}execProject by admin: begins$/m);
+  expect(lines.stdout).toMatch(/^\d\d:\d\d:\d\d {2}\/told {2}start, stop or wipe by admin: begins$/m);
   expect(lines.stdout).toMatch(/^\d\d:\d\d:\d\d {2}\/told {2}node h1: stopped \(was running\b.*\)$/m);
   expect(lines.stdout).not.toContain("heartbeat");
   people.kill("SIGINT");
