@@ -4,8 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { shellWord } from "../../base/shell-word.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { referencedFiles } from "../../intent/parse/references.ts";
-import { labNameIn } from "../../intent/read/lab-name-in.ts";
-import { readIntent } from "../../intent/read/read.ts";
+import { labNameIn, readIntent } from "../../intent/read/read.ts";
 import type { Arguments } from "./arguments.ts";
 import { UsageError } from "./usage-error.ts";
 

@@ -4,8 +4,7 @@ import type { Command } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { onlyLab, onlyLabFlags } from "../parts/only-lab.ts";
-import { changeName } from "../show/change-name.ts";
-import { shortSteps, showJob, statusOf } from "../show/show-job.ts";
+import { changeName, shortSteps, showJob, statusOf } from "../show/show-job.ts";
 import { table } from "../show/table.ts";
 
 export const jobs: Command = {

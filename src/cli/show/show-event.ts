@@ -1,5 +1,5 @@
 import type { ResultOf, Stream } from "../../client/index.ts";
-import { changeName } from "./change-name.ts";
+import { changeName } from "./show-job.ts";
 import type { Paint, Style } from "./terminal.ts";
 
 export type LabEvent = ResultOf<"events"> extends Stream<infer Item> ? Item : never;

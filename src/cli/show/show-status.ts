@@ -2,8 +2,7 @@ import { inNaturalOrder } from "../../base/natural-order.ts";
 import { nodeKey, otherName } from "../../base/node-key.ts";
 import { shellWord } from "../../base/shell-word.ts";
 import type { ResultOf } from "../../client/index.ts";
-import { changeName, changeProgress } from "./change-name.ts";
-import { unfinishedChange } from "./show-job.ts";
+import { changeName, changeProgress, unfinishedChange } from "./show-job.ts";
 import { bytes, duration, table } from "./table.ts";
 import type { Paint } from "./terminal.ts";
 

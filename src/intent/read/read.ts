@@ -8,7 +8,7 @@ import { checkFiles } from "../parse/files.ts";
 import { type MapValue, parseYaml } from "../parse/parse.ts";
 import { plainYaml } from "../parse/plain-yaml.ts";
 import { checkKeys, type Field, fieldOf, readMap, readText } from "./fields.ts";
-import { type ReadContext, readName } from "./node-fields.ts";
+import { NAME, type ReadContext, readName } from "./node-fields.ts";
 import { readBoots } from "./read-boot.ts";
 import { type ReadFilter, type ReadNetwork, type ReadText, readFilters, readNetworks, readTexts } from "./read-extras.ts";
 import { linkNames, type ReadLink, readLinks } from "./read-links.ts";
@@ -220,4 +220,20 @@ function checkEthernet({ problems }: ReadContext, nodes: ReadonlyMap<string, Rea
     const message = `${JSON.stringify(node.key)} has ${node.ethernet} interfaces, but links use ${needed}`;
     problems.error("out_of_range", own?.place ?? entry.place, own === undefined ? path : pointer(path, "ethernet"), message);
   }
+}
+
+/** A key `name` at the left margin, with its value on the same line. */
+const nameLine = /^name:[ \t]+(?:"([^"\n]*)"|'([^'\n]*)'|([^"'#\s][^#\n]*?))[ \t]*(?:[ \t]#.*)?\r?$/gm;
+
+/** Returns the lab's name in a text that may have errors, also in its YAML. `undefined` if the text has no name, an invalid one or several. */
+export function labNameIn(yaml: string): string | undefined {
+  const [only, another] = [...yaml.matchAll(nameLine)];
+  if (another !== undefined) return undefined;
+  const root = parseYaml(yaml, new Problems(yaml))?.root;
+  if (root !== undefined) {
+    const field = root.kind === "map" ? fieldOf(root, "name", "") : undefined;
+    return field && readName(new Problems(yaml), field);
+  }
+  const text = only?.[1] ?? only?.[2] ?? only?.[3] ?? "";
+  return NAME.test(text) ? text : undefined;
 }
