@@ -322,3 +322,33 @@ test("cp names what is wrong, and a node that sends a hostile archive changes no
   expect(await complaint("h2:/etc", "./copied")).toContain("leads out of the folder");
   expect([existsSync(join(folder, "escaped")), existsSync(join(folder, "../escaped"))]).toEqual([false, false]);
 });
+
+test("cp reports why it refuses the archive of a node that sends nothing, or does not stop sending", async () => {
+  const archives = {
+    top: tarArchive([{ name: "./", type: "5" }]),
+    large: tarArchive([{ name: "d", data: Buffer.alloc(20 << 20) }]).subarray(0, 512),
+    long: tarArchive([{ name: "d", type: "L", data: Buffer.alloc(2 << 20, "x") }]),
+  };
+  for (const [name, archive] of Object.entries(archives)) {
+    await writeFile(join(folder, `${name}.tar`), archive);
+    expect(await cli(["cp", `./${name}.tar`, "h1:/"])).toMatchObject({ code: 0 });
+  }
+  const cases = [
+    ["head -c 10240 /dev/zero", "the archive is empty"],
+    ["cat /top.tar", "the archive is empty"],
+    ["cat /large.tar /dev/zero", "more than 10737418 bytes"],
+    ["exec cat /dev/zero", "too much follows the end"],
+    ["cat /top.tar; kill -9 $$", "h1:/tmp/d: Killed"],
+    ["cat /long.tar /dev/zero", "extended headers have more than"],
+    ["echo no room >&2; exit 3", "no room"],
+    ["exit 3", "tar ended with 3"],
+  ] as const;
+  for (const [script, reason] of cases) {
+    const replace = `mkdir -p /usr/local/bin /tmp/d; printf '#!/bin/sh\\n%s\\n' "$1" > /usr/local/bin/tar; chmod +x /usr/local/bin/tar`;
+    expect(await cli(["exec", "h1", "--", "sh", "-c", replace, "sh", script])).toMatchObject({ code: 0 });
+    const { code, stderr } = await cli(["cp", "--max-size", "0.01", "h1:/tmp/d", "./copied"]);
+    expect([script, code, stderr]).toEqual([script, expect.any(Number), expect.stringContaining(reason)]);
+    expect(code).not.toBe(0);
+  }
+  expect(await cli(["exec", "h1", "--", "rm", "/usr/local/bin/tar"])).toMatchObject({ code: 0 });
+});

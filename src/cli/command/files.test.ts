@@ -1,8 +1,10 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { replaceFile } from "../project-files/replace-file.ts";
+import { writeProject } from "../project-files/write-project.ts";
 import { Arguments } from "./arguments.ts";
 import { Credentials } from "./credentials.ts";
 import { findProject, readProjectFile } from "./project.ts";
@@ -49,6 +51,25 @@ describe("a lab's file", () => {
     await expect(readProjectFile("/dev/zero")).rejects.toThrow("/dev/zero is larger than 32 MiB");
   });
 
+  test("a FIFO or device that a lab names, or that is found as its file, is refused at once; one that the user names is read", async () => {
+    execFileSync("mkfifo", [join(folder, "pipe"), join(folder, "pipe.lw.yml")]);
+    symlinkSync("pipe", join(folder, "link"));
+    mkdirSync(join(folder, "site"));
+    execFileSync("mkfifo", [join(folder, "site/pipe")]);
+    const lab = (fields: string) => writeFileSync(join(folder, "lab.yaml"), `name: x\nnodes:\n  r1: {template: linux, ${fields}}\n`);
+    for (const fields of ["startup-config: pipe", "startup-config: link", "files: {/x: {from: pipe}}", "binds: ['pipe:/x']"]) {
+      lab(fields);
+      await expect(readProjectFile(join(folder, "lab.yaml")), fields).rejects.toThrow(/(?:pipe|link) is not a plain file/);
+    }
+    lab("files: {/x: {from: site}}");
+    expect((await readProjectFile(join(folder, "lab.yaml"))).files).toEqual({});
+    rmSync(join(folder, "lab.yaml"));
+    await expect(findProject(new Arguments([], new Map([["topo", [folder]]])))).rejects.toThrow("pipe.lw.yml is not a plain file");
+    const named = readProjectFile(join(folder, "pipe"));
+    writeFileSync(join(folder, "pipe"), "name: x\n");
+    expect((await named).yaml).toBe("name: x\n");
+  });
+
   test("no file is needed if --lab names the lab", async () => {
     const project = await findProject(new Arguments([], new Map([["lab", ["/courses/bgp"]]])));
     expect([project.file, project.selector]).toEqual([undefined, { lab: "/courses/bgp" }]);
@@ -57,6 +78,12 @@ describe("a lab's file", () => {
 
 describe("replacing a file", () => {
   const path = () => join(folder, "lab.yaml");
+
+  test("a FIFO is not replaced, and nobody waits for it", async () => {
+    execFileSync("mkfifo", [path()]);
+    await expect(replaceFile(path(), undefined, "x")).rejects.toThrow("lab.yaml: it is a FIFO, a socket or a device");
+    await expect(writeProject(join(folder, "new.yaml"), { yaml: "name: x\n", files: { "lab.yaml": "x" } })).rejects.toThrow("it is a FIFO");
+  });
 
   test("a replaced file keeps its permissions, a link is followed, and no temporary file is left", async () => {
     writeFileSync(path(), "old\n");

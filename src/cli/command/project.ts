@@ -2,6 +2,7 @@ import { open, readdir, realpath, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { shellWord } from "../../base/shell-word.ts";
+import { NotPlainError, openPlain } from "../../files/read-plain-file.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { referencedFiles } from "../../intent/parse/references.ts";
 import { labNameIn, readIntent } from "../../intent/read/read.ts";
@@ -34,7 +35,9 @@ export async function findProject(args: Arguments): Promise<Project> {
   const lab = args.text("lab");
   const topo = args.text("topo");
   if (topo === undefined && lab !== undefined) return { file: undefined, selector: { lab }, title: lab };
-  const file = await readProjectFile(await labFileOf(topo ?? "."));
+  const name = await labFileOf(topo ?? ".");
+  // Only a file that the user names may be a pipe, such as <(make-lab).
+  const file = await readProjectFile(name, { mustBePlain: name !== topo });
   const origin = `${hostname()}:${await realpath(file.path)}`;
   return { file, selector: { ...(lab === undefined ? {} : { lab }), yaml: file.yaml, files: file.files }, title: lab ?? file.name, origin };
 }
@@ -62,9 +65,10 @@ export function labFlags({ file, selector }: Project): string {
   return [...(file === undefined ? [] : [`-t ${shellWord(file.name)}`]), ...lab].join(" ");
 }
 
-export async function readProjectFile(name: string): Promise<ProjectFile> {
+/** @param options.mustBePlain default: false. The files that the lab names must always be plain files. */
+export async function readProjectFile(name: string, { mustBePlain = false } = {}): Promise<ProjectFile> {
   const path = resolve(name);
-  const yaml = await readText(path, name);
+  const yaml = await readText(path, name, mustBePlain);
   const folder = dirname(path);
   const files: Record<string, string> = {};
   for (const file of referencedFiles(yaml)) {
@@ -147,15 +151,15 @@ async function readInside(folder: string, file: string): Promise<string | undefi
   }
   // A folder is as wrong as no file: the intent's diagnostics name the node and the line.
   if ((await stat(real)).isDirectory()) return undefined;
-  return await readText(path, file);
+  return await readText(real, file, true);
 }
 
 /** Maximum size of a lab's file or of a configuration, bytes: twice the largest text that a service accepts. */
 const maxFileBytes = 32 * 1024 * 1024;
 
 /** Devices and pipes have no size, and may never end: reads no more than the maximum. */
-async function readBounded(path: string, name: string): Promise<Buffer> {
-  await using file = await open(path);
+async function readBounded(path: string, name: string, mustBePlain: boolean): Promise<Buffer> {
+  await using file = mustBePlain ? await openPlain(path) : await open(path);
   const parts: Buffer[] = [];
   for (let size = 0; ; ) {
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(65_536));
@@ -166,12 +170,13 @@ async function readBounded(path: string, name: string): Promise<Buffer> {
   }
 }
 
-async function readText(path: string, name: string): Promise<string> {
+async function readText(path: string, name: string, mustBePlain: boolean): Promise<string> {
   let content: Buffer;
   try {
-    content = await readBounded(path, name);
+    content = await readBounded(path, name, mustBePlain);
   } catch (error) {
     if (error instanceof UsageError) throw error;
+    if (error instanceof NotPlainError) throw new UsageError(`${name} is not a plain file`, "replace the FIFO, socket or device by a file");
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT")
       throw new UsageError(`there is no file ${name}`, "name the lab's file with -t FILE, or a lab on the host with --lab PATH");

@@ -71,5 +71,5 @@ export const cp: Command = {
 function sizeOf(text = "64"): number {
   const value = Number(text);
   if (!(value > 0)) throw new UsageError(`--max-size takes a number of GiB, not "${text}"`);
-  return value * gibi;
+  return Math.floor(value * gibi);
 }

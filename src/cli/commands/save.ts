@@ -1,6 +1,7 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { ResultOf } from "../../client/index.ts";
+import { readPlain } from "../../files/read-plain-file.ts";
 import { editIntent } from "../../intent/edit/edit.ts";
 import { normalFilePath } from "../../intent/parse/files.ts";
 import { readIntent } from "../../intent/read/read.ts";
@@ -11,6 +12,7 @@ import type { Context } from "../command/context.ts";
 import type { ProjectFile } from "../command/project.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { namedNodes } from "../parts/named-nodes.ts";
+import { fileFailure } from "../project-files/file-failure.ts";
 import { changesOf, type Write } from "../project-files/project-changes.ts";
 import { replaceFile } from "../project-files/replace-file.ts";
 import { unifiedDiff } from "../show/diff.ts";
@@ -63,9 +65,9 @@ async function writeInto(dir: string, files: Saved["files"] = {}): Promise<reado
     const normal = normalFilePath(name);
     if ("problem" in normal) throw new UsageError(`the service's answer contains the file ${JSON.stringify(name)}: ${normal.problem}`);
     const path = resolve(dir, normal.path);
-    const before = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    const before = await readPlain(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return undefined;
-      throw error;
+      throw fileFailure(error, path);
     });
     if (before === text) continue;
     await replaceFile(path, before, text);

@@ -42,8 +42,23 @@ class TarOutput {
   /** Throws if tar did not end with 0. */
   check(what: string): void {
     if (this.end?.exit_code === 0) return;
-    const why = this.#complaint.trim() || (this.end?.exit_code === undefined ? "it was ended" : `tar ended with ${this.end.exit_code}`);
-    throw new UsageError(`${what}: ${why}`);
+    throw new UsageError(`${what}: ${this.#reason() ?? `tar was ended${this.signal}`}`);
+  }
+
+  /** The signal that ended tar, for messages; empty without one. */
+  get signal(): string {
+    return this.end?.signal === undefined ? "" : ` by ${this.end.signal}`;
+  }
+
+  /** Throws if tar reported why it failed. A tar that was ended because its output is not read has no such reason. */
+  checkReported(what: string): void {
+    const reason = this.end?.exit_code === 0 ? undefined : this.#reason();
+    if (reason !== undefined) throw new UsageError(`${what}: ${reason}`);
+  }
+
+  #reason(): string | undefined {
+    const code = this.end?.exit_code;
+    return this.#complaint.trim() || (code === undefined ? undefined : `tar ended with ${code}`);
   }
 }
 
@@ -69,8 +84,12 @@ export async function copyFromNode(run: CopyRun, node: string, path: string, tar
   } catch (error) {
     if (!(error instanceof ArchiveError)) throw error;
     // An archive that is cut off or empty: tar in the node usually reports the reason.
-    if (output.end !== undefined) output.check(`${node}:${path}`);
-    throw new UsageError(`${node}:${path}: ${error.message}`, error.code === "too_large" ? "--max-size raises the limit" : undefined);
+    if (error.code === "bad_archive") output.checkReported(`${node}:${path}`);
+    const ended = output.signal === "" ? "" : `; tar was ended${output.signal}`;
+    throw new UsageError(
+      `${node}:${path}: ${error.message}${ended}`,
+      error.code === "too_large" ? "--max-size raises the limit" : undefined,
+    );
   }
   output.check(`${node}:${path}`);
   if (skipped.length > 0)

@@ -1,3 +1,4 @@
+import { NotPlainError } from "../../files/read-plain-file.ts";
 import { UsageError } from "../command/usage-error.ts";
 
 /** Causes of failed writes and reads of files, with the next step. */
@@ -15,6 +16,8 @@ const causes: Readonly<Record<string, readonly [string, string]>> = {
 
 /** Returns an error of the file system as a clear one that names the file; any other error unchanged. */
 export function fileFailure(error: unknown, path: string | undefined = (error as NodeJS.ErrnoException | undefined)?.path): unknown {
+  if (error instanceof NotPlainError && path !== undefined)
+    return new UsageError(`${path}: it is a FIFO, a socket or a device`, "name a file");
   const cause = causes[(error as NodeJS.ErrnoException | undefined)?.code ?? ""];
   if (!(error instanceof Error) || cause === undefined || path === undefined) return error;
   return new UsageError(`${path}: ${cause[0]}`, cause[1]);

@@ -1,5 +1,6 @@
-import { mkdir, readFile, realpath, stat } from "node:fs/promises";
+import { mkdir, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { readPlain } from "../../files/read-plain-file.ts";
 import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { fileFailure } from "./file-failure.ts";
@@ -22,7 +23,7 @@ async function replace(path: string, before: string | undefined, after: string):
   let mode = 0o666 & ~process.umask();
   try {
     target = await realpath(path);
-    now = await readFile(target, "utf8");
+    now = await readPlain(target);
     mode = (await stat(target)).mode & 0o7777;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;

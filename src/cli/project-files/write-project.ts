@@ -1,5 +1,6 @@
-import { access, constants, readFile } from "node:fs/promises";
+import { access, constants } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { readPlain } from "../../files/read-plain-file.ts";
 import { normalFilePath } from "../../intent/parse/files.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { fileFailure } from "./file-failure.ts";
@@ -58,9 +59,9 @@ export async function writeProject(file: string, { yaml, files = {} }: AnsweredI
 
 async function readIfThere(path: string): Promise<string | undefined> {
   try {
-    return await readFile(path, "utf8");
+    return await readPlain(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
+    throw fileFailure(error, path);
   }
 }

@@ -1,4 +1,4 @@
-import type { Stats } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import { lstat, open, readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { entryHead, type TarWrite, tarEnd } from "./tar-writer.ts";
@@ -49,8 +49,11 @@ async function* entriesOf(path: string, name: string, options: PackOptions, know
 }
 
 async function* fileOf(path: string, entry: Omit<TarWrite, "data">): AsyncGenerator<Buffer> {
-  await using file = await open(path);
-  const { size } = await file.stat();
+  // A FIFO that replaced the file would block the copy.
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  const stats = await file.stat();
+  if (!stats.isFile()) throw new Error(`${path} was replaced while it was read`);
+  const { size } = stats;
   yield entryHead(entry, size);
   for (let left = size; left > 0; ) {
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(Math.min(left, piece)));

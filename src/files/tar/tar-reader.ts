@@ -12,8 +12,9 @@ export interface TarEntry extends TarHeader {
 /**
  * The entries of a tar archive in their order: ustar, pax and GNU long names. Reads the source to its end, also beyond the end of the
  * archive, so that a digest covers all of it. Throws ArchiveError bad_archive.
+ * @param maxRest maximum number of bytes beyond the end, for a source that may never end
  */
-export async function* readTar(source: Bytes): AsyncGenerator<TarEntry, void, undefined> {
+export async function* readTar(source: Bytes, maxRest = Number.POSITIVE_INFINITY): AsyncGenerator<TarEntry, void, undefined> {
   const blocks = new BlockReader(source);
   try {
     for (;;) {
@@ -34,7 +35,8 @@ export async function* readTar(source: Bytes): AsyncGenerator<TarEntry, void, un
       yield { ...header, size, offset, data };
       await blocks.skip(end - blocks.position, () => broken(at, "its data is cut off"));
     }
-    while ((await blocks.some(1024 * 1024)).length > 0);
+    const end = blocks.position;
+    while ((await blocks.some(1024 * 1024)).length > 0) if (blocks.position - end > maxRest) throw broken(end, "too much follows the end");
   } finally {
     await blocks.close();
   }

@@ -21,16 +21,19 @@ export interface UnpackOptions {
   readonly onBytes: (count: number) => void;
 }
 
+/** Maximum number of bytes after the end of an archive. tar fills its last record with at most 64 KiB. */
+const maxRest = 1 << 20;
 /** Bytes that are written to a file at once. */
 const batch = 512 << 10;
 
 /**
  * Unpacks a tar archive that nobody checked. Names with `..`, absolute names and hard links to anything but a file of the archive are refused. No symbolic
- * link is followed: those of the archive are made last, and a file of the archive replaces a link that is in its place. Throws ArchiveError.
+ * link is followed: those of the archive are made last, and a file of the archive replaces a link that is in its place. Throws ArchiveError, also for an
+ * archive without an entry below `expected`.
  */
 export async function unpack(source: AsyncIterable<Buffer>, options: UnpackOptions): Promise<void> {
   const unpacking = new Unpacking(options);
-  for await (const entry of readTar(source)) await unpacking.take(entry);
+  for await (const entry of readTar(source, maxRest)) await unpacking.take(entry);
   await unpacking.finish();
 }
 
@@ -44,6 +47,7 @@ class Unpacking {
   readonly #modes = new Map<string, TarEntry>();
   #entries = 0;
   #bytes = 0;
+  #isEmpty = true;
 
   constructor(options: UnpackOptions) {
     this.#options = options;
@@ -53,6 +57,7 @@ class Unpacking {
     if (++this.#entries > this.#options.maxEntries) throw new ArchiveError("too_large", `more than ${this.#options.maxEntries} files`);
     const name = this.#nameOf(entry.name);
     if (name === "") return;
+    this.#isEmpty = false;
     switch (entry.type) {
       case "0":
       case "\0":
@@ -76,6 +81,7 @@ class Unpacking {
 
   /** Makes the symbolic links, and sets modes and times of the folders, the deepest first. */
   async finish(): Promise<void> {
+    if (this.#isEmpty) throw new ArchiveError("bad_archive", "the archive is empty");
     for (const [name, { link: target, ...entry }] of this.#links) {
       await symlink(Buffer.from(target, "latin1"), this.#path(name));
       if (this.#options.owners) await lchown(this.#path(name), entry.uid, entry.gid);

@@ -6,9 +6,9 @@ import type { LookupParts, ObservationsPart } from "../context/parts.ts";
 import type { Tickets } from "../sessions/tickets.ts";
 import { attachProcess, type ProcessGrant } from "./attach-process.ts";
 
-/** GNU tar writes large blocks if it is asked to; other tars do not know the option. */
+/** GNU tar writes large blocks if it is asked to; other tars do not know the option. dd ends a tar that never stops writing. */
 const prepare = `command -v tar > /dev/null || { echo "no program tar in this node, which copies need" >&2; exit 127; }
-case $(tar --version 2> /dev/null) in *GNU*) blocks="-b 128" ;; *) blocks= ;; esac`;
+case $(tar --version 2> /dev/null | dd bs=64 count=1 2> /dev/null) in *GNU*) blocks="-b 128" ;; *) blocks= ;; esac`;
 
 /** $1: the folder, $2: the name of a file or folder in it. */
 const fromNode = `${prepare}
