@@ -13,7 +13,7 @@ export interface ScalarValue extends Place {
   readonly value: string | number | boolean | null;
   /** The source text, before the schema makes a number or boolean of it. */
   readonly text: string;
-  readonly size: 1;
+  readonly size: number;
 }
 
 export interface ListValue extends Place {
@@ -42,11 +42,12 @@ export interface Parsed {
 }
 
 // Limits: far above any real or generated lab, and low enough that the worst text is refused within a second or two.
-const MAX_CHARACTERS = 8 * 1024 * 1024;
+export const MAX_CHARACTERS = 8 * 1024 * 1024;
 const MAX_LEXEMES = 500_000;
 const MAX_DEPTH = 64;
-/** Number of values after aliases and merge keys are resolved. */
+/** Number of values after aliases and merge keys are resolved. A long text counts as several values. */
 const MAX_VALUES = 2_000_000;
+const CHARACTERS_OF_VALUE = 16;
 
 const syntaxHints: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: "indent with spaces",
@@ -119,6 +120,11 @@ function syntaxHint({ code, message }: { readonly code: string; readonly message
   return bracket === undefined ? syntaxHints[code] : `a "${bracket === "]" ? "[" : "{"}" before this place is not closed`;
 }
 
+/** Returns the number of values that a scalar counts for. */
+export function scalarSize(text: string): number {
+  return 1 + Math.floor(text.length / CHARACTERS_OF_VALUE);
+}
+
 function isEmptyScalar(node: Scalar): boolean {
   return node.value === null && (node.source ?? "") === "" && node.anchor === undefined && node.tag === undefined;
 }
@@ -150,7 +156,7 @@ class Builder {
       return this.#value(node, "", { start: 0, end: 1 });
     } catch (error) {
       if (!(error instanceof TooMany)) throw error;
-      this.#problems.error("too_large", { start: 0, end: 1 }, "", "the aliases make more values than a lab can have");
+      this.#problems.error("too_large", { start: 0, end: 1 }, "", "the aliases make more values and text than a lab can have");
       return undefined;
     }
   }
@@ -192,7 +198,8 @@ class Builder {
       const { value } = node;
       const known = typeof value === "string" || typeof value === "number" || typeof value === "boolean" || value === null;
       const plain = known ? value : String(value);
-      return { kind: "scalar", value: plain, text: typeof plain === "string" ? plain : (node.source ?? String(plain)), size: 1, ...at };
+      const text = typeof plain === "string" ? plain : (node.source ?? String(plain));
+      return { kind: "scalar", value: plain, text, size: scalarSize(text), ...at };
     }
     return nothing(empty);
   }

@@ -1,5 +1,5 @@
 import type { Place } from "../diagnostics/problems.ts";
-import type { Entry, MapValue, Value } from "./parse.ts";
+import { type Entry, MAX_CHARACTERS, type MapValue, scalarSize, type Value } from "./parse.ts";
 
 /** The place of every value. It is never shown: a text with a problem is read by parseYaml(), which has the real places. */
 const nowhere: Place = { start: 0, end: 1 };
@@ -27,7 +27,7 @@ class NotPlain extends Error {}
  * generators and most people write labs.
  */
 export function plainYaml(text: string): Value | undefined {
-  if (foreign.test(text)) return undefined;
+  if (text.length > MAX_CHARACTERS || foreign.test(text)) return undefined;
   try {
     return new PlainReader(text).root();
   } catch (error) {
@@ -222,7 +222,7 @@ function sizeOf(items: readonly Value[]): number {
 }
 
 function scalar(value: string | number | boolean | null, text: string): Value {
-  return { kind: "scalar", value, text, size: 1, ...nowhere };
+  return { kind: "scalar", value, text, size: scalarSize(text), ...nowhere };
 }
 
 const nothing = scalar(null, "");

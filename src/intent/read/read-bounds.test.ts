@@ -59,6 +59,25 @@ describe("work is bounded", () => {
     expect(diagnostics.map(({ code, path }) => [code, path])).toEqual([["too_large", "/nodes/a/startup-config"]]);
   });
 
+  test("for a large text that many nodes have: from a file, or by inheritance or aliases", () => {
+    const nodes = (fields: string) => Array.from({ length: 1000 }, (_, index) => `  n${index}: {template: linux${fields}}\n`).join("");
+    const long = "a".repeat(1_000_000);
+    const codes = (yaml: string) => readIntent(yaml, { f: long, "x.conf": long }).diagnostics.map(({ code }) => code);
+    for (const fields of [", files: {/x: {from: f}}", ", binds: ['f:/x']", ", startup-config: f", ", startup-config: x.conf"]) {
+      expect([fields, codes(`name: x\nnodes:\n${nodes(fields)}`)]).toEqual([fields, ["too_large"]]);
+    }
+    for (const fields of [`exec: [${long}]`, `env: {A: ${long}}`, `labels: {a: ${long}}`, "startup-config: f", `files: {/x: ${long}}`]) {
+      expect(codes(`name: x\ndefaults: {${fields}}\nnodes:\n${nodes("")}`), fields.slice(0, 20)).toEqual(["too_large"]);
+    }
+    const texts = Array.from({ length: 1000 }, () => "  - {text: *a, x: 1, y: 1}\n").join("");
+    expect(codes(`name: x\ndescription: &a ${long}\nnodes: {}\ntexts:\n${texts}`)).toEqual(["too_large"]);
+    expect(codes(`name: x\nnodes:\n${nodes(", files: {/x: {from: f}}").split("\n").slice(0, 30).join("\n")}\n`)).toEqual([]);
+  });
+
+  test("for more characters than a lab can have, also if they are written plainly", () => {
+    within(4000, `name: x\ndescription: ${"a".repeat(9_300_000)}\n`, "too_large");
+  });
+
   test("for a body of 33 MB", () => {
     within(4000, `name: x\n${"# comment\n".repeat(3_355_000)}`, "too_large");
     within(20_000, `name: x\nnodes:\n${"  a: 1\n".repeat(1_500_000)}`, "too_large");

@@ -42,6 +42,8 @@ const BRIDGE_KINDS = ["bridge", "ovs-bridge"];
 
 /** Maximum entries of merged maps over all nodes: far above any lab, and a limit for defaults × nodes. */
 const MAX_MAP_ENTRIES = 300_000;
+/** Maximum characters of the texts of all nodes together. The reader shares a text that several nodes have; plans, hosts and threads copy it for each node. */
+const MAX_NODES_TEXT = 32 * 1024 * 1024;
 
 export function readInheritance(
   context: ReadContext,
@@ -76,6 +78,8 @@ export function readNodes(
   const { problems } = context;
   const inheritedOf = new Inherited(context, inheritance);
   let mapEntries = 0;
+  const texts = new TextSizes();
+  let characters = 0;
   for (const entry of readMap(problems, at)?.entries.values() ?? []) {
     const here = field(entry, at.path);
     checkKey(context, entry, here.path, "node");
@@ -104,6 +108,12 @@ export function readNodes(
       problems.error("too_large", entry.place, here.path, "env, attributes and labels of all nodes have too many entries together");
       break;
     }
+    characters += texts.of(fields);
+    if (characters > MAX_NODES_TEXT) {
+      const message = `the texts of all nodes, with those that they inherit, have more than ${MAX_NODES_TEXT} characters together`;
+      problems.error("too_large", entry.place, here.path, message, "declare large configurations and files for fewer nodes");
+      break;
+    }
     const node = labNode(entry.key, template, fields);
     const tooMany = filesProblem(node.files);
     if (tooMany !== undefined) problems.error("too_large", entry.place, here.path, tooMany);
@@ -118,6 +128,29 @@ export function readNodes(
     });
   }
   return { nodes, bridges };
+}
+
+/** Measures the texts of nodes, in characters. A part that several nodes inherit is measured once. */
+class TextSizes {
+  readonly #known = new WeakMap<object, number>();
+
+  of(fields: NodeFields): number {
+    let sum = 0;
+    for (const value of Object.values(fields)) sum += this.#sizeOf(value);
+    return sum;
+  }
+
+  #sizeOf(value: unknown): number {
+    if (typeof value === "string") return value.length;
+    if (typeof value !== "object" || value === null) return 1;
+    let size = this.#known.get(value);
+    if (size === undefined) {
+      size = 1;
+      for (const part of value instanceof Map ? [...value].flat() : Object.values(value)) size += this.#sizeOf(part);
+      this.#known.set(value, size);
+    }
+    return size;
+  }
 }
 
 export function checkKey({ problems }: ReadContext, entry: Entry, path: string, what: string): void {
