@@ -88,7 +88,7 @@ export const errors = {
   shutting_down: { status: 503, when: "the service shuts down and ended the call; data contains the progress of the call", retryAfter: 5 },
   overloaded: {
     status: 503,
-    when: "the service has no free file descriptors; it recovers when connections or labs end",
+    when: "the service has no free file descriptors, or no room for the body; it recovers when connections, requests or labs end",
     retryAfter: 5,
   },
   host_timeout: { status: 504, when: "the host did not answer in time" },

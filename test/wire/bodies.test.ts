@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { request as httpsRequest } from "node:https";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type OperationId, type OperationRow, operations } from "../../src/contract/operations.ts";
 import { requestSchemas } from "../../src/contract/schemas/table.ts";
@@ -6,6 +8,7 @@ import { fingerprintOf } from "../../src/server/tls/certificate.ts";
 import { selfSigned } from "../../src/server/tls/self-signed.ts";
 import type { Handlers } from "../../src/service/service.ts";
 import { RawClient } from "./raw-client.ts";
+import { serve } from "./served.ts";
 
 interface Field {
   readonly type?: string;
@@ -253,4 +256,30 @@ test("a query parameter that is given twice is bad_request, not a list", async (
   const answer = await client.get("/api/v1/templates?provisioned=true&provisioned=false");
   expect([answer.status, answer.json.code]).toEqual([400, "bad_request"]);
   expect(answer.json.data.problems[0].path).toBe("/provisioned");
+});
+
+test("large bodies of one user that are not answered yet are bounded together; small ones and other users go on", async () => {
+  await using served = await serve();
+  const [ann, bob] = [await served.signIn("ann"), await served.signIn("bob")];
+  const path = "/api/v1/projects/status";
+  const announced = () => {
+    const headers = { Authorization: `Bearer ${ann.token}`, "Content-Type": "application/json", "Content-Length": 33_000_000 };
+    const sent = httpsRequest(new URL(path, served.url), { method: "POST", headers, rejectUnauthorized: false, agent: false });
+    sent.on("error", () => {});
+    sent.write('{"lab": "/none", "more": "');
+    return sent;
+  };
+  const large = { lab: "/none", more: "x".repeat(20_000_000) };
+  const unfinished = [1, 2, 3, 4, 5].map(announced);
+  try {
+    // One of them is too much.
+    await Promise.race(unfinished.map((each) => once(each, "response")));
+    const refused = await ann.post(path, large);
+    expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "5"]);
+    expect((await ann.post(path, { lab: "/none" })).json.code).toBe("lab_not_found");
+    expect((await bob.post(path, large)).json.code).toBe("lab_not_found");
+  } finally {
+    for (const each of unfinished) each.destroy();
+  }
+  await expect.poll(async () => (await ann.post(path, large)).json.code).toBe("lab_not_found");
 });

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { SerialQueue } from "../../base/keyed-queue.ts";
 import { Failure } from "../../contract/errors.ts";
+import type { BodyPlace } from "./body-room.ts";
 import { badRequest } from "./failures.ts";
 
 /** No real request is nested deeper. Deeper values would overflow the stack of recursive code. */
@@ -26,15 +27,17 @@ export interface BodyOptions {
   readonly parse: ParseJson;
   /** Parses large bodies one after another, so that the event loop runs between them. */
   readonly parsing: YieldingQueue;
+  /** Counts the bytes of the body. */
+  readonly place: Pick<BodyPlace, "grow">;
   /** The time that the client has to send the body, ms. Absent: the time that the server allows for a whole request. */
   readonly withinMs?: number;
 }
 
-/** Reads and parses the JSON body of a request. Throws unsupported_media_type, payload_too_large, bad_request. */
-export async function readJsonBody(request: IncomingMessage, { limit, parse, parsing, withinMs }: BodyOptions): Promise<unknown> {
+/** Reads and parses the JSON body of a request. Throws unsupported_media_type, payload_too_large, overloaded, bad_request. */
+export async function readJsonBody(request: IncomingMessage, { limit, parse, parsing, place, withinMs }: BodyOptions): Promise<unknown> {
   if (!isJson(request))
     throw new Failure("unsupported_media_type", "the body must have Content-Type application/json, and no Content-Encoding");
-  const bytes = await readBytes(request, limit, withinMs);
+  const bytes = await readBytes(request, { limit, place, withinMs });
   if (bytes.length === 0) throw badRequest([{ path: "", message: "a JSON object is required as body" }]);
   return bytes.length < 256 * 1024 ? parseBytes(bytes, parse) : parsing.run(() => parseBytes(bytes, parse));
 }
@@ -87,16 +90,27 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** Reads a body to its end. This includes a body that is slightly too large: many clients drop a connection that answers while they write. */
-function readBytes(request: IncomingMessage, limit: number, withinMs: number | undefined): Promise<Buffer> {
+async function readBytes(
+  request: IncomingMessage,
+  { limit, place, withinMs }: Pick<BodyOptions, "limit" | "place"> & { readonly withinMs: number | undefined },
+): Promise<Buffer> {
   const tooLarge = () => new Failure("payload_too_large", `the body is over ${limit} bytes`);
-  if (Number(request.headers["content-length"] ?? 0) > drainLimit) return Promise.reject(tooLarge());
-  return new Promise((resolve, reject) => {
+  const announced = Number(request.headers["content-length"] ?? 0);
+  if (announced > drainLimit) throw tooLarge();
+  if (announced <= limit) place.grow(announced);
+  return await new Promise((resolve, reject) => {
     let chunks: Buffer[] = [];
     let size = 0;
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= limit) chunks.push(chunk);
-      else chunks = [];
+      if (size <= limit) {
+        try {
+          place.grow(size);
+        } catch (error) {
+          return finish(() => reject(error));
+        }
+        chunks.push(chunk);
+      } else chunks = [];
       if (size > drainLimit) finish(() => reject(tooLarge()));
     };
     const onEnd = () => finish(() => (size > limit ? reject(tooLarge()) : resolve(Buffer.concat(chunks, size))));

@@ -13,6 +13,7 @@ import { accept, isWebSocket, upgradeProblem } from "../streams/upgrades.ts";
 import type { WebSockets } from "../streams/web-sockets.ts";
 import { eventsType, sendBytes, sendEvents } from "./answers.ts";
 import { drain, type ParseJson, readJsonBody, YieldingQueue } from "./body.ts";
+import { type BodyPlace, BodyRoom } from "./body-room.ts";
 import { browserCookie, keepCookie } from "./browser.ts";
 import { envelopeBody } from "./envelope-body.ts";
 import { badRequest, failureEnvelope, loggedFailure, toFailure } from "./failures.ts";
@@ -33,6 +34,8 @@ interface RequestParts {
 }
 
 const callers = new WeakMap<FastifyRequest, Caller>();
+/** The bodies that are counted. */
+const places = new WeakMap<FastifyRequest, BodyPlace>();
 /** The error codes of refused requests, for the log line. */
 const codes = new WeakMap<FastifyRequest, ErrorCode>();
 
@@ -61,6 +64,7 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
     running: new RunningCalls(options.closing),
     cutOffs: new Set(),
     parsing: new YieldingQueue(),
+    bodies: new BodyRoom(),
     parse: jsonParser(app),
   };
   // readJsonBody reads bodies: the framework's own reader closes the connection if a body is too large.
@@ -83,6 +87,7 @@ interface Routes {
   /** Ends calls that run when the time for them is over. */
   readonly cutOffs: Set<() => void>;
   readonly parsing: YieldingQueue;
+  readonly bodies: BodyRoom;
   readonly parse: ParseJson;
 }
 
@@ -108,7 +113,10 @@ function addHooks({ app, service, options: { closing, bodyWaitMs } }: Routes): v
   app.addHook("onRequest", (request, reply, done) => {
     reply.headers({ "X-Request-Id": request.id, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
     // No status: the client disconnected before its answer was sent.
-    reply.raw.once("close", () => countEnd(service, request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined));
+    reply.raw.once("close", () => {
+      countEnd(service, request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined);
+      places.get(request)?.leave();
+    });
     closing.throwIfAborted();
     const hosts = hostCount(request.raw.rawHeaders);
     if (hosts === 0 && request.raw.httpVersion === "1.1") throw badRequest([{ path: "", message: "the header Host is missing" }]);
@@ -125,7 +133,7 @@ function addHooks({ app, service, options: { closing, bodyWaitMs } }: Routes): v
 }
 
 function addRoute(routes: Routes, id: OperationId): void {
-  const { app, service, options, parse, parsing } = routes;
+  const { app, service, options, parse, parsing, bodies } = routes;
   const { openApi, bodyWaitMs } = options;
   const row: OperationRow = operations[id];
   const schema: Route["schema"] = requestSchemas[id];
@@ -152,7 +160,9 @@ function addRoute(routes: Routes, id: OperationId): void {
           // The schema refuses every unknown field by its name, including __proto__. No unknown field reaches a handler.
           const read = row.unknownFields === "refuse" ? (text: string): unknown => JSON.parse(text) : parse;
           const within = row.auth === "bearer" ? {} : { withinMs: bodyWaitMs };
-          request.body = await readJsonBody(request.raw, { limit: row.maxBody, parse: read, parsing, ...within });
+          const place = bodies.enter(callers.get(request)?.user);
+          places.set(request, place);
+          request.body = await readJsonBody(request.raw, { limit: row.maxBody, parse: read, parsing, place, ...within });
         },
         preHandler: async (request) => refuseLocalPaths(request.body as Readonly<Record<string, unknown>>, local),
       }),
