@@ -49,7 +49,7 @@ export function jobMethods(
       let before = "";
       for (let turn = 0; ; turn++) {
         const state = await getJob({ id: job }, { signal });
-        const now = `${state.status} ${state.step} ${state.steps} ${state.text ?? ""}`;
+        const now = `${state.status} ${state.step} ${state.steps} ${state.text ?? ""} ${state.waiting ?? ""}`;
         if (now !== before) onProgress?.(state);
         before = now;
         if (state.status === "done") return (await wholeResult(state, getIntent, { signal })) as never;

@@ -46,6 +46,7 @@ async function followedChange<Id extends ChangeId>(
 ): Promise<ResultOf<Id>> {
   const client = await context.client();
   using progress = new Progress(context.terminal, options.what, { quiet: context.quiet });
+  const notes = new WaitNotes(context.terminal.note);
   const giveUp = new AbortController();
   let asked = false;
   let job: string | undefined;
@@ -73,6 +74,7 @@ async function followedChange<Id extends ChangeId>(
       timeoutMs: options.timeoutMs,
       onProgress: (job) => {
         if (!asked) progress.update(`${options.what}${stepText(job)}`);
+        if (!progress.visible) notes.show(job.waiting);
       },
     });
     return await waiting.catch((error: unknown) => {
@@ -108,7 +110,29 @@ function nextAfter(id: string, { replace }: { readonly replace?: unknown }): str
   return "run the command again; if the lab exists, labwright plan shows what is left to do";
 }
 
+/** Time between two notes about a start that waits, ms. */
+const noteMs = 10_000;
+
+/** Without a terminal, the notes about a start that waits: at once, then at most one in ten seconds, and only new ones. */
+class WaitNotes {
+  readonly #note: (text: string) => void;
+  #last: string | undefined;
+  #at = Number.NEGATIVE_INFINITY;
+
+  constructor(note: (text: string) => void) {
+    this.#note = note;
+  }
+
+  show(waiting: string | undefined): void {
+    const now = performance.now();
+    if (waiting === undefined || waiting === this.#last || now - this.#at < noteMs) return;
+    [this.#last, this.#at] = [waiting, now];
+    this.#note(waiting);
+  }
+}
+
 function stepText(job: Job): string {
+  if (job.waiting !== undefined) return `: ${job.waiting}`;
   if (job.steps === 0) return "";
   return `: step ${job.step} of ${job.steps}${job.text === undefined ? "" : `, ${job.text}`}`;
 }

@@ -25,6 +25,8 @@ export const JobData = Type.Object({
   error: Type.Optional(Type.Object({ code: text, error: text, data: Type.Optional(json) })),
   /** The step that runs, for people. */
   text: optionalText,
+  /** A start that waits for another node, and why that is not ready, for people. */
+  waiting: optionalText,
 });
 export type JobData = Static<typeof JobData>;
 

@@ -57,9 +57,7 @@ export async function applyOperations(
         }
       },
     };
-    const applied = await applyInOrder(operations, order, ids, job.signal, (some, known) =>
-      host.apply(path, some, { ids: known, ...progress }),
-    );
+    const applied = await applyInOrder(operations, order, ids, job, (some, known) => host.apply(path, some, { ids: known, ...progress }));
     if (done.size < operations.length && job.signal.aborted) throw new Failure("cancelled", "the change was cancelled");
     return applied;
   } catch (error) {

@@ -3,6 +3,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { Operation } from "../../engine/model/plan.ts";
 import { maskText } from "../../engine/show/secret-words.ts";
 import type { Applied, HostSession, NativeIds } from "../../hosts/host.ts";
+import type { Endpoint, Lab } from "../../intent/lab/lab.ts";
 import type { Dependency, NodeBoot } from "../../intent/lab/node-boot.ts";
 import type { ReadyConditions } from "./ready-conditions.ts";
 
@@ -13,9 +14,18 @@ const pollMs = 200;
 /** The parts that start nodes in the order of `depends-on`. */
 export interface StartOrder {
   readonly boots: readonly NodeBoot[];
+  /** For the reason of a wait that does not end: a link has no carrier before both of its nodes run. */
+  readonly links: Lab["links"];
   readonly conditions: ReadyConditions;
   readonly host: HostSession;
   readonly path: string;
+}
+
+/** The change that starts nodes. */
+export interface StartingChange {
+  readonly signal: AbortSignal;
+  /** Reports the start that waits and its reason, for people; undefined: none waits. */
+  waits(text: string | undefined): void;
 }
 
 /** A start that waits. */
@@ -32,7 +42,7 @@ export async function applyInOrder(
   operations: readonly Operation[],
   order: StartOrder | undefined,
   ids: NativeIds,
-  signal: AbortSignal,
+  change: StartingChange,
   apply: (operations: readonly Operation[], ids: NativeIds) => Promise<Applied>,
 ): Promise<Applied> {
   const dependsOn = new Map(order?.boots.map((boot) => [boot.node, boot.dependsOn]));
@@ -47,10 +57,13 @@ export async function applyInOrder(
   let applied: Applied = first.length > 0 ? await apply(first, ids) : { ids };
   const failures: { readonly id: string; readonly message: string }[] = [];
   let deadline = performance.now() + patienceMs;
-  while (waiting.size > 0 && !signal.aborted) {
+  let carrier = "";
+  while (waiting.size > 0 && !change.signal.aborted) {
     const states = await statesOf(order, applied.ids);
     const isOver = performance.now() > deadline;
     const due: Operation[] = [];
+    change.waits(waitText(waiting, states));
+    if (isOver) carrier = carrierText(order.links, new Set(waiting.keys()));
     for (const [key, { operation, dependsOn: needed }] of waiting) {
       const open = needed.filter((one) => !isMet(states.get(one.node), one));
       const hopeless = open.find(({ node }) => !waiting.has(node) && (isOver || isLost(states.get(node), started.has(node))));
@@ -64,10 +77,11 @@ export async function applyInOrder(
       const next = await apply(due, applied.ids);
       applied = { ...applied, ...next };
       deadline = performance.now() + patienceMs;
-    } else if (waiting.size > 0) await delay(pollMs, undefined, { signal }).catch(() => undefined);
+    } else if (waiting.size > 0) await delay(pollMs, undefined, { signal: change.signal }).catch(() => undefined);
   }
+  change.waits(undefined);
   if (failures.length === 0) return applied;
-  const message = failures.map((one) => one.message).join("; ");
+  const message = failures.map((one) => one.message).join("; ") + carrier;
   throw new Failure("host_error", message, { data: { failures, host: { message } } });
 }
 
@@ -85,6 +99,31 @@ function isMet(up: NodeUp | undefined, { state }: Dependency): boolean {
 function isLost(up: NodeUp | undefined, isStarted: boolean): boolean {
   if (up === undefined) return !isStarted;
   return up.status === "failed" || (!isStarted && (up.status === "stopped" || up.status === "suspended" || up.status === "unknown"));
+}
+
+/** Returns the start whose wait holds up the others, with its reason. */
+function waitText(waiting: ReadonlyMap<string, Waiting>, states: ReadonlyMap<string, NodeUp>): string | undefined {
+  for (const [key, { dependsOn }] of waiting) {
+    const open = dependsOn.find((one) => !waiting.has(one.node) && !isMet(states.get(one.node), one));
+    if (open === undefined) continue;
+    const { status, reason } = states.get(open.node) ?? {};
+    const now = status !== "running" ? `it is ${status ?? "not on the host"}` : reason === undefined ? "it is not ready" : maskText(reason);
+    const more = waiting.size === 1 ? "" : `; ${waiting.size - 1} more ${waiting.size === 2 ? "start waits" : "starts wait"}`;
+    return `${key} waits for ${open.node}: ${now}${more}`;
+  }
+  return undefined;
+}
+
+/** Maximum number of links that an error names. */
+const maxLinks = 4;
+
+/** Returns the links whose missing carrier may be the reason why a node is not ready. */
+function carrierText(links: Lab["links"], unstarted: ReadonlySet<string>): string {
+  const isUnstarted = (end: Endpoint) => "node" in end && unstarted.has(end.node);
+  const down = links.filter(({ endpoints: [a, b] }) => isUnstarted(a) !== isUnstarted(b)).map(({ key }) => key);
+  if (down.length === 0) return "";
+  const more = down.length > maxLinks ? ` and ${down.length - maxLinks} more` : "";
+  return `. Links to nodes that are not started have no carrier: ${down.slice(0, maxLinks).join(", ")}${more}. A condition of ready that needs one of them cannot pass`;
 }
 
 /** The reason is an error of the change, which jobs and logs store: a condition may quote a secret of the intent. */

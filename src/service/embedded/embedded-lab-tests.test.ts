@@ -90,12 +90,16 @@ test("every kind of check runs in its nodes, and what tests pulled or stopped is
   expect((await live()).find(({ node }) => node === "h2")?.status).toBe("running");
 });
 
-test("tests are chosen by name; an unknown name is refused with its place", async () => {
+test("tests are chosen by name; an unknown name is refused with the nearest name, or with all", async () => {
   const { tests } = (await post("testProject", { lab: "/tested", tests: ["port", "ping"] })) as TestData;
   expect(tests.map(({ name }) => name)).toEqual(["ping", "port"]);
   await expect(async () => post("testProject", { lab: "/tested", tests: ["ping", "pong"] })).rejects.toMatchObject({
     code: "bad_request",
-    message: expect.stringContaining('no test "pong"'),
+    message: 'the intent has no test "pong"; did you mean "ping"?',
+    data: { problems: [{ path: "/tests/1" }] },
+  });
+  await expect(async () => post("testProject", { lab: "/tested", tests: ["something else"] })).rejects.toMatchObject({
+    message: expect.stringMatching(/^the intent has no test "something else": it has "ping", "web", /),
   });
 });
 

@@ -112,3 +112,28 @@ topology:
 `;
   await expect(post("validateProject", { yaml: clab })).rejects.toMatchObject({ data: { diagnostics: [{ code: "dependency_cycle" }] } });
 });
+
+const deadlock = `name: deadlock
+nodes:
+  r1: {template: linux, ready: {route: 10.9.0.0/16}}
+  r2: {template: linux}
+  h1: {template: linux, depends-on: {r1: ready}}
+  h2: {template: linux, depends-on: {h1: running}}
+links: [["r1:eth0", "h1:eth0"], ["r2:eth0", "h2:eth0"], ["r1:eth1", "r2:eth1"]]
+`;
+
+test("while a start waits, its job names the node and the condition", async () => {
+  const handle = service.handlers.deployProject as unknown as (
+    request: unknown,
+    caller: unknown,
+    with_: unknown,
+  ) => Promise<{ readonly job: string }>;
+  const asked = { body: { yaml: deadlock }, query: {}, params: {} };
+  const { job } = await handle(asked, service.authenticate(token), { ...call, respondAsync: true });
+  const state = () =>
+    service.handlers.getJob({ body: undefined, query: {}, params: { id: job } } as never, service.authenticate(token), call as never);
+  await until(async () => (await state()).waiting === "h1 waits for r1: no route to 10.9.0.0/16; 1 more start waits");
+  await service.handlers.cancelJob({ body: {}, query: {}, params: { id: job } } as never, service.authenticate(token), call as never);
+  await until(async () => (await state()).status === "cancelled");
+  expect((await state()).waiting).toBeUndefined();
+});

@@ -29,6 +29,8 @@ export interface Job {
   /** The steps that are about to run. */
   begin(operations: readonly Operation[]): void;
   done(count: number): void;
+  /** The step that waits and its reason, for people; undefined: none waits. */
+  waits(text: string | undefined): void;
   /** Unexpected effects on the host so far. */
   readonly warnings: readonly ChangeWarning[];
   warn(warning: ChangeWarning): void;
@@ -44,6 +46,7 @@ interface Running {
   step: number;
   steps: number;
   cancelled: boolean;
+  waiting?: string | undefined;
 }
 
 export interface JobLimits {
@@ -241,6 +244,9 @@ export class Jobs {
           if (unwritten === undefined) queueMicrotask(writeDown);
           unwritten = count;
         },
+        waits: (text) => {
+          running.waiting = text;
+        },
       });
       const result = await watch.limit(work);
       this.#finish(id, { status: "done", outcome: finished, finishedAt: this.#clock.now(), result: jobResult(result), answer: { result } });
@@ -317,6 +323,8 @@ export class Jobs {
 
   #data(row: JobRow): JobData {
     const step = row.status === "running" ? row.steps[row.done] : undefined;
+    const running = this.#byLab.get(row.lab);
+    const waiting = running?.id === row.id ? running.waiting : undefined;
     const absent = leftOut(row.operation, row.result);
     return {
       job: row.id,
@@ -330,6 +338,7 @@ export class Jobs {
       step: row.done,
       steps: row.steps.length,
       ...(step !== undefined && { text: `${step.op} ${step.kind} ${step.key}` }),
+      ...(waiting !== undefined && { waiting }),
       // Rows of older versions contain the complete answer.
       ...(row.result !== undefined && { result: jobResult(row.result) }),
       ...(absent.length > 0 && { left_out: absent }),

@@ -6,13 +6,14 @@ import type { TestData, TestPayload, TestResult } from "../../contract/schemas/t
 import { joinIds } from "../../engine/compare/join.ts";
 import { maskTests } from "../../engine/show/mask-tests.ts";
 import { maskText } from "../../engine/show/secret-words.ts";
+import { nearest } from "../../intent/diagnostics/nearest.ts";
 import { endpointText } from "../../intent/lab/lab.ts";
 import type { LabTest } from "../../intent/lab/lab-test.ts";
 import type { ChangeKind } from "../changes/change-kind.ts";
 import { refuseLocked, runChange } from "../changes/managed.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
-import { badRequest, labNotFound } from "../common/refusals.ts";
+import { labNotFound } from "../common/refusals.ts";
 import { runProgram } from "../conditions/run-program.ts";
 import { addressChange, neededIntent } from "../context/address.ts";
 import { mayReadSecrets } from "../context/allow.ts";
@@ -65,9 +66,20 @@ function chosen(tests: readonly LabTest[], names: readonly string[] | undefined,
   if (names === undefined) return [...tests];
   const shown = (isShownWhole(target) ? tests : maskTests(tests)).map(({ name }) => name);
   for (const [index, name] of names.entries()) {
-    if (!shown.includes(name)) throw badRequest(`/tests/${index}`, `the intent has no test ${JSON.stringify(name)}`);
+    if (!shown.includes(name)) throw noTest(`/tests/${index}`, name, shown);
   }
   return tests.filter((_test, index) => names.includes(shown[index] as string));
+}
+
+/** Maximum number of names in an error. */
+const maxNames = 20;
+
+function noTest(path: string, name: string, names: readonly string[]): Failure {
+  const meant = nearest(name, names);
+  const listed = names.slice(0, maxNames).map((one) => JSON.stringify(one));
+  const all = names.length === 0 ? "it has none" : `it has ${listed.join(", ")}${names.length > maxNames ? " …" : ""}`;
+  const message = `the intent has no test ${JSON.stringify(name)}${meant === undefined ? `: ${all}` : `; did you mean ${JSON.stringify(meant)}?`}`;
+  return new Failure("bad_request", message, { data: { problems: [{ path, message }] } });
 }
 
 /** Whether the caller sent the intent, or may read its secrets. */

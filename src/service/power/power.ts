@@ -201,7 +201,13 @@ async function applyEach(
         operations: left,
         ids,
         stopMode,
-        order: { boots: target.intent?.lab.boots ?? [], conditions: context.conditions, host: target.host, path: target.path },
+        order: {
+          boots: target.intent?.lab.boots ?? [],
+          links: target.intent?.lab.links ?? [],
+          conditions: context.conditions,
+          host: target.host,
+          path: target.path,
+        },
       });
       break;
     } catch (error) {

@@ -124,7 +124,7 @@ async function startAll(
   ids: NativeIds,
 ): Promise<readonly { readonly key: string; readonly error: Failure }[]> {
   if (operations.length === 0) return [];
-  const order = { boots: intent?.lab.boots ?? [], conditions: context.conditions, host, path };
+  const order = { boots: intent?.lab.boots ?? [], links: intent?.lab.links ?? [], conditions: context.conditions, host, path };
   const start = (some: readonly Operation[]) => applyOperations(context.consoles, host, job, { path, operations: some, ids, order });
   const failures: { key: string; error: Failure }[] = [];
   try {

@@ -131,7 +131,13 @@ export async function applyIntent(
       ids,
       owner,
       madeFolder,
-      order: { boots: intent.lab.boots ?? [], conditions: context.conditions, host: target.host, path: target.path },
+      order: {
+        boots: intent.lab.boots ?? [],
+        links: intent.lab.links,
+        conditions: context.conditions,
+        host: target.host,
+        path: target.path,
+      },
     });
     return await recordApplied(context, target, applied.ids, intent, planned && { ...planned, isWhole: true }).catch((error: unknown) => {
       throw doneUnrecorded(error, operations);
