@@ -4,6 +4,8 @@ import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag } from "../
 import type { Context } from "../command/context.ts";
 import type { Project } from "../command/project.ts";
 import { githubAnnotations, junitReport } from "../parts/test-report.ts";
+import { checkOutput } from "../project-files/check-output.ts";
+import { fileFailure } from "../project-files/file-failure.ts";
 import { table } from "../show/table.ts";
 import type { Paint } from "../show/terminal.ts";
 
@@ -28,9 +30,11 @@ export const test: Command = {
   example: "labwright test -t campus.lw.yml --junit report.xml",
   run: async (context, args) => {
     const { operands } = args;
+    const report = args.text("junit");
+    if (report !== undefined) await checkOutput(report);
     return await runTests(context, await context.project(), {
       ...(operands.length > 0 && { tests: operands }),
-      report: args.text("junit"),
+      report,
       timeoutMs: args.milliseconds("timeout"),
     });
   },
@@ -45,12 +49,20 @@ export async function runTests(
   const client = await context.client();
   const { tests, report, timeoutMs } = options;
   const data = await client.testProject({ ...selector, ...(tests !== undefined && { tests: [...tests] }) }, { timeoutMs });
-  if (report !== undefined) await writeFileAtomic(report, junitReport(data), 0o666 & ~process.umask());
   context.result(data, (shown) => show(context.terminal.paint, shown));
+  if (report !== undefined) await writeReport(report, junitReport(data));
   if (process.env["GITHUB_ACTIONS"] === "true") {
     for (const line of githubAnnotations(data, file)) context.terminal.note(line);
   }
   return data.failed + data.errors > 0 ? 1 : 0;
+}
+
+async function writeReport(path: string, text: string): Promise<void> {
+  try {
+    await writeFileAtomic(path, text, 0o666 & ~process.umask());
+  } catch (error) {
+    throw fileFailure(error, path);
+  }
 }
 
 function show(paint: Paint, { tests, passed, failed, errors }: Tested): string {

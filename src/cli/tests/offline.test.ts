@@ -102,3 +102,11 @@ test("an address without a service is reported with a hint", async () => {
   expect(stderr).toContain("error: no connection to https://127.0.0.1:1: connection refused (host_unreachable)");
   expect(stderr).toContain("hint: is the service running?");
 });
+
+test("test refuses a report that cannot be written before any test runs, and names the folder", async () => {
+  write("campus");
+  const { code, stdout, stderr } = await run(["test", "--junit", "missing/report.xml"]);
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toBe("error: missing/report.xml: there is no folder missing\n  hint: create it: mkdir -p missing\n");
+  expect((await run(["test", "--junit", "."])).stderr).toContain(".: it is a folder");
+});
