@@ -8,7 +8,17 @@ import { explainBlocked } from "../parts/blocked.ts";
 import { runChange } from "../parts/change.ts";
 import { waitAndReport } from "../parts/node-troubles.ts";
 import { mayTakeOver, takeOverFlag } from "../parts/take-over.ts";
-import { allowHint, extrasText, hasChanges, isLeftUndone, obstacles, type Plan, showPlan, stopsNodes } from "../show/show-plan.ts";
+import {
+  allowHint,
+  extrasText,
+  hasChanges,
+  isLeftUndone,
+  obstacles,
+  type Plan,
+  showPlan,
+  stopsNodes,
+  unchangedText,
+} from "../show/show-plan.ts";
 import { allowUnsupportedFlag, makePlan, pruneFlag, showPlanOf } from "./plan.ts";
 
 export const apply: Command = {
@@ -82,7 +92,7 @@ export async function applyProject(
     },
     { what: `apply ${title}`, timeoutMs: args.milliseconds("timeout"), isPlanned: hasChanges(plan) },
   );
-  if (options.silent !== true) context.result(data, outcome);
+  if (options.silent !== true) context.result(data, (shown) => outcome(shown, plan));
   else for (const text of data.unsupported ?? []) terminal.note(`unsupported: ${text}`);
   if (data.status !== "pending_stop") return 0;
   terminal.note(`waiting for a confirmed apply, because nodes must stop: ${waiting(data.operations ?? [])}`);
@@ -121,11 +131,11 @@ function waiting(operations: readonly { readonly kind: string; readonly key: str
   return [...new Set(operations.map(({ op, kind, key }) => `${op} ${kind} ${key}`))].join(", ");
 }
 
-function outcome({ lab, status, applied, skippedPrune, fullDeploy, unsupported }: ResultOf<"reconcileProject">): string {
+function outcome({ lab, status, applied, skippedPrune, fullDeploy, unsupported }: ResultOf<"reconcileProject">, plan: Plan): string {
   const extras = extrasText(skippedPrune);
   const done =
     status === "unchanged"
-      ? `no changes${extras}`
+      ? unchangedText(plan, true)
       : `${fullDeploy === true ? "deployed" : "applied"} ${lab}: ${applied} step${applied === 1 ? "" : "s"}${extras}`;
   return [done, ...(unsupported ?? []).map((text) => `unsupported: ${text}`)].join("\n");
 }

@@ -9,7 +9,7 @@ import { maybeRunning } from "../parts/wait-for-nodes.ts";
 import { checkOffline } from "../project-files/offline-check.ts";
 import { Progress } from "../show/progress.ts";
 import { unfinishedChange } from "../show/show-job.ts";
-import { extrasText, hasChanges, type Plan, showPlan } from "../show/show-plan.ts";
+import { hasChanges, type Plan, showPlan, unchangedText } from "../show/show-plan.ts";
 import { shortList } from "../show/table.ts";
 
 export const allowUnsupportedFlag = {
@@ -25,7 +25,7 @@ export const plan: Command = {
   name: "plan",
   summary: "Show the changes that apply would make; exit code 2 if there are any",
   details:
-    "Exit code 0: no changes. 2: there are changes. 1: an error, or a plan that cannot be applied, because a change in it is blocked or the lab is locked\n" +
+    "Exit code 0: no changes of the host. 2: there are changes. 1: an error, or a plan that cannot be applied, because a change in it is blocked or the lab is locked\n" +
     "on the host.\n" +
     "If the host does not support something in the file, apply changes nothing unless --allow-unsupported is given; deploy leaves it out.",
   flags: [
@@ -50,9 +50,7 @@ export async function showPlanOf(
 ): Promise<ExitCode> {
   const data = await makePlan(context, args, { direction, ...(deploying && { allowUnsupported: true }) });
   context.result(data, () =>
-    hasChanges(data) || data.applicable === false
-      ? showPlan(context.terminal.paint, data)
-      : `no changes${extrasText(data.summary?.skipped_prune)}`,
+    hasChanges(data) || data.applicable === false ? showPlan(context.terminal.paint, data) : unchangedText(data, false),
   );
   if (direction === "to_host" && !context.json) await showBlocked(context, data.blocked ?? []);
   if (direction === "to_host" && !hasChanges(data)) await noteHidden(context);

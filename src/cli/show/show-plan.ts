@@ -15,6 +15,16 @@ export function extrasText(count: number | undefined): string {
     : `; ${count} more on the host than in the file (--prune deletes ${count === 1 ? "it" : "them"})`;
 }
 
+/** Returns the text of a plan without changes of the host. @param isDone the changed text has been stored */
+export function unchangedText(plan: Plan, isDone: boolean): string {
+  const extras = extrasText(plan.summary?.skipped_prune);
+  const stored = plan.stored ?? [];
+  if (stored.length === 0) return `no changes${extras}`;
+  const names = stored.join(", ");
+  const applied = stored.length === 1 ? "apply stores it, and then it takes effect" : "apply stores them, and then they take effect";
+  return `no changes of the host${extras}; ${isDone ? `stored the changed ${names}` : `the text changes ${names}: ${applied}`}`;
+}
+
 /** Returns whether the plan stops a running node. */
 export function stopsNodes(plan: Plan): boolean {
   return (plan.operations ?? []).some(({ disruption }) => disruption === "restart" || disruption === "stop" || disruption === "recreate");

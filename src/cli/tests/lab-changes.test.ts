@@ -202,3 +202,20 @@ test("on a terminal apply shows the plan and asks; --prune deletes nodes that ar
   child.stdin?.write("n\n");
   expect([await ended(child), seen.stdout]).toEqual([1, expect.stringContaining("nothing was changed")]);
 });
+
+test("a changed test or condition is no change of the host: plan and apply say that it is stored and takes effect", async () => {
+  write("kept");
+  expect((await run(["deploy"])).code).toBe(0);
+  const text = read();
+  writeFileSync(
+    join(cli.folder, "lab.yaml"),
+    `${text.replace("template: frr", "template: frr\n    ready: {command: test -e /up}")}tests: [{from: h1, command: "true"}]\n`,
+  );
+  expect(await run(["plan"])).toMatchObject({
+    code: 0,
+    stdout: "no changes of the host; the text changes ready, tests: apply stores them, and then they take effect\n",
+  });
+  expect(JSON.parse((await run(["plan", "--format", "json"])).stdout)).toMatchObject({ operations: [], stored: ["ready", "tests"] });
+  expect(await run(["apply", "--no-wait"])).toMatchObject({ code: 0, stdout: "no changes of the host; stored the changed ready, tests\n" });
+  expect(await run(["plan"])).toMatchObject({ code: 0, stdout: "no changes\n" });
+});

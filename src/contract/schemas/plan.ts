@@ -89,6 +89,11 @@ export const PlanData = Type.Object({
   moved_to: optionalText,
   /** Problems that do not block the plan: lines of changed startup-configs that the software of the nodes does not accept. Absent: none. */
   warnings: Type.Optional(list(Diagnostic)),
+  /**
+   * Of to_host: ready, depends-on, tests, if the sent text changes them. No host has them: apply stores them, and then they take effect. Only for callers who
+   * may edit the lab. Absent: none.
+   */
+  stored: Type.Optional(list(text)),
 });
 export type PlanData = Static<typeof PlanData>;
 

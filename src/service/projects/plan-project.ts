@@ -1,11 +1,13 @@
 import { Failure } from "../../contract/errors.ts";
 import type { PlanData } from "../../contract/schemas/plan.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
+import { changedStoredParts, type StoredPart } from "../../engine/compare/stored-parts.ts";
 import type { Action, Operation, PlanSummary } from "../../engine/model/plan.ts";
 import { maskAction } from "../../engine/show/mask.ts";
 import { maskText } from "../../engine/show/secret-words.ts";
 import { planText } from "../../engine/show/text.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
+import type { Lab } from "../../intent/lab/lab.ts";
 import { type Planned, type PlanOptions, planAgainstHost, shownOperation, type Wanted } from "../changes/planned.ts";
 import { configProblems, nodesWithConfigs } from "../checks/config-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
@@ -22,6 +24,7 @@ import type { Target } from "../context/target.ts";
 import { unquoted } from "../context/unquoted.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
 import type { Direction } from "../store/store.ts";
+import { recordedIntent } from "../work/intents.ts";
 import { capturedIntent } from "./captured-intent.ts";
 import { reversed, withUnmanaged } from "./from-host-plan.ts";
 
@@ -80,12 +83,31 @@ export async function planProject(
       configProblems(context, target.host, intent, nodesWithConfigs(operations)),
       kernelProblems(context, target.host, intent, changedNodes(operations)),
     ]);
+    const stored = await storedChanges(context, target, intent.lab);
     const warnings = mayReadSecrets(target) ? found.flat() : found.flat().map(withoutSecrets);
-    if (warnings.length === 0) return { ...facts, ...plan };
-    return { ...facts, ...plan, text: `${plan.text}${warningsText(warnings)}`, warnings: [...warnings] };
+    return {
+      ...facts,
+      ...plan,
+      text: `${plan.text}${storedText(stored)}${warnings.length === 0 ? "" : warningsText(warnings)}`,
+      ...(warnings.length > 0 && { warnings: [...warnings] }),
+      ...(stored.length > 0 && { stored: [...stored] }),
+    };
   }
   const pruned = await planAgainstHost(context, target, wanted, { ...options, prune: true, explain: true });
   return { ...facts, ...(await fromHostPlan(context, target, wanted, planned, pruned)) };
+}
+
+/** Only for callers who may read secrets: for others, it would tell whether a guessed condition is the recorded one. */
+async function storedChanges(context: WorkPart, target: Target, lab: Lab): Promise<readonly StoredPart[]> {
+  if (!target.sent || !mayReadSecrets(target)) return [];
+  const recorded = await recordedIntent(context, target.record);
+  return recorded === undefined ? [] : changedStoredParts(recorded.lab, lab);
+}
+
+function storedText(parts: readonly StoredPart[]): string {
+  return parts.length === 0
+    ? ""
+    : `\nAlso changed, and kept by the service: ${parts.join(", ")}. Apply stores it, and then it takes effect.\n`;
 }
 
 /** Returns the keys of the nodes that the steps make or change. */

@@ -23,13 +23,14 @@ interface PlanListProps {
 
 /** Lists the actions of a plan with their reasons and effects. The line number of an action goes to that line of the text. */
 export function PlanList({ plan, skipsUnsupported, onLine }: PlanListProps) {
-  const { actions = [], unsupported = [], blocked = [], summary } = plan;
+  const { actions = [], unsupported = [], blocked = [], stored = [], summary } = plan;
   const extra = plan.direction === "from_host" ? 0 : (summary?.skipped_prune ?? 0);
   return (
     <>
-      {actions.length === 0 && unsupported.length === 0 && extra === 0 && (
+      {actions.length === 0 && unsupported.length === 0 && extra === 0 && stored.length === 0 && (
         <p class="empty-plan">Nothing to do: the host matches the text.</p>
       )}
+      {stored.length > 0 && <p class="mark">The text changes {stored.join(", ")}. Apply stores it, and then it takes effect.</p>}
       {extra > 0 && (
         <p class="mark warn">
           {extra === 1 ? "1 part on the host is not in the text, and stays" : `${extra} parts on the host are not in the text, and stay`}.
