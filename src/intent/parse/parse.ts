@@ -50,7 +50,6 @@ const MAX_VALUES = 2_000_000;
 const CHARACTERS_OF_VALUE = 16;
 
 const syntaxHints: Readonly<Record<string, string>> = {
-  TAB_AS_INDENT: "indent with spaces",
   BAD_INDENT: "keys of one map begin in the same column",
   RESOURCE_EXHAUSTION: "nest less",
 };
@@ -107,11 +106,26 @@ export function parseYaml(text: string, problems: Problems, options: { readonly 
   if (second !== undefined) {
     refuse("multiple_documents", second.range[0], "a second YAML document begins here", "keep one lab in one document");
   }
-  for (const found of document.errors) problems.error("yaml_syntax", place(found.pos), "", sentence(found.message), syntaxHint(found));
+  reportSyntax(text, document.errors, problems);
   for (const found of document.warnings) problems.warn("yaml_warning", place(found.pos), "", sentence(found.message));
   if (document.errors.length > 0) return undefined;
   const root = new Builder(text, problems).build(document.contents);
   return root === undefined ? undefined : { document: document as Document.Parsed, root };
+}
+
+/** A tab that indents a line is reported alone: the parser reports its consequences too, by other names. */
+function reportSyntax(text: string, errors: Document.Parsed["errors"], problems: Problems): void {
+  const tabs = new Set(errors.flatMap(({ pos }) => tabThatIndents(text, pos[0]) ?? []));
+  for (const at of tabs) problems.error("yaml_syntax", place([at, at + 1]), "", "a tab cannot indent a line in YAML", "indent with spaces");
+  if (tabs.size > 0) return;
+  for (const found of errors) problems.error("yaml_syntax", place(found.pos), "", sentence(found.message), syntaxHint(found));
+}
+
+/** Returns the index of the tab in front of the line that contains this place. */
+function tabThatIndents(text: string, at: number): number | undefined {
+  const start = text.lastIndexOf("\n", at - 1) + 1;
+  const blanks = /^ *(?=\t)/.exec(text.slice(start, start + 1000))?.[0];
+  return blanks === undefined ? undefined : start + blanks.length;
 }
 
 function syntaxHint({ code, message }: { readonly code: string; readonly message: string }): string | undefined {

@@ -293,6 +293,8 @@ describe("every mistake has its code and place", () => {
     ["# nothing\n", "empty  1:1 it needs at least a name"],
     ["- a", "wrong_type  1:1 it begins with name: …"],
     ["name: x\n\tnodes:", "yaml_syntax  2:1 indent with spaces"],
+    ["name: x\nnodes:\n  a:\n    startup-config: |\n      interface eth1\n\tb: {}\n", "yaml_syntax  6:1 indent with spaces"],
+    ["name: x\nnodes:\n  a: {template: frr}\n \tb: {template: frr}\n", "yaml_syntax  4:2 indent with spaces"],
     ["name: x\nnodes: [\n", 'yaml_syntax  3:1 a "[" before this place is not closed'],
     ["name: x\0", "forbidden_character  1:8"],
     ['name: x\nnodes: {a: {kind: pc, env: {A: "\\0"}}}', "invalid_value /nodes/a/env/A 2:32"],
