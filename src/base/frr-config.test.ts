@@ -54,6 +54,13 @@ test("the autonomous system of a neighbor is replaced, because removing it would
   expect(commands(before.replace("65001", "65002"))).toEqual({ remove: [], add: ["router bgp 65000 / neighbor 10.0.0.2 remote-as 65002"] });
 });
 
+test("a section whose first word was mistyped is added under its right name, without a restart and without its lines in another section", () => {
+  expect(commands(before, before.replace("router ospf", "ruoter ospf"))).toEqual({
+    remove: ["no ruoter ospf"],
+    add: ["router ospf", "router ospf / network 10.0.0.0/8 area 0"],
+  });
+});
+
 test("lines that FRR adds when it saves are no change", () => {
   const saved = `frr version 8.4.4\n${before}service integrated-vtysh-config\nline vty\n!\nend\n`;
   expect(commands(before.replace("frr defaults traditional\nhostname r1\n", ""), saved)).toEqual({ remove: [], add: [] });
@@ -71,6 +78,8 @@ test.each([
   [`${before}vrf blue\n vni 7\n`, /"vrf …" only at its start/],
   ["!\n", /default daemons/],
   [before.replace(" ip ospf", "ip ospf"), /not indented/],
+  [before.replace("  network", "network"), /not indented/],
+  [before.replace("router ospf", "ruoter ospf"), /"ruoter …" only at its start/],
 ])("a change that FRR takes only at its start, or whose section is not certain, needs a restart", (now, reason) => {
   expect(commands(now)).toMatch(reason);
 });

@@ -54,8 +54,10 @@ export function frrChange(before: string, after: string): FrrChange {
   const [oldKeys, nowKeys] = [new Set(old.lines.map(keyOf)), new Set(now.lines.map(keyOf))];
   const removed = old.lines.filter((line) => !nowKeys.has(keyOf(line)) && !(line.sections.length === 0 && addedByFrr.test(line.text)));
   const added = now.lines.filter((line) => !oldKeys.has(keyOf(line)) && !(line.sections.length === 0 && defaults.test(line.text)));
+  // FRR has not taken a section that it does not know, such as one whose first word has a typing error.
+  const taken = removed.filter(({ sections, text }) => !old.unknown.has(sections[0] ?? text));
   const restart =
-    old.flat || now.flat ? "lines of a section are not indented, so their section is not certain" : reasonOf([...removed, ...added]);
+    old.flat || now.flat ? "lines of a section are not indented, so their section is not certain" : reasonOf([...taken, ...added]);
   return { removed, added, ...(restart === undefined ? {} : { restart }) };
 }
 
@@ -73,9 +75,18 @@ export function keyOf({ sections, text }: FrrLine): string {
   return [...sections, text].join("\n");
 }
 
-/** Reads the lines of a configuration file or of `show running-config`. `flat`: a section has lines that are not indented. */
-export function readFrr(text: string): { readonly lines: readonly PlacedFrrLine[]; readonly flat: boolean } {
+/**
+ * Reads the lines of a configuration file or of `show running-config`. `flat`: a section has lines that are not indented. `unknown`: first lines of sections
+ * that are not FRR's.
+ */
+export function readFrr(text: string): {
+  readonly lines: readonly PlacedFrrLine[];
+  readonly flat: boolean;
+  readonly unknown: ReadonlySet<string>;
+} {
   const lines: PlacedFrrLine[] = [];
+  const unknown = new Set<string>();
+  let doubtful: string | undefined;
   const open: { readonly text: string; readonly indent: number }[] = [];
   let flat = false;
   for (const [at, raw] of text.split(/\r?\n/).entries()) {
@@ -91,18 +102,25 @@ export function readFrr(text: string): { readonly lines: readonly PlacedFrrLine[
       (open.at(-1)!.indent > indent || (open.at(-1)!.indent === indent && (!isFamily(open.at(-1)!.text) || isFamily(line) || indent === 0)))
     )
       open.pop();
-    if (indent === 0) {
-      if (
-        !opener.test(line) &&
-        !liveLine.test(line) &&
-        !/^(?:frr|service|password|enable|banner|username|agentx|zebra|evpn|mpls|mac|table|allow-|domainname)/.test(line)
-      )
-        flat = true;
-    } else if (open.length === 0) flat = true;
+    // A line that no known section has at the left margin: a section of its own if indented lines follow, otherwise perhaps a line of the section above.
+    if (doubtful !== undefined && indent > 0) unknown.add(doubtful);
+    else if (doubtful !== undefined) flat = true;
+    doubtful = undefined;
+    if (indent === 0 && !isTopLine(line)) {
+      if (line.startsWith("address-family ")) flat = true;
+      else doubtful = line;
+    } else if (indent > 0 && open.length === 0) flat = true;
     lines.push({ sections: open.map((one) => one.text), text: line, at, indent });
     open.push({ text: line, indent });
   }
-  return { lines, flat };
+  return { lines, flat: flat || doubtful !== undefined, unknown };
+}
+
+/** Other lines at the top level. */
+const topLine = /^(?:frr|service|password|enable|banner|username|agentx|zebra|evpn|mpls|mac|table|allow-|domainname)/;
+
+function isTopLine(line: string): boolean {
+  return opener.test(line) || liveLine.test(line) || topLine.test(line);
 }
 
 /** Settings with one value that `no` would remove together with others: the new value replaces the old one. */
@@ -122,7 +140,8 @@ export function removalCommands({ removed, added }: Pick<FrrChange, "removed" | 
     ),
   );
   return [...removed].reverse().flatMap(({ sections, text }) => {
-    if (sections.length > 0 && gone.has(sections[0]!)) return [];
+    // FRR would take a line of an unknown section as one of the section before.
+    if (sections.length > 0 && (gone.has(sections[0]!) || !opener.test(sections[0]!))) return [];
     const stem = replaced.exec(text)?.[1];
     if (stem !== undefined && kept.has(keyOf({ sections, text: stem }))) return [];
     // A section that stays empty, such as an interface, has no `no`.

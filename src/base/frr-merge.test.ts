@@ -123,6 +123,11 @@ test("lines for a daemon that does not run stay, although FRR does not show them
   expect(mergeFrr(idle, running, "r1")).toBe(idle);
 });
 
+test("a section with a typing error stays, because FRR has never taken it", () => {
+  const mistyped = `${own}ruoter ospf\n network 10.1.0.0/16 area 0\n`;
+  expect(mergeFrr(mistyped, running, "r1")).toBe(mistyped);
+});
+
 test("a removed section goes with its comments and its end, and the sections around it stay", () => {
   const now = running.replace(/router bgp[\s\S]*?\nexit\n!\n/, "");
   expect(mergeFrr(own, now, "r1")).toBe(own.replace(/router bgp[\s\S]*?exit-address-family\n/, ""));

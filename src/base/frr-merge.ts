@@ -20,10 +20,10 @@ const maxLines = 20_000;
 export function mergeFrr(own: string, running: string, hostname: string): string {
   const [mine, shown] = [readFrr(own), readFrr(running)];
   if (mine.lines.length === 0 || mine.flat || shown.flat || mine.lines.length + shown.lines.length > maxLines) return running;
-  const match = matched(mine.lines, shown.lines, hostname);
+  const match = matched(mine, shown.lines, hostname);
   if (match.gone.length === 0 && match.fresh.length === 0) return own;
   const merged = written(own, mine.lines, shown.lines, match);
-  const again = matched(readFrr(merged).lines, shown.lines, hostname);
+  const again = matched(readFrr(merged), shown.lines, hostname);
   return again.gone.length === 0 && again.fresh.length === 0 ? merged : running;
 }
 
@@ -36,7 +36,7 @@ interface Match {
   readonly same: ReadonlyMap<string, PlacedFrrLine>;
 }
 
-function matched(mine: readonly PlacedFrrLine[], shown: readonly PlacedFrrLine[], hostname: string): Match {
+function matched({ lines: mine, unknown }: ReturnType<typeof readFrr>, shown: readonly PlacedFrrLine[], hostname: string): Match {
   const there = new Map<string, string>();
   for (const line of shown) for (const form of [keyOf(line), plain(line)]) if (!there.has(form)) there.set(form, keyOf(line));
   const same = new Map<string, PlacedFrrLine>();
@@ -52,7 +52,7 @@ function matched(mine: readonly PlacedFrrLine[], shown: readonly PlacedFrrLine[]
     if (own !== undefined && own.sections.length < line.sections.length && !same.has(family)) same.set(family, own);
   }
   const routers = new Set(mine.flatMap(({ sections, text }) => (sections.length === 0 ? [/^router \S+/.exec(text)?.[0]] : [])));
-  const lost = missing.filter((line) => !isHidden(line) && !isIdle(line, routers));
+  const lost = missing.filter((line) => !unknown.has(line.sections[0] ?? line.text) && !isHidden(line) && !isIdle(line, routers));
   // A section without lines configures nothing; FRR shows each interface.
   const used = new Set(lost.flatMap(prefixes));
   const added = shown.filter((line) => !same.has(keyOf(line)) && !isAddedByFrr(line, hostname));

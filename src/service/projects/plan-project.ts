@@ -97,7 +97,7 @@ export async function planProject(
   return { ...facts, ...(await fromHostPlan(context, target, wanted, planned, pruned)) };
 }
 
-/** Only for callers who may read secrets: for others, it would tell whether a guessed condition is the recorded one. */
+/** Only for callers who may read secrets: the answer reveals whether a guessed condition is the recorded one. */
 async function storedChanges(context: WorkPart, target: Target, lab: Lab): Promise<readonly StoredPart[]> {
   if (!target.sent || !mayReadSecrets(target)) return [];
   const recorded = await recordedIntent(context, target.record);
