@@ -6,7 +6,7 @@ import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { explainBlocked } from "../parts/blocked.ts";
 import { runChange } from "../parts/change.ts";
-import { waitAndReport } from "../parts/node-troubles.ts";
+import { reportingFailures, waitAndReport } from "../parts/node-troubles.ts";
 import { mayTakeOver, takeOverFlag } from "../parts/take-over.ts";
 import {
   allowHint,
@@ -91,7 +91,7 @@ export async function applyProject(
       ...(plan.plan_identity === undefined ? {} : { plan_identity: plan.plan_identity }),
     },
     { what: `apply ${title}`, timeoutMs: args.milliseconds("timeout"), isPlanned: hasChanges(plan) },
-  );
+  ).catch(reportingFailures(context, project));
   if (options.silent !== true) context.result(data, (shown) => outcome(shown, plan));
   else for (const text of data.unsupported ?? []) terminal.note(`unsupported: ${text}`);
   if (data.status !== "pending_stop") return 0;

@@ -10,7 +10,7 @@ import { withHint } from "../command/with-hint.ts";
 import { runChange } from "../parts/change.ts";
 import { labAtStake } from "../parts/lab-at-stake.ts";
 import { noteOtherLabs } from "../parts/labs-of-file.ts";
-import { waitAndReport } from "../parts/node-troubles.ts";
+import { reportingFailures, waitAndReport } from "../parts/node-troubles.ts";
 import { mayTakeOver, removeOtherFlag } from "../parts/take-over.ts";
 import { nodesThatShouldRun } from "../parts/wait-for-nodes.ts";
 import { checkOffline } from "../project-files/offline-check.ts";
@@ -57,7 +57,9 @@ export const deploy: Command = {
       "deployProject",
       { ...project.selector, ...(replace ? { replace: true } : {}), ...(project.origin === undefined ? {} : { origin: project.origin }) },
       { what: `deploy ${project.title}`, timeoutMs: args.milliseconds("timeout") },
-    ).catch(pathIsTaken);
+    )
+      .catch(pathIsTaken)
+      .catch(reportingFailures(context, project));
     context.result(data, ({ lab, nodes, links, unsupported }) =>
       [
         `deployed ${lab}: ${counted(nodes, "node")}, ${counted(links, "link")}`,

@@ -12,7 +12,7 @@ import { keptAdminPassword, readServiceFile, type ServiceFile, stateDirectory } 
 import { labFlags, type Project } from "../command/project.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { runChange } from "../parts/change.ts";
-import { reportTroubles } from "../parts/node-troubles.ts";
+import { reportingFailures, reportTroubles } from "../parts/node-troubles.ts";
 import { signIn } from "../parts/sign-in.ts";
 import { takeOverFlag } from "../parts/take-over.ts";
 import { isAllUp, waitForNodes } from "../parts/wait-for-nodes.ts";
@@ -100,9 +100,12 @@ export const up: Command = {
   },
 };
 
-async function deployProject(context: Context, { selector, origin, title }: Project): Promise<void> {
+async function deployProject(context: Context, project: Project): Promise<void> {
+  const { selector, origin, title } = project;
   const input = { ...selector, ...(origin === undefined ? {} : { origin }) };
-  const { unsupported = [] } = await runChange(context, "deployProject", input, { what: `deploy ${title}` }).catch(pathIsTaken);
+  const { unsupported = [] } = await runChange(context, "deployProject", input, { what: `deploy ${title}` })
+    .catch(pathIsTaken)
+    .catch(reportingFailures(context, project));
   const show = context.json ? context.terminal.note : context.terminal.print;
   for (const text of unsupported) show(`unsupported: ${text}`);
 }

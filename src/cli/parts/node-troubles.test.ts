@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { LabwrightClient } from "../../client/index.ts";
+import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
 import type { Context } from "../command/context.ts";
 import type { Project } from "../command/project.ts";
 import type { LiveNode, Status } from "../show/show-status.ts";
-import { reportTroubles } from "./node-troubles.ts";
+import { reportingFailures, reportTroubles } from "./node-troubles.ts";
 
 /** Returns what reportTroubles writes about these nodes. */
 async function reported(nodes: readonly Partial<LiveNode>[], waitedMs?: number): Promise<string> {
@@ -29,4 +29,31 @@ test("nodes that ended with their killed lab are reported with the command that 
 test("a node that is not ready in time is reported with the reason", async () => {
   const text = await reported([{ name: "pe", status: "running", ready: false, not_ready: "its kernel boots" }], 120_000);
   expect(text).toContain("pe (running, not ready: its kernel boots)");
+});
+
+test("a change in which nodes were not started reports the failed nodes that they depend on, before its own error", async () => {
+  const lines: string[] = [];
+  const status = { live: { available: true, nodes: [{ id: "1", node: "h2", name: "h2", status: "failed", exit_code: 3 }] } };
+  const client = {
+    getCapabilities: async () => ({ features: { consoleLog: true } }),
+    getProjectStatus: async () => status,
+    readConsoleLog: async () => ({ output: "starting\nno such interface\n" }),
+  };
+  const terminal = { complain: (line: string) => lines.push(line), paint: (_style: string, text: string) => text };
+  const context = { client: async () => client, terminal } as unknown as Context;
+  const project = { selector: { lab: "/campus" } } as unknown as Project;
+  const failure = (op: string) =>
+    new LabwrightError("h3 was not started: h2, which it depends on, is failed", {
+      status: 502,
+      code: "host_error",
+      data: { failed: [{ id: "5", op, kind: "node", key: "h3" }] },
+    });
+  const start = failure("start");
+  await expect(reportingFailures(context, project)(start)).rejects.toBe(start);
+  expect(lines.join("\n")).toMatch(
+    /1 of 1 node failed: h2 \(exit code 3\)\n {2}h2, last lines .*labwright logs --lab \/campus h2[\s\S]*no such interface/,
+  );
+  lines.length = 0;
+  await expect(reportingFailures(context, project)(failure("delete"))).rejects.toThrow("h3 was not started");
+  expect(lines).toEqual([]);
 });

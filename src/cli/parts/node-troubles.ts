@@ -28,6 +28,24 @@ export async function waitAndReport(
   return { status, up };
 }
 
+/**
+ * For `catch` of a change that starts nodes: reports the failed nodes, which may be why other nodes were not started, and throws the error again.
+ */
+export function reportingFailures(context: Context, project: Project): (error: unknown) => Promise<never> {
+  return async (error) => {
+    const failed = error instanceof LabwrightError && error.status !== 0 ? error.data?.failed : undefined;
+    const isStart = (step: unknown) => typeof step === "object" && step !== null && (step as { readonly op?: unknown }).op === "start";
+    if (!Array.isArray(failed) || !failed.some(isStart)) throw error;
+    const client = await context.client();
+    // The error of the change is the one to report, also if the status cannot be read.
+    const status = await client.getProjectStatus(project.selector).catch((unread: unknown) => {
+      throw unread instanceof LabwrightError ? error : unread;
+    });
+    await reportTroubles(context, project, status);
+    throw error;
+  };
+}
+
 /** @param options.waitedMs absent: only failed nodes are reported, not nodes that are still starting */
 export async function reportTroubles(
   context: Context,
