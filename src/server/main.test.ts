@@ -79,6 +79,22 @@ test("the service prints its address and fingerprint, answers, and ends cleanly 
   for (const line of service.err().trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("level");
 });
 
+test("with --any-port a service whose port is in use listens on another one, and without it does not start", async () => {
+  const first = serve();
+  await expect.poll(first.out, patient).toMatch(announcement);
+  const { port } = new URL(announcement.exec(first.out())?.[1] ?? "");
+  const other = { LABWRIGHT_STATE_DIR: join(dir, "other") };
+  const refused = serve(["--port", port], other);
+  expect(await refused.ended).toEqual([1, null]);
+  expect(refused.err()).toMatch(`port ${port} of 127.0.0.1 is in use`);
+  const second = serve(["--port", port, "--any-port"], other);
+  await expect.poll(second.out, patient).toMatch(announcement);
+  const url = announcement.exec(second.out())?.[1] ?? "";
+  expect(new URL(url).port).not.toBe(port);
+  using client = new RawClient(url);
+  expect((await client.get("/api/v1/health")).status).toBe(200);
+});
+
 test("the service ends cleanly at SIGTERM with an open console, a running command and a running change", async () => {
   const service = serve([], { LABWRIGHT_ADMIN_PASSWORD: "hunter2" });
   await expect.poll(service.out, patient).toMatch(announcement);

@@ -112,7 +112,7 @@ async function serve(options: ServeOptions): Promise<void> {
     version,
     pages,
     docs: () => loadPages(packagePath("dist/docs")),
-    listen: { host: options.listen, port: options.port },
+    listen: { host: options.listen, port: options.port, anyPort: options.anyPort },
     log: { level: logLevel, stream: lines },
   });
   url = server.url;

@@ -21,8 +21,8 @@ import { compileAtFirstUse } from "./validators.ts";
 export interface ServerOptions {
   readonly service: Service;
   readonly certificate: ServerCertificate;
-  /** Default: 127.0.0.1 and any free port. */
-  readonly listen?: { readonly host?: string; readonly port?: number };
+  /** Default: 127.0.0.1 and any free port. anyPort: also any free port if the port is in use. */
+  readonly listen?: { readonly host?: string; readonly port?: number; readonly anyPort?: boolean };
   /** The web pages, served below /ui/. Absent: the server has no pages. */
   readonly pages?: Pages | undefined;
   /** Loads the documentation, which is served below /docs/. Absent, or undefined as its result: the server has no documentation. */
@@ -87,7 +87,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         "the maximum of connections is open: new connections replace those that never sent a request, or are closed at once",
       ),
   });
-  await listen(secure, options.listen);
+  const { host = "127.0.0.1", port = 0, anyPort = false } = options.listen ?? {};
+  await listen(secure, host, port).catch((error: NodeJS.ErrnoException) => {
+    if (!anyPort || error.code !== "EADDRINUSE") throw error;
+    return listen(secure, host, 0);
+  });
 
   let shown = certificate;
   let closed: Promise<void> | undefined;
@@ -176,7 +180,7 @@ function createApp(options: ServerOptions, headerWaitMs: number, signals: { read
   return { app, secure };
 }
 
-function listen(secure: SecureServer, { host = "127.0.0.1", port = 0 }: NonNullable<ServerOptions["listen"]> = {}): Promise<void> {
+function listen(secure: SecureServer, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     secure.once("error", reject);
     secure.listen({ host, port }, () => {

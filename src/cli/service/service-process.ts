@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { connect, LabwrightError } from "../../client/index.ts";
@@ -74,10 +73,11 @@ export async function startService(options: {
   // The existing lines are from earlier services.
   const before = fstatSync(output).size;
   const given = options.port ?? process.env.LABWRIGHT_PORT;
-  // The service must get a requested port, or the start fails. Without a request, any free port is as good as the usual one.
-  const port = given === undefined || given === "" ? String((await isFree(usualPort)) ? usualPort : 0) : options.port;
+  // The service must get a requested port, or the start fails. Without a request, any free port is as good as the usual one: two services may start at once.
+  const usual = given === undefined || given === "" ? ["--port", String(usualPort), "--any-port"] : undefined;
   // The service reads LABWRIGHT_PORT itself, and its error names the variable.
-  const flags = [...(port === undefined ? [] : ["--port", port]), ...options.flags];
+  const port = usual ?? (options.port === undefined ? [] : ["--port", options.port]);
+  const flags = [...port, ...options.flags];
   // Registered before the service runs, so that a signal during the spawn ends it too.
   using _ = endedBySignals(() => child);
   const child = spawn(process.execPath, [...process.execArgv, servicePath(), ...flags], {
@@ -129,14 +129,6 @@ async function end(child: ChildProcess): Promise<void> {
   const gone = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGTERM");
   await gone;
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen(port, () => server.close(() => resolve(true)));
-  });
 }
 
 function lastLines(file: string, from: number): string {

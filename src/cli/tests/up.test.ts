@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -147,5 +147,30 @@ test("up waits for a service that another command is starting", async () => {
   } finally {
     other.kill("SIGTERM");
     await ended(other);
+  }
+});
+
+test.each([
+  ["one service for one state directory", ["state", "state"]],
+  ["a service for each of two state directories", ["one", "two"]],
+])("two ups at once on a fresh machine start %s", async (_, states) => {
+  const own = states.map((name) => join(cli.folder, name));
+  const runs = own.map((state, at) => {
+    mkdirSync(join(cli.folder, `lab-${at}`));
+    writeFileSync(join(cli.folder, `lab-${at}/lab.yaml`), `name: lab-${at}\nnodes: {h1: {template: linux}}\n`);
+    const env = { LABWRIGHT_STATE_DIR: state, LABWRIGHT_RUN_DIR: join(state, "run"), XDG_CONFIG_HOME: join(state, "config") };
+    return runProcess(["up", `lab-${at}/lab.yaml`, "--host", "memory"], { env });
+  });
+  try {
+    for (const ran of await Promise.all(runs)) expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("The lab is up.")]);
+  } finally {
+    for (const state of new Set(own)) {
+      const { pid } = JSON.parse(readFileSync(join(state, "service.json"), "utf8")) as { pid: number };
+      process.kill(pid, "SIGTERM");
+      await until(
+        () => "the end of the service",
+        () => !existsSync(`/proc/${pid}`),
+      );
+    }
   }
 });

@@ -10,6 +10,7 @@ test("without flags it listens on loopback only", () => {
   expect(serveOptions([], {}, "/var/lib/labwright")).toEqual({
     listen: "127.0.0.1",
     port: 8443,
+    anyPort: false,
     host: "embedded",
     stateDir: "/var/lib/labwright",
     names: [],

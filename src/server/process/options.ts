@@ -6,6 +6,8 @@ export interface ServeOptions {
   readonly listen: string;
   /** 0: any free port. */
   readonly port: number;
+  /** Takes any free port if the port is in use. */
+  readonly anyPort: boolean;
   readonly stateDir: string;
   readonly host: "embedded" | "memory" | "eve";
   /** Present if `host` is eve. */
@@ -37,6 +39,7 @@ export const usage = `Usage: labwright serve [FLAG...]
 
   --listen ADDRESS         address to listen on (default 127.0.0.1; 0.0.0.0 or :: for every address)
   --port PORT              default 8443; 0 takes any free port
+  --any-port               takes any free port if the port is in use
   --host KIND              embedded (default), memory or eve
   --host-url URL           address of the EVE-NG host, such as https://eve.lab (also --url)
   --host-pin SHA256        fingerprint of its certificate, if the certificate is self-signed
@@ -96,6 +99,7 @@ export function serveOptions(
   return {
     listen: values.listen ?? env.LABWRIGHT_LISTEN ?? "127.0.0.1",
     port: values.port === undefined ? portOf("LABWRIGHT_PORT", env.LABWRIGHT_PORT ?? "8443") : portOf("--port", values.port),
+    anyPort: values["any-port"] ?? false,
     host,
     ...(host === "eve" && { eve: eveOf(hostUrl, pin, plainHttp) }),
     stateDir: directoryOf(values["state-dir"] ?? stateDir),
@@ -117,6 +121,7 @@ function flagsOf(args: readonly string[]) {
       options: {
         listen: { type: "string" },
         port: { type: "string" },
+        "any-port": { type: "boolean" },
         host: { type: "string" },
         "host-url": { type: "string" },
         url: { type: "string" },
