@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lives } from "./holder/identity.ts";
 import { holderProcesses } from "./holder/processes.ts";
@@ -162,7 +163,7 @@ test("polls and starts during repeated kills of the holder never remove each oth
     while (polling) {
       // A read may find the lab between two starts; only the state at the end counts.
       await powers().catch(() => undefined);
-      await new Promise((resolve) => setImmediate(resolve));
+      await delay(5); // without a pause, the pollers would take the processor from the starts
     }
   });
   for (let round = 0; round < 5; round++) {

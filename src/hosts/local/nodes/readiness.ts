@@ -1,3 +1,4 @@
+import { Failure } from "../../../contract/errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 
 /** A running node whose template has a ready check. */
@@ -8,18 +9,37 @@ export interface Candidate {
   readonly argv: readonly string[];
 }
 
+interface Known {
+  readonly startedAt: number;
+  readonly wiring: number;
+  ready: boolean;
+  /** ms; -Infinity: never. */
+  checkedAt: number;
+  /** ms; after a check that did not end in time, the next one has twice the time. */
+  limit: number;
+  reason?: string;
+}
+
+/** ms of the first check. A node with a kernel of its own takes many times as long if the machine is busy and emulates its processor. */
+const firstLimit = 5_000;
+const maxLimit = 60_000;
+/** ms between two checks of a node that is not ready. */
+const interval = 1_000;
+/** A check with more output, in bytes, is killed. */
+const maxOutputBytes = 4096;
+
 /**
  * Checks whether the nodes of one lab are ready. Checks run only when a caller reads the results: at most once per second and node, `parallel` at a
  * time. A ready node is not checked again until it restarts or the wiring changes.
  */
 export class Readiness {
-  readonly #known = new Map<
-    number,
-    { readonly startedAt: number; readonly wiring: number; ready: boolean; checkedAt: number; reason?: string }
-  >();
+  readonly #known = new Map<number, Known>();
   readonly #parallel: number;
   readonly #now: () => number;
-  #running: Promise<void> | null = null;
+  /** Checks that run or wait, by node. */
+  readonly #checks = new Map<number, Promise<void>>();
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
 
   constructor(options: { readonly parallel?: number; readonly now?: () => number } = {}) {
     this.#parallel = options.parallel ?? 8;
@@ -36,27 +56,17 @@ export class Readiness {
     wiring: number,
     patienceMs: number,
   ): Promise<ReadonlyMap<number, boolean>> {
-    const due: Candidate[] = [];
-    for (const candidate of candidates) {
-      const known = this.#known.get(candidate.node);
-      if (known?.startedAt !== candidate.startedAt || known.wiring !== wiring) {
-        this.#known.set(candidate.node, { startedAt: candidate.startedAt, wiring, ready: false, checkedAt: Number.NEGATIVE_INFINITY });
-        due.push(candidate);
-      } else if (!known.ready && this.#now() - known.checkedAt >= 1000) due.push(candidate);
-    }
-    if (this.#running === null && due.length > 0) {
-      this.#running = this.#check(sandbox, due).finally(() => {
-        this.#running = null;
-      });
-    }
-    if (this.#running !== null) await within(this.#running, patienceMs);
+    const checks = candidates.flatMap((candidate) => this.#due(sandbox, candidate, wiring) ?? []);
+    if (checks.length > 0) await within(Promise.all(checks), patienceMs);
     return new Map(candidates.map(({ node }) => [node, this.#known.get(node)?.ready ?? false]));
   }
 
-  /** Returns the first line of the last check's output; undefined if the node is ready, or if the check printed nothing. */
+  /** Returns the first line of the last check's output; undefined if the node is ready, or if the check printed nothing or is old. */
   reason(node: number): string | undefined {
     const known = this.#known.get(node);
-    return known === undefined || known.ready ? undefined : known.reason;
+    if (known === undefined || known.ready) return undefined;
+    // The node may have changed since: a check that takes longer than usual is running.
+    return this.#now() - known.checkedAt > interval + known.limit ? undefined : known.reason;
   }
 
   /** Makes the node be checked again, for example after a change of its configuration. */
@@ -64,24 +74,52 @@ export class Readiness {
     this.#known.delete(node);
   }
 
-  async #check(sandbox: Pick<Sandbox, "exec">, due: readonly Candidate[]): Promise<void> {
-    const queue = [...due];
-    const worker = async () => {
-      for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
-        const entry = this.#known.get(one.node);
-        if (entry === undefined || entry.startedAt !== one.startedAt) continue;
-        // Not ready: a node that ends during the check, a check that hangs, or a check with endless output, because the node's root can replace the
-        // program. Only the exit code counts; the output is a text for people.
-        const { code, stdout } = await sandbox.exec(one.node, one.argv, { timeoutMs: 5000, maxOutputBytes }).then(
-          (result) => result,
-          () => ({ code: -1, stdout: "" }),
-        );
-        entry.ready = code === 0;
-        entry.reason = firstLine(stdout);
-        entry.checkedAt = this.#now();
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(this.#parallel, due.length) }, worker));
+  /** Returns the check of the node that runs, or that begins now; undefined if none is due. */
+  #due(sandbox: Pick<Sandbox, "exec">, candidate: Candidate, wiring: number): Promise<void> | undefined {
+    const { node, startedAt } = candidate;
+    let known = this.#known.get(node);
+    if (known?.startedAt !== startedAt || known.wiring !== wiring) {
+      known = { startedAt, wiring, ready: false, checkedAt: Number.NEGATIVE_INFINITY, limit: firstLimit };
+      this.#known.set(node, known);
+    }
+    const running = this.#checks.get(node);
+    if (running !== undefined) return running;
+    if (known.ready || this.#now() - known.checkedAt < interval) return undefined;
+    const check = this.#check(sandbox, candidate, known).finally(() => this.#checks.delete(node));
+    this.#checks.set(node, check);
+    return check;
+  }
+
+  async #check(sandbox: Pick<Sandbox, "exec">, { node, argv }: Candidate, known: Known): Promise<void> {
+    if (this.#running < this.#parallel) this.#running++;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve)); // takes the place of a check that has ended
+    const { ready, isLate, reason } = await checked(sandbox, node, argv, known.limit);
+    known.ready = ready;
+    known.checkedAt = this.#now();
+    if (isLate) known.limit = Math.min(known.limit * 2, maxLimit);
+    if (reason === "") delete known.reason;
+    else known.reason = reason;
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#running--;
+    else next();
+  }
+}
+
+interface Result {
+  readonly ready: boolean;
+  readonly isLate: boolean;
+  readonly reason: string;
+}
+
+/** Only the exit code counts, because the node's root can replace the program; the output is a text for people. */
+async function checked(sandbox: Pick<Sandbox, "exec">, node: number, argv: readonly string[], timeoutMs: number): Promise<Result> {
+  try {
+    const { code, stdout } = await sandbox.exec(node, argv, { timeoutMs, maxOutputBytes });
+    return { ready: code === 0, isLate: false, reason: firstLine(stdout) };
+  } catch (error) {
+    // A node that ends during the check, a check that hangs, or a check with endless output.
+    const isLate = error instanceof Failure && error.code === "host_timeout";
+    return { ready: false, isLate, reason: isLate ? `its ready check did not end in ${timeoutMs / 1000} s` : "" };
   }
 }
 
@@ -94,10 +132,7 @@ function firstLine(text: string): string {
     .slice(0, 200);
 }
 
-/** A check with more output than this is killed. */
-const maxOutputBytes = 4096;
-
-async function within(work: Promise<void>, ms: number): Promise<void> {
+async function within(work: Promise<unknown>, ms: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const patience = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms);
