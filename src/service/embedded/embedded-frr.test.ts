@@ -205,3 +205,50 @@ test("a configuration that a router saves after a live change is kept; a line th
   expect(plan.text).toContain('note: restart: FRR reads "frr …" only at its start');
   expect(plan.operations?.some(({ op, disruption }) => op === "stop" && disruption === "restart")).toBe(true);
 }, 60_000);
+
+test("no line of one protocol gets into another, indented or not, closed or not, in any order", async () => {
+  const protocols = {
+    bgp: "router bgp 65000\n neighbor 10.0.0.2 remote-as 65001\n address-family ipv4 unicast\n  redistribute connected\n exit-address-family\n",
+    rip: "router rip\n passive-interface default\n default-information originate\n redistribute static\n",
+    ospf: "router ospf\n ospf router-id 1.1.1.1\n log-adjacency-changes\n",
+    ospf6: "router ospf6\n ospf6 router-id 1.1.1.1\n",
+    isis: "router isis one\n net 49.0001.0000.0000.0001.00\n is-type level-2-only\n",
+  };
+  const shared = "interface eth0\n ip address 10.0.0.1/24\n ip ospf area 0\n ip router isis one\n";
+  const texts = Object.values(protocols);
+  const configs = {
+    forth: [...texts, shared].join(""),
+    back: [shared, ...texts.toReversed()].map((text) => `${text}exit\n!\n`).join(""),
+    flat: [...texts.toReversed(), shared].join("").replace(/^ +/gm, ""),
+  };
+  const indented = (text: string) => text.replace(/^/gm, "      ");
+  const nodes = Object.entries(configs).map(([name, text]) => `  ${name}:\n    template: frr\n    startup-config: |\n${indented(text)}`);
+  await post("deployProject", { yaml: `name: sections\nnodes:\n${nodes.join("\n")}\n` });
+  await until(async () => {
+    const nodes = (await post("getProjectStatus", { lab: "/sections" })).live?.nodes ?? [];
+    return nodes.length === 3 && nodes.every(({ status }) => status === "running");
+  });
+  for (const node of Object.keys(configs)) {
+    const { output } = await post("execConsole", { lab: "/sections", node, command: "show running-config no-header" });
+    expect(sectionsOf(output ?? ""), node).toEqual({
+      "router bgp 65000": expect.arrayContaining(["redistribute connected"]),
+      "router rip": ["default-information originate", "passive-interface default", "redistribute static"],
+      "router ospf": ["ospf router-id 1.1.1.1", "log-adjacency-changes"],
+      "router ospf6": ["ospf6 router-id 1.1.1.1"],
+      "router isis one": ["is-type level-2-only", "net 49.0001.0000.0000.0001.00"],
+    });
+  }
+  await post("destroyProject", { lab: "/sections" });
+});
+
+/** Returns the lines of each router section. */
+function sectionsOf(config: string): Record<string, readonly string[]> {
+  const sections: Record<string, string[]> = {};
+  let at: string[] | undefined;
+  for (const line of config.split(/\r?\n/)) {
+    if (line.startsWith("router ")) at = sections[line.trim()] = [];
+    else if (line.startsWith(" ")) at?.push(line.trim());
+    else at = undefined;
+  }
+  return sections;
+}
