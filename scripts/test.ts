@@ -32,14 +32,11 @@ const bundle: Stage = { name: "programs", run: (env) => program(["node", "script
 
 /** Stages that run at once, one group after the other. Tests start and pack what the first group builds. */
 const all: readonly (readonly Stage[])[] = [
+  [{ name: "types", run: (env) => program(["tsc", "-b"], env) }, bundle],
+  // Tests wait much: the processor has time for the others.
   [
-    { name: "types", run: (env) => program(["tsc", "-b"], env) },
     { name: "lint", run: (env) => program(["biome", "check", "--colors=off", "."], env) },
-    bundle,
     { name: "generated files", run: (env) => program(["node", "scripts/generate.ts", "--check"], env) },
-  ],
-  // Tests wait much: the processor has time for both.
-  [
     { name: "tests", run: tests },
     { name: "tests of the C programs, with sanitizers", run: testsWithSanitizers },
   ],

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testedProgram } from "../src/files/tested-program.fixture.ts";
 import { localPaths } from "../src/hosts/local/machine/paths.ts";
+import { freePort } from "../src/hosts/local/testing/free-port.fixture.ts";
 import { testDirectory } from "../src/hosts/local/testing/test-directory.fixture.ts";
-import { blocks, isFollowed, pages } from "./docs-blocks.ts";
+import { type Block, blocks, isFollowed, pages } from "./docs-blocks.ts";
 import { commandsOf, followPage, missingLine, shell } from "./docs-session.ts";
 
 /** The tutorial, the how-to pages, troubleshooting and upgrading, done as their readers do them: on the embedded host, by the program, in a folder of their own. */
@@ -47,10 +48,7 @@ describe.concurrent("the commands of", () => {
       LABWRIGHT_PORT: "0",
     };
     try {
-      await followPage(
-        blocks.filter(({ page }) => page === name),
-        { folder, env },
-      );
+      await followPage(await withFreePorts(blocks.filter(({ page }) => page === name)), { folder, env });
     } catch (error) {
       throw new Error(`${(error as Error).message}\n${await circumstances(folder, env)}`, { cause: error });
     } finally {
@@ -62,6 +60,17 @@ describe.concurrent("the commands of", () => {
     }
   });
 });
+
+/** Replaces the ports of the machine that the page publishes by free ones: a lab of this machine may have those of the page. */
+async function withFreePorts(page: readonly Block[]): Promise<readonly Block[]> {
+  const ports = new Set(page.flatMap(({ text }) => [...text.matchAll(/ports: \["(\d+):\d+"/g)].map(([, port = ""]) => port)));
+  let replaced = page;
+  for (const port of ports) {
+    const free = String(await freePort());
+    replaced = replaced.map((block) => ({ ...block, text: block.text.replaceAll(new RegExp(`\\b${port}\\b`, "g"), free) }));
+  }
+  return replaced;
+}
 
 const addsImages = (page: string) => blocks.some((block) => block.page === page && /^\$ labwright image add/m.test(block.text));
 

@@ -1,12 +1,12 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type LabwrightClient } from "../src/client/index.ts";
 import { testedProgram } from "../src/files/tested-program.fixture.ts";
+import { freePort } from "../src/hosts/local/testing/free-port.fixture.ts";
 import { testDirectory } from "../src/hosts/local/testing/test-directory.fixture.ts";
 import { eventually, type TestLocalHost, testLocalHost } from "../src/hosts/local/testing/test-local-host.fixture.ts";
 import { type Served, serve } from "./wire/served.ts";
@@ -53,15 +53,6 @@ afterAll(async () => {
   await local[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 interface Ended {
   readonly code: number;

@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openUsers } from "../accounts/users.ts";
+import { freePort } from "../testing/free-port.fixture.ts";
 import { eventually, labOf, noIds, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 import { PublishedPorts } from "./published-ports.ts";
 
@@ -31,15 +32,6 @@ beforeAll(async () => {
   await local.deploy(at, labOf(yaml([`${free[0]}:80`])));
 });
 afterAll(() => local[Symbol.asyncDispose]());
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 /** Sends the text, ends this side and returns what comes back; an error's code if the connection fails. */
 async function ask(port: number, text: string, host = "127.0.0.1"): Promise<string> {
