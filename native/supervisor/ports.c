@@ -209,7 +209,8 @@ static void guest_nic(struct config *c, int tap, int index, int last_byte) {
   config_arg(c, "-netdev");
   config_arg(c, "tap,id=net%d,fd=%d", index, tap);
   config_arg(c, "-device");
-  config_arg(c, "virtio-net-device,netdev=net%d,id=nic%d,mac=52:4c:57:00:00:%02x", index, index, (unsigned)last_byte);
+  /* LACP of the guest's kernel sends nothing on an interface of unknown speed. */
+  config_arg(c, "virtio-net-device,netdev=net%d,id=nic%d,speed=10000,duplex=full,mac=52:4c:57:00:00:%02x", index, index, (unsigned)last_byte);
 }
 
 static void guest_arguments(struct config *c, int *keep, size_t *keep_count) {

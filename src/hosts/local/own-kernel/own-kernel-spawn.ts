@@ -58,6 +58,8 @@ function supervisorSettings({ ram }: NodeSettings, { layers }: LocalImage, kvm: 
     ...["-L", "/usr/share/qemu", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"],
     // Without ACPI the machine has room for eight devices only.
     ...["-machine", "microvm,acpi=on,pic=on,pit=on", "-bios", "qboot.rom"],
+    // Only current virtio devices report the speed of an interface.
+    ...["-global", "virtio-mmio.force-legacy=false"],
     // One gigabyte for translated code, QEMU's default, would be more than the whole node.
     ...["-accel", kvm ? "kvm" : "tcg,tb-size=32"],
     ...["-cpu", kvm ? "host" : "max"],
@@ -77,6 +79,8 @@ function supervisorSettings({ ram }: NodeSettings, { layers }: LocalImage, kvm: 
 const commandLine = [
   "console=ttyS0 quiet loglevel=1 panic=-1 reboot=t",
   "mitigations=off random.trust_cpu=on cryptomgr.notests no_timer_check tsc=reliable",
+  // Otherwise the module makes an interface bond0 when it is loaded.
+  "bonding.max_bonds=0",
 ].join(" ");
 
 /** Returns the messages that the supervisor sends to the node's init (native/guest/README.md). */

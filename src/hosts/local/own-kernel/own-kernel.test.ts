@@ -96,6 +96,12 @@ describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
     expect(await said("sh", "-c", "ls /sys/class/net")).toBe("eth0\nlo\nred");
   });
 
+  test("has interfaces with a speed, which LACP needs, and no bond of its own", async () => {
+    expect(await said("sh", "-c", "cd /sys/class/net/eth0; cat speed duplex")).toBe("10000\nfull");
+    const commands = "ip link add bond0 type bond mode 802.3ad && cat /proc/net/bonding/bond0 && ip link del bond0";
+    expect(await said("sh", "-c", commands)).toContain("IEEE 802.3ad");
+  });
+
   test("is connected by its links, also to an interface that it gets while it runs", async () => {
     expect((await local.exec(at, "h1", "ping", "-c", "1", "-W", "20", "10.0.0.1")).code).toBe(0);
     const link = (await local.session.observe(at))!.links[0]!.id;
