@@ -20,7 +20,7 @@ import { tellingTrouble } from "./machine/machine-trouble.ts";
 import type { LocalPaths } from "./machine/paths.ts";
 import { isUuid } from "./machine/uuid.ts";
 import type { NatPolicy } from "./nat/nat-rules.ts";
-import { Readiness } from "./nodes/readiness.ts";
+import { Readiness } from "./nodes/ready/readiness.ts";
 import { openCatalogue } from "./open-catalogue.ts";
 import { shapingMeans } from "./quality/quality-means.ts";
 import { PublishedPorts } from "./reach/published-ports.ts";

@@ -13,7 +13,7 @@ import { machineTrouble } from "../machine/machine-trouble.ts";
 import { refuseUsedSubnet } from "../management/management.ts";
 import { applyLive } from "../nodes/live-config.ts";
 import { troubledNode } from "../nodes/node-trouble.ts";
-import type { Readiness } from "../nodes/readiness.ts";
+import type { Readiness } from "../nodes/ready/readiness.ts";
 import { savedConfigs, takeOverConfig } from "../nodes/saved-config.ts";
 import type { Admission } from "../resources/admission.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
