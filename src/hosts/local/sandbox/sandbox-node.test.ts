@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Failure } from "../../../contract/errors.ts";
 import { idRange as idMap } from "../machine/idmap.ts";
-import { Readiness } from "../nodes/ready/readiness.ts";
+import { Readiness } from "../readiness/readiness.ts";
 import { boot, childrenOf, failure, mountsBelow, reading, readText, sandboxBench, stateOf, until } from "./sandbox.fixture.ts";
 import { spawnedAtOnce } from "./spawn-nodes.ts";
 

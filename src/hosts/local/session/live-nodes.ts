@@ -1,7 +1,7 @@
 import type { LiveNode } from "../../host.ts";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import type { NodeLife } from "../nodes/node-life.ts";
-import type { Candidate } from "../nodes/ready/readiness.ts";
+import type { Candidate } from "../readiness/readiness.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import type { LocalTemplate } from "../templates/template.ts";
 import { supervisor } from "../templates/vm-template.ts";

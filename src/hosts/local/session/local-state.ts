@@ -6,7 +6,7 @@ import type { Decoders } from "../decoder/decoders.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import type { Trash } from "../files/trash.ts";
 import type { LocalLab } from "../lab/local-lab.ts";
-import type { Readiness } from "../nodes/ready/readiness.ts";
+import type { Readiness } from "../readiness/readiness.ts";
 import type { Admission } from "../resources/admission.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import type { DiskWatch } from "../watches/disk-watch.ts";

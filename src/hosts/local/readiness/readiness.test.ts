@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Failure } from "../../../../contract/errors.ts";
+import { Failure } from "../../../contract/errors.ts";
 import { type Candidate, Readiness } from "./readiness.ts";
 
 type Exec = Parameters<Readiness["ask"]>[0]["exec"];

@@ -1,5 +1,5 @@
-import { Failure } from "../../../../contract/errors.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { Failure } from "../../../contract/errors.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 
 /** A running node whose template has a ready check. */
 export interface Candidate {
