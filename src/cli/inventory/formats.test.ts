@@ -87,6 +87,11 @@ test("hosts has the addresses inside the lab, prometheus the published ports wit
   ]);
 });
 
+test("prometheus leaves out the published SSH port also of a node that SSH reaches by its management address", () => {
+  const managed = nodes.map((node) => ({ ...node, management: "172.20.20.2", ssh: true }));
+  expect(inventoryText("prometheus", managed, portsOnly)).toBe(inventoryText("prometheus", nodes, portsOnly));
+});
+
 test("nodes without a published port 22 are reached through labwright ssh, with the given key", () => {
   const { linux } = parse(inventoryText("ansible", nodes, means)).all.children;
   expect(Object.keys(linux.hosts)).toEqual(["h1"]);

@@ -1,7 +1,7 @@
 import { Scalar, stringify } from "yaml";
 import { shellWord } from "../../base/shell-word.ts";
 import { hasProxy, proxyCommand, type SshMeans, shellCommand, sshName, sshOptions } from "../reach/ssh-options.ts";
-import { type InventoryNode, sshOf } from "./inventory-node.ts";
+import { type InventoryNode, sshOf, sshPort } from "./inventory-node.ts";
 
 export const inventoryFormats = ["ansible", "nornir", "pyats", "ssh-config", "hosts", "prometheus", "json"] as const;
 export type InventoryFormat = (typeof inventoryFormats)[number];
@@ -147,7 +147,7 @@ function hosts(nodes: readonly InventoryNode[]): string {
 function prometheus(nodes: readonly InventoryNode[]): string {
   const targets = nodes.flatMap((node) =>
     node.ports
-      .filter((port) => port !== sshOf(node))
+      .filter(({ nodePort }) => nodePort !== sshPort)
       .map(({ address, port, nodePort }) => ({
         targets: [`${address.includes(":") ? `[${address}]` : address}:${port}`],
         labels: { lab: node.lab, node: node.name, template: node.template, node_port: String(nodePort) },

@@ -30,7 +30,8 @@ export interface ReachablePort {
   readonly nodePort: number;
 }
 
-const sshPort = 22;
+/** Port of the SSH server in a node. */
+export const sshPort = 22;
 
 /**
  * Returns the running nodes.
