@@ -19,6 +19,7 @@ import { type Comparison, type Fate, interfacesOf, type LinkWork, type NetworkWo
 import { diffLab } from "./diff-lab.ts";
 import { diffLink, type LinkDifference, observedLink } from "./diff-link.ts";
 import { diffNode, type FieldDifference, meaning } from "./diff-node.ts";
+import { InheritedFields } from "./inherited-fields.ts";
 import { endpointKeys, type JoinedIds, joinIds } from "./join.ts";
 import { hostPosition, observedNode, wantedNode, wholeGroups } from "./node-values.ts";
 
@@ -118,6 +119,7 @@ function compareNodes(
 ): Map<string, NodeWork> {
   const nodes = new Map<string, NodeWork>();
   const owed = new Set(input.owedStarts);
+  const inherited = new InheritedFields(input);
   const addNode = (key: string, intent: LabNode | undefined) => {
     const native = nativeOf(key);
     const before = native && observedNode(native, key, templates.get(native.template));
@@ -128,7 +130,7 @@ function compareNodes(
     const isOwed = (fate === "keep" || fate === "extra") && native?.power === "stopped" && owed.has(key);
     const keepsUp = up || isOwed || (fate === "keep" && failed);
     const compared = intent && compareNode(intent, before, native, templates.get(intent.template), needed.get(key) ?? 0, input.rules);
-    if (compared !== undefined) unsupported.push(...compared.missing);
+    if (compared !== undefined) unsupported.push(...inherited.declared(key, compared.missing));
     nodes.set(key, {
       key,
       fate,
@@ -149,6 +151,7 @@ function compareNodes(
   };
   for (const node of input.desired.nodes) addNode(node.key, node);
   for (const key of Object.keys(ids.nodes)) if (!nodes.has(key)) addNode(key, undefined);
+  unsupported.push(...inherited.withoutEffect());
   return nodes;
 }
 

@@ -43,4 +43,5 @@ const words: Readonly<Record<string, string>> = {
   trafficFilters: "traffic_filters",
   mgmtIpv4: "mgmt-ipv4",
   mgmtIpv6: "mgmt-ipv6",
+  sshKeys: "ssh-keys",
 };

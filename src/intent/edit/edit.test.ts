@@ -10,7 +10,9 @@ import { editIntent } from "./edit.ts";
 function read(yaml: string, files: Readonly<Record<string, string>> = {}): Lab {
   const { lab, diagnostics } = readIntent(yaml, files);
   if (lab === undefined) throw new Error(JSON.stringify(diagnostics));
-  return lab;
+  // An edit may write a value at a node that the node inherited before.
+  const { inherited: _inherited, ...structure } = lab;
+  return structure;
 }
 
 /** The text after a change of its lab, which must read as the changed lab. */

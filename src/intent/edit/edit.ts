@@ -52,7 +52,7 @@ function editInPlace(yaml: string, files: Readonly<Record<string, string>>, want
   for (let pass = 0; pass <= MAX_PASSES; pass++) {
     const { lab, reading } = readDocument(text, files, { keepTokens: true });
     if (lab === undefined || reading === undefined) return undefined;
-    if (sameData(lab, wanted)) return text;
+    if (sameData(structureOf(lab), wanted)) return text;
     try {
       text = rewrite(text, reading.document, changesOf(reading, lab, wanted));
     } catch (error) {
@@ -63,10 +63,15 @@ function editInPlace(yaml: string, files: Readonly<Record<string, string>>, want
   return undefined;
 }
 
+/** Returns the lab without its inheritance, which an edit keeps where it can. */
+function structureOf({ inherited: _inherited, ...structure }: Lab): Lab {
+  return structure;
+}
+
 function print(lab: Lab, files: Readonly<Record<string, string>>): string {
   const { yaml } = printLab(lab);
   const { lab: read, diagnostics } = readDocument(yaml, files);
-  if (sameData(read, lab)) return yaml;
+  if (read !== undefined && sameData(structureOf(read), lab)) return yaml;
   throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml, files }) || "the lab cannot be written as an intent", {
     data: { diagnostics },
   });

@@ -21,6 +21,11 @@ export interface Lab {
   readonly tests?: readonly LabTest[];
   /** Sorted by node; absent if no node has any. Not a part of the structure. */
   readonly boots?: readonly NodeBoot[];
+  /**
+   * By node key, the fields whose values are only in defaults, kinds or groups: a node that cannot take them goes without. Only in labs that were read from
+   * a text; absent if there are none. Not a part of the structure.
+   */
+  readonly inherited?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** The management network of a lab: an interface of each node that the machine reaches. */

@@ -23,6 +23,8 @@ export interface ReadNode {
   readonly entry: Entry;
   readonly path: string;
   readonly inherited: NodeFields;
+  /** The fields of the node that it does not set itself. */
+  readonly inheritedFields: readonly string[];
   /** The maps that it inherits from, besides defaults. The last one that sets a field wins. */
   readonly kind?: string;
   readonly groups: readonly string[];
@@ -121,6 +123,7 @@ export function readNodes(
       entry,
       path: here.path,
       inherited,
+      inheritedFields: inheritedFields(inherited, form.fields),
       ...(kind !== undefined && { kind }),
       groups,
       ...(form.source !== undefined && { source: form.source }),
@@ -225,6 +228,16 @@ class Inherited {
     }
   }
 }
+
+function inheritedFields(inherited: NodeFields, own: NodeFields): readonly string[] {
+  const names = Object.entries(inherited).flatMap(([name, value]) => {
+    const isOwn = own[name as keyof NodeFields] !== undefined;
+    return value == null || isOwn || name === "template" ? [] : [name === "binds" ? "files" : name];
+  });
+  return names.length === 0 ? noFields : names;
+}
+
+const noFields: readonly string[] = [];
 
 function labNode(key: string, template: string, fields: NodeFields): LabNode {
   const { startupConfig: config } = fields;

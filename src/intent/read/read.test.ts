@@ -100,6 +100,7 @@ tests: []
       ],
       trafficFilters: [{ name: "bgp", match: "tcp port 179", nodes: ["r1"], links: ["h1:eth0 -- lan", "h1:eth1 -- r1:eth1"] }],
       texts: [{ text: "hi", x: 1, y: 2 }],
+      inherited: { r1: ["ram", "cpu", "icon"] },
     },
   });
 });

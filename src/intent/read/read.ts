@@ -168,7 +168,24 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
     boots,
   });
   const bodyPath = body === undefined ? "" : "/topology";
-  return { lab, root, bodyPath, inheritance, nodes, networks, bridges: new Set(bridges.keys()), links, filters, texts };
+  return {
+    lab: withInherited(lab, nodes),
+    root,
+    bodyPath,
+    inheritance,
+    nodes,
+    networks,
+    bridges: new Set(bridges.keys()),
+    links,
+    filters,
+    texts,
+  };
+}
+
+function withInherited(lab: Lab, nodes: ReadonlyMap<string, ReadNode>): Lab {
+  const entries = [...nodes].filter(([, { inheritedFields }]) => inheritedFields.length > 0);
+  if (entries.length === 0) return lab;
+  return { ...lab, inherited: Object.fromEntries(entries.map(([key, { inheritedFields }]) => [key, inheritedFields])) };
 }
 
 /** Refuses a port of the machine that two nodes publish. */
