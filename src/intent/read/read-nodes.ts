@@ -4,6 +4,7 @@ import { order, sortedRecord } from "../lab/canonical.ts";
 import type { LabNetwork, LabNode, Position, Scalar } from "../lab/lab.ts";
 import { inheritableVocabulary, nodeVocabulary } from "../lab/vocabulary.ts";
 import type { Entry, MapValue } from "../parse/parse.ts";
+import { takeConfigFile } from "./config-file.ts";
 import { type Field, field, isNull, readMap } from "./fields.ts";
 import {
   type FormSource,
@@ -116,7 +117,7 @@ export function readNodes(
       problems.error("too_large", entry.place, here.path, message, "declare large configurations and files for fewer nodes");
       break;
     }
-    const node = labNode(entry.key, template, fields);
+    const node = labNode(entry.key, template, takeConfigFile(problems, template, fields, entry.place, here.path));
     const tooMany = filesProblem(node.files);
     if (tooMany !== undefined) problems.error("too_large", entry.place, here.path, tooMany);
     nodes.set(entry.key, {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { printLab } from "../write/print.ts";
-import { readIntent } from "./read.ts";
+import { printLab } from "../../write/print.ts";
+import { readIntent } from "../read.ts";
 
 const nodes = "name: x\nnodes: {a: {template: frr}, b: {template: linux}}\nlinks: [['a:eth1', 'b:eth1']]\n";
 
