@@ -1,6 +1,7 @@
 /* One program of an exec client: its streams, its terminal, its signals and its end. */
 #include "guest.h"
 #include "../common/io.h"
+#include "../common/process-tree.h"
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
@@ -43,6 +44,7 @@ static _Noreturn void run(const int fds[3], const char *directory, char **argv, 
     dprintf(2, "labwright: %s: %s\n", directory, strerror(errno));
     _exit(126);
   }
+  if (!terminal) adopt_orphans();
   become(argv, env);
 }
 
@@ -87,7 +89,7 @@ static _Noreturn void abandon(void) {
     kill(-program, SIGCONT);
     usleep(HANG_UP_MS * 1000);
   }
-  if (program) kill(-program, SIGKILL);
+  if (program) kill_trees(&program, 1);
   _exit(0);
 }
 

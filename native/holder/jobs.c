@@ -1,7 +1,7 @@
 /* Programs that run for a client, in the fabric or in a node. */
 #include "node.h"
+#include "../common/process-tree.h"
 #include "port-relay.h"
-#include <dirent.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -16,52 +16,24 @@ enum {
 
 struct job *jobs;
 
-/* Sessions whose processes are killed at the end of this turn. */
+/* Programs that are killed at the end of this turn, with all that they have started. */
 static pid_t *doomed;
 static size_t doomed_count, doomed_room;
 
 void job_kill(struct job *j) {
   if (!j->pid) return;
-  kill(-j->pid, SIGKILL);
-  kill(j->pid, SIGKILL); /* it may not have made its group yet */
-  if (!j->feeds) return;
+  if (!j->feeds) {
+    kill(-j->pid, SIGKILL);
+    kill(j->pid, SIGKILL); /* it may not have made its group yet */
+    return;
+  }
   if (doomed_count == doomed_room) doomed = need(realloc(doomed, sizeof *doomed * (doomed_room = doomed_room ? doomed_room * 2 : 64)));
   doomed[doomed_count++] = j->pid;
 }
 
-/* Returns the session of a process, 0 if it has ended. */
-static pid_t session_of(const char *pid) {
-  char path[64], text[512];
-  int session = 0;
-  if (snprintf(path, sizeof path, "/proc/%s/stat", pid) >= (int)sizeof path) return 0;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-  if (fd >= 0) close(fd);
-  if (length <= 0) return 0;
-  text[length] = 0;
-  const char *name_end = strrchr(text, ')');
-  if (!name_end || sscanf(name_end + 1, " %*c %*d %*d %d", &session) != 1) return 0;
-  return session;
-}
-
-/* Kills the processes of the doomed sessions once. Returns how many there were. */
-static size_t kill_sessions(void) {
-  size_t killed = 0;
-  DIR *all = opendir("/proc");
-  for (struct dirent *e = all ? readdir(all) : NULL; e; e = readdir(all)) {
-    if (*e->d_name < '1' || *e->d_name > '9') continue;
-    pid_t session = session_of(e->d_name);
-    for (size_t i = 0; session > 0 && i < doomed_count; i++)
-      if (doomed[i] == session && kill((pid_t)strtol(e->d_name, NULL, 10), SIGKILL) == 0) killed++;
-  }
-  if (all) closedir(all);
-  return killed;
-}
-
-/* One search of the process table serves all programs that were killed in this turn. It is repeated for processes that were started meanwhile. */
+/* One search of the process table serves all programs of this turn. */
 void jobs_sweep(void) {
-  if (doomed_count == 0) return;
-  for (int i = 0; i < 3 && kill_sessions() > 0; i++) {}
+  if (doomed_count > 0) kill_trees(doomed, doomed_count);
   doomed_count = 0;
 }
 
@@ -361,6 +333,8 @@ static _Noreturn void job_main(const struct start *s) {
   close_range(3, ~0u, 0);
   if (!n) setrlimit(RLIMIT_NOFILE, &file_limit);
   char **env = n ? merged_env(s->env, n->env) : NULL;
+  /* The hang-up of a terminal may leave daemons: they are init's, as after a login. */
+  if (p->feeds && !p->terminal) adopt_orphans();
   if (n) become_guest_program(s, env);
   if (*s->directory && chdir(s->directory) < 0) {
     dprintf(2, "labwright: %s: %s\n", s->directory, strerror(errno));

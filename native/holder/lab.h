@@ -151,7 +151,7 @@ void job_kill(struct job *j);
 void job_abandon(struct job *j);
 bool job_full(const struct job *j);
 bool job_fed(struct client *c);
-/* Kills what the programs that were killed in this turn have started. */
+/* Kills the programs of job_kill, and all that they have started. */
 void jobs_sweep(void);
 void job_drop(struct job *j);
 void job_died(struct job *j, int status);

@@ -146,7 +146,7 @@ describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
   });
 
   test("ends a program that takes too long, with all that it started", async () => {
-    const ended = await run({ argv: ["sh", "-c", "sleep 4321 & wait"], timeoutMs: 500 });
+    const ended = await run({ argv: ["sh", "-c", "sleep 4321 & (setsid sleep 4321 &); wait"], timeoutMs: 500 });
     expect(ended).toMatchObject({ signal: 9, reason: "timeout" });
     await eventually(
       "nothing of it runs",

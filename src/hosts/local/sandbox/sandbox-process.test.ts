@@ -116,6 +116,28 @@ describe("a program in a node", () => {
     await until(() => programsOf(sandbox).every((line) => !line.includes("sleep")));
   });
 
+  test("is killed at its time-out with what left its session or its parent, also several generations, and daemons that go on starting others", async () => {
+    const sandbox = await lab();
+    const script = `(setsid sleep 1011 &)
+setsid sh -c "trap '' TERM HUP; (setsid sh -c 'sleep 1012 & sleep 1013' &) ; sleep 1014" &
+(setsid sh -c 'while :; do (setsid sleep 1015 &); sleep 0.01; done' > /dev/null 2>&1 &)
+echo go; while :; do sleep 1; done`;
+    const { stdout, end } = await run(sandbox, sh(script), { timeoutMs: 1000 });
+    expect(stdout.toString()).toBe("go\n");
+    expect(end).toEqual({ signal: 9, reason: "timeout" });
+    await until(() => programsOf(sandbox).every((line) => !line.includes("sleep")));
+  });
+
+  test("leaves its daemons when it ends by itself", async () => {
+    const sandbox = await lab();
+    const sleeps = () => programsOf(sandbox).filter((line) => line.startsWith("sleep 102"));
+    const script = "(setsid sleep 1021 > /dev/null 2>&1 &); sleep 1022 > /dev/null 2>&1 & echo done";
+    expect((await run(sandbox, sh(script))).end).toEqual({ exitCode: 0 });
+    await until(() => sleeps().length === 2);
+    expect((await run(sandbox, sh("kill $(pidof sleep)"))).end).toEqual({ exitCode: 0 });
+    await until(() => sleeps().length === 0);
+  });
+
   test("ends when its client leaves", async () => {
     const sandbox = await lab();
     const left = new AbortController();
