@@ -89,18 +89,18 @@ function check(kind: (typeof testChecks)[number]): JsonSchema {
   return { description, anyOf: short ? [alone, map] : [map, { type: "null" }] };
 }
 
-/** The schema of one test. */
 /** One check. */
 const condition = object(conditionVocabulary, Object.fromEntries(testChecks.map((kind) => [kind, check(kind)])));
 
-/** The keys of a node that describe its start. */
-export const bootSchemas: Readonly<Record<"ready" | "depends-on" | "stages", JsonSchema>> = {
-  ready: {
-    title: "Ready when",
-    description: "Checks that run in the node, as in tests. The node is ready when all have passed.",
-    anyOf: [condition, { type: "array", items: condition, maxItems: maxConditions }, { type: "null" }],
-    examples: [[{ route: "10.0.0.0/8" }]],
-  },
+export const readySchema: JsonSchema = {
+  title: "Ready when",
+  description: "Checks that run in the node, as in tests. The node is ready when all have passed. Replaces an inherited list.",
+  anyOf: [condition, { type: "array", items: condition, maxItems: maxConditions }, { type: "null" }],
+  examples: [[{ route: "10.0.0.0/8" }]],
+};
+
+/** The keys of a node that describe its start, and that are not inherited. */
+export const bootSchemas: Readonly<Record<"depends-on" | "stages", JsonSchema>> = {
   "depends-on": {
     title: "Depends on",
     description: "Nodes that must run, or be ready, before this node starts: a name, a list, or {NODE: ready}.",

@@ -18,7 +18,7 @@ import {
 } from "./lab/vocabulary.ts";
 import { type Json, type JsonSchema, object } from "./schema-object.ts";
 import { switchingSchema } from "./schema-switching.ts";
-import { bootSchemas, testSchema } from "./schema-tests.ts";
+import { bootSchemas, readySchema, testSchema } from "./schema-tests.ts";
 
 const NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
 const INTERFACE = "[A-Za-z0-9][A-Za-z0-9._/-]{0,63}";
@@ -180,6 +180,7 @@ const inheritable: Readonly<Record<string, Json>> = {
   env: map("Environment", "Environment variables.", "^[^=\\s]{1,255}$", LOOSE, [{ TZ: "UTC" }]),
   attributes: map("Attributes", "The template's own attributes.", "^\\S{1,255}$", LOOSE, []),
   labels: map("Labels", "Words for you and your tools.", "^\\S{1,255}$", LOOSE, [{ site: "north" }]),
+  ready: readySchema,
 };
 
 function ram(title: string, description: string): JsonSchema {

@@ -130,7 +130,7 @@ describe("plan and reconcile to_host", () => {
         confirm: true,
         ...(identity !== undefined && { plan_identity: identity }),
       });
-      expect((await failureOf(stale)).code).toBe("plan_stale");
+      expect((await failureOf(stale)).code).toBe(identity === undefined ? "bad_request" : "plan_stale");
     }
     const plan = await ann.call("planProject", { yaml: wanted });
     const done = await ann.call("reconcileProject", { yaml: wanted, confirm: true, plan_identity: plan.plan_identity! });

@@ -183,7 +183,11 @@ describe("a field that is left out is another thing than one that is null, false
       expect((await send("reconcileProject", { yaml: restart, ...extra })).json.data.status).toBe("pending_stop");
       expect(steps.filter((step) => step.do === "stop")).toEqual([]);
     }
-    expect(outcome(await send("reconcileProject", { yaml: restart, confirm: true }))).toBe("409 plan_stale");
+    const unplanned = await send("reconcileProject", { yaml: restart, confirm: true });
+    expect(outcome(unplanned)).toBe("400 bad_request");
+    expect(unplanned.json.data.problems).toEqual([
+      { path: "/plan_identity", message: expect.stringContaining("call plan with this intent") },
+    ]);
     const { plan_identity } = (await send("planProject", { yaml: restart })).json.data;
     expect((await send("reconcileProject", { yaml: restart, confirm: true, plan_identity })).json.data.status).toBe("applied");
   });

@@ -75,7 +75,7 @@ function changeNode(reading: Reading, current: LabNode, wanted: LabNode): Target
 
 /** Inherited values, as the YAML has them; null for values that are reset. */
 function authored(fields: NodeFields): Fields {
-  const { startupConfig: config, files, binds, env, attributes, labels, name: _name, ...plain } = fields;
+  const { startupConfig: config, files, binds, env, attributes, labels, name: _name, ready: _ready, ...plain } = fields;
   const effective = <T extends Data>(map: ReadonlyMap<string, T | null> | null | undefined): Data | undefined => {
     const entries = [...(map ?? [])].filter(([, value]) => value !== null);
     return entries.length === 0 ? undefined : Object.fromEntries(entries as [string, T][]);

@@ -52,7 +52,7 @@ function editInPlace(yaml: string, files: Readonly<Record<string, string>>, want
   for (let pass = 0; pass <= MAX_PASSES; pass++) {
     const { lab, reading } = readDocument(text, files, { keepTokens: true });
     if (lab === undefined || reading === undefined) return undefined;
-    if (sameData(structureOf(lab), wanted)) return text;
+    if (sameData(structureOf(lab), structureOf(wanted))) return text;
     try {
       text = rewrite(text, reading.document, changesOf(reading, lab, wanted));
     } catch (error) {
@@ -63,9 +63,9 @@ function editInPlace(yaml: string, files: Readonly<Record<string, string>>, want
   return undefined;
 }
 
-/** Returns the lab without its inheritance, which an edit keeps where it can. */
-function structureOf({ inherited: _inherited, ...structure }: Lab): Lab {
-  return structure;
+/** Returns the lab without its inheritance, which an edit keeps where it can, and without conditions, which a node that the edit adds can inherit. */
+function structureOf({ inherited: _inherited, boots = [], ...structure }: Lab): Lab {
+  return { ...structure, boots: boots.map((boot) => ({ ...boot, ready: [] })).filter(({ dependsOn }) => dependsOn.length > 0) };
 }
 
 function print(lab: Lab, files: Readonly<Record<string, string>>): string {

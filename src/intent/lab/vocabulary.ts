@@ -87,6 +87,7 @@ const inheritableKeys = [
   "env",
   "attributes",
   "labels",
+  "ready",
 ];
 
 const meantOfNodes = {
@@ -99,6 +100,7 @@ const meantOfNodes = {
   environment: "env",
   commands: "exec",
   vlans: "switching",
+  "ready-when": "ready",
 };
 
 const ofContainers = (attribute: string) => `a node of template container has attributes: {${attribute}: …}`;
@@ -112,9 +114,9 @@ const insteadOfNodes = {
 };
 
 export const nodeVocabulary: Vocabulary = {
-  known: [...inheritableKeys, "name", "position", "ports", "mgmt-ipv4", "mgmt-ipv6", "ready", "depends-on", "stages"],
+  known: [...inheritableKeys, "name", "position", "ports", "mgmt-ipv4", "mgmt-ipv6", "depends-on", "stages"],
   ignored: ignoredOfNodes,
-  meant: { ...meantOfNodes, depends_on: "depends-on", "ready-when": "ready" },
+  meant: { ...meantOfNodes, depends_on: "depends-on" },
   instead: insteadOfNodes,
 };
 

@@ -63,7 +63,8 @@ export function parseYaml(text: string, problems: Problems, options: { readonly 
     problems.error(code, { start, end: start + 1 }, "", message, hint);
     return undefined;
   };
-  if (text.length > MAX_CHARACTERS) return refuse("too_large", 0, `the intent has more than ${MAX_CHARACTERS} characters`);
+  if (text.length > MAX_CHARACTERS)
+    return refuse("too_large", 0, `the intent has more than ${MAX_CHARACTERS} characters`, "move long texts into files, or divide the lab");
   const forbidden = FORBIDDEN.exec(text);
   if (forbidden !== null) {
     const code = forbidden[0].codePointAt(0) as number;

@@ -3,6 +3,7 @@ import { ipv6Number, ipv6Text } from "../addresses/ipv6.ts";
 import { didYouMean } from "../diagnostics/nearest.ts";
 import type { Problems } from "../diagnostics/problems.ts";
 import type { Position, Scalar } from "../lab/lab.ts";
+import type { TestCheck } from "../lab/lab-test.ts";
 import { type PublishedPort, portText, publishedPort } from "../lab/published-port.ts";
 import type { Switching } from "../lab/switching.ts";
 import { positionVocabulary, type Vocabulary } from "../lab/vocabulary.ts";
@@ -24,6 +25,7 @@ import {
   wrongType,
 } from "./fields.ts";
 import { type ReadFile, readBinds, readNodeFiles } from "./node-files.ts";
+import { readConditions } from "./read-boot.ts";
 import { readSwitching } from "./read-switching.ts";
 import { sshKeyProblem } from "./ssh-key.ts";
 
@@ -54,6 +56,7 @@ export interface NodeFields {
   readonly env?: MapField<string> | null;
   readonly attributes?: MapField<Scalar> | null;
   readonly labels?: MapField<string> | null;
+  readonly ready?: readonly TestCheck[] | null;
 }
 
 export interface StartupConfig {
@@ -153,6 +156,7 @@ const fieldNames: Readonly<Record<string, keyof NodeFields>> = {
   env: "env",
   attributes: "attributes",
   labels: "labels",
+  ready: "ready",
 };
 
 function readField(context: ReadContext, name: keyof NodeFields, at: Field): NodeFields[keyof NodeFields] {
@@ -202,6 +206,8 @@ function readField(context: ReadContext, name: keyof NodeFields, at: Field): Nod
       return readRecord(problems, at, /^\S{1,255}$/, (item) => readText(problems, item, { loose: true }));
     case "attributes":
       return readRecord(problems, at, /^\S{1,255}$/, (item) => readScalar(problems, item));
+    case "ready":
+      return readConditions(context, at);
   }
 }
 

@@ -18,6 +18,12 @@ export const maxNodeFiles = 256;
 /** Maximum characters of all files of one node together: plans show them, and hosts store them with the node. */
 export const maxNodeFilesText = 1_048_576;
 
+/**
+ * Maximum files in one map of fields, above the maximum of a node because a node can reset inherited files. A folder with thousands of files in many nodes
+ * would fill the memory before filesProblem() counts them.
+ */
+const maxFormFiles = 4 * maxNodeFiles;
+
 const pathRule = "must be an absolute path in the node, without . and .., and not below /proc, /sys, /dev or /etc/labwright";
 const ownerPattern = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,31})?$/;
 
@@ -34,8 +40,13 @@ export function readNodeFiles(problems: Problems, files: Files, at: Field): Node
     }
     if (isNull(entry.value)) result.set(entry.key, null);
     else for (const [path, file] of readFile(problems, files, item, entry.key)) result.set(path, file);
+    if (result.size > maxFormFiles) return tooManyFiles(problems, at);
   }
   return result;
+}
+
+function tooManyFiles(problems: Problems, at: Field): undefined {
+  problems.error("too_large", at.place, at.path, `a node has at most ${maxNodeFiles} files`, "name single files instead of a folder");
 }
 
 function readFile(problems: Problems, files: Files, at: Field, path: string): Copies {
@@ -107,6 +118,7 @@ export function readBinds(problems: Problems, files: Files, at: Field): NodeFile
       const { why, hint } = bind as Useless;
       problems.warn("ignored_key", spot(item), item.path, `the bind ${JSON.stringify(text.slice(0, 120))} has no effect: ${why}`, hint);
     }
+    if (result.size > maxFormFiles) return tooManyFiles(problems, at);
   }
   return result;
 }

@@ -14,15 +14,12 @@ import type { ReadContext } from "./node-fields.ts";
 import type { ReadNode } from "./read-nodes.ts";
 import { checks } from "./read-tests.ts";
 
-/** Reads `ready`, `depends-on` and containerlab's `stages` of all nodes. Nodes without any of them are left out. @param keys of all nodes, also invalid ones */
+/** Returns the conditions of all nodes, with their `depends-on` and containerlab's `stages`. Nodes without any of them are left out. @param keys of all nodes, also invalid ones */
 export function readBoots(context: ReadContext, nodes: ReadonlyMap<string, ReadNode>, keys: ReadonlySet<string>): readonly NodeBoot[] {
   const boots: NodeBoot[] = [];
   const places = new Map<string, Field>();
-  for (const [node, { source }] of nodes) {
-    if (source === undefined) continue;
-    const [readyField, dependsField, stagesField] = ["ready", "depends-on", "stages"].map((key) => fieldOf(source.map, key, source.path));
-    if (readyField === undefined && dependsField === undefined && stagesField === undefined) continue;
-    const ready = readyField === undefined ? [] : readConditions(context, readyField);
+  for (const [node, { source, ready }] of nodes) {
+    const [dependsField, stagesField] = ["depends-on", "stages"].map((key) => source && fieldOf(source.map, key, source.path));
     const names = { node, keys };
     const found = [
       ...(stagesField === undefined ? [] : readStages(context, stagesField, names)),
@@ -51,7 +48,7 @@ function strongest(found: readonly Dependency[]): readonly Dependency[] {
 }
 
 /** One condition, or a list of them. */
-function readConditions(context: ReadContext, at: Field): readonly TestCheck[] {
+export function readConditions(context: ReadContext, at: Field): readonly TestCheck[] {
   const { problems } = context;
   const items = at.value.kind === "map" ? [at] : (readList(problems, at) ?? []);
   if (items.length > maxConditions) {

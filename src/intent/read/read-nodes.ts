@@ -2,6 +2,7 @@ import { didYouMean } from "../diagnostics/nearest.ts";
 import { type Place, pointer } from "../diagnostics/problems.ts";
 import { order, sortedRecord } from "../lab/canonical.ts";
 import type { LabNetwork, LabNode, Position, Scalar } from "../lab/lab.ts";
+import type { TestCheck } from "../lab/lab-test.ts";
 import { inheritableVocabulary, nodeVocabulary } from "../lab/vocabulary.ts";
 import type { Entry, MapValue } from "../parse/parse.ts";
 import { takeConfigFile } from "./config-file.ts";
@@ -32,6 +33,8 @@ export interface ReadNode {
   /** Its own map, if it has one. */
   readonly source?: FormSource;
   readonly node: LabNode;
+  /** Its own conditions or inherited ones. */
+  readonly ready: readonly TestCheck[];
 }
 
 export interface Inheritance {
@@ -129,6 +132,7 @@ export function readNodes(
       groups,
       ...(form.source !== undefined && { source: form.source }),
       node,
+      ready: fields.ready ?? [],
     });
   }
   return { nodes, bridges };

@@ -60,6 +60,12 @@ export async function reconcileProject(
   if (payload.peek === true) throw badRequest("/peek", "reconcile to_host changes the host and has no peek; use plan to see the changes");
   const target = await addressIntent(context, caller, payload);
   const { intent } = target;
+  if (payload.confirm === true && payload.plan_identity === undefined) {
+    throw badRequest(
+      "/plan_identity",
+      "confirm needs the plan_identity of a plan: call plan with this intent, and send the plan_identity of its answer",
+    );
+  }
   await checkOnHost(context, target.host, intent, call);
   const [prune, confirm, allowUnsupported] = [payload.prune === true, payload.confirm === true, payload.allow_unsupported === true];
   const labId = (payload.state as { readonly lab?: { readonly id?: unknown } } | null | undefined)?.lab?.id;

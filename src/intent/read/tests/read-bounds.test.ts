@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readIntent } from "./read.ts";
+import { readIntent } from "../read.ts";
 
 describe("work is bounded", () => {
   /** Limits of processor time, several times the usual amount. Time by the clock would depend on the load of the machine. */
@@ -57,6 +57,13 @@ describe("work is bounded", () => {
       "a.conf": "x\n".repeat(600_000),
     });
     expect(diagnostics.map(({ code, path }) => [code, path])).toEqual([["too_large", "/nodes/a/startup-config"]]);
+  });
+
+  test("for a folder of thousands of files in many nodes", () => {
+    const files = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`d/${index}`, ""]));
+    const nodes = Array.from({ length: 200 }, (_, index) => `  n${index}: {template: linux, files: {/x: {from: d}}}`).join("\n");
+    const { diagnostics } = readIntent(`name: x\nnodes:\n${nodes}\n`, files);
+    expect(new Set(diagnostics.map(({ code }) => code))).toEqual(new Set(["too_large"]));
   });
 
   test("for a large text that many nodes have: from a file, or by inheritance or aliases", () => {
