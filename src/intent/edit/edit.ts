@@ -65,13 +65,13 @@ function editInPlace(yaml: string, files: Readonly<Record<string, string>>, want
 
 /** Returns the lab without its inheritance, which an edit keeps where it can, and without conditions, which a node that the edit adds can inherit. */
 function structureOf({ inherited: _inherited, boots = [], ...structure }: Lab): Lab {
-  return { ...structure, boots: boots.map((boot) => ({ ...boot, ready: [] })).filter(({ dependsOn }) => dependsOn.length > 0) };
+  return { ...structure, boots: boots.flatMap(({ node, dependsOn }) => (dependsOn.length > 0 ? [{ node, ready: [], dependsOn }] : [])) };
 }
 
 function print(lab: Lab, files: Readonly<Record<string, string>>): string {
   const { yaml } = printLab(lab);
   const { lab: read, diagnostics } = readDocument(yaml, files);
-  if (read !== undefined && sameData(structureOf(read), lab)) return yaml;
+  if (read !== undefined && sameData(structureOf(read), structureOf(lab))) return yaml;
   throw new Failure("invalid_intent", showDiagnostics(diagnostics, { yaml, files }) || "the lab cannot be written as an intent", {
     data: { diagnostics },
   });

@@ -9,6 +9,8 @@ export interface NodeBoot {
   readonly node: string;
   /** Checks that run in the node after its template's own ready check. Once all have passed, the node is ready until its next start. */
   readonly ready: readonly TestCheck[];
+  /** The conditions are only in defaults, kinds or groups: a node that runs no programs is ready without them. */
+  readonly inheritsReady?: true;
   /** Sorted by node. The node is started when all of them are in their state. */
   readonly dependsOn: readonly Dependency[];
 }

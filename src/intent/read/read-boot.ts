@@ -18,7 +18,7 @@ import { checks } from "./read-tests.ts";
 export function readBoots(context: ReadContext, nodes: ReadonlyMap<string, ReadNode>, keys: ReadonlySet<string>): readonly NodeBoot[] {
   const boots: NodeBoot[] = [];
   const places = new Map<string, Field>();
-  for (const [node, { source, ready }] of nodes) {
+  for (const [node, { source, ready, inheritedFields }] of nodes) {
     const [dependsField, stagesField] = ["depends-on", "stages"].map((key) => source && fieldOf(source.map, key, source.path));
     const names = { node, keys };
     const found = [
@@ -27,7 +27,8 @@ export function readBoots(context: ReadContext, nodes: ReadonlyMap<string, ReadN
     ];
     const dependsOn = strongest(found);
     if (ready.length + dependsOn.length === 0) continue;
-    boots.push({ node, ready, dependsOn });
+    const isInherited = ready.length > 0 && inheritedFields.includes("ready");
+    boots.push({ node, ready, ...(isInherited && { inheritsReady: true }), dependsOn });
     const place = dependsField ?? stagesField;
     if (place !== undefined) places.set(node, place);
   }

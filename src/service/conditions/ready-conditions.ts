@@ -1,5 +1,7 @@
+import { Failure } from "../../contract/errors.ts";
 import type { HostSession, LiveNode } from "../../hosts/host.ts";
 import type { TestCheck } from "../../intent/lab/lab-test.ts";
+import type { NodeBoot } from "../../intent/lab/node-boot.ts";
 import type { Clock } from "../common/clock.ts";
 import { RecentMap } from "../common/recent-map.ts";
 import { checkProgram } from "./check-program.ts";
@@ -8,7 +10,7 @@ import { runProgram } from "./run-program.ts";
 /** A running node whose intent has conditions. */
 export interface Conditioned {
   readonly row: Pick<LiveNode, "id" | "uptime_ms">;
-  readonly conditions: readonly TestCheck[];
+  readonly boot: Pick<NodeBoot, "ready" | "inheritsReady">;
 }
 
 interface Known {
@@ -70,7 +72,8 @@ export class ReadyConditions {
     const running = this.#running.get(path);
     if (running !== undefined && host !== undefined) await within(running, patienceMs);
     const missing = new Map<string, string>();
-    for (const { row, conditions } of nodes) {
+    for (const { row, boot } of nodes) {
+      const conditions = boot.ready;
       const known = this.#known.get(`${path}\0${row.id}`);
       if (known?.conditions !== JSON.stringify(conditions)) missing.set(row.id, notChecked);
       else if (known.passed < conditions.length) missing.set(row.id, known.reason);
@@ -83,12 +86,12 @@ export class ReadyConditions {
     this.#known.delete(`${path}\0${id}`);
   }
 
-  #isDue(path: string, { row, conditions }: Conditioned): boolean {
+  #isDue(path: string, { row, boot }: Conditioned): boolean {
     const key = `${path}\0${row.id}`;
     const now = this.#clock.now();
     const uptime = row.uptime_ms ?? 0;
     const startedAt = now - uptime;
-    const text = JSON.stringify(conditions);
+    const text = JSON.stringify(boot.ready);
     const known = this.#known.get(key);
     if (known?.conditions !== text || uptime + staleMs < known.uptime || startedAt > known.startedAt + driftMs) {
       this.#known.set(key, { conditions: text, startedAt, uptime, passed: 0, reason: notChecked, checkedAt: Number.NEGATIVE_INFINITY });
@@ -104,8 +107,8 @@ export class ReadyConditions {
       for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
         const known = this.#known.get(`${path}\0${one.row.id}`);
         if (known === undefined) continue;
-        while (known.passed < one.conditions.length) {
-          const reason = await unmet(processes, path, one.row.id, one.conditions[known.passed]!);
+        while (known.passed < one.boot.ready.length) {
+          const reason = await unmet(processes, path, one, one.boot.ready[known.passed]!);
           if (reason !== undefined) {
             known.reason = reason;
             break;
@@ -123,7 +126,7 @@ export class ReadyConditions {
 async function unmet(
   processes: NonNullable<HostSession["processes"]>,
   lab: string,
-  nodeId: string,
+  { row: { id: nodeId }, boot }: Conditioned,
   check: TestCheck,
 ): Promise<string | undefined> {
   const { argv, judge } = checkProgram(check);
@@ -132,6 +135,7 @@ async function unmet(
     const { outcome, message } = judge(end);
     return outcome === "passed" ? undefined : message;
   } catch (error) {
+    if (boot.inheritsReady === true && error instanceof Failure && error.code === "unsupported") return undefined;
     // The node may be stopping, or the host may not run programs in it.
     if (error instanceof Error && (error.name === "TimeoutError" || ("code" in error && error.code !== "internal"))) return error.message;
     throw error;

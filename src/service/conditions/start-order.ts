@@ -141,10 +141,10 @@ async function statesOf({ boots, conditions, host, path }: StartOrder, ids: Nati
   const { nodes } = await host.status(path);
   const rows = new Map(nodes.map((row) => [row.id, row]));
   const needed = new Set(boots.flatMap(({ dependsOn }) => dependsOn.flatMap(({ node, state }) => (state === "ready" ? [node] : []))));
-  const checked = boots.flatMap(({ node, ready }) => {
-    const row = rows.get(ids.nodes[node] ?? "");
+  const checked = boots.flatMap((boot) => {
+    const row = rows.get(ids.nodes[boot.node] ?? "");
     const isUp = row?.status === "running" && row.ready !== false;
-    return isUp && ready.length > 0 && needed.has(node) ? [{ row, conditions: ready }] : [];
+    return isUp && boot.ready.length > 0 && needed.has(boot.node) ? [{ row, boot }] : [];
   });
   const missing = host.processes === undefined ? new Map<string, string>() : await conditions.missing(host, path, checked, 1000);
   return new Map(

@@ -89,14 +89,14 @@ async function withConditions(
   live: LiveData,
   mayRun: boolean,
 ): Promise<LiveData> {
-  const wanted = new Map(intent?.lab.boots?.flatMap(({ node, ready }) => (ready.length > 0 ? [[node, ready] as const] : [])));
+  const wanted = new Map(intent?.lab.boots?.flatMap((boot) => (boot.ready.length > 0 ? [[boot.node, boot] as const] : [])));
   if (wanted.size === 0 || live.nodes === undefined || host.processes === undefined) return live;
   const keyOf = ({ unique_key: key, name }: LiveNodeData) => key ?? name;
   const rows = live.nodes.flatMap((row) => {
-    const checks = wanted.get(keyOf(row));
-    if (checks === undefined) return [];
+    const boot = wanted.get(keyOf(row));
+    if (boot === undefined) return [];
     if (row.status !== "running") conditions.forget(path, row.id);
-    return row.status === "running" && row.ready !== false ? [{ row, conditions: checks }] : [];
+    return row.status === "running" && row.ready !== false ? [{ row, boot }] : [];
   });
   const missing = await conditions.missing(mayRun ? host : undefined, path, rows, conditionsMs);
   const nodes = live.nodes.map((row) => {

@@ -18,10 +18,11 @@ nodes:
 test("ready is inherited from defaults and kinds, a node's own conditions replace it, and null removes it", () => {
   const { lab, diagnostics } = readIntent(yaml);
   expect(diagnostics).toEqual([]);
-  expect(lab?.boots?.map(({ node, ready, dependsOn }) => [node, ready.map(({ kind }) => kind), dependsOn.length])).toEqual([
-    ["a", ["command"], 0],
-    ["c", ["route"], 0],
-    ["d", ["command"], 1],
+  const boots = lab?.boots?.map(({ node, ready, inheritsReady, dependsOn }) => [node, ready[0]?.kind, inheritsReady, dependsOn.length]);
+  expect(boots).toEqual([
+    ["a", "command", true, 0],
+    ["c", "route", true, 0],
+    ["d", "command", undefined, 1],
   ]);
 });
 
