@@ -98,7 +98,7 @@ export class ReadyConditions {
       return true;
     }
     known.uptime = uptime;
-    return known.passed < conditions.length && now - known.checkedAt >= intervalMs;
+    return known.passed < boot.ready.length && now - known.checkedAt >= intervalMs;
   }
 
   async #check(processes: NonNullable<HostSession["processes"]>, path: string, due: readonly Conditioned[]): Promise<void> {
