@@ -61,6 +61,17 @@ test("a masked test that was moved gets its secret back if only one is possible,
   expect(moved(config).lost).toEqual(["/tests/0"]);
 });
 
+test("of two texts that look alike without their secrets, the remaining one is not guessed", () => {
+  const { lab: known } = readIntent("name: x\nnodes:\n  r1: {template: linux, exec: [login password a, login password b]}\n") as {
+    lab: Lab;
+  };
+  const masked = maskLab(known);
+  const [r1] = masked.nodes;
+  const edited = (exec: readonly string[]) => unmaskLab({ ...masked, nodes: [{ ...r1!, exec }] }, known);
+  expect(edited([r1!.exec[1]!]).lost).toEqual(["/nodes/r1/exec/0"]);
+  expect(edited([...r1!.exec]).lab.nodes[0]?.exec).toEqual(["login password a", "login password b"]);
+});
+
 test("a plan shows the secrets of no label, file and text of the lab", () => {
   const field = (name: string, value: unknown): Change => ({ field: name, before: null, after: value });
   const shown = maskAction({
@@ -82,4 +93,22 @@ test("a plan shows the secrets of no label, file and text of the lab", () => {
     ["description", true],
     ["texts", true],
   ]);
+});
+
+test("the time to restore the secrets of a lab grows with its size, also if all its texts look alike", () => {
+  const count = 20_000;
+  const texts = Array.from({ length: count }, (_, index) => ({ text: `password hunter${index}`, x: index, y: 0 }));
+  const tests = Array.from({ length: 500 }, (_, index) => ({
+    ...worded.tests![0]!,
+    name: `t${index}`,
+    check: { kind: "command", run: `echo ${"x".repeat(5000)} password ${index}`, exit: 0 } as const,
+  }));
+  const known: Lab = { ...worded, texts, tests };
+  const masked = maskLab(known);
+  const started = process.cpuUsage();
+  expect(unmaskLab(masked, known)).toEqual({ lab: known, lost: [] });
+  const renamed = { ...masked, tests: masked.tests!.map((one) => ({ ...one, name: `${one.name} new` })) };
+  expect(unmaskLab(renamed, known).lost).toHaveLength(500);
+  const { user, system } = process.cpuUsage(started);
+  expect((user + system) / 1e6).toBeLessThan(20);
 });

@@ -18,7 +18,9 @@ export function unmaskLab(lab: Lab, known: Lab): { readonly lab: Lab; readonly l
       ...lab,
       ...(description !== undefined && { description: secrets.text("/description", description, listOf(known.description)) }),
       nodes,
-      texts: lab.texts.map((one, index) => ({ ...one, text: secrets.text(`/texts/${index}`, one.text, wasWritten, { index }) })),
+      texts: lab.texts.map((one, index) => {
+        return { ...one, text: secrets.text(`/texts/${index}`, one.text, wasWritten, placeIn(wasWritten, lab.texts.length, index)) };
+      }),
       ...(tests !== undefined && { tests: unmaskTests(secrets, tests, known.tests ?? []) }),
       ...(boots !== undefined && { boots: boots.map((boot) => unmaskBoot(secrets, boot, known.boots ?? [])) }),
     },
@@ -29,20 +31,34 @@ export function unmaskLab(lab: Lab, known: Lab): { readonly lab: Lab; readonly l
 class KnownSecrets {
   /** Places of masked texts whose secrets are not known. */
   readonly lost: string[] = [];
+  /** Known texts by their masked form. A lab has many texts that may stand for each other, so each list is masked once. */
+  readonly #byMask = new WeakMap<readonly string[], ReadonlyMap<string, ReadonlySet<string>>>();
 
   /**
-   * Returns the known text that looks like `now` without its secrets: the one with this index, or the only one.
+   * Each list has one mask. Returns the known text that looks like `now` without its secrets: the one with this index, or the only one.
    * @param known texts of the same place, and of places that it may have been moved from
    */
-  text(place: string, now: string, known: readonly string[], { index = 0, mask = maskText }: Search = {}): string {
+  text(place: string, now: string, known: readonly string[], { index, mask = maskText }: Search = {}): string {
     if (!now.includes(hidden)) return now;
-    const same = new Set(known.filter((old) => mask(old) === now));
-    const here = known[index];
+    const same = this.#masked(known, mask).get(now) ?? new Set<string>();
+    const here = index === undefined ? undefined : known[index];
     if (here !== undefined && same.has(here)) return here;
     const [only] = same;
     if (only !== undefined && same.size === 1) return only;
     this.lost.push(place);
     return now;
+  }
+
+  #masked(known: readonly string[], mask: (text: string) => string): ReadonlyMap<string, ReadonlySet<string>> {
+    const before = this.#byMask.get(known);
+    if (before !== undefined) return before;
+    const masked = new Map<string, Set<string>>();
+    for (const text of known) {
+      const key = mask(text);
+      masked.set(key, (masked.get(key) ?? new Set()).add(text));
+    }
+    this.#byMask.set(known, masked);
+    return masked;
   }
 
   values<T extends Scalar>(place: string, now: Readonly<Record<string, T>>, was: Readonly<Record<string, T>> = {}): Record<string, T> {
@@ -58,6 +74,11 @@ class KnownSecrets {
   }
 }
 
+/** Returns a place in a list of known texts. Without the same number of texts, a place is not that of the same text. */
+function placeIn(known: readonly string[], count: number, index: number): Search {
+  return known.length === count ? { index } : {};
+}
+
 interface Search {
   readonly index?: number;
   readonly mask?: (text: string) => string;
@@ -70,6 +91,7 @@ function listOf(text: string | undefined): readonly string[] {
 function unmaskNode(secrets: KnownSecrets, node: LabNode, was: LabNode | undefined): LabNode {
   const place = `/nodes/${node.key}`;
   const { files, startupConfig } = node;
+  const known = was?.exec ?? [];
   const fileText = (path: string, text: string): string => {
     const old = was?.files !== undefined && Object.hasOwn(was.files, path) ? was.files[path]?.text : undefined;
     return secrets.text(`${place}/files/${path}`, text, listOf(old), { mask: (secret) => maskFile(path, secret) });
@@ -79,7 +101,9 @@ function unmaskNode(secrets: KnownSecrets, node: LabNode, was: LabNode | undefin
     env: secrets.values(`${place}/env`, node.env, was?.env),
     attributes: secrets.values(`${place}/attributes`, node.attributes, was?.attributes),
     labels: secrets.values(`${place}/labels`, node.labels, was?.labels),
-    exec: node.exec.map((command, index) => secrets.text(`${place}/exec/${index}`, command, was?.exec ?? [], { index })),
+    exec: node.exec.map((command, index) =>
+      secrets.text(`${place}/exec/${index}`, command, known, placeIn(known, node.exec.length, index)),
+    ),
     ...(files !== undefined && {
       files: Object.fromEntries(Object.entries(files).map(([path, file]) => [path, { ...file, text: fileText(path, file.text) }])),
     }),
@@ -94,11 +118,13 @@ function unmaskTests(secrets: KnownSecrets, tests: readonly LabTest[], known: re
   const byName = new Map(maskTests(known).map(({ name }, index) => [name, known[index] as LabTest]));
   const all = textsOf(known.map(({ check }) => check));
   return tests.map((test, at) => {
-    if (![test.name, ...textsOf([test.check])].some((text) => text.includes(hidden))) return test;
+    const now = textsOf([test.check]);
+    if (![test.name, ...now].some((text) => text.includes(hidden))) return test;
     const was = byName.get(test.name);
     const texts = was === undefined ? all : textsOf([was.check]);
     let index = 0;
-    const check = mapTexts(test.check, (text) => secrets.text(`/tests/${at}`, text, texts, { index: index++ }));
+    const search = (): Search => (was === undefined ? {} : placeIn(texts, now.length, index++));
+    const check = mapTexts(test.check, (text) => secrets.text(`/tests/${at}`, text, texts, search()));
     if (was !== undefined) return { ...test, check, name: was.name };
     return { ...test, check, name: hasDefaultName(test) ? testName(test.from, check) : secrets.text(`/tests/${at}/name`, test.name, []) };
   });
@@ -106,7 +132,9 @@ function unmaskTests(secrets: KnownSecrets, tests: readonly LabTest[], known: re
 
 function unmaskBoot(secrets: KnownSecrets, boot: NodeBoot, known: readonly NodeBoot[]): NodeBoot {
   const texts = textsOf(known.find(({ node }) => node === boot.node)?.ready ?? []);
+  const { length } = textsOf(boot.ready);
   let index = 0;
   const place = `/nodes/${boot.node}/ready`;
-  return { ...boot, ready: boot.ready.map((check) => mapTexts(check, (text) => secrets.text(place, text, texts, { index: index++ }))) };
+  const restored = (text: string) => secrets.text(place, text, texts, placeIn(texts, length, index++));
+  return { ...boot, ready: boot.ready.map((check) => mapTexts(check, restored)) };
 }
