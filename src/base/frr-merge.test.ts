@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mergeFrr } from "./frr-merge.ts";
+import { mergeFrr, shownOf } from "./frr-merge.ts";
 
 const own = `! border router, by hand
 interface eth1
@@ -131,6 +131,29 @@ test("a section with a typing error stays, because FRR has never taken it", () =
 test("a removed section goes with its comments and its end, and the sections around it stay", () => {
   const now = running.replace(/router bgp[\s\S]*?\nexit\n!\n/, "");
   expect(mergeFrr(own, now, "r1")).toBe(own.replace(/router bgp[\s\S]*?exit-address-family\n/, ""));
+});
+
+test("lines that FRR has never shown stay, and its own words for them are no change, if it is known what it showed first", () => {
+  const defaults = own
+    .replace("router bgp 65000\n", "router bgp 65000\n no bgp ebgp-requires-policy\n")
+    .replace(" network 10", " spf-form 1\n network 10");
+  const first = running.replace(" ospf router-id", " timers throttle spf 1\n ospf router-id");
+  expect(mergeFrr(defaults, first, "r1", first)).toBe(defaults);
+  const typed = first.replace("router ospf\n", "router ospf\n area 1 stub\n").replace("ip route 10.9.0.0/16 blackhole\n", "");
+  const merged = mergeFrr(defaults, typed, "r1", first);
+  expect(merged).toBe(defaults.replace("router ospf\n", "router ospf\n area 1 stub\n").replace("ip route 10.9.0.0/16 blackhole\n", ""));
+  // A removed line that the text has in other words: the text gets FRR's.
+  expect(mergeFrr(defaults, running, "r1", first)).not.toContain("spf-form 1");
+});
+
+test("after a live change, the first configuration has the changed lines, but none that somebody typed", () => {
+  const before = running.replace("router ospf\n", "router ospf\n area 9 stub\n");
+  const last = before.replace("router ospf\n", "router ospf\n area 1 stub\n");
+  const changed = own.replace("router ospf\n", "router ospf\n area 1 stub\n");
+  const first = shownOf(changed, running, before, last);
+  expect(first).toContain("area 1 stub");
+  expect(first).not.toContain("area 9 stub");
+  expect(mergeFrr(changed, last, "r1", first)).toBe(changed.replace(" area 1 stub\n", " area 1 stub\n area 9 stub\n"));
 });
 
 test("new lines go behind the line that FRR shows before them, and keep the indentation of the text", () => {

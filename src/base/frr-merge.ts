@@ -14,17 +14,50 @@ const maxLines = 20_000;
 
 /**
  * Returns the configuration `own` with the changes that `running`, the configuration that FRR shows, has against it: comments, order and unchanged lines
- * stay. Returns `own` itself if both mean the same, and `running` if the changes cannot be found line by line. @param hostname a line `hostname` with it
- * is no change
+ * stay. Returns `own` itself if both mean the same, and `running` if the changes cannot be found line by line.
+ * @param hostname a line `hostname` with it is no change
+ * @param first what FRR showed after it had read `own`: lines of `own` that it did not show then stay. Absent: they count as removed
  */
-export function mergeFrr(own: string, running: string, hostname: string): string {
+export function mergeFrr(own: string, running: string, hostname: string, first?: string): string {
   const [mine, shown] = [readFrr(own), readFrr(running)];
   if (mine.lines.length === 0 || mine.flat || shown.flat || mine.lines.length + shown.lines.length > maxLines) return running;
-  const match = matched(mine, shown.lines, hostname);
+  const known = { hostname, first: first === undefined ? undefined : usable(readFrr(first).lines, mine, shown.lines, hostname) };
+  const match = matched(mine, shown.lines, known);
   if (match.gone.length === 0 && match.fresh.length === 0) return own;
   const merged = written(own, mine.lines, shown.lines, match);
-  const again = matched(readFrr(merged), shown.lines, hostname);
+  const again = matched(readFrr(merged), shown.lines, known);
   return again.gone.length === 0 && again.fresh.length === 0 ? merged : running;
+}
+
+/**
+ * Returns the lines that FRR shows and that are in the first configuration or mean a line of the new startup-config, as text: what FRR shows of that
+ * startup-config, without lines that somebody typed. @param last what FRR shows now; `before`: right before the startup-config changed
+ */
+export function shownOf(own: string, first: string, before: string, last: string): string {
+  const [old, previous] = [first, before].map((text) => new Set(readFrr(text).lines.map(keyOf)));
+  const { lines } = readFrr(last);
+  const { same } = matched(readFrr(own), lines, { hostname: "", first: undefined });
+  const kept = lines.filter((line) => old!.has(keyOf(line)) || !previous!.has(keyOf(line)) || same.has(keyOf(line)));
+  return kept.map(({ sections, text }) => `${" ".repeat(sections.length)}${text}\n`).join("");
+}
+
+/** Facts that are in neither of the two texts. */
+interface Known {
+  readonly hostname: string;
+  /** The lines that FRR showed first. */
+  readonly first: readonly FrrLine[] | undefined;
+}
+
+/** Returns undefined if a line that FRR does not show any more is in the own text in a form that is not known. */
+function usable(
+  first: readonly PlacedFrrLine[],
+  mine: ReturnType<typeof readFrr>,
+  shown: readonly FrrLine[],
+  hostname: string,
+): Known["first"] {
+  const now = new Set(shown.map(keyOf));
+  const { same } = matched(mine, first, { hostname, first: undefined });
+  return first.every((line) => now.has(keyOf(line)) || same.has(keyOf(line)) || mayBeEmpty(line)) ? first : undefined;
 }
 
 interface Match {
@@ -36,9 +69,10 @@ interface Match {
   readonly same: ReadonlyMap<string, PlacedFrrLine>;
 }
 
-function matched({ lines: mine, unknown }: ReturnType<typeof readFrr>, shown: readonly PlacedFrrLine[], hostname: string): Match {
-  const there = new Map<string, string>();
-  for (const line of shown) for (const form of [keyOf(line), plain(line)]) if (!there.has(form)) there.set(form, keyOf(line));
+function matched({ lines: mine, unknown }: ReturnType<typeof readFrr>, shown: readonly PlacedFrrLine[], { hostname, first }: Known): Match {
+  const there = formsIn(shown);
+  const firstForms = first && formsIn(first);
+  const firstKeys = new Set(first?.map(keyOf));
   const same = new Map<string, PlacedFrrLine>();
   const missing = mine.filter((line) => {
     const key = formsOf(line).flatMap((form) => there.get(form) ?? [])[0];
@@ -52,16 +86,26 @@ function matched({ lines: mine, unknown }: ReturnType<typeof readFrr>, shown: re
     if (own !== undefined && own.sections.length < line.sections.length && !same.has(family)) same.set(family, own);
   }
   const routers = new Set(mine.flatMap(({ sections, text }) => (sections.length === 0 ? [/^router \S+/.exec(text)?.[0]] : [])));
-  const lost = missing.filter((line) => !unknown.has(line.sections[0] ?? line.text) && !isHidden(line) && !isIdle(line, routers));
+  const wasShown = (line: FrrLine) => firstForms === undefined || formsOf(line).some((form) => firstForms.has(form));
+  const lost = missing.filter(
+    (line) => !unknown.has(line.sections[0] ?? line.text) && !isHidden(line) && !isIdle(line, routers) && wasShown(line),
+  );
   // A section without lines configures nothing; FRR shows each interface.
   const used = new Set(lost.flatMap(prefixes));
-  const added = shown.filter((line) => !same.has(keyOf(line)) && !isAddedByFrr(line, hostname));
+  const added = shown.filter((line) => !same.has(keyOf(line)) && !isAddedByFrr(line, hostname) && !firstKeys.has(keyOf(line)));
   const needed = new Set(added.filter((line) => !mayBeEmpty(line)).flatMap(prefixes));
   return {
     gone: lost.filter((line) => !mayBeEmpty(line) || used.has(keyOf(line))),
     fresh: added.filter((line) => !mayBeEmpty(line) || needed.has(keyOf(line))),
     same,
   };
+}
+
+/** Returns key of each form → key of the line. */
+function formsIn(shown: readonly FrrLine[]): ReadonlyMap<string, string> {
+  const forms = new Map<string, string>();
+  for (const line of shown) for (const form of [keyOf(line), plain(line)]) if (!forms.has(form)) forms.set(form, keyOf(line));
+  return forms;
 }
 
 function mayBeEmpty({ text }: FrrLine): boolean {

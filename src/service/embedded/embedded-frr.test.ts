@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ReconcileData } from "../../contract/schemas/plan.ts";
+import type { SaveConfigsData } from "../../contract/schemas/save.ts";
 import type { TestData } from "../../contract/schemas/tests.ts";
 import { type TestLocalHost, testLocalHost } from "../../hosts/local/testing/test-local-host.fixture.ts";
 import { runProgram } from "../conditions/run-program.ts";
@@ -204,6 +205,45 @@ test("a configuration that a router saves after a live change is kept; a line th
   const { plan } = await change(routed.replace("    startup-config: |\n", "    startup-config: |\n      frr defaults datacenter\n"));
   expect(plan.text).toContain('note: restart: FRR reads "frr …" only at its start');
   expect(plan.operations?.some(({ op, disruption }) => op === "stop" && disruption === "restart")).toBe(true);
+}, 60_000);
+
+test("save changes only the lines of a startup-config that somebody typed: comments, order, defaults and FRR's other words are no change", async () => {
+  const text = `! by hand
+interface lo
+ no shutdown
+!
+router ospf
+ router-id 1.1.1.1
+ passive-interface lo
+!
+router bgp 65000
+ no bgp ebgp-requires-policy
+ ! the network of the site
+ network 10.8.0.1/16
+ip prefix-list P permit 10.0.0.0/8
+`;
+  const lab = (config: string) =>
+    `name: saved\nnodes:\n  r1:\n    template: frr\n    startup-config: |\n      frr defaults datacenter\n${config.replace(/^/gm, "      ").trimEnd()}\n`;
+  const saved = async () => {
+    await until(async () => (await post("getProjectStatus", { lab: "/saved" })).live?.nodes?.[0]?.ready === true);
+    const { nodes, files } = (await post("saveConfigs", { lab: "/saved" } as object)) as SaveConfigsData;
+    return [nodes[0]?.outcome, files?.["r1.cfg"]];
+  };
+  const typed = (...lines: string[]) =>
+    post("execConsole", { lab: "/saved", node: "r1", command: ["configure terminal", ...lines, "end"].join("\n") });
+  await post("deployProject", { yaml: lab(text) });
+  expect(await saved()).toEqual(["unchanged", `frr defaults datacenter\n${text}`]);
+  const changed = text.replace(" ! the network", " bgp bestpath compare-routerid\n bgp router-id 2.2.2.2\n ! the network");
+  const plan = await post("planProject", { yaml: lab(changed) });
+  await post("reconcileProject", { yaml: lab(changed), confirm: true, plan_identity: plan.plan_identity! });
+  await typed("router bgp 65000", "no bgp router-id", "exit", "ip route 10.7.0.0/16 blackhole");
+  const [outcome, now = ""] = await saved();
+  expect(outcome).toBe("saved");
+  expect(now.split("\n").toSorted()).toEqual(
+    `frr defaults datacenter\n${changed}ip route 10.7.0.0/16 blackhole\n`.replace(" bgp router-id 2.2.2.2\n", "").split("\n").toSorted(),
+  );
+  expect((await post("planProject", { yaml: lab(now.replace("frr defaults datacenter\n", "")) })).operations).toEqual([]);
+  await post("destroyProject", { lab: "/saved" });
 }, 60_000);
 
 test("no line of one protocol gets into another, indented or not, closed or not, in any order", async () => {

@@ -229,12 +229,14 @@ async function applyLiveConfigs(
   if (sandbox === null) return;
   const saved = savedConfigs(definitions.directory(before.id), before, catalogue.template);
   const old = new Map(before.nodes.map((node) => [node.id, saved.get(node.id) ?? node.startupConfig ?? ""]));
+  const taken = new Map(before.nodes.map((node) => [node.id, node.startupConfig ?? ""]));
   const queue = changed.filter(({ id }) => life.get(id)?.power === "running");
   const worker = async () => {
     for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
       const { key, id, path, node } = one;
       const daemons = node.attributes["daemons"] ?? "auto";
-      const config = { before: old.get(id) ?? "", after: node.startupConfig ?? "", path, startsDaemons: daemons === "auto" };
+      const texts = { before: old.get(id) ?? "", after: node.startupConfig ?? "", taken: taken.get(id) ?? "" };
+      const config = { ...texts, path, startsDaemons: daemons === "auto" };
       const problem = await applyLive(sandbox, id, config).catch((error: unknown) => {
         if (error instanceof Failure) return error.message;
         throw error;

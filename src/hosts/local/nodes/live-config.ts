@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { additionCommands, type FrrLine, frrChange, keyOf, readFrr, removalCommands } from "../../../base/frr-config.ts";
+import { shownOf } from "../../../base/frr-merge.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { marker } from "./saved-config.ts";
+import { marker, shownFile, shownFor, shownPath } from "./saved-config.ts";
 
 /** Limits of a program that reads or changes the configuration of a running router. */
 const limits = { timeoutMs: 20_000, maxOutputBytes: 8 << 20 };
@@ -10,17 +11,23 @@ const maxShorter = 4;
 
 type Exec = Pick<Sandbox, "exec">;
 
+interface LiveConfig {
+  /** The configuration that the node has: the intended or the saved one. */
+  readonly before: string;
+  readonly after: string;
+  /** The intended configuration that the node took over last. */
+  readonly taken: string;
+  readonly path: string;
+  readonly startsDaemons: boolean;
+}
+
 /**
  * Applies a changed configuration to a running FRR, by the lines that differ, and compares the running configuration before and after. Missing daemons are
  * started first. The node then boots with the new configuration. Returns why the running configuration is not the wanted one, undefined if it is; the text
  * names lines by their numbers, because they may have secrets. Throws host_error and host_timeout.
  */
-export async function applyLive(
-  sandbox: Exec,
-  node: number,
-  config: { readonly before: string; readonly after: string; readonly path: string; readonly startsDaemons: boolean },
-): Promise<string | undefined> {
-  const { before, after, path, startsDaemons } = config;
+export async function applyLive(sandbox: Exec, node: number, config: LiveConfig): Promise<string | undefined> {
+  const { before, after, startsDaemons } = config;
   const change = frrChange(before, after);
   if (change.restart !== undefined) return change.restart;
   if (startsDaemons) {
@@ -31,8 +38,8 @@ export async function applyLive(
   await remove(sandbox, node, change.removed, removalCommands(change));
   await run(sandbox, node, additionCommands(change.added));
   const last = await running(sandbox, node);
-  const problem = compared(change, { first, last }, after);
-  if (problem === undefined) await keep(sandbox, node, path, after);
+  const problem = compared(change, { first: keysOf(first), last: keysOf(last) }, after);
+  if (problem === undefined) await keep(sandbox, node, config, { first, last });
   return problem;
 }
 
@@ -41,7 +48,7 @@ async function remove(sandbox: Exec, node: number, removed: readonly FrrLine[], 
   await run(sandbox, node, commands);
   let left = commands;
   for (let round = 0; round < maxShorter && left.length > 0; round++) {
-    const now = await running(sandbox, node);
+    const now = keysOf(await running(sandbox, node));
     const there = new Set(removed.filter((line) => now.has(keyOf(line))).map((line) => `no ${line.text}`));
     left = left.filter((command) => [...there].some((text) => text.startsWith(`${command.at(-1)} `) || text === command.at(-1)));
     left = left.flatMap((command) => {
@@ -52,10 +59,13 @@ async function remove(sandbox: Exec, node: number, removed: readonly FrrLine[], 
   }
 }
 
-/** Returns the lines of the running configuration, by keyOf. */
-async function running(sandbox: Exec, node: number): Promise<ReadonlySet<string>> {
-  const { stdout } = await sandbox.exec(node, ["vtysh", "-c", "show running-config"], limits);
-  return new Set(readFrr(stdout).lines.map(keyOf));
+/** Returns the running configuration. */
+async function running(sandbox: Exec, node: number): Promise<string> {
+  return (await sandbox.exec(node, ["vtysh", "-c", "show running-config"], limits)).stdout;
+}
+
+function keysOf(text: string): ReadonlySet<string> {
+  return new Set(readFrr(text).lines.map(keyOf));
 }
 
 /** Refused commands are found by the comparison. */
@@ -93,9 +103,20 @@ function numbersOf(lines: readonly FrrLine[], text: string): string {
 }
 
 /** Makes the configuration the one that the node has taken over: its next boot keeps what it saves from now on. */
-async function keep(sandbox: Exec, node: number, path: string, text: string): Promise<void> {
-  const digest = createHash("sha256").update(text).digest("hex");
+async function keep(
+  sandbox: Exec,
+  node: number,
+  { after, taken, path }: LiveConfig,
+  { first, last }: { readonly first: string; readonly last: string },
+): Promise<void> {
+  const known = await sandbox.exec(node, ["cat", shownPath], limits);
+  const shown = known.code === 0 ? shownFor(taken, known.stdout) : undefined;
+  if (shown !== undefined) {
+    const stdin = shownFile(after, shownOf(after, shown, first, last));
+    await sandbox.exec(node, ["sh", "-c", 'cat > "$1.new" && mv "$1.new" "$1"', "sh", shownPath], { ...limits, stdin });
+  }
+  const digest = createHash("sha256").update(after).digest("hex");
   const program =
     'cat > "$1.new" && chown --reference="$1" "$1.new" 2> /dev/null; chmod 0640 "$1.new" && mv "$1.new" "$1" && echo "$2" > "$3"';
-  await sandbox.exec(node, ["sh", "-c", program, "sh", path, digest, marker], { ...limits, stdin: text });
+  await sandbox.exec(node, ["sh", "-c", program, "sh", path, digest, marker], { ...limits, stdin: after });
 }

@@ -3,7 +3,7 @@ import type { LabDefinition } from "../definitions/definition.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import type { LocalTemplate } from "../templates/template.ts";
-import { mergedConfig, plainText, savedText } from "./saved-config.ts";
+import { mergedConfig, plainText, savedText, shownPath } from "./saved-config.ts";
 
 /** Maximum duration of a program that saves a configuration, ms. */
 const patienceMs = 30_000;
@@ -47,13 +47,12 @@ async function saveConfig({ definition, directory, catalogue, sandbox }: LabToSa
     throw new Failure("unsupported", `nodes of template ${node.template} save no configuration`, { data: { feature: "saveConfigs" } });
   if (sandbox === null) throw new Failure("node_not_running", "the node does not run; start it first");
   if ("argv" in template.save) await runSave(sandbox, node.id, template, template.save.argv, signal);
-  const text =
-    node.kernel === "own"
-      ? await textInside(sandbox, node.id, template.savedConfig, signal)
-      : savedText(directory, node.id, template.savedConfig);
+  const read = async (path: string) =>
+    node.kernel === "own" ? await textInside(sandbox, node.id, path, signal) : savedText(directory, node.id, path);
+  const text = await read(template.savedConfig);
   if (text === undefined)
     throw new Failure("host_error", `${template.savedConfig} of the node is missing, over 1 MiB, or no text in UTF-8`);
-  return mergedConfig(node, text, template.configLanguage);
+  return mergedConfig(node, text, await read(shownPath), template.configLanguage);
 }
 
 /** The files of a node with a kernel of its own are on a disk that only the node reads. */

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { LabDefinition } from "../definitions/definition.ts";
 import { nodeDisk } from "../files/node-disk.ts";
 import type { LocalTemplate } from "../templates/template.ts";
-import { savedConfigs, takeOverConfig } from "./saved-config.ts";
+import { savedConfigs, shownFile, shownPath, takeOverConfig } from "./saved-config.ts";
 
 const marker = "var/lib/labwright/config.digest";
 const config = "/etc/frr/frr.conf";
@@ -46,6 +46,17 @@ test("the configuration that a router saves is the intended text with the lines 
   expect(saved(intended, { configLanguage: "frr" })).toBeUndefined();
   await put(config, shown.replace("exit", " description x\nexit"));
   expect(saved(intended, { configLanguage: "frr" })).toBe(intended.replace(" no shutdown", " description x\n no shutdown"));
+});
+
+test("lines that FRR has never shown of the intended configuration stay, but not by what it showed of another one", async () => {
+  const intended = "interface eth1\n ip address 10.0.0.1/24\nrouter bgp 1\n no bgp ebgp-requires-policy\n";
+  const shown = "interface eth1\n ip address 10.0.0.1/24\nexit\n!\nrouter bgp 1\nexit\n";
+  await put(marker, `${digest(intended)}\n`);
+  await put(config, shown);
+  await put(shownPath, shownFile(intended, shown));
+  expect(saved(intended, { configLanguage: "frr" })).toBeUndefined();
+  await put(shownPath, shownFile("hostname x\n", shown));
+  expect(saved(intended, { configLanguage: "frr" })).toBe(intended.replace(" no bgp ebgp-requires-policy\n", ""));
 });
 
 test("a configuration that was intended since then wins", async () => {

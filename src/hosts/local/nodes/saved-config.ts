@@ -9,6 +9,19 @@ import { hostname } from "./hostname.ts";
 /** Digest of the configuration that the node applied at its last boot. Written by the boot script (setup/rootfs, boot-common). */
 export const marker = "/var/lib/labwright/config.digest";
 
+/** A comment with the digest of an intended configuration, and what FRR showed of it. Written by the boot script of routers, and by live changes. */
+export const shownPath = "/var/lib/labwright/running.conf";
+
+/** Returns the text for shownPath. */
+export function shownFile(intended: string, shown: string): string {
+  return `! ${digestOf(intended)}\n${shown}`;
+}
+
+/** Returns the content of shownPath, unless it is of another configuration than the intended one. */
+export function shownFor(intended: string, content: string | undefined): string | undefined {
+  return content?.startsWith(`! ${digestOf(intended)}\n`) === true ? content : undefined;
+}
+
 /**
  * Returns, by node id, the configurations that nodes saved by themselves (`write memory`) after they applied the intended one: they boot with these.
  * Omits nodes with a newer intended configuration, which the next boot applies instead, and those whose saved configuration means the intended one.
@@ -28,7 +41,7 @@ export function savedConfigs(
     const bytes = disk.read(path);
     if (bytes === undefined || digestOf(bytes) === taken) continue;
     const text = plainText(bytes);
-    const merged = text === undefined ? undefined : mergedConfig(node, text, configLanguage);
+    const merged = text === undefined ? undefined : mergedConfig(node, text, disk.read(shownPath)?.toString(), configLanguage);
     if (merged !== undefined && merged !== node.startupConfig) saved.set(node.id, merged);
   }
   return saved;
@@ -44,15 +57,17 @@ export function savedText(directory: string, node: number, path: string): string
 const merges = new Map<string, string>();
 const maxMerges = 1_000;
 
-/** Returns the intended configuration with what the node has saved against it, in a language whose lines can be compared; otherwise the saved text. */
+/** Returns the intended configuration with what the node has saved against it, in a language whose lines can be compared; otherwise the saved text. @param content of shownPath */
 export function mergedConfig(
   { name, startupConfig = "" }: Pick<DefinedNode, "name" | "startupConfig">,
   saved: string,
+  content: string | undefined,
   language: LocalTemplate["configLanguage"],
 ): string {
   if (language !== "frr") return saved;
-  const key = [name, digestOf(startupConfig), digestOf(saved)].join("\n");
-  const merged = merges.get(key) ?? mergeFrr(startupConfig, saved, hostname(name));
+  const shown = shownFor(startupConfig, content);
+  const key = [name, digestOf(startupConfig), digestOf(saved), digestOf(shown ?? "")].join("\n");
+  const merged = merges.get(key) ?? mergeFrr(startupConfig, saved, hostname(name), shown);
   merges.set(key, merged);
   if (merges.size > maxMerges) merges.delete(merges.keys().next().value!);
   return merged;
@@ -66,8 +81,9 @@ export function takeOverConfig(directory: string, node: DefinedNode, path: strin
   const disk = diskOf(directory, node.id);
   const wanted = digestOf(node.startupConfig ?? "");
   const bytes = disk.read(path);
-  if (bytes !== undefined && digestOf(bytes) === wanted) disk.rewrite(marker, `${wanted}\n`);
-  else disk.remove(marker);
+  if (bytes !== undefined && digestOf(bytes) === wanted) {
+    disk.rewrite(marker, `${wanted}\n`);
+  } else disk.remove(marker);
 }
 
 function diskOf(directory: string, node: number): NodeDisk {
