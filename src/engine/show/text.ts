@@ -172,7 +172,9 @@ function textDifference(before: unknown, after: unknown): string {
 
 function lineCount(text: string): number {
   if (text === "") return 0;
-  return text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
+  let lines = text.endsWith("\n") ? 0 : 1;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines++;
+  return lines;
 }
 
 function summaryLine({ actions, blocked, unsupported, summary }: TextInput): string {

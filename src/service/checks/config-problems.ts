@@ -102,16 +102,21 @@ async function located(
   if (wrong.length === 0) return [];
   const places = await placesOf(wrong.map(({ node }) => node));
   const source = yaml.split("\n");
-  const all = wrong.flatMap(({ node, problems }, i) =>
-    problems.map((problem) => ({ node: node.key, diagnostic: diagnosticOf(node, problem, places[i]!, source) })),
-  );
+  const lines = new Map<string, readonly string[]>();
   // Nodes may share a configuration.
-  const seen = new Set<string>();
-  const once = all.filter(({ diagnostic: { file, line, column } }) => {
-    const place = `${file ?? ""}:${line}:${column}`;
-    return !seen.has(place) && seen.add(place);
-  });
-  return once.slice(0, maxProblems);
+  const found = new Map<string, Located>();
+  for (const [i, { node, problems }] of wrong.entries()) {
+    const text = node.startupConfig ?? "";
+    const config = lines.get(text) ?? text.split("\n");
+    lines.set(text, config);
+    for (const problem of problems) {
+      const diagnostic = diagnosticOf(node, problem, places[i]!, { config, yaml: source });
+      const place = `${diagnostic.file ?? ""}:${diagnostic.line}:${diagnostic.column}`;
+      if (!found.has(place)) found.set(place, { node: node.key, diagnostic });
+      if (found.size === maxProblems) return [...found.values()];
+    }
+  }
+  return [...found.values()];
 }
 
 /** In the file of the configuration, or in the block of the YAML text that contains it. */
@@ -119,9 +124,9 @@ function diagnosticOf(
   node: LabNode,
   { line, column, problem, hint }: ConfigProblem,
   place: ValuePlace,
-  yaml: readonly string[],
+  { config, yaml }: { readonly config: readonly string[]; readonly yaml: readonly string[] },
 ): Diagnostic {
-  const text = node.startupConfig?.split("\n")[line - 1] ?? "";
+  const text = config[line - 1] ?? "";
   const about = {
     severity: "warning",
     code: "config_line",

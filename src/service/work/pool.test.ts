@@ -31,6 +31,17 @@ function ring(count: number): string {
 /** Seconds of work. */
 const endless = `name: a\nnodes: {${Array.from({ length: 160_000 }, (_, at) => `n${at}: {x: 1}`).join(",")}}`;
 
+test("a plan of few nodes with large texts is computed in a thread", async () => {
+  const desired = readIntent(`name: a\nnodes: {a: {template: frr, startup-config: f}, b: {template: frr, startup-config: f}}\n`, {
+    f: "!\n".repeat(300_000),
+  }).lab!;
+  const work = new Work();
+  await work.close();
+  const ids = { nodes: {}, networks: {}, links: {} };
+  const input = { desired, observed: null, rules: {} as never, prune: false, replace: false };
+  expect(await failureOf(work.plan({ input, ids, direction: "to_host", files: {} }))).toMatchObject({ code: "shutting_down" });
+});
+
 test("a large intent is read in a thread as it is read here", async () => {
   const work = new Work();
   pools.push(work);

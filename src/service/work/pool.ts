@@ -3,6 +3,7 @@ import { Worker } from "node:worker_threads";
 import { Failure } from "../../contract/errors.ts";
 import { programPath } from "../../files/program-path.ts";
 import { type Order, type Outcome, resultOf } from "./messages.ts";
+import { type Packed, packed, unpacked } from "./shared-texts.ts";
 import type { TaskName, Tasks } from "./tasks.ts";
 import { workUser } from "./work-user.ts";
 
@@ -139,7 +140,7 @@ export class WorkPool {
     });
     const thread: Thread = { worker, task: undefined, timer: undefined };
     this.#threads.add(thread);
-    worker.on("message", (outcome: Outcome) => this.#done(thread, outcome));
+    worker.on("message", (message: Packed) => this.#done(thread, unpacked(message) as Outcome));
     worker.on("error", (error: NodeJS.ErrnoException) => {
       const full = error.code === "ERR_WORKER_OUT_OF_MEMORY";
       void this.#end(thread, full ? failed(tooMuch(`needs more than ${this.#options.heapMib} MiB of memory`)) : { error });
@@ -153,7 +154,7 @@ export class WorkPool {
     thread.task = task;
     thread.timer = setTimeout(() => void this.#end(thread, failed(tooMuch(`takes longer than ${timeoutMs / 1000} s`))), timeoutMs);
     thread.worker.ref();
-    thread.worker.postMessage(task.order);
+    thread.worker.postMessage(packed(task.order));
   }
 
   #done(thread: Thread, outcome: Outcome): void {

@@ -16,6 +16,9 @@ const smallText = 24 << 10;
 /** The same for labs, in nodes, networks and links of both sides. */
 const smallLab = 400;
 
+/** The same for the fields of their nodes, in characters: a plan compares, counts and hashes each configuration and file. */
+const smallTexts = 1 << 20;
+
 /** Parses, edits and plans intents: small ones at once, large ones in threads, so that no intent blocks the service. */
 export class Work {
   readonly #pool: WorkPool;
@@ -64,7 +67,7 @@ export class Work {
   async plan(work: PlanWork): Promise<ComputedPlan> {
     const { desired, observed } = work.input;
     const size = sizeOf(desired) + sizeOf(observed);
-    const small = size <= smallLab && isSmall(work.yaml ?? "");
+    const small = size <= smallLab && isSmall(work.yaml ?? "") && roomAfter([desired?.nodes, observed?.nodes], smallTexts) > 0;
     return small ? tasks.computePlan(work) : this.#pool.run("computePlan", 200 * size + (work.yaml?.length ?? 0), work);
   }
 
