@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import { testServer } from "./server.fixture.ts";
+import { BodyRoom } from "./http/body-room.ts";
+import { testServer, token } from "./server.fixture.ts";
 
 const on = testServer();
 
@@ -123,4 +124,27 @@ test("logout does not read its body", async () => {
   for (const body of ["{}", "not json", undefined]) {
     expect((await on.client.call("POST", "/api/v1/logout", { body })).json).toEqual({ ok: true, data: { status: "ok" } });
   }
+});
+
+test("answers that a user does not read take the room of the user's bodies, and give it back when the connection ends", async () => {
+  on.replies = { planProject: () => ({ text: "a".repeat(50_000_000) }), validateProject: () => ({}) };
+  const body = JSON.stringify({ yaml: "name: x\n" });
+  const request =
+    `POST /api/v1/projects/plan HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const unread = await Promise.all([1, 2, 3].map(() => on.client.secure(request)));
+  for (const { socket } of unread) socket.pause();
+  const large = () => on.client.post("/api/v1/projects/validate", JSON.stringify({ yaml: "a".repeat(1_000_000) }));
+  await expect.poll(async () => (await large()).json.code).toBe("overloaded");
+  // Small bodies have room of their own.
+  expect((await on.client.post("/api/v1/projects/validate", body)).status).toBe(200);
+  for (const { socket } of unread) socket.destroy();
+  await expect.poll(async () => (await large()).status).toBe(200);
+});
+
+test("the answers of one user do not stop the bodies of another", () => {
+  const room = new BodyRoom();
+  room.enter("ann").hold(200 << 20);
+  expect(() => room.enter("ann").grow(1)).toThrow(/your requests/);
+  expect(() => room.enter("bob").grow(32 << 20)).not.toThrow();
 });

@@ -6,7 +6,10 @@ const maxBytes = 256 << 20;
 const small = 64 << 10;
 const smallBytes = 32 << 20;
 
-/** Bounds the memory of request bodies. Bytes count from their announcement until their request has been answered. */
+/**
+ * Bounds the memory of request bodies and of their answers. Bytes of a body count from their announcement, and those of an answer from its start, until the
+ * client has the answer or has disconnected.
+ */
 export class BodyRoom {
   /** Bytes of each user; callers without a token are one user. */
   readonly #users = new Map<string | undefined, number>();
@@ -29,6 +32,9 @@ export class BodyRoom {
         this.#refuse(user, to - bytes, to);
         add(to - bytes);
       },
+      hold: (more) => {
+        if (isOpen) add(more);
+      },
       leave: () => {
         isOpen = false;
         add(-bytes);
@@ -42,15 +48,16 @@ export class BodyRoom {
     const isOwnFull = (this.#users.get(user) ?? 0) + more > maxBytes / 2 + extra / 2;
     if (!isFull && !isOwnFull) return;
     const whose = isOwnFull ? "your requests" : "all requests";
-    throw new Failure("overloaded", `the bodies of ${whose} that are not answered yet are too large together: wait for an answer`, {
-      retryAfter: 5,
-    });
+    const message = `the bodies of ${whose} that are not answered yet and their answers that are not read yet are too large together`;
+    throw new Failure("overloaded", `${message}: read an answer, or wait for one`, { retryAfter: 5 });
   }
 }
 
 export interface BodyPlace {
   /** Counts `to` bytes in all for this body. Throws overloaded. */
   grow(to: number): void;
+  /** Counts bytes of the answer. They are never refused, but the next bodies are while clients do not read their answers. */
+  hold(more: number): void;
   /** Ends the count. */
   leave(): void;
 }

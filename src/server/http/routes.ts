@@ -244,7 +244,7 @@ function send(
 ): unknown {
   switch (kind) {
     case "data":
-      return reply.type("application/json; charset=utf-8").send(envelopeBody(answer));
+      return reply.type("application/json; charset=utf-8").send(counted(request, envelopeBody(answer)));
     case "document":
       return answer;
     case "bytes":
@@ -252,6 +252,12 @@ function send(
     case "events":
       return sendEvents(answer as AsyncIterable<EventData | NodeExecEvent>, request, reply, stallMs);
   }
+}
+
+/** Counts an answer that waits for its reader. Bytes that several callers share do not belong to one of them. */
+function counted(request: FastifyRequest, answer: string | Buffer): string | Buffer {
+  if (typeof answer === "string") places.get(request)?.hold(answer.length);
+  return answer;
 }
 
 /** Refuses paths on the caller's disk: the service must not use them as its own. @param names the fields of the operation that contain such paths */

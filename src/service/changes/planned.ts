@@ -1,6 +1,5 @@
-import type { PlanAction } from "../../contract/schemas/plan.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
-import type { HostRules, Operation, Plan } from "../../engine/model/plan.ts";
+import type { HostRules, Plan } from "../../engine/model/plan.ts";
 import type { NativeIds } from "../../hosts/host.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
 import type { WorkPart } from "../context/parts.ts";
@@ -70,10 +69,4 @@ export async function planAgainstHost(
     ...(explain === true && { explain: explanation, ...(wanted?.yaml !== undefined && { yaml: wanted.yaml }) }),
   });
   return { plan, observed, rules, ids, identity };
-}
-
-/** Returns a host step for the API, without the data for the driver. */
-export function shownOperation(operation: Operation): PlanAction {
-  const { step: _step, ...shown } = operation;
-  return shown;
 }

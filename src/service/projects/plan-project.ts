@@ -8,7 +8,8 @@ import { maskText } from "../../engine/show/secret-words.ts";
 import { planText } from "../../engine/show/text.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
-import { type Planned, type PlanOptions, planAgainstHost, shownOperation, type Wanted } from "../changes/planned.ts";
+import { type Planned, type PlanOptions, planAgainstHost, type Wanted } from "../changes/planned.ts";
+import { shownOperations, withBoundedTexts } from "../changes/shown-changes.ts";
 import { configProblems, nodesWithConfigs } from "../checks/config-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import { kernelProblems } from "../checks/kernel-needs.ts";
@@ -155,10 +156,10 @@ async function toHostPlan(context: StorePart, target: Target, { lab }: Wanted, {
   const text = mayReadSecrets(target) ? plan.text : planText({ ...plan, name: lab.name, locked: observed?.locked ?? false });
   return {
     summary: plan.summary,
-    operations: plan.operations.map(shownOperation),
-    actions: plan.actions,
+    operations: [...shownOperations(plan.operations)],
+    actions: [...withBoundedTexts(plan.actions)],
     applicable: plan.applicable && moved === undefined,
-    blocked: plan.blocked,
+    blocked: [...withBoundedTexts(plan.blocked)],
     unsupported: plan.unsupported,
     text: moved === undefined ? text : `${movedText(target.path, moved)}\n${text}`,
     ...(moved !== undefined && { moved_to: moved }),
@@ -196,7 +197,7 @@ async function fromHostPlan(
   return {
     summary,
     operations: [],
-    actions,
+    actions: [...withBoundedTexts(actions)],
     applicable: true,
     blocked: [],
     unsupported: [],

@@ -8,7 +8,8 @@ import type { ObservedLab } from "../../engine/model/observed.ts";
 import { splitByDisruption } from "../../engine/plan/split.ts";
 import type { ChangeKind, ChangeRun } from "../changes/change-kind.ts";
 import { recordApplied, refuseLocked, runChange } from "../changes/managed.ts";
-import { type Planned, planAgainstHost, shownOperation } from "../changes/planned.ts";
+import { type Planned, planAgainstHost } from "../changes/planned.ts";
+import { shownOperations } from "../changes/shown-changes.ts";
 import { checkChanged } from "../checks/config-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
@@ -103,7 +104,7 @@ async function reconcileToHost({ context, job, target, interrupted }: ChangeRun,
   };
   if (!plan.applicable && interrupted === undefined) {
     if (plan.operations.length === 0 && plan.blocked.length === 0) recordOrigin(context, target);
-    return { ...answer, applied: 0, status: "unchanged", operations: plan.operations.map(shownOperation) };
+    return { ...answer, applied: 0, status: "unchanged", operations: [...shownOperations(plan.operations)] };
   }
 
   // Kept disks and sessions of the owner depend on the host's owner of the lab.
@@ -128,7 +129,7 @@ async function reconcileToHost({ context, job, target, interrupted }: ChangeRun,
     ...answer,
     applied: done + now.length,
     status: later.length > 0 ? "pending_stop" : done + now.length > 0 ? "applied" : "unchanged",
-    operations: later.map(shownOperation),
+    operations: [...shownOperations(later)],
     state,
   };
 }
