@@ -10,12 +10,12 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { MAX_ROUNDS = 64 /* searches of the process table; each finds what was started during the one before */ };
+enum { MAX_ROUNDS = 32 /* searches of the process table; each finds what was started during the one before */ };
 
 struct process {
   pid_t pid, parent, session;
   enum { UNKNOWN, INSIDE, OUTSIDE } place;
-  bool ended, killed;
+  bool stopped, ended, killed;
 };
 
 /* Sorted by pid, as /proc is. */
@@ -37,7 +37,7 @@ static bool process_read(const char *pid, struct process *p) {
   text[length] = 0;
   const char *name_end = strrchr(text, ')');
   if (!name_end || sscanf(name_end + 1, " %c %d %*d %d", &state, &parent, &session) != 3) return false;
-  *p = (struct process){.pid = (pid_t)strtol(pid, NULL, 10), .parent = parent, .session = session, .ended = state == 'Z' || state == 'X'};
+  *p = (struct process){.pid = (pid_t)strtol(pid, NULL, 10), .parent = parent, .session = session, .stopped = state == 'T', .ended = state == 'Z' || state == 'X'};
   return true;
 }
 
@@ -84,31 +84,38 @@ static bool is_inside(const struct table *t, const struct roots *r, struct proce
   return inside;
 }
 
-/* Kills what is inside, except the roots. Returns how many processes were not killed before. */
-static size_t kill_inside(struct table *t, const struct table *before, const struct roots *r) {
-  size_t fresh = 0;
+/*
+ * Kills what is inside, except the roots, which are stopped. Returns whether all of it had been killed or had ended before this search began: a process
+ * that ended or was killed since then may have started another one, which the search has not seen.
+ */
+static bool kill_inside(struct table *t, const struct table *before, const struct roots *r) {
+  bool is_all = true;
   for (size_t i = 0; i < t->count; i++) {
     struct process *p = &t->items[i];
-    if (p->ended || is_root(r, p->pid) || !is_inside(t, r, p)) continue;
-    p->killed = kill(p->pid, SIGKILL) == 0;
+    if (is_root(r, p->pid)) {
+      is_all = is_all && (p->stopped || p->ended);
+      continue;
+    }
+    if (!is_inside(t, r, p)) continue;
+    p->killed = !p->ended && kill(p->pid, SIGKILL) == 0;
     const struct process *known = table_find(before, p->pid);
-    if (p->killed && !(known && known->killed)) fresh++;
+    is_all = is_all && known && (known->killed || known->ended);
   }
-  return fresh;
+  return is_all;
 }
 
 void kill_trees(const pid_t *pids, size_t count) {
   const struct roots roots = {pids, count};
   struct table now = {0}, before = {0};
   /* A root goes on adopting until the end. Without it, what it started would be below init. */
-  for (size_t i = 0; i < count; i++) kill(pids[i], SIGSTOP);
   for (int i = 0; i < MAX_ROUNDS; i++) {
+    for (size_t k = 0; k < count; k++) kill(pids[k], SIGSTOP);
     table_read(&now);
-    const size_t fresh = kill_inside(&now, &before, &roots);
+    const bool is_all = kill_inside(&now, &before, &roots);
     const struct table swap = before;
     before = now;
     now = swap;
-    if (fresh == 0) break;
+    if (is_all) break;
   }
   for (size_t i = 0; i < count; i++) kill(-pids[i], SIGKILL), kill(pids[i], SIGKILL);
   free(now.items);
