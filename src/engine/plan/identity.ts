@@ -1,5 +1,5 @@
 import type { ObservedLab } from "../model/observed.ts";
-import { canonicalText } from "../shared/canonical.ts";
+import { digestText } from "../shared/canonical.ts";
 import { type PlanInput, planLab } from "./plan-lab.ts";
 
 /**
@@ -20,7 +20,7 @@ export function identityText(input: PlanInput, direction: "to_host" | "from_host
     observed: observed && persistedLab(observed),
     ids: input.ids ?? null,
   };
-  if (direction === "from_host") return canonicalText(bound);
+  if (direction === "from_host") return digestText(bound);
 
   const touched = new Set<string>();
   for (const { native_id } of [...plan.actions, ...plan.blocked, ...plan.operations]) if (native_id !== undefined) touched.add(native_id);
@@ -29,7 +29,7 @@ export function identityText(input: PlanInput, direction: "to_host" | "from_host
   }
   const power = Object.fromEntries((observed?.nodes ?? []).filter(({ id }) => touched.has(id)).map(({ id, power }) => [id, steady(power)]));
   const work = plan.operations.map(({ id, disruption, changes }) => [id, disruption, changes]);
-  return canonicalText({ ...bound, power, work, blocked: plan.blocked.map(({ id, reason }) => [id, reason.code]) });
+  return digestText({ ...bound, power, work, blocked: plan.blocked.map(({ id, reason }) => [id, reason.code]) });
 }
 
 /** A node that is starting counts as running and one that is stopping as stopped: waiting for it must not make a plan stale. */

@@ -1,14 +1,38 @@
 /** Returns JSON with sorted object keys and without undefined values: equal values give equal text. Lists keep their order. */
 export function canonicalText(value: unknown): string {
+  return written(value, (text) => JSON.stringify(text));
+}
+
+/** Minimum characters of a text that digestText() writes once. */
+const minShared = 1024;
+
+/**
+ * Like canonicalText(), but each long text is written only once, however often the value contains it. Not JSON: only for digests and comparisons. Equal
+ * texts mean equal values, and different texts different ones.
+ */
+export function digestText(value: unknown): string {
+  const numbers = new Map<string, number>();
+  const body = written(value, (text) => {
+    if (text.length < minShared) return JSON.stringify(text);
+    const number = numbers.get(text) ?? numbers.size;
+    numbers.set(text, number);
+    // No value begins with this character.
+    return `#${number}`;
+  });
+  return `${body}\n${JSON.stringify([...numbers.keys()])}`;
+}
+
+function written(value: unknown, textOf: (text: string) => string): string {
+  if (typeof value === "string") return textOf(value);
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
   let text = "";
   if (Array.isArray(value)) {
-    for (const one of value) text += text === "" ? canonicalText(one) : `,${canonicalText(one)}`;
+    for (const one of value) text += text === "" ? written(one, textOf) : `,${written(one, textOf)}`;
     return `[${text}]`;
   }
   for (const key of sortedKeys(value)) {
     const one = (value as Record<string, unknown>)[key];
-    if (one !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonicalText(one)}`;
+    if (one !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${written(one, textOf)}`;
   }
   return `{${text}}`;
 }

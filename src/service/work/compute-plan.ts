@@ -5,7 +5,7 @@ import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { Action, Plan } from "../../engine/model/plan.ts";
 import { identityText } from "../../engine/plan/identity.ts";
 import { type PlanInput, planLab } from "../../engine/plan/plan-lab.ts";
-import { canonicalText } from "../../engine/shared/canonical.ts";
+import { digestText } from "../../engine/shared/canonical.ts";
 import { maskLab, maskObserved } from "../../engine/show/mask.ts";
 import { planText } from "../../engine/show/text.ts";
 import { sourceLines } from "../../intent/places/source-lines.ts";
@@ -47,7 +47,7 @@ export function computePlan(work: PlanWork): ComputedPlan {
   const ids = joinIds(given.desired, given.observed, known);
   const input: PlanInput = { ...given, ids };
   const plan = planLab(input);
-  const bound = `${identityText(input, direction, plan)}\n${masked === true ? "masked" : canonicalText(files)}`;
+  const bound = `${identityText(input, direction, plan)}\n${masked === true ? "masked" : digestText(files)}`;
   const identity = createHash("sha256").update(bound).digest("hex");
   if (explain === undefined) return { plan, ids, identity };
   return { plan: explained(plan, input, ids, { ...explain, files, ...(yaml !== undefined && { yaml }) }), ids, identity };
