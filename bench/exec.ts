@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -24,6 +24,8 @@ const megabytes = 200;
 
 /** Runs programs in the nodes of a lab, and copies a file between a node and this machine. */
 export async function execFigures(): Promise<ExecFigures> {
+  // The program as users install it.
+  execFileSync(process.execPath, ["scripts/bundle.ts"]);
   const service = await startService("embedded");
   const { client } = service;
   const file = join("/dev/shm", `labwright-bench-${process.pid}`);
@@ -45,7 +47,10 @@ export async function execFigures(): Promise<ExecFigures> {
       const env = { ...process.env, LABWRIGHT_URL: service.url, LABWRIGHT_PIN: service.fingerprint, LABWRIGHT_TOKEN: client.token ?? "" };
       const began = performance.now();
       const [code] = await once(
-        spawn(process.execPath, ["dist/cli/main.js", "cp", "--lab", lab, from, to], { env, stdio: ["ignore", "inherit", "inherit"] }),
+        spawn(process.execPath, ["dist/bundle/cli/main.js", "cp", "--lab", lab, from, to], {
+          env,
+          stdio: ["ignore", "inherit", "inherit"],
+        }),
         "exit",
       );
       if (code !== 0) throw new Error(`cp ${from} ${to} ended with ${code}`);

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 enum {
-  OUTPUT_PIECE = 32768,    /* bytes of output in a frame */
+  OUTPUT_PIECE = 65536,    /* bytes of output in a frame */
   INPUT_HIGH = 256 << 10,  /* bytes of input that wait for the program before its client is no longer read */
   HANG_UP_MS = 1000,       /* ms that the programs of a terminal have after its hang-up */
 };

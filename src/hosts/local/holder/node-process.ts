@@ -4,7 +4,7 @@ import { Failure } from "../../../contract/errors.ts";
 import type { NodeProcess, NodeProgram, ProcessEnd, ProcessOutput, WindowSize } from "../../host-processes.ts";
 import type { Pulse } from "./pulse.ts";
 import { openRequest } from "./request.ts";
-import { encodeFrame, type Frame, type FrameReader, list, texts } from "./wire.ts";
+import { encodeFrame, type Frame, type FrameReader, frameHead, list, texts } from "./wire.ts";
 
 /** Maximum bytes of one frame of input. */
 const inputPiece = 64 << 10;
@@ -54,7 +54,12 @@ class HolderProcess implements NodeProcess {
 
   async write(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length && !this.#socket.destroyed; at += inputPiece) {
-      if (this.#socket.write(encodeFrame("I", bytes.subarray(at, at + inputPiece)))) continue;
+      const piece = bytes.subarray(at, at + inputPiece);
+      this.#socket.cork();
+      this.#socket.write(frameHead("I", piece.length));
+      const goOn = this.#socket.write(piece);
+      this.#socket.uncork();
+      if (goOn) continue;
       const left = new AbortController();
       const events = ["drain", "close"].map((name) => once(this.#socket, name, { signal: left.signal }).catch(() => undefined));
       if (!this.#socket.destroyed) await Promise.race(events);
@@ -111,7 +116,7 @@ async function* outputOf(
   });
   try {
     for (;;) {
-      for (let frame = reader.next(); frame !== undefined; frame = reader.next()) {
+      for (let frame = reader.nextPiece(); frame !== undefined; frame = reader.nextPiece()) {
         const item = outputItem(frame);
         yield item;
         if (item.stream === "end") return;

@@ -30,10 +30,14 @@ export interface Frame {
 
 /** Encodes a frame of a client: input, the size of a window, a signal. */
 export function encodeFrame(type: string, data: Uint8Array): Buffer {
-  const bytes = Buffer.alloc(5 + data.length);
-  bytes.writeUInt32LE(data.length + 1, 0);
+  return Buffer.concat([frameHead(type, data.length), data]);
+}
+
+/** Returns the first bytes of a frame with this many bytes of data. */
+export function frameHead(type: string, length: number): Buffer {
+  const bytes = Buffer.alloc(5);
+  bytes.writeUInt32LE(length + 1, 0);
   bytes.write(type, 4, "latin1");
-  bytes.set(data, 5);
   return bytes;
 }
 
@@ -51,6 +55,9 @@ export class FrameReader {
   #more: Buffer[] = [];
   /** Bytes not given out yet. */
   #size = 0;
+  /** Type and missing bytes of the frame that nextPiece() is returning. */
+  #type = "";
+  #left = 0;
 
   push(chunk: Buffer): void {
     this.#more.push(chunk);
@@ -66,6 +73,33 @@ export class FrameReader {
     this.#at = begin + length;
     this.#size -= 4 + length;
     return { type: String.fromCharCode(this.#bytes[begin]!), data: this.#bytes.subarray(begin + 1, this.#at) };
+  }
+
+  /** Like next(), but returns an O or X frame in the pieces in which it arrives, without a copy of its bytes. */
+  nextPiece(): Frame | undefined {
+    if (this.#left === 0) {
+      if (!this.#joined(4)) return undefined;
+      const length = this.#bytes.readUInt32LE(this.#at);
+      if (length <= 1) return this.next();
+      if (!this.#joined(5)) return undefined;
+      const type = String.fromCharCode(this.#bytes[this.#at + 4]!);
+      if (type !== "O" && type !== "X") return this.next();
+      this.#type = type;
+      this.#left = length - 1;
+      this.#at += 5;
+      this.#size -= 5;
+    }
+    if (this.#at === this.#bytes.length) {
+      const chunk = this.#more.shift();
+      if (chunk === undefined) return undefined;
+      this.#bytes = chunk;
+      this.#at = 0;
+    }
+    const data = this.#bytes.subarray(this.#at, this.#at + this.#left);
+    this.#at += data.length;
+    this.#size -= data.length;
+    this.#left -= data.length;
+    return { type: this.#type, data };
   }
 
   /** Bytes after the last frame. */
