@@ -150,8 +150,27 @@ type Copies = readonly (readonly [string, ReadFile])[];
 function copies(files: Files, source: string, path: string, more: Pick<LabFile, "mode" | "owner">): Copies {
   const text = files.get(source);
   if (text !== undefined) return [[path, { text, ...more, from: source }]];
-  const inFolder = [...files].filter(([name]) => name.startsWith(`${source}/`));
-  return inFolder.map(([name, each]) => [`${path}${name.slice(source.length)}`, { text: each, ...more, from: name }]);
+  return namesIn(files, `${source}/`).map((name) => [
+    `${path}${name.slice(source.length)}`,
+    { text: files.get(name) as string, ...more, from: name },
+  ]);
+}
+
+const sortedNames = new WeakMap<Files, readonly string[]>();
+
+/** Returns the names in a folder, one more than a map of fields can have at most. Many nodes may name a folder of a lab with thousands of files. */
+function namesIn(files: Files, folder: string): readonly string[] {
+  const names = sortedNames.get(files) ?? [...files.keys()].sort();
+  sortedNames.set(files, names);
+  let [first, end] = [0, names.length];
+  while (first < end) {
+    const middle = (first + end) >> 1;
+    if (names[middle]! < folder) first = middle + 1;
+    else end = middle;
+  }
+  const found: string[] = [];
+  for (let at = first; names[at]?.startsWith(folder) && found.length <= maxFormFiles; at++) found.push(names[at]!);
+  return found;
 }
 
 function readMode(problems: Problems, at: Field): { readonly mode: number } | undefined {

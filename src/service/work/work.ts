@@ -13,6 +13,8 @@ type Files = Readonly<Record<string, string>>;
 
 /** Maximum length of texts that are parsed in this thread, in 20 ms or less; a worker would not be faster. */
 const smallText = 24 << 10;
+/** The same for the number of a lab's files. */
+const smallFiles = 1000;
 /** The same for labs, in nodes, networks and links of both sides. */
 const smallLab = 400;
 
@@ -31,43 +33,43 @@ export class Work {
   /** Like readIntent(). All callers with the same input share the result. */
   read(yaml: string, files: Files): Promise<ShownReading> {
     return this.#reads.get(yaml, files, async () =>
-      isSmall(yaml) ? tasks.readIntent(yaml, files) : this.#pool.run("readIntent", yaml.length, yaml, files),
+      isSmall(yaml, files) ? tasks.readIntent(yaml, files) : this.#pool.run("readIntent", yaml.length, yaml, files),
     );
   }
 
   /** As editIntent(). */
   async edit(yaml: string, files: Files, wanted: Lab): Promise<IntentText> {
-    return isSmall(yaml) && sizeOf(wanted) <= smallLab
+    return isSmall(yaml, files) && sizeOf(wanted) <= smallLab
       ? tasks.editIntent(yaml, files, wanted)
       : this.#pool.run("editIntent", yaml.length, yaml, files, wanted);
   }
 
   /** As replaceSection(). */
   async replaceSection(yaml: string, files: Files, section: EditableSection, value: unknown): Promise<ShownReading> {
-    if (isSmall(yaml) && roomAfter(value, smallText) > 0) return tasks.replaceSection(yaml, files, section, value);
+    if (isSmall(yaml, files) && roomAfter(value, smallText) > 0) return tasks.replaceSection(yaml, files, section, value);
     return this.#pool.run("replaceSection", yaml.length, yaml, files, section, value);
   }
 
   /** As sourceLines(). */
   async lines(yaml: string, files: Files): Promise<SourceLines> {
-    return isSmall(yaml) ? tasks.sourceLines(yaml, files) : this.#pool.run("sourceLines", yaml.length, yaml, files);
+    return isSmall(yaml, files) ? tasks.sourceLines(yaml, files) : this.#pool.run("sourceLines", yaml.length, yaml, files);
   }
 
   /** As filterPlaces(). */
   async filterPlaces(yaml: string, files: Files): Promise<ReadonlyMap<string, ValuePlace>> {
-    return isSmall(yaml) ? tasks.filterPlaces(yaml, files) : this.#pool.run("filterPlaces", yaml.length, yaml, files);
+    return isSmall(yaml, files) ? tasks.filterPlaces(yaml, files) : this.#pool.run("filterPlaces", yaml.length, yaml, files);
   }
 
   /** As fieldPlaces(). */
   async fieldPlaces(yaml: string, files: Files, wanted: readonly FieldName[]): Promise<readonly ValuePlace[]> {
-    return isSmall(yaml) ? tasks.fieldPlaces(yaml, files, wanted) : this.#pool.run("fieldPlaces", yaml.length, yaml, files, wanted);
+    return isSmall(yaml, files) ? tasks.fieldPlaces(yaml, files, wanted) : this.#pool.run("fieldPlaces", yaml.length, yaml, files, wanted);
   }
 
   /** As computePlan(). */
   async plan(work: PlanWork): Promise<ComputedPlan> {
     const { desired, observed } = work.input;
     const size = sizeOf(desired) + sizeOf(observed);
-    const small = size <= smallLab && isSmall(work.yaml ?? "") && roomAfter([desired?.nodes, observed?.nodes], smallTexts) > 0;
+    const small = size <= smallLab && isSmall(work.yaml ?? "", work.files) && roomAfter([desired?.nodes, observed?.nodes], smallTexts) > 0;
     return small ? tasks.computePlan(work) : this.#pool.run("computePlan", 200 * size + (work.yaml?.length ?? 0), work);
   }
 
@@ -82,8 +84,8 @@ export class Work {
 }
 
 /** With anchors, a short text can stand for a very long one. */
-function isSmall(yaml: string): boolean {
-  return yaml.length <= smallText && !yaml.includes("&");
+function isSmall(yaml: string, files: Files): boolean {
+  return yaml.length <= smallText && !yaml.includes("&") && Object.keys(files).length <= smallFiles;
 }
 
 /** Returns `room` minus the size of a value, in characters. Stops as soon as the result is negative. */
