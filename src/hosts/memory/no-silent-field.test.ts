@@ -161,6 +161,7 @@ const cases: Readonly<Record<string, Case>> = {
 const withoutEffect: Readonly<Record<string, string>> = {
   "lab.tests": "run by labwright test",
   "node.ready": "the service checks it, no host stores it",
+  "inheritable.ready": "the service checks it, no host stores it",
   "node.depends-on": "the service orders starts, no host stores it",
   "node.stages": "as depends-on",
 };
@@ -199,7 +200,7 @@ function schemaKeys(): readonly string[] {
   visit("lab", { properties: schema.properties });
   for (const [name, definition] of Object.entries<Intent>(schema.definitions)) visit(name, definition);
   // Tests and conditions describe no part of the lab: no plan compares them.
-  return [...keys].filter((key) => !/^(?:lab\.tests|node\.ready|node\.stages)\./.test(key)).sort();
+  return [...keys].filter((key) => !/^(?:lab\.tests|node\.ready|inheritable\.ready|node\.stages)\./.test(key)).sort();
 }
 
 /** Keys inside the topology wrapper are those of its own definition. */
