@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const root = new URL("..", import.meta.url).pathname;
 
 /**
- * The test files that take longest, the longest first. On a fresh clone vitest knows no durations and starts large files first; a slow file that starts
+ * The test files that take longest, the longest first; those with emulated processors apart from each other. On a fresh clone vitest knows no durations and starts large files first; a slow file that starts
  * late would then run alone at the end.
  */
 export const slowTests: readonly string[] = [
@@ -18,17 +18,16 @@ export const slowTests: readonly string[] = [
   "test/microvm/microvm.test.ts",
   "src/server/main.test.ts",
   "test/embedded-cli.test.ts",
-  "test/labs-own-tests.test.ts",
   "test/browser/consoles.test.ts",
   "test/wire/eve.test.ts",
   "src/hosts/local/quality/quality.test.ts",
   "src/hosts/local/vm/conformance.test.ts",
   "test/labs.test.ts",
-  "src/hosts/local/own-kernel/own-kernel.test.ts",
   "test/browser/packets.test.ts",
   "src/cli/tests/up.test.ts",
   "native/fuzz/corpus.test.ts",
   "src/hosts/eve/convergence.test.ts",
+  "test/labs-own-tests.test.ts",
   "test/package.test.ts",
   "test/chaos/chaos.test.ts",
   "src/hosts/eve/write/write-lab.test.ts",
@@ -37,6 +36,7 @@ export const slowTests: readonly string[] = [
   "test/wire/captures.test.ts",
   "src/hosts/local/management/management.test.ts",
   "src/service/embedded/embedded-owed-starts.test.ts",
+  "src/hosts/local/own-kernel/own-kernel.test.ts",
   "src/console/exec.test.ts",
   "test/browser/labs.test.ts",
   "src/hosts/local/recovery.test.ts",
