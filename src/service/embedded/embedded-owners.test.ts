@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openUsers } from "../../hosts/local/accounts/users.ts";
+import { freePort } from "../../hosts/local/testing/free-port.fixture.ts";
 import { type TestLocalHost, testLocalHost } from "../../hosts/local/testing/test-local-host.fixture.ts";
 import type { Call, Caller } from "../common/call.ts";
 import { createService } from "../create-service.ts";
@@ -193,26 +194,22 @@ describe("the lab of an admin that a user may edit", () => {
 
   test("gets no port and no network that only an admin may choose, and keeps those that the admin chose", async () => {
     const [bob, admin] = [await signIn("bob"), await signIn("admin")];
-    const [low, high] = [900 + Math.floor(Math.random() * 90), 41_000 + Math.floor(Math.random() * 9_000)];
-    const intent = (more: string) => yaml("lent", `, ports: ["0.0.0.0:${high}:80"${more}]`);
+    const [kept, other] = [await freePort(), await freePort()];
+    const intent = (more: string) => yaml("lent", `, ports: ["0.0.0.0:${kept}:80"${more}]`);
     await admin("deployProject", { yaml: intent("") });
     await admin("setLabGrants", { lab, grants: [{ user: "bob", right: "edit" }] });
     const apply = (text: string) => bob("reconcileProject", { lab, direction: "to_host", yaml: text, confirm_disruptive: true });
 
-    const changes = [
-      intent(`, "${low}:81"`),
-      intent(`, "0.0.0.0:${high + 1}:82"`),
-      `${intent("")}management: {ipv4-subnet: 172.31.250.0/24}\n`,
-    ];
+    const changes = [intent(', "983:81"'), intent(`, "0.0.0.0:${other}:82"`), `${intent("")}management: {ipv4-subnet: 172.31.250.0/24}\n`];
     for (const text of changes) {
       expect((await failureOf(apply(text))).code).toBe("operation_not_allowed");
       expect((await failureOf(bob("deployProject", { yaml: text, replace: true, confirm_disruptive: true }))).code).toBe(
         "operation_not_allowed",
       );
     }
-    await apply(intent(`, "${high + 1}:83"`));
+    await apply(intent(`, "${other}:83"`));
     const { nodes } = await bob("inspectProject", { lab });
-    expect(nodes[0]?.ports).toEqual([`0.0.0.0:${high}:80`, `${high + 1}:83`]);
+    expect(nodes[0]?.ports).toEqual([`0.0.0.0:${kept}:80`, `${other}:83`]);
     await admin("destroyProject", { lab });
   });
 });
