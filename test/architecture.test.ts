@@ -6,6 +6,7 @@ import { type Import, imports, isTestCode, root, sources } from "./architecture/
 
 type LayerName =
   | "base"
+  | "layout"
   | "contract core"
   | "contract errors"
   | "contract schemas"
@@ -47,6 +48,13 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     packages: [],
     node: "none",
     why: "queues, orders and differences that every layer may need, without any I/O",
+  },
+  layout: {
+    files: /^layout\//,
+    layers: [],
+    packages: [],
+    node: "none",
+    why: "computed positions of nodes, the same for the pages and for drawings as files",
   },
   "contract errors": {
     files: /^contract\/errors\.ts$/,
@@ -187,7 +195,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   web: {
     files: /^web\//,
-    layers: ["base", "contract errors", "contract core", "client", "intent"],
+    layers: ["base", "layout", "contract errors", "contract core", "client", "intent"],
     types: ["contract schemas"],
     packages: ["preact", "yaml", "@codemirror", "@lezer", "@xterm"],
     node: "none",

@@ -1,8 +1,8 @@
 import { useMemo } from "preact/hooks";
 import type { InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
+import { cachedLayout } from "../../layout/cached-layout.ts";
 import { graphOf } from "../topology/graph/graph.ts";
 import { markText, planMarks } from "../topology/graph/plan-marks.ts";
-import { cachedLayout } from "../topology/layout/cached-layout.ts";
 import { Topology } from "../topology/topology.tsx";
 import type { ComputedPlan } from "./control/plan-state.ts";
 import { PlanList } from "./plan-list.tsx";

@@ -1,8 +1,8 @@
 import type { ComponentChildren, ComponentType, RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LiveNodeData } from "../../contract/schemas/observe.ts";
+import type { Place } from "../../layout/layout.ts";
 import type { Graph, GraphNode } from "./graph/graph.ts";
-import type { Place } from "./layout/layout.ts";
 import { Search } from "./search.tsx";
 import type { View } from "./stage/view.ts";
 import { keyCommand, zoomInFactor, zoomOutFactor } from "./topology-keys.ts";

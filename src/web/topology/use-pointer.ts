@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Place } from "../../layout/layout.ts";
 import type { Graph } from "./graph/graph.ts";
-import type { Place } from "./layout/layout.ts";
 import { onDoubleClick } from "./stage/double-click.ts";
 import { dragNodes } from "./stage/drag-node.ts";
 import { drawFrame } from "./stage/draw-frame.ts";

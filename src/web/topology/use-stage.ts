@@ -1,8 +1,8 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { Place } from "../../layout/layout.ts";
 import type { Graph } from "./graph/graph.ts";
 import { labelGrowth } from "./graph/labels.ts";
-import type { Place } from "./layout/layout.ts";
 import { followMouse } from "./stage/follow-mouse.ts";
 import { type PictureLayer, pictureLayer } from "./stage/picture-layer.ts";
 import { areaOf, centred, fitted, revealing, type Size, type View, zoomed } from "./stage/view.ts";

@@ -1,5 +1,5 @@
+import type { Place } from "../../layout/layout.ts";
 import { type LinkCurve, placeOn } from "../topology/graph/link-shape.ts";
-import type { Place } from "../topology/layout/layout.ts";
 import type { View } from "../topology/stage/view.ts";
 import type { LiveTraffic } from "./feed/live-traffic.ts";
 import { type Dot, travelMs } from "./feed/traffic-dots.ts";

@@ -1,5 +1,5 @@
+import type { Place } from "../../layout/layout.ts";
 import { type LinkCurve, placeOn } from "../topology/graph/link-shape.ts";
-import type { Place } from "../topology/layout/layout.ts";
 
 /** A curve is approximated by this number of straight pieces. */
 const pieces = 12;

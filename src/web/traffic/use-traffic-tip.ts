@@ -1,8 +1,8 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
+import type { Place } from "../../layout/layout.ts";
 import type { Graph } from "../topology/graph/graph.ts";
 import { type LinkCurve, placeOn } from "../topology/graph/link-shape.ts";
-import type { Place } from "../topology/layout/layout.ts";
 import type { View } from "../topology/stage/view.ts";
 import { toScreen } from "./draw-traffic.ts";
 import { linkAt } from "./link-at.ts";

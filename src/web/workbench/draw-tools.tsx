@@ -1,4 +1,4 @@
-import type { LayoutKind } from "../topology/layout/layout.ts";
+import type { LayoutKind } from "../../layout/layout.ts";
 import type { DrawActions } from "./actions/use-draw-actions.ts";
 
 interface DrawToolsProps {

@@ -2,7 +2,7 @@ import { nodeKey } from "../../../base/node-key.ts";
 import type { InspectedNode, InspectionData } from "../../../contract/schemas/observe.ts";
 import type { PlanAction } from "../../../contract/schemas/plan.ts";
 import type { Endpoint, Lab } from "../../../intent/lab/lab.ts";
-import { layoutOf, type Place } from "../layout/layout.ts";
+import { layoutOf, type Place } from "../../../layout/layout.ts";
 import { type IconName, iconOf } from "./icons.ts";
 import { labelWidth } from "./labels.ts";
 import { type PlanMark, planMarks } from "./plan-marks.ts";

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { expect, test } from "vitest";
 import { readIntent } from "../../../intent/read/read.ts";
-import { layoutOf } from "../layout/layout.ts";
+import { layoutOf } from "../../../layout/layout.ts";
 import { labelBox, labelGrowth, labelSizes, labelWidth, shortLabel, touches } from "./labels.ts";
 import { boxesOf, portBox } from "./link-shape.ts";
 import { linkShapes } from "./link-shapes.ts";

@@ -1,4 +1,4 @@
-import type { Place } from "../layout/layout.ts";
+import type { Place } from "../../../layout/layout.ts";
 import { BoxIndex } from "./box-index.ts";
 import type { GraphLink, GraphNode } from "./graph.ts";
 import { type Box, labelBox, labelLetter, touches } from "./labels.ts";

@@ -1,6 +1,6 @@
+import type { Place } from "../../../layout/layout.ts";
 import type { Graph } from "../graph/graph.ts";
 import { linkShape } from "../graph/link-shape.ts";
-import type { Place } from "../layout/layout.ts";
 import { followPointer } from "./follow-pointer.ts";
 import { redrawLink } from "./redraw-link.ts";
 

@@ -1,5 +1,5 @@
+import type { Place } from "../../../layout/layout.ts";
 import type { GraphNode } from "../graph/graph.ts";
-import type { Place } from "../layout/layout.ts";
 import { followPointer } from "./follow-pointer.ts";
 
 export interface Frame {

@@ -1,4 +1,4 @@
-import type { Place } from "../layout/layout.ts";
+import type { Place } from "../../../layout/layout.ts";
 import { followPointer } from "./follow-pointer.ts";
 
 export interface LinkDraft {

@@ -1,4 +1,4 @@
-import type { Place } from "../layout/layout.ts";
+import type { Place } from "../../../layout/layout.ts";
 import { type View, zoomed } from "./view.ts";
 
 export interface PanZoomOptions {

@@ -1,5 +1,5 @@
+import type { Place } from "../../../layout/layout.ts";
 import type { Graph } from "../graph/graph.ts";
-import type { Place } from "../layout/layout.ts";
 
 /** The view of the drawing: its origin is at (x, y) of the stage, px, and one px of the drawing is `scale` px on the stage. */
 export interface View {

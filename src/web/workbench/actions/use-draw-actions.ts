@@ -1,5 +1,6 @@
 import type { RefObject } from "preact";
 import { useState } from "preact/hooks";
+import type { LayoutKind, Place } from "../../../layout/layout.ts";
 import { readCopied, storeCopied } from "../../drawing/clipboard.ts";
 import {
   aligned,
@@ -19,7 +20,6 @@ import type { IntentText } from "../../intent/intent-text.ts";
 import type { PlanControl } from "../../plan/control/use-plan.ts";
 import { call } from "../../service/api.ts";
 import type { Graph, GraphNode } from "../../topology/graph/graph.ts";
-import type { LayoutKind, Place } from "../../topology/layout/layout.ts";
 import type { DrawingPlaces } from "../../topology/topology.tsx";
 import type { Selection } from "./use-selection.ts";
 
