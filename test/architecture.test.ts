@@ -11,6 +11,7 @@ type LayerName =
   | "contract errors"
   | "contract schemas"
   | "intent"
+  | "exporters"
   | "engine"
   | "transport"
   | "files"
@@ -85,6 +86,13 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     packages: ["yaml"],
     node: "none",
     why: "text in, diagnostics out; also runs in the CLI and in an editor",
+  },
+  exporters: {
+    files: /^exporters\//,
+    layers: ["layout", "intent"],
+    packages: [],
+    node: "none",
+    why: "a lab in the languages of other tools and as a drawing: text out, no I/O",
   },
   engine: {
     files: /^engine\//,
@@ -187,7 +195,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   cli: {
     files: /^cli\//,
-    layers: ["base", "contract errors", "contract core", "client", "transport", "files", "intent", "packets"],
+    layers: ["base", "contract errors", "contract core", "client", "transport", "files", "intent", "exporters", "packets"],
     types: ["contract schemas"],
     packages: ["yaml"],
     node: "all",

@@ -17,8 +17,10 @@ import { doctor } from "./commands/doctor.ts";
 import { down } from "./commands/down.ts";
 import { events } from "./commands/events.ts";
 import { exec } from "./commands/exec.ts";
+import { exportCommand } from "./commands/export.ts";
 import { extcap } from "./commands/extcap.ts";
 import { grants } from "./commands/grants.ts";
+import { graph } from "./commands/graph.ts";
 import { host } from "./commands/host.ts";
 import { image } from "./commands/image.ts";
 import { importCommand } from "./commands/import.ts";
@@ -114,6 +116,8 @@ export const commands: readonly Command[] = [
   destroy,
   doctor,
   importCommand,
+  exportCommand,
+  graph,
   load,
   status,
   open,

@@ -14,6 +14,11 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     write: ["lab"],
     edit: ["lab", "diagnostics", "parse", "read", "write"],
   },
+  exporters: {
+    shared: [],
+    drawing: ["shared"],
+    tools: ["shared", "drawing"],
+  },
   engine: {
     shared: [],
     model: [],
