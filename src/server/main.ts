@@ -103,9 +103,12 @@ async function serve(options: ServeOptions): Promise<void> {
   });
   cleanup.defer(() => service.close());
   // Labs with an unfinished change are busy from here on. The service answers requests and signals meanwhile.
-  service
-    .recover()
-    .catch((error: unknown) => log("error", "the recovery of changes that a restart cut off failed", { error: String(error) }));
+  await new Promise<void>((begun) => {
+    service.recover(begun).catch((error: unknown) => {
+      log("error", "the recovery of changes that a restart cut off failed", { error: String(error) });
+      begun();
+    });
+  });
   const server = await startServer({
     service,
     certificate,

@@ -127,7 +127,7 @@ export function createService(options: ServiceOptions): Service {
     requestEnded: (request) => metrics.request(request),
     authenticate: (token) => sessions.authenticate(token),
     authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),
-    recover: () => recoverAll(context, captures),
+    recover: (begun) => recoverAll(context, captures, begun),
     keepReady: () => work.keepReady(),
     close: async () => {
       await context.jobs.close(options.closeWaitMs ?? 10_000);
@@ -139,25 +139,28 @@ export function createService(options: ServiceOptions): Service {
       captures.close();
       await work.close();
       await sessions.close();
-      store.close();
+      await store.close();
     },
   };
 }
 
 /** Finishes interrupted changes, and restores labs that ended with the host. */
-async function recoverAll(context: Context, captures: Captures): Promise<void> {
+async function recoverAll(context: Context, captures: Captures, begun: () => void = () => {}): Promise<void> {
   const { store } = context;
   // A lab with an interrupted change is resumed after that change.
-  const cutOff = new Set(store.jobs.unfinished().map(({ lab }) => lab));
+  const unfinished = await store.jobs.unfinished();
+  const cutOff = new Set(unfinished.map(({ lab }) => lab));
   const records = store.labs.list();
-  await Promise.all([
+  const recovering = [
     captures.begin(records),
-    recoverJobs(context),
+    recoverJobs(context, unfinished),
     resumeLabs(
       context,
       records.filter(({ path }) => !cutOff.has(path)),
     ),
-  ]);
+  ];
+  begun();
+  await Promise.all(recovering);
   await resumeLabs(
     context,
     store.labs.list().filter(({ path }) => cutOff.has(path)),

@@ -119,8 +119,8 @@ function sessionHandlers({ context, browsers, metrics }: HandlerParts, { known, 
   return {
     getHealth: async () => healthOf(version),
     login: ({ body }, _caller, call) => sessions.login(body.username, body.password, call),
-    logout: known((caller) => {
-      sessions.logout(caller);
+    logout: known(async (caller) => {
+      await sessions.logout(caller);
       return { status: "ok" };
     }),
     createBrowserSession: async ({ body }, caller, { cookie }) => browsers.open(caller, body, cookie),

@@ -23,12 +23,12 @@ interface Recoverable {
  *   the host.
  * - If the host needs a password, or the rest fails, the change ends as interrupted. A plan then shows the remaining work.
  *
- * The labs of these changes are busy when this function returns. The promise settles when all of them have ended.
+ * The labs of these changes are busy when this function returns, also before its first await. The promise settles when all of them have ended.
  */
-export async function recoverJobs(context: ChangeParts): Promise<void> {
+export async function recoverJobs(context: ChangeParts, unfinished: readonly JobRow[]): Promise<void> {
   // Normally one unfinished job per lab; more only if the end of an earlier job was not persisted. They run in order.
   const byLab = new Map<string, JobRow[]>();
-  for (const row of context.store.jobs.unfinished()) byLab.set(row.lab, [...(byLab.get(row.lab) ?? []), row]);
+  for (const row of unfinished) byLab.set(row.lab, [...(byLab.get(row.lab) ?? []), row]);
   await Promise.all([...byLab.values()].map((rows) => recoverLab(context, rows)));
 }
 
@@ -36,24 +36,27 @@ async function recoverLab(context: ChangeParts, rows: readonly JobRow[]): Promis
   for (const row of rows) {
     if (row.unreadable !== true && row.steps.length === 0 && changeKinds.get(row.operation)?.isStepless !== true) {
       const failure = new Failure("cancelled", "cut off by a restart before its first step: nothing was changed");
-      context.jobs.abandon(row, "rolled_back", failure);
+      await context.jobs.abandon(row, "rolled_back", failure);
       continue;
     }
     const foreign = ownerProblem(context, row);
-    if (foreign === undefined) recordUnstarted(context, row);
     const found = recoverable(row);
     const problem = "problem" in found ? found.problem : foreign;
     if ("problem" in found || problem !== undefined) {
+      if (foreign === undefined) await recordUnstarted(context, row);
       const text = `cut off by a restart, and not finished: ${problem}. Plan the lab to see what is left to do`;
-      context.jobs.abandon(row, "interrupted", new Failure("cancelled", text));
+      await context.jobs.abandon(row, "interrupted", new Failure("cancelled", text));
       continue;
     }
     try {
-      await context.jobs.resume(row, (job) => finish(context, job, row, found));
+      await context.jobs.resume(row, async (job) => {
+        await recordUnstarted(context, row);
+        return finish(context, job, row, found);
+      });
     } catch (error) {
       // The job has recorded its failure in the journal, and the service starts. Only lab_busy is thrown before the job runs: a newer change of the
       // lab is running.
-      if (error instanceof Failure && error.code === "lab_busy") context.jobs.abandon(row, "interrupted", error);
+      if (error instanceof Failure && error.code === "lab_busy") await context.jobs.abandon(row, "interrupted", error);
     }
   }
 }

@@ -29,10 +29,10 @@ export interface Service {
   /** Called at the end of each request, for the metrics. */
   requestEnded(request: EndedRequest): void;
   /**
-   * Starts to finish interrupted jobs, or rolls them back. Called once before the server listens, so that their labs are already busy. Settles when
-   * all jobs have ended; the server need not wait for that.
+   * Starts to finish interrupted jobs, or rolls them back. Called once before the server listens. Settles when all jobs have ended; the server need not
+   * wait for that, only for `begun`, which is called when their labs are busy.
    */
-  recover(): Promise<void>;
+  recover(begun?: () => void): Promise<void>;
   /** Starts a worker thread in advance, so that the first large intent need not wait for it. */
   keepReady(): void;
   close(): Promise<void>;

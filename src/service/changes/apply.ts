@@ -36,7 +36,7 @@ export async function applyOperations(
   let inRow = 0;
   let running: string | undefined;
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
-  job.begin(operations);
+  await job.begin(operations);
   try {
     const progress: Omit<Progress, "ids"> = {
       signal: job.signal,

@@ -4,6 +4,7 @@ import { canonicalText } from "../../engine/shared/canonical.ts";
 import type { Call, Caller } from "../common/call.ts";
 import { badRequest } from "../common/refusals.ts";
 import type { ClockPart, JobsPart, StorePart } from "../context/parts.ts";
+import type { JobKeyRow } from "../store/store.ts";
 
 /** How long a key refers to its job. */
 const keepMs = 24 * 3_600_000;
@@ -22,6 +23,8 @@ export class Idempotency {
   readonly #context: StorePart & ClockPart & JobsPart;
   /** Running calls, by user and key. */
   readonly #running = new Map<string, Once>();
+  /** Number of calls with a key that have ended. */
+  #ended = 0;
 
   constructor(context: StorePart & ClockPart & JobsPart) {
     this.#context = context;
@@ -46,9 +49,9 @@ export class Idempotency {
     const same = (known: string) => {
       if (known !== hash) throw badRequest("Idempotency-Key", "the key was used for another request");
     };
-    store.jobs.purgeKeys(clock.now() - keepMs);
+    await store.jobs.purgeKeys(clock.now() - keepMs);
 
-    const kept = store.jobs.findKey(caller.user, key);
+    const kept = await this.#find(caller.user, key);
     if (kept !== undefined) {
       same(kept.request);
       if (call.respondAsync) return { job: kept.job };
@@ -62,9 +65,9 @@ export class Idempotency {
     }
     const answer = run({
       ...call,
-      started: (job) => {
-        call.started?.(job);
-        store.jobs.insertKey({ user: caller.user, key, request: hash, job, createdAt: clock.now() });
+      started: async (job) => {
+        await call.started?.(job);
+        await store.jobs.insertKey({ user: caller.user, key, request: hash, job, createdAt: clock.now() });
       },
     });
     this.#running.set(name, { request: hash, answer });
@@ -72,6 +75,16 @@ export class Idempotency {
       return await answer;
     } finally {
       this.#running.delete(name);
+      this.#ended += 1;
+    }
+  }
+
+  /** Returns the job of a key. Reads again if a call ended meanwhile: it may have been the first call with this key. */
+  async #find(user: string, key: string): Promise<JobKeyRow | undefined> {
+    for (;;) {
+      const before = this.#ended;
+      const found = await this.#context.store.jobs.findKey(user, key);
+      if (found !== undefined || before === this.#ended) return found;
     }
   }
 }

@@ -3,11 +3,11 @@ import type { LogPart, StorePart } from "../context/parts.ts";
 import type { Target } from "../context/target.ts";
 
 /** Records that a change creates a folder on the host for the lab, or that the folder belongs to somebody else. */
-export function noteFolder({ store }: StorePart, path: string, folder: string, isOurs = true): void {
+export async function noteFolder({ store }: StorePart, path: string, folder: string, isOurs = true): Promise<void> {
   const record = store.labs.get(path);
   if (record === undefined || (record.folders?.includes(folder) ?? false) === isOurs) return;
   const others = (record.folders ?? []).filter((one) => one !== folder);
-  store.labs.put({ ...record, folders: isOurs ? [...others, folder] : others });
+  await store.labs.put({ ...record, folders: isOurs ? [...others, folder] : others });
 }
 
 /**
@@ -28,7 +28,7 @@ export async function releaseFolders(
       context.log("warn", "a folder that was made for a lab could not be removed", { lab: path, folder, error: String(error) });
     }
     const heir = context.store.labs.list().find((record) => record.path !== path && record.path.startsWith(`${folder}/`));
-    if (heir !== undefined) noteFolder(context, heir.path, folder);
+    if (heir !== undefined) await noteFolder(context, heir.path, folder);
   }
 }
 
@@ -38,5 +38,5 @@ export async function releaseFolders(
  */
 export async function keepFolders(context: StorePart & LogPart, { path, host }: Target, made: readonly string[]): Promise<void> {
   if (context.store.labs.get(path) === undefined) return releaseFolders(context, host, path, made);
-  for (const folder of made) noteFolder(context, path, folder);
+  for (const folder of made) await noteFolder(context, path, folder);
 }

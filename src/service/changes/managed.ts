@@ -29,7 +29,7 @@ export async function runChange<Schema extends TSchema, Result>(
   request: Static<Schema>,
 ): Promise<Result | JobStarted> {
   refuseTaken(context, target);
-  const { id, result } = context.jobs.start({
+  const { id, result } = await context.jobs.start({
     operation: kind.operation,
     lab: target.path,
     user: target.caller.user,
@@ -38,7 +38,7 @@ export async function runChange<Schema extends TSchema, Result>(
   });
   // The caller gets the failure by awaiting the result, and the journal records it.
   result.catch(() => {});
-  call.started?.(id);
+  await call.started?.(id);
   if (!call.respondAsync) return result;
   return { job: id };
 }
@@ -82,13 +82,13 @@ export function labLocked(path: string, cause?: unknown): Failure {
 }
 
 /** Records the intent before the first step, so that recovery after a crash knows it. */
-export function recordIntent(
+export async function recordIntent(
   context: StorePart & ClockPart,
   job: Pick<Job, "identity">,
   target: Target,
   intent: Intent,
   { ids, isMade }: { readonly ids: NativeIds; readonly isMade: boolean },
-): LabRecord {
+): Promise<LabRecord> {
   const known = context.store.labs.get(target.path);
   const power = Object.fromEntries(intent.lab.nodes.flatMap(({ key, start }) => (start === undefined ? [] : [[key, start]])));
   // A new lab gets its own id on the host, which is recorded when the change ends.
@@ -110,7 +110,7 @@ export function recordIntent(
     power: { ...known?.power, ...power },
     updatedAt: context.clock.now(),
   };
-  context.store.labs.put(record);
+  await context.store.labs.put(record);
   return record;
 }
 
@@ -147,7 +147,7 @@ export async function recordApplied(
     const base = before === undefined ? { lab: observed, ids } : withoutHandChanges({ lab: observed, ids }, before);
     const applied = snapshot(withKeptPlaces(base.lab, record, ids, intent?.lab));
     const after: LabRecord = { ...record, ids: base.ids, labId: observed.id, applied, plans: {}, power: running, updatedAt };
-    context.store.labs.put(withOwedStarts(after, stillDown(record.owedStarts ?? [], observed, ids)));
+    await context.store.labs.put(withOwedStarts(after, stillDown(record.owedStarts ?? [], observed, ids)));
   }
   return projectState(context.host, record?.serial ?? 0, observed, ids);
 }
@@ -169,7 +169,7 @@ export async function recordRestored(
   if (record !== undefined) {
     const power = Object.fromEntries(Object.keys(ids.nodes).map((key) => [key, false]));
     const after: LabRecord = { ...record, ids, labId: observed.id, plans: {}, power, updatedAt: context.clock.now() };
-    context.store.labs.put(withOwedStarts(after, []));
+    await context.store.labs.put(withOwedStarts(after, []));
   }
   return { state: projectState(context.host, record?.serial ?? 0, observed, ids), keys: endpointKeys(ids).nodes };
 }
@@ -190,14 +190,14 @@ export async function recordUntouched(
   owed: readonly string[],
 ): Promise<void> {
   const kept = before === undefined ? undefined : { ...before, plans: {}, updatedAt: context.clock.now() };
-  if (kept !== undefined) context.store.labs.put(withOwedStarts(kept, [...(kept.owedStarts ?? []), ...owed]));
+  if (kept !== undefined) await context.store.labs.put(withOwedStarts(kept, [...(kept.owedStarts ?? []), ...owed]));
   if (kept !== undefined && owed.length === 0) return;
   try {
     const observed = await target.host.observe(target.path);
     if (kept !== undefined) {
       const down = stillDown([...(kept.owedStarts ?? []), ...owed], observed, kept.ids);
-      context.store.labs.put(withOwedStarts(kept, down));
-    } else if (observed === null) context.store.labs.delete(target.path);
+      await context.store.labs.put(withOwedStarts(kept, down));
+    } else if (observed === null) await context.store.labs.delete(target.path);
   } catch (error) {
     context.log("warn", "the lab could not be read after a refused change", { lab: target.path, error: String(error) });
   }
@@ -217,7 +217,7 @@ export async function recordBroken(
   const record = context.store.labs.get(target.path);
   if (record === undefined) return;
   const owed = [...(record.owedStarts ?? []), ...unstarted];
-  context.store.labs.put(withOwedStarts({ ...record, plans: {} }, owed));
+  await context.store.labs.put(withOwedStarts({ ...record, plans: {} }, owed));
   try {
     const observed = await target.host.observe(target.path);
     const ids = observed === null ? noIds : joinIds(intent?.lab ?? null, observed, known);
@@ -232,7 +232,7 @@ export async function recordBroken(
       plans: {},
       updatedAt: context.clock.now(),
     };
-    context.store.labs.put(withOwedStarts(after, stillDown(owed, observed, ids)));
+    await context.store.labs.put(withOwedStarts(after, stillDown(owed, observed, ids)));
   } catch (error) {
     context.log("warn", "the lab could not be read after an interrupted change", { lab: target.path, error: String(error) });
   }

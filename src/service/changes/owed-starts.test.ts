@@ -54,8 +54,8 @@ const breaks: Readonly<
       const body = { yaml, confirm: true, ...(plan_identity !== undefined && { plan_identity }) };
       const answer = await ann.call("reconcileProject", body, { respondAsync: true });
       id = (answer as { readonly job: string }).job;
-      await until(() => made.store.jobs.get(id)?.status !== "running");
-      return made.store.jobs.get(id)?.error?.code;
+      await until(async () => (await made.store.jobs.get(id))?.status !== "running");
+      return (await made.store.jobs.get(id))?.error?.code;
     },
   },
   "a failure of the host": {
@@ -141,7 +141,7 @@ test("after a crash whose change cannot go on, because the host needs a password
   await until(() => hangs);
   const next = made.restart();
   await next.service.recover();
-  expect(next.store.jobs.lastOf(lab)).toMatchObject({ outcome: "interrupted" });
+  expect(await next.store.jobs.lastOf(lab)).toMatchObject({ outcome: "interrupted" });
   const again = await next.login();
   expect((await powers(again))["r1"]).toBe("stopped");
   const plan = await again.call("planProject", { yaml: changed });

@@ -34,9 +34,9 @@ export function withOwedStarts(record: LabRecord, keys: readonly string[]): LabR
 const planned: ReadonlySet<string> = new Set(["deployProject", "reconcileProject", "importProject"]);
 
 /** Records the nodes that an interrupted change did not start: the next plan starts them, even if the change itself cannot be finished. */
-export function recordUnstarted({ store }: StorePart, { lab, operation, steps, done }: JobRow): void {
+export async function recordUnstarted({ store }: StorePart, { lab, operation, steps, done }: JobRow): Promise<void> {
   const record = store.labs.get(lab);
   const starts = steps.slice(done).flatMap((step) => (step.do === "start" ? [step.key] : []));
   if (record === undefined || starts.length === 0 || !planned.has(operation)) return;
-  store.labs.put(withOwedStarts(record, [...(record.owedStarts ?? []), ...starts]));
+  await store.labs.put(withOwedStarts(record, [...(record.owedStarts ?? []), ...starts]));
 }

@@ -16,7 +16,7 @@ export interface Call {
   /** The header Idempotency-Key, unchecked. */
   readonly idempotencyKey?: string;
   /** Called with the job id of the change. */
-  readonly started?: (job: string) => void;
+  readonly started?: (job: string) => void | Promise<void>;
 }
 
 /** Options of a call that starts a change. */

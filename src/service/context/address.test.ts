@@ -57,10 +57,10 @@ describe("whose lab it is", () => {
       release = settle;
     });
     let waits = false;
-    hold = (user) => {
-      if (user !== "ann" || made.store.jobs.unfinished().length === 0) return undefined;
+    hold = async (user) => {
+      if (user !== "ann" || (await made.store.jobs.unfinished()).length === 0) return;
       waits = true;
-      return gate;
+      await gate;
     };
     const deploying = ann.call("deployProject", { yaml: pair });
     await until(() => waits);

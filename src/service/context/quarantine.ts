@@ -26,7 +26,7 @@ export async function restoreQuarantined(
   refuseOthersRecord(context, found);
   const lab = await quarantine.restore(id);
   const record = context.store.labs.get(lab);
-  if (record?.labId !== undefined && record.labId !== id) context.store.labs.put({ ...record, labId: id, plans: {} });
+  if (record?.labId !== undefined && record.labId !== id) await context.store.labs.put({ ...record, labId: id, plans: {} });
   context.observations.forget(lab);
   context.log("info", "a lab was restored from quarantine", { lab, id, user: caller.user });
   return { id, lab };

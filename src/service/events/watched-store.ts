@@ -45,11 +45,9 @@ interface Running {
  */
 export function watchedStore(store: Store, listener: JournalListener): Store {
   const running = new Map<string, Running>();
-  const runningOf = (id: string): Running | undefined => {
-    const known = running.get(id);
-    if (known !== undefined) return known;
+  const runningOf = async (id: string): Promise<Running | undefined> => {
     // One that a crash cut off.
-    const row = store.jobs.get(id);
+    const row = await store.jobs.get(id);
     if (row === undefined) return undefined;
     const found = { ...runningFrom(row), step: row.done, steps: row.steps.length };
     running.set(id, found);
@@ -63,44 +61,44 @@ export function watchedStore(store: Store, listener: JournalListener): Store {
     ...store,
     labs: {
       ...store.labs,
-      put: (record) => {
+      put: async (record) => {
         const before = store.labs.get(record.path);
-        store.labs.put(record);
+        await store.labs.put(record);
         if (before === undefined) listener.record("created", record);
         else if (differs(before, record)) listener.record("updated", record);
       },
-      delete: (path) => {
+      delete: async (path) => {
         const before = store.labs.get(path);
-        store.labs.delete(path);
+        await store.labs.delete(path);
         if (before !== undefined) listener.record("deleted", before);
       },
     },
     jobs: {
       ...store.jobs,
-      insert: (row) => {
-        store.jobs.insert(row);
+      insert: async (row) => {
+        await store.jobs.insert(row);
         const job = runningFrom(row);
         running.set(row.id, job);
         tellRunning(job);
       },
-      begin: (id, steps) => {
-        store.jobs.begin(id, steps);
-        const job = runningOf(id);
+      begin: async (id, steps) => {
+        await store.jobs.begin(id, steps);
+        const job = running.get(id) ?? (await runningOf(id));
         if (job === undefined) return;
         job.step = 0;
         job.steps = steps.length;
         tellRunning(job);
       },
-      progress: (id, done) => {
-        store.jobs.progress(id, done);
-        const job = runningOf(id);
+      progress: async (id, done) => {
+        await store.jobs.progress(id, done);
+        const job = running.get(id) ?? (await runningOf(id));
         if (job === undefined) return;
         job.step = done;
         if (performance.now() - job.toldAt >= tellStepsMs) tellRunning(job);
       },
-      finish: (id, end) => {
-        const job = runningOf(id);
-        store.jobs.finish(id, end);
+      finish: async (id, end) => {
+        const job = running.get(id) ?? (await runningOf(id));
+        await store.jobs.finish(id, end);
         running.delete(id);
         if (job === undefined) return;
         const { status, outcome, error, finishedAt } = end;

@@ -178,9 +178,9 @@ describe("a full store", () => {
         ...store,
         jobs: {
           ...store.jobs,
-          finish: (...given: Parameters<Store["jobs"]["finish"]>) => {
+          finish: async (...given: Parameters<Store["jobs"]["finish"]>) => {
             if (state.full) throw new Failure("internal", "the file system is full: free space on it and try again");
-            store.jobs.finish(...given);
+            await store.jobs.finish(...given);
           },
         },
       },
@@ -196,12 +196,12 @@ describe("a full store", () => {
     const { job } = (await ann.call("deployProject", { yaml: pair }, { respondAsync: true })) as { job: string };
     await until(async () => (await ann.get("getJob", { id: job })).status !== "running");
     expect(await ann.get("getJob", { id: job })).toMatchObject({ status: "done", outcome: "finished", result: { nodes: 2 } });
-    expect(disk.store.jobs.get(job)?.status).toBe("running");
+    expect((await disk.store.jobs.get(job))?.status).toBe("running");
     // The lab is free for the next change.
     expect(await ann.call("reconcileProject", { yaml: three })).toMatchObject({ status: "applied" });
     disk.full = false;
-    await until(() => disk.store.jobs.get(job)?.status === "done");
-    expect(disk.store.jobs.unfinished()).toEqual([]);
+    await until(async () => (await disk.store.jobs.get(job))?.status === "done");
+    expect(await disk.store.jobs.unfinished()).toEqual([]);
   });
 
   test("leaves unwritten ends to the next start, which ends these jobs, oldest first", async () => {
@@ -211,11 +211,11 @@ describe("a full store", () => {
     disk.full = true;
     await ann.call("deployProject", { yaml: pair });
     await ann.call("reconcileProject", { yaml: three });
-    expect(disk.store.jobs.unfinished()).toHaveLength(2);
+    expect(await disk.store.jobs.unfinished()).toHaveLength(2);
     disk.full = false;
     const next = made.restart();
     await next.service.recover();
-    expect(disk.store.jobs.unfinished()).toEqual([]);
+    expect(await disk.store.jobs.unfinished()).toEqual([]);
     const again = await next.login();
     expect((await again.call("planProject", { yaml: three, prune: true })).actions).toEqual([]);
     expect((await again.call("getProjectStatus", { lab: "/pair" })).live?.nodes).toHaveLength(3);
@@ -227,13 +227,13 @@ test("a cancelled change keeps its finished steps, and the rest can be finished 
   const ann = await made.login();
   const release = held(made, "create-node");
   const started = (await ann.call("deployProject", { yaml: pair }, { respondAsync: true })) as { job: string };
-  await until(() => made.store.jobs.get(started.job)!.steps.length > 0);
+  await until(async () => (await made.store.jobs.get(started.job))!.steps.length > 0);
   const { steps, text } = await ann.get("getJob", { id: started.job });
   await until(async () => (await ann.get("getJob", { id: started.job })).text?.startsWith("create node") === true);
   expect(text).toMatch(/^create /);
   expect(await ann.get("cancelJob", { id: started.job })).toMatchObject({ job: started.job });
   release();
-  await until(() => made.store.jobs.get(started.job)!.status !== "running");
+  await until(async () => (await made.store.jobs.get(started.job))!.status !== "running");
   const job = await ann.get("getJob", { id: started.job });
   expect(job).toMatchObject({ status: "cancelled", outcome: "cancelled", error: { code: "cancelled" } });
   const { applied, remaining } = job.error!.data as { applied: unknown[]; remaining: unknown[] };

@@ -8,6 +8,7 @@ import type { Log } from "../common/log.ts";
 import { newId } from "../common/new-id.ts";
 import type { JobAnswer, JobFinish, JobOutcome, JobRow, JobStep, Store } from "../store/store.ts";
 import { errorOf, failureOf, jobError, jobResult, leftOut } from "./job-answer.ts";
+import { ProgressWriter } from "./progress-writer.ts";
 
 export interface Change<Result> {
   /** Operation id: deployProject … */
@@ -27,7 +28,7 @@ export interface Job {
   /** Aborted by cancelJob and by the service's shutdown. */
   readonly signal: AbortSignal;
   /** The steps that are about to run. */
-  begin(operations: readonly Operation[]): void;
+  begin(operations: readonly Operation[]): Promise<void>;
   done(count: number): void;
   /** The step that waits and its reason, for people; undefined: none waits. */
   waits(text: string | undefined): void;
@@ -97,17 +98,35 @@ export class Jobs {
   }
 
   /** Starts a change. Throws lab_busy. The caller must handle a rejection of `result`. */
-  start<Result>(change: Change<Result>): { readonly id: string; readonly result: Promise<Result> } {
+  async start<Result>(change: Change<Result>): Promise<{ readonly id: string; readonly result: Promise<Result> }> {
     this.refuseBusy(change.lab);
     const id = newId();
     const startedAt = this.#clock.now();
     const { operation, lab, user, request } = change;
-    this.#store.jobs.purge(startedAt - keepEndedMs);
     const record = this.#store.labs.get(lab);
     const identity = record?.identity ?? newId();
     const owner = record?.owner ?? user;
-    this.#store.jobs.insert({ id, lab, identity, owner, operation, user, request, status: "running", startedAt, steps: [], done: 0 });
-    return { id, result: this.#run({ id, identity, startedAt }, change, "finished") };
+    const running = this.#take({ id, identity, startedAt }, change);
+    try {
+      await this.#store.jobs.purge(startedAt - keepEndedMs);
+      await this.#store.jobs.insert({
+        id,
+        lab,
+        identity,
+        owner,
+        operation,
+        user,
+        request,
+        status: "running",
+        startedAt,
+        steps: [],
+        done: 0,
+      });
+    } catch (error) {
+      this.#byLab.delete(lab);
+      throw error;
+    }
+    return { id, result: this.#run(running, change, "finished") };
   }
 
   /** Continues a change that a crash interrupted. */
@@ -115,12 +134,13 @@ export class Jobs {
     this.refuseBusy(row.lab);
     const { operation, lab, user, request, id, startedAt } = row;
     const identity = row.identity ?? this.#store.labs.get(lab)?.identity ?? newId();
-    return this.#run({ id, identity, startedAt }, { operation, lab, user, request, work }, "finished_after_restart");
+    const change = { operation, lab, user, request, work };
+    return this.#run(this.#take({ id, identity, startedAt }, change), change, "finished_after_restart");
   }
 
   /** Ends a change that a crash interrupted and that is not continued. */
-  abandon(row: JobRow, outcome: "rolled_back" | "interrupted", error: Failure): void {
-    this.#finish(row.id, { status: "failed", outcome, finishedAt: this.#clock.now(), error: jobError(errorOf(error)) });
+  async abandon(row: JobRow, outcome: "rolled_back" | "interrupted", error: Failure): Promise<void> {
+    await this.#finish(row.id, { status: "failed", outcome, finishedAt: this.#clock.now(), error: jobError(errorOf(error)) });
     this.#log("warn", "change cut off by a restart", {
       job: row.id,
       lab: row.lab,
@@ -141,26 +161,26 @@ export class Jobs {
       if ("error" in known) throw failureOf(known.error);
       return known.result;
     }
-    const row = this.#row(id);
+    const row = await this.#row(id);
     if (row === undefined) throw new Failure("job_not_found", `there is no job ${id}`);
     if (row.error !== undefined) throw failureOf(row.error);
     return row.result;
   }
 
   /** Throws job_not_found for a job of another user. */
-  get(id: string, caller: Caller): JobData {
-    return this.#data(this.#find(id, caller));
+  async get(id: string, caller: Caller): Promise<JobData> {
+    return this.#data(await this.#find(id, caller));
   }
 
   /** Returns the newest changes that this caller may see, newest first. */
-  list(caller: Caller): JobsData {
-    const seen = this.#store.jobs.newest(maxRead).filter((row) => this.#sees(row, caller));
+  async list(caller: Caller): Promise<JobsData> {
+    const seen = (await this.#store.jobs.newest(maxRead)).filter((row) => this.#sees(row, caller));
     return { jobs: seen.slice(0, maxListed).map((row) => this.#data(row)) };
   }
 
   /** Stops a change after the step in flight. Throws job_not_found, and operation_not_allowed when it has ended. */
-  cancel(id: string, caller: Caller): JobData {
-    const row = this.#find(id, caller);
+  async cancel(id: string, caller: Caller): Promise<JobData> {
+    const row = await this.#find(id, caller);
     if (caller.role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not cancel changes");
     const running = this.#byLab.get(row.lab);
     if (running === undefined || running.id !== id)
@@ -182,7 +202,7 @@ export class Jobs {
     });
     await Promise.race([Promise.allSettled(ending), late]);
     clearTimeout(timer);
-    this.#rewrite();
+    await this.#rewrite();
   }
 
   /** Throws lab_busy if a change of this lab runs. */
@@ -193,10 +213,14 @@ export class Jobs {
     throw new Failure("lab_busy", `${lab} is busy: ${operation.name} of ${operation.user} runs`, { data: { operation }, retryAfter: 2 });
   }
 
-  #run<Result>(job: Pick<Running, "id" | "identity" | "startedAt">, change: Change<Result>, finished: JobOutcome): Promise<Result> {
-    const abort = new AbortController();
-    const running: Running = { ...job, change, abort, result: undefined, step: 0, steps: 0, cancelled: false };
+  /** Makes the lab busy. */
+  #take(job: Pick<Running, "id" | "identity" | "startedAt">, change: Running["change"]): Running {
+    const running: Running = { ...job, change, abort: new AbortController(), result: undefined, step: 0, steps: 0, cancelled: false };
     this.#byLab.set(change.lab, running);
+    return running;
+  }
+
+  #run<Result>(running: Running, change: Change<Result>, finished: JobOutcome): Promise<Result> {
     const result = this.#work(running, change, finished);
     running.result = result;
     return result;
@@ -208,17 +232,13 @@ export class Jobs {
     const about = { job: id, lab: change.lab, operation: change.operation, user: change.user };
     this.#log("info", "change begins", about);
     const warnings: ChangeWarning[] = [];
-    let unwritten: number | undefined;
-    const writeDown = () => {
-      const count = unwritten;
-      unwritten = undefined;
-      if (count === undefined || watch.over) return;
-      try {
-        this.#store.jobs.progress(id, count);
-      } catch (error) {
-        abort.abort(error instanceof Failure ? error : new Failure("internal", "the journal could not be written", { cause: error }));
-      }
-    };
+    const progress = new ProgressWriter(
+      async (count) => {
+        if (!watch.over) await this.#store.jobs.progress(id, count);
+      },
+      (error) =>
+        abort.abort(error instanceof Failure ? error : new Failure("internal", "the journal could not be written", { cause: error })),
+    );
     try {
       const work = change.work({
         id,
@@ -229,33 +249,40 @@ export class Jobs {
           warnings.push(warning);
           this.#log("warn", "change had an unexpected effect", { ...about, code: warning.code, node: warning.node, text: warning.message });
         },
-        begin: (operations) => {
+        begin: async (operations) => {
           if (watch.over) return;
           watch.progress();
           running.step = 0;
           running.steps = operations.length;
-          this.#store.jobs.begin(id, operations.map(stepOf));
+          await progress.written();
+          await this.#store.jobs.begin(id, operations.map(stepOf));
         },
         done: (count) => {
           if (watch.over) return;
           watch.progress();
           running.step = count;
-          // A batch ends hundreds of steps at once. They are written together, in the next microtask.
-          if (unwritten === undefined) queueMicrotask(writeDown);
-          unwritten = count;
+          progress.write(count);
         },
         waits: (text) => {
           running.waiting = text;
         },
       });
       const result = await watch.limit(work);
-      this.#finish(id, { status: "done", outcome: finished, finishedAt: this.#clock.now(), result: jobResult(result), answer: { result } });
+      await progress.written();
+      await this.#finish(id, {
+        status: "done",
+        outcome: finished,
+        finishedAt: this.#clock.now(),
+        result: jobResult(result),
+        answer: { result },
+      });
       this.#log("info", "change ended", { ...about, outcome: finished, ms: this.#clock.now() - startedAt });
       return result;
     } catch (error) {
       const answered = errorOf(error);
       const outcome = running.cancelled ? "cancelled" : finished === "finished" ? "failed" : "interrupted";
-      this.#finish(id, {
+      await progress.written();
+      await this.#finish(id, {
         status: running.cancelled ? "cancelled" : "failed",
         outcome,
         finishedAt: this.#clock.now(),
@@ -273,9 +300,9 @@ export class Jobs {
   }
 
   /** Ends the change even if the store cannot write it, so that no caller waits forever. */
-  #finish(id: string, end: JobFinish): void {
+  async #finish(id: string, end: JobFinish): Promise<void> {
     try {
-      this.#store.jobs.finish(id, end);
+      await this.#store.jobs.finish(id, end);
     } catch (error) {
       this.#log("error", "the end of a change could not be written; it is retried", { job: id, error: String(error) });
       this.#unwritten.set(id, end);
@@ -286,15 +313,15 @@ export class Jobs {
   #rewriteLater(): void {
     clearTimeout(this.#rewriting);
     if (this.#closing) return;
-    this.#rewriting = setTimeout(() => this.#rewrite(), rewriteMs);
+    this.#rewriting = setTimeout(() => void this.#rewrite(), rewriteMs);
     this.#rewriting.unref();
   }
 
   /** Ends that are still unwritten at shutdown look like interrupted changes: the next start finishes them, which changes nothing on the host. */
-  #rewrite(): void {
+  async #rewrite(): Promise<void> {
     for (const [id, end] of this.#unwritten) {
       try {
-        this.#store.jobs.finish(id, end);
+        await this.#store.jobs.finish(id, end);
         this.#unwritten.delete(id);
       } catch {
         // Logged at the first failure.
@@ -304,14 +331,14 @@ export class Jobs {
     }
   }
 
-  #row(id: string): JobRow | undefined {
-    const row = this.#store.jobs.get(id);
+  async #row(id: string): Promise<JobRow | undefined> {
+    const row = await this.#store.jobs.get(id);
     const end = this.#unwritten.get(id);
     return row === undefined || end === undefined ? row : { ...row, ...end };
   }
 
-  #find(id: string, caller: Caller): JobRow {
-    const row = this.#row(id);
+  async #find(id: string, caller: Caller): Promise<JobRow> {
+    const row = await this.#row(id);
     if (row === undefined || !this.#sees(row, caller)) throw new Failure("job_not_found", `there is no job ${id}`);
     return row;
   }

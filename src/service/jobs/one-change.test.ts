@@ -25,7 +25,7 @@ describe("one change at a time", () => {
     });
     made.step = (lab, { step }) => (lab === "/pair" && step.do === "start" ? held : undefined);
     const first = ann.call("deployProject", { yaml: pair });
-    await until(() => made.store.jobs.unfinished()[0]?.steps.some(({ do: what }) => what === "start") === true);
+    await until(async () => (await made.store.jobs.unfinished())[0]?.steps.some(({ do: what }) => what === "start") === true);
     const busy = await failureOf(ann.call("destroyProject", { lab: "/pair" }));
     expect(busy).toMatchObject({ code: "lab_busy", retryAfter: 2, data: { operation: { name: "deployProject", user: "ann" } } });
     const { operation } = await ann.call("getProjectStatus", { lab: "/pair" });
@@ -98,11 +98,11 @@ describe("one change at a time", () => {
     made.step = (_lab, { step }) => (step.do === "create-node" ? held : undefined);
     const started = await ann.call("deployProject", { yaml: pair }, { respondAsync: true });
     if (!("job" in started)) throw new Error("no job");
-    await until(() => made.store.jobs.get(started.job)!.steps.length > 0);
+    await until(async () => (await made.store.jobs.get(started.job))!.steps.length > 0);
     expect((await failureOf(bob.get("getJob", { id: started.job }))).code).toBe("job_not_found");
     await ann.get("cancelJob", { id: started.job });
     release();
-    await until(() => made.store.jobs.get(started.job)!.status !== "running");
+    await until(async () => (await made.store.jobs.get(started.job))!.status !== "running");
     const job = await ann.get("getJob", { id: started.job });
     expect(job).toMatchObject({ status: "cancelled", error: { code: "cancelled" } });
     expect(job.step).toBeLessThan(job.steps);

@@ -41,11 +41,11 @@ export class Browsers {
    * Throws browser_token_invalid for a ticket that is invalid or belongs to another session than the caller's, and unauthenticated without ticket and
    * token. Throws session_exists, and keeps the ticket valid, if the cookie `known` is the session of another user and `replace` is not true.
    */
-  open(caller: Caller | null, { ticket, replace }: BrowserSessionRequest, known?: string): BrowserGrant {
+  async open(caller: Caller | null, { ticket, replace }: BrowserSessionRequest, known?: string): Promise<BrowserGrant> {
     if (ticket !== undefined && replace !== true) this.#refuseReplacement(ticket, known);
     const session = ticket === undefined ? caller?.session : this.#tickets.redeem(ticket, caller?.session).session;
     if (session === undefined) throw new Failure("unauthenticated", "a bearer token or a browser ticket is needed");
-    const { cookie, expiresAt } = this.#context.sessions.openBrowser(session);
+    const { cookie, expiresAt } = await this.#context.sessions.openBrowser(session);
     return { cookie, expires_at: timeText(expiresAt) };
   }
 

@@ -30,7 +30,7 @@ export async function setLabGrants(context: LookupParts & StreamsPart, caller: C
   }
   // Reads the record again, because a change of the lab may have ended meanwhile.
   const now = managed(context, caller, path);
-  context.store.labs.put({ ...now, grants: Object.fromEntries([...grants].sort(([a], [b]) => (a < b ? -1 : 1))) });
+  await context.store.labs.put({ ...now, grants: Object.fromEntries([...grants].sort(([a], [b]) => (a < b ? -1 : 1))) });
   for (const user of Object.keys(now.grants ?? {})) {
     const right = grants.get(user);
     if (right === undefined || !includes(right, "operate")) context.streams.end(user, path);

@@ -20,7 +20,7 @@ export async function listLabs(context: LookupParts & JobsPart & ObservationsPar
       const right = rightOn(record, caller);
       if (right === undefined) return undefined;
       const lab = (await recordedIntent(context, record))?.lab;
-      const resume = resumeState(context, record.path, record, await interruptedNodes(context, caller, record));
+      const resume = await resumeState(context, record.path, record, await interruptedNodes(context, caller, record));
       return {
         lab: record.path,
         name: lab?.name ?? nameOf(record.path),

@@ -36,8 +36,8 @@ export const takeSnapshotKind: ChangeKind<typeof SnapshotRequest, SnapshotTakenD
   request: SnapshotRequest,
   isStepless: true,
   keptFacts: ({ snapshot }) => ({ snapshot }),
-  run: ({ context, job, target, interrupted }, request) =>
-    makeSnapshot(job, target, request, interrupted?.startedAt ?? interruptedAt(context, target, request)),
+  run: async ({ context, job, target, interrupted }, request) =>
+    makeSnapshot(job, target, request, interrupted?.startedAt ?? (await interruptedAt(context, target, request))),
 };
 
 export const restoreSnapshotKind: ChangeKind<typeof SnapshotRequest, SnapshotRestoredData> = {
@@ -77,8 +77,8 @@ export async function takeSnapshot(
 }
 
 /** Returns when the lab's last change began, if a restart of the service ended it and it took this snapshot. The host may have it in spite of that. */
-function interruptedAt({ store }: StorePart, { path, record }: Target, { snapshot }: SnapshotRequest): number | undefined {
-  const last = store.jobs.lastOf(path, record);
+async function interruptedAt({ store }: StorePart, { path, record }: Target, { snapshot }: SnapshotRequest): Promise<number | undefined> {
+  const last = await store.jobs.lastOf(path, record);
   if (last?.operation !== "takeSnapshot" || last.outcome !== "interrupted") return undefined;
   return (last.error?.data as { readonly snapshot?: unknown } | undefined)?.snapshot === snapshot ? last.startedAt : undefined;
 }

@@ -47,7 +47,7 @@ export async function projectStatus(
   const right = record && rightOn(record, caller);
   const operation = context.jobs.running(path);
   const last = record === undefined && caller.role !== "admin" ? undefined : context.store.jobs.lastEnd(path, record);
-  const resume = resumeState(context, path, record, read === null || failed ? [] : read.nodes);
+  const resume = await resumeState(context, path, record, read === null || failed ? [] : read.nodes);
   const mayRun = right === undefined ? caller.role === "admin" : includes(right, "operate") && caller.role !== "viewer";
   const whole = exists || failed ? await withConditions(context, target, liveData(target, read, structure), mayRun) : undefined;
   const live = whole === undefined || mayReadSecrets(target) ? whole : withoutSecrets(whole);

@@ -127,7 +127,7 @@ export async function powerNodes(
   const failed = await applyEach(context, job, target, operations, ids, mode);
   const after = operations.length === 0 ? before : await target.host.observe(target.path);
   for (const [key, message] of count(tally, action, asked, failed, after)) failed.set(key, message);
-  recordPower(context, target, action, { asked: asked.keys(), all: keys, failed: failed.keys() });
+  await recordPower(context, target, action, { asked: asked.keys(), all: keys, failed: failed.keys() });
   for (const key of unknown) failed.set(key, nodeNotFound(target.path, key, keyedNodes(before, ids)).message);
   return { ...tally, nodes: keys.map((key) => outcomeOf(key, failed.get(key))) };
 }
@@ -269,7 +269,12 @@ interface Powered {
 }
 
 /** A node that should have been started and does not run is started by the next plan. */
-function recordPower(context: StorePart & ClockPart, target: Target, action: PowerAction, { asked, all, failed }: Powered): void {
+async function recordPower(
+  context: StorePart & ClockPart,
+  target: Target,
+  action: PowerAction,
+  { asked, all, failed }: Powered,
+): Promise<void> {
   const record = context.store.labs.get(target.path);
   if (record === undefined) return;
   const power = { ...record.power };
@@ -277,5 +282,5 @@ function recordPower(context: StorePart & ClockPart, target: Target, action: Pow
   const named = new Set(all);
   const owed = (record.owedStarts ?? []).filter((key) => !named.has(key));
   if (action === "start") owed.push(...failed);
-  context.store.labs.put(withOwedStarts({ ...record, power, updatedAt: context.clock.now() }, owed));
+  await context.store.labs.put(withOwedStarts({ ...record, power, updatedAt: context.clock.now() }, owed));
 }

@@ -47,7 +47,7 @@ async function resumeOrTell(context: ChangeParts & EventsPart & ResumePart, host
   if (policy === "never") return publish("waiting");
   publish("begins");
   const target = await addressRecorded(context, path, record.owner, host, `resume ${path}`);
-  const { result } = context.jobs.start({
+  const { result } = await context.jobs.start({
     operation: resumeKind.operation,
     lab: path,
     user: record.owner,

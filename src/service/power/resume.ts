@@ -37,7 +37,7 @@ export async function setLabResume(
   if (record === undefined) throw labNotFound(target.path);
   const { resume: _before, ...rest } = record;
   const after: LabRecord = { ...rest, ...(payload.resume === "default" ? {} : { resume: payload.resume }) };
-  context.store.labs.put(after);
+  await context.store.labs.put(after);
   return { lab: target.path, resume: policyOf(context, after), own: after.resume !== undefined };
 }
 
@@ -165,18 +165,18 @@ function reasonText({ lost }: LiveNode): string {
  * Returns the lab's policy and the nodes that wait to be restored, for its status; undefined if there are none.
  * @param nodes live
  */
-export function resumeState(
+export async function resumeState(
   context: StorePart & JobsPart & ResumePart,
   path: string,
   record: LabRecord | undefined,
   nodes: readonly LiveNode[],
-): ResumeState | undefined {
+): Promise<ResumeState | undefined> {
   const policy = policyOf(context, record);
   const lost = lostOf(nodes);
   const [first] = lost;
   if (first?.lost === undefined) return policy === "always" || record?.resume !== undefined ? { policy } : undefined;
   // A running change may restore them. Otherwise the newest change contains the reason of the failure.
-  const last = context.jobs.running(path) === undefined && record !== undefined ? context.store.jobs.lastOf(path, record) : undefined;
+  const last = context.jobs.running(path) === undefined && record !== undefined ? await context.store.jobs.lastOf(path, record) : undefined;
   const error =
     last?.operation === "resumeLab" && last.error !== undefined ? { code: last.error.code, error: last.error.error } : undefined;
   const keys = endpointKeys(record?.ids ?? noIds).nodes;

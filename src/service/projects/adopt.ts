@@ -30,7 +30,7 @@ export async function adoptLab(context: ChangeParts, caller: Caller, payload: La
   await host.setOwner?.(path, owner);
   // A change may have begun meanwhile.
   refuseManaged(context, path);
-  context.store.labs.put({
+  await context.store.labs.put({
     path,
     identity: newId(),
     mode: "create",

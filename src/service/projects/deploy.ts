@@ -114,15 +114,16 @@ export async function applyIntent(
   const known = replace ? noIds : ids;
   const before = context.store.labs.get(target.path);
   const planned = observed === undefined ? undefined : { observed: replace ? null : observed, ids, operations };
-  const { owner } = recordIntent(context, job, target, intent, {
+  const { owner } = await recordIntent(context, job, target, intent, {
     ids: known,
     isMade: operations.some(({ step }) => step.do === "create-lab"),
   });
   const made = new Set<string>();
+  const noted: Promise<void>[] = [];
   const madeFolder = (folder: string, isOurs: boolean) => {
     if (isOurs) made.add(folder);
     else made.delete(folder);
-    noteFolder(context, target.path, folder, isOurs);
+    noted.push(noteFolder(context, target.path, folder, isOurs));
   };
   try {
     const applied = await applyOperations(context.consoles, target.host, job, {
@@ -139,6 +140,7 @@ export async function applyIntent(
         path: target.path,
       },
     });
+    await Promise.all(noted);
     return await recordApplied(context, target, applied.ids, intent, planned && { ...planned, isWhole: true }).catch((error: unknown) => {
       throw doneUnrecorded(error, operations);
     });

@@ -80,7 +80,7 @@ async function destroyLab(context: ChangeParts, job: Job, target: Target, { wipe
   if (wipe) await host.snapshots?.removeAll(path);
   await releaseFolders(context, host, path, context.store.labs.get(path)?.folders ?? []);
   try {
-    context.store.labs.delete(path);
+    await context.store.labs.delete(path);
   } catch (error) {
     throw doneUnrecorded(error, operations);
   }

@@ -73,7 +73,7 @@ export async function editProject(
   const { warnings: _warnings, ...edited } = await readSent(context, text.yaml, text.files);
   if (payload.intent !== undefined) refuseMasked(edited.lab, intent.lab);
   await checkOnHost(context, target.host, edited, { signal, known: intent.lab });
-  if (!target.sent) record(context, target, intent, edited);
+  if (!target.sent) await record(context, target, intent, edited);
   return { yaml: edited.yaml, revision: revisionOf(edited) };
 }
 
@@ -110,12 +110,17 @@ function maskedValues(paths: readonly string[]): Failure {
   });
 }
 
-function record(context: StorePart & ClockPart & JobsPart, { path }: Target, intent: Intent, edited: Pick<Intent, "yaml" | "files">): void {
+async function record(
+  context: StorePart & ClockPart & JobsPart,
+  { path }: Target,
+  intent: Intent,
+  edited: Pick<Intent, "yaml" | "files">,
+): Promise<void> {
   context.jobs.refuseBusy(path);
   const now = context.store.labs.get(path);
   if (now === undefined) throw labNotFound(path);
   if (now.yaml !== intent.yaml) throw new Failure("plan_stale", "the intent was changed meanwhile; read it again");
-  context.store.labs.put({
+  await context.store.labs.put({
     ...now,
     yaml: edited.yaml,
     files: edited.files,

@@ -77,7 +77,7 @@ async function captureIntent(
   const nowIds = joinIds(now.lab, observed, ids);
   const serial = (record?.serial ?? 0) + (write ? 1 : 0);
   if (write && record !== undefined) {
-    context.store.labs.put({
+    await context.store.labs.put({
       ...record,
       yaml: text.yaml,
       files: text.files,

@@ -182,7 +182,7 @@ describe("import", () => {
     });
     made.step = (_lab, { step }) => (step.do === "create-node" ? held : undefined);
     const deploy = ann.call("deployProject", { yaml: pair });
-    await until(() => (made.store.jobs.unfinished()[0]?.steps.length ?? 0) > 0);
+    await until(async () => ((await made.store.jobs.unfinished())[0]?.steps.length ?? 0) > 0);
     expect((await failureOf(ann.call("importProject", { lab: "/pair" }))).code).toBe("lab_busy");
     release();
     await deploy;
@@ -194,7 +194,7 @@ describe("import", () => {
     await ann.call("deployProject", { yaml: pair });
     made.step = (lab, { step }) => (lab === "/pair-import" && step.do === "create-link" ? new Promise(() => {}) : undefined);
     const { job } = (await ann.call("importProject", { lab: "/pair" }, { respondAsync: true })) as { job: string };
-    await until(() => (made.store.jobs.get(job)?.done ?? 0) > 0);
+    await until(async () => ((await made.store.jobs.get(job))?.done ?? 0) > 0);
     made.step = () => {};
     const after = made.restart();
     await after.service.recover();

@@ -137,7 +137,7 @@ async function importLab({ context, job, target }: ChangeRun, request: ImportReq
   });
   const source: ImportSource = { ...request.source, report: [...request.source.report, ...extras, ...lostLines(after.plan)] };
   const record = context.store.labs.get(path);
-  if (record !== undefined) context.store.labs.put({ ...record, source });
+  if (record !== undefined) await context.store.labs.put({ ...record, source });
   const { kind, url } = context.host;
   return {
     name: intent.lab.name,

@@ -65,7 +65,7 @@ export async function planProject(
   const given = payload.plan_identity;
   if (given !== undefined && (given !== newestPlan(context, target, direction) || given !== identity)) throw planStale();
   const peek = payload.peek === true;
-  if (!peek) remember(context, target, direction, identity);
+  if (!peek) await remember(context, target, direction, identity);
   const facts = {
     lab: target.path,
     exists: observed !== null,
@@ -223,10 +223,10 @@ export function planStale(): Failure {
   );
 }
 
-function remember(context: StorePart & PlansPart, target: Target, direction: Direction, identity: string): void {
+async function remember(context: StorePart & PlansPart, target: Target, direction: Direction, identity: string): Promise<void> {
   // A caller who may not apply a plan must not make the plans of other users stale.
   const right = target.record && rightOn(target.record, target.caller);
-  if (right !== undefined && includes(right, "edit")) context.store.labs.putPlan(target.path, direction, identity);
+  if (right !== undefined && includes(right, "edit")) await context.store.labs.putPlan(target.path, direction, identity);
   else context.unrecordedPlans.set(unrecordedKey(target, direction), identity);
 }
 

@@ -103,7 +103,7 @@ async function reconcileToHost({ context, job, target, interrupted }: ChangeRun,
     direction: "to_host",
   };
   if (!plan.applicable && interrupted === undefined) {
-    if (plan.operations.length === 0 && plan.blocked.length === 0) recordOrigin(context, target);
+    if (plan.operations.length === 0 && plan.blocked.length === 0) await recordOrigin(context, target);
     return { ...answer, applied: 0, status: "unchanged", operations: [...shownOperations(plan.operations)] };
   }
 
@@ -149,10 +149,10 @@ async function refuseReconcile(
 }
 
 /** Records where the intent comes from if nothing but unsupported fields differ: a later change by this source needs no question. */
-function recordOrigin({ store, clock }: StorePart & ClockPart, { path, origin }: Target): void {
+async function recordOrigin({ store, clock }: StorePart & ClockPart, { path, origin }: Target): Promise<void> {
   const record = store.labs.get(path);
   if (record === undefined || origin === undefined || record.origin === origin) return;
-  store.labs.put({ ...record, origin, updatedAt: clock.now() });
+  await store.labs.put({ ...record, origin, updatedAt: clock.now() });
 }
 
 function isRecorded({ record, origin = record?.origin }: Target, { yaml, files }: Intent): boolean {

@@ -37,6 +37,7 @@ export class Sessions {
   readonly #host: Host;
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #log: Log;
   readonly #limits: SessionLimits;
   readonly #throttle: LoginThrottle;
   readonly #hostSessions = new Map<string, Promise<HostSession>>();
@@ -51,6 +52,7 @@ export class Sessions {
     this.#host = host;
     this.#store = store;
     this.#clock = clock;
+    this.#log = log;
     this.#limits = limits;
     this.#throttle = new LoginThrottle(clock);
     this.#streams = new SessionStreams(clock, {
@@ -74,9 +76,9 @@ export class Sessions {
     const token = randomBytes(32).toString("base64url");
     const now = this.#clock.now();
     const hash = hashOf(token);
-    this.#store.sessions.purge(now - this.#limits.absoluteMs - rememberExpiredMs);
+    await this.#store.sessions.purge(now - this.#limits.absoluteMs - rememberExpiredMs);
     const row = { hash, user: hostSession.user, role: hostSession.role, createdAt: now, usedAt: now, revoked: false };
-    this.#store.sessions.insert({ ...row, ...(credential !== undefined && { credential }) });
+    await this.#store.sessions.insert({ ...row, ...(credential !== undefined && { credential }) });
     this.#hostSessions.set(hash, Promise.resolve(hostSession));
     return { token, username: hostSession.user };
   }
@@ -98,12 +100,12 @@ export class Sessions {
   }
 
   /** Returns a cookie value for this session, valid until the session ends, at most until `expiresAt`. Throws unauthenticated. */
-  openBrowser(session: string): BrowserSession {
+  async openBrowser(session: string): Promise<BrowserSession> {
     const row = this.#store.sessions.find(session);
     if (row === undefined || this.#expiry(row) <= this.#clock.now() || this.#role(row) === undefined)
       throw new Failure("unauthenticated", "the session has ended");
     const cookie = randomBytes(32).toString("base64url");
-    this.#store.sessions.insertBrowser({ hash: hashOf(cookie), session, createdAt: this.#clock.now() }, browsersPerSession);
+    await this.#store.sessions.insertBrowser({ hash: hashOf(cookie), session, createdAt: this.#clock.now() }, browsersPerSession);
     return { cookie, expiresAt: row.createdAt + this.#limits.absoluteMs };
   }
 
@@ -119,8 +121,8 @@ export class Sessions {
     return this.#store.sessions.count(now - this.#limits.idleMs, now - this.#limits.absoluteMs);
   }
 
-  logout(caller: Caller): void {
-    this.#store.sessions.revoke(caller.session);
+  async logout(caller: Caller): Promise<void> {
+    await this.#store.sessions.revoke(caller.session);
     this.#end(caller.session);
   }
 
@@ -232,7 +234,7 @@ export class Sessions {
     }
     const role = this.#role(row);
     if (role === undefined) throw new Failure("unauthenticated", "the account is gone or has another password; log in again");
-    if (now - row.usedAt >= Math.min(touchEveryMs, this.#limits.idleMs / 10)) this.#store.sessions.touch(row.hash, now);
+    if (now - row.usedAt >= Math.min(touchEveryMs, this.#limits.idleMs / 10)) this.#later(this.#store.sessions.touch(row.hash, now));
     return { user: row.user, role, session: row.hash };
   }
 
@@ -242,16 +244,21 @@ export class Sessions {
     if (accounts === undefined) return row.role;
     const account = accounts.find(row.user);
     if (account === null || account.credential !== row.credential) {
-      this.#store.sessions.revoke(row.hash);
+      this.#later(this.#store.sessions.revoke(row.hash));
       this.#end(row.hash);
       return undefined;
     }
     if (account.role !== row.role) {
-      this.#store.sessions.setRole(row.hash, account.role);
+      this.#later(this.#store.sessions.setRole(row.hash, account.role));
       // Streams and sessions were opened with the rights of the old role.
       this.#streams.close(row.hash);
     }
     return account.role;
+  }
+
+  /** For writes that no caller waits for: the next call of the session repeats a write that failed. */
+  #later(write: Promise<void>): void {
+    write.catch((error: unknown) => this.#log("warn", "a session could not be written", { error: String(error) }));
   }
 
   /** Returns whether the session still has the account's role. */

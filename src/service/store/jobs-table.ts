@@ -1,7 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type DatabaseRoom, makesRoom } from "./database-room.ts";
 import { inTransaction, type Row } from "./rows.ts";
-import type { JobError, JobOutcome, JobRow, JobStatus, JobStep, Store } from "./store.ts";
+import type { SqliteTables } from "./sqlite-tables.ts";
+import type { JobError, JobOutcome, JobRow, JobStatus, JobStep } from "./store.ts";
 import { noRoom } from "./store-troubles.ts";
 import { readJobAnswer } from "./stored-json.ts";
 
@@ -39,7 +40,7 @@ function prepare(db: DatabaseSync) {
 }
 
 /** The journal of jobs, with the Idempotency-Keys of their requests. `file`: the database, for messages. */
-export function jobsTable(db: DatabaseSync, room: DatabaseRoom, file: string): Store["jobs"] {
+export function jobsTable(db: DatabaseSync, room: DatabaseRoom, file: string): SqliteTables["jobs"] {
   const sql = prepare(db);
   return {
     insert: (row) => {
@@ -84,7 +85,7 @@ export function jobsTable(db: DatabaseSync, room: DatabaseRoom, file: string): S
   };
 }
 
-function keysTable(db: DatabaseSync): Pick<Store["jobs"], "insertKey" | "findKey" | "purgeKeys"> {
+function keysTable(db: DatabaseSync): Pick<SqliteTables["jobs"], "insertKey" | "findKey" | "purgeKeys"> {
   const sql = {
     insertKey: db.prepare("INSERT INTO job_keys (user, key, request, job, created_at) VALUES (?, ?, ?, ?, ?)"),
     findKey: db.prepare("SELECT * FROM job_keys WHERE user = ? AND key = ?"),

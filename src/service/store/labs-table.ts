@@ -1,7 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { DatabaseRoom } from "./database-room.ts";
 import { inTransaction, type Row } from "./rows.ts";
-import type { Direction, LabRecord, Store } from "./store.ts";
+import type { SqliteTables } from "./sqlite-tables.ts";
+import type { Direction, LabRecord } from "./store.ts";
 import { readLabRecord } from "./stored-json.ts";
 
 /** The large fields of a lab's record: written only if they changed. */
@@ -26,7 +27,7 @@ function prepare(db: DatabaseSync) {
 }
 
 /** Records of labs, and the identities of their newest plans. */
-export function labsTable(db: DatabaseSync, room: DatabaseRoom): Store["labs"] {
+export function labsTable(db: DatabaseSync, room: DatabaseRoom): SqliteTables["labs"] {
   const sql = prepare(db);
 
   /** Cache of records: only this process writes the file, and status polls read the same record repeatedly. */

@@ -86,5 +86,5 @@ test("the record of such a database gets an identity, which stays, and its next 
   const bob = await made.login("bob");
   await bob.call("reconcileProject", { yaml: pair });
   expect(made.store.labs.get("/pair")?.identity).toBe(identity);
-  expect(made.store.jobs.lastOf("/pair")).toMatchObject({ identity, owner: "bob", operation: "reconcileProject" });
+  expect(await made.store.jobs.lastOf("/pair")).toMatchObject({ identity, owner: "bob", operation: "reconcileProject" });
 });

@@ -137,7 +137,7 @@ test("a page that breaks while the store is open is reported as damage, with wha
     await overwrite(4096, statSync(file).size - 4096);
     let failure: unknown;
     try {
-      store.jobs.unfinished();
+      await store.jobs.unfinished();
     } catch (error) {
       failure = error;
     }

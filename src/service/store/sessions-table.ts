@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Row } from "./rows.ts";
-import type { SessionRow, Store } from "./store.ts";
+import type { SqliteTables } from "./sqlite-tables.ts";
+import type { SessionRow } from "./store.ts";
 
 function prepare(db: DatabaseSync) {
   return {
@@ -26,7 +27,7 @@ function prepare(db: DatabaseSync) {
 }
 
 /** Sessions, and the browsers that use them. */
-export function sessionsTable(db: DatabaseSync): Store["sessions"] {
+export function sessionsTable(db: DatabaseSync): SqliteTables["sessions"] {
   const sql = prepare(db);
   return {
     insert: (row) => {

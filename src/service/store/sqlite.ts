@@ -5,7 +5,7 @@ import { labsTable } from "./labs-table.ts";
 import { type DatabaseOptions, openDatabase } from "./open-database.ts";
 import { sessionsTable } from "./sessions-table.ts";
 import type { Store } from "./store.ts";
-import { withClearErrors } from "./store-troubles.ts";
+import { storeOf } from "./store-troubles.ts";
 
 /** Each entry brings the database from its index to the next version. Append-only. */
 const migrations = [
@@ -51,13 +51,8 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
   migrate(db, file);
   const room = new DatabaseRoom(db, file);
 
-  const store: Store = {
-    sessions: sessionsTable(db),
-    labs: labsTable(db, room),
-    jobs: jobsTable(db, room, file),
-    close: () => room.close(),
-  };
-  return withClearErrors(store, file, room);
+  const tables = { sessions: sessionsTable(db), labs: labsTable(db, room), jobs: jobsTable(db, room, file) };
+  return storeOf(tables, file, room);
 }
 
 function migrate(db: DatabaseSync, file: string): void {

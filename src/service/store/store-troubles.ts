@@ -1,10 +1,18 @@
 import { Failure } from "../../contract/errors.ts";
 import { type DatabaseRoom, isFull } from "./database-room.ts";
+import type { SqliteTables } from "./sqlite-tables.ts";
 import type { Store } from "./store.ts";
 
-/** Wraps the store: a write on a full disk is retried once, and SQLite errors become messages with their cause and a remedy. */
-export function withClearErrors(store: Store, file: string, room: DatabaseRoom): Store {
-  const again = <Result>(call: () => Result): Result => {
+/** Calls that answer at once. All others return promises. */
+const atOnce: { readonly [Group in keyof SqliteTables]: readonly (keyof SqliteTables[Group])[] } = {
+  sessions: ["find", "findByBrowser", "count"],
+  labs: ["get", "list"],
+  jobs: ["lastEnd"],
+};
+
+/** Returns the store over the tables. A write on a full disk is retried once, and SQLite errors become messages with their cause and a remedy. */
+export function storeOf(tables: SqliteTables, file: string, room: DatabaseRoom): Store {
+  const again = (call: () => unknown): unknown => {
     try {
       return call();
     } catch (error) {
@@ -13,20 +21,22 @@ export function withClearErrors(store: Store, file: string, room: DatabaseRoom):
       return call();
     }
   };
-  const wrapped = <Group extends object>(group: Group): Group =>
-    Object.fromEntries(
-      Object.entries(group).map(([name, call]) => [
-        name,
-        (...given: readonly unknown[]) => {
-          try {
-            return again(() => (call as (...given: readonly unknown[]) => unknown)(...given));
-          } catch (error) {
-            throw troubleOf(error, file) ?? error;
-          }
-        },
-      ]),
-    ) as Group;
-  return { ...store, sessions: wrapped(store.sessions), labs: wrapped(store.labs), jobs: wrapped(store.jobs) };
+  const clear = (call: () => unknown): unknown => {
+    try {
+      return again(call);
+    } catch (error) {
+      throw troubleOf(error, file) ?? error;
+    }
+  };
+  const wrapped = <Group extends keyof SqliteTables>(group: Group): Store[Group] => {
+    const calls = Object.entries<(...given: readonly unknown[]) => unknown>(tables[group] as never).map(([name, call]) => {
+      const now = (...given: readonly unknown[]) => clear(() => call(...given));
+      // An async function runs at once up to its first await: the write is done before the caller goes on.
+      return [name, (atOnce[group] as readonly string[]).includes(name) ? now : async (...given: readonly unknown[]) => now(...given)];
+    });
+    return Object.fromEntries(calls) as Store[Group];
+  };
+  return { sessions: wrapped("sessions"), labs: wrapped("labs"), jobs: wrapped("jobs"), close: async () => room.close() };
 }
 
 const full = "its file system is full: free space on it and try again";

@@ -147,53 +147,56 @@ export interface JobEnd {
   readonly failedEarly: boolean;
 }
 
-/** Data that must survive a restart. Calls are synchronous and small. */
+/**
+ * Data that must survive a restart. Writes return promises, which resolve when the data is committed. Reads that return no promise answer from memory:
+ * requests make many of them. A write is visible to them at once, also before it is committed; if it fails, they return the previous data again.
+ */
 export interface Store {
   readonly sessions: {
-    insert(row: SessionRow): void;
+    insert(row: SessionRow): Promise<void>;
     find(hash: string): SessionRow | undefined;
-    touch(hash: string, usedAt: number): void;
-    setRole(hash: string, role: SessionRow["role"]): void;
+    touch(hash: string, usedAt: number): Promise<void>;
+    setRole(hash: string, role: SessionRow["role"]): Promise<void>;
     /** Revokes the session and its browser sessions. */
-    revoke(hash: string): void;
+    revoke(hash: string): Promise<void>;
     /** Deletes sessions created before this time. */
-    purge(createdBefore: number): void;
+    purge(createdBefore: number): Promise<void>;
     /** Number of sessions that are not revoked and were used and created after these times. */
     count(usedAfter: number, createdAfter: number): number;
     /** Keeps the newest `limit` of a session. */
-    insertBrowser(row: BrowserSessionRow, limit: number): void;
+    insertBrowser(row: BrowserSessionRow, limit: number): Promise<void>;
     /** The bearer session of a browser session. */
     findByBrowser(hash: string): SessionRow | undefined;
   };
   readonly labs: {
     get(path: string): LabRecord | undefined;
-    put(record: LabRecord): void;
+    put(record: LabRecord): Promise<void>;
     /** Only the newest plan identity of one direction. */
-    putPlan(path: string, direction: Direction, identity: string): void;
-    delete(path: string): void;
+    putPlan(path: string, direction: Direction, identity: string): Promise<void>;
+    delete(path: string): Promise<void>;
     list(): readonly LabRecord[];
   };
   readonly jobs: {
-    insert(row: JobRow): void;
+    insert(row: JobRow): Promise<void>;
     /** The steps that are about to run, none done. */
-    begin(id: string, steps: readonly JobStep[]): void;
-    progress(id: string, done: number): void;
-    finish(id: string, end: JobFinish): void;
-    get(id: string): JobRow | undefined;
+    begin(id: string, steps: readonly JobStep[]): Promise<void>;
+    progress(id: string, done: number): Promise<void>;
+    finish(id: string, end: JobFinish): Promise<void>;
+    get(id: string): Promise<JobRow | undefined>;
     /** The newest jobs, newest first. */
-    newest(limit: number): readonly JobRow[];
+    newest(limit: number): Promise<readonly JobRow[]>;
     /** Unfinished jobs, oldest first. */
-    unfinished(): readonly JobRow[];
+    unfinished(): Promise<readonly JobRow[]>;
     /** The newest ended job of the lab with this record; without a record, of any lab that was at the path. */
-    lastOf(lab: string, record?: LabOfJobs): JobRow | undefined;
+    lastOf(lab: string, record?: LabOfJobs): Promise<JobRow | undefined>;
     /** Like lastOf, without steps and result: for polls. */
     lastEnd(lab: string, record?: LabOfJobs): JobEnd | undefined;
     /** Deletes jobs that ended before this time. */
-    purge(finishedBefore: number): void;
-    insertKey(row: JobKeyRow): void;
-    findKey(user: string, key: string): JobKeyRow | undefined;
+    purge(finishedBefore: number): Promise<void>;
+    insertKey(row: JobKeyRow): Promise<void>;
+    findKey(user: string, key: string): Promise<JobKeyRow | undefined>;
     /** Deletes keys created before this time. */
-    purgeKeys(createdBefore: number): void;
+    purgeKeys(createdBefore: number): Promise<void>;
   };
-  close(): void;
+  close(): Promise<void>;
 }

@@ -47,7 +47,7 @@ test("a change that cannot be finished ends as interrupted, and the lab is free 
   const next = made.restart();
   await next.service.recover();
   const ann = await next.login();
-  expect(next.store.jobs.lastOf("/pair")).toMatchObject({ status: "failed", outcome: "interrupted", error: { code: "host_error" } });
+  expect(await next.store.jobs.lastOf("/pair")).toMatchObject({ status: "failed", outcome: "interrupted", error: { code: "host_error" } });
   made.step = () => {};
   expect(await ann.call("reconcileProject", { yaml: pair })).toMatchObject({ status: "applied" });
 });
@@ -68,7 +68,7 @@ test("on a host that needs a password, the change ends as interrupted", async ()
     done: 0,
   });
   await made.service.recover();
-  expect(store.jobs.get("j1")).toMatchObject({ status: "failed", outcome: "interrupted", error: { code: "expired_host_session" } });
+  expect(await store.jobs.get("j1")).toMatchObject({ status: "failed", outcome: "interrupted", error: { code: "expired_host_session" } });
   expect(made.log.some((line) => line.includes("cut off by a restart"))).toBe(true);
 });
 
@@ -135,7 +135,7 @@ test("a request of an older release, without a version, is finished", async () =
   });
   const next = made.restart();
   await next.service.recover();
-  expect(next.store.jobs.get("j1")).toMatchObject({ outcome: "finished_after_restart" });
+  expect(await next.store.jobs.get("j1")).toMatchObject({ outcome: "finished_after_restart" });
   expect(next.store.labs.get("/pair")).toBeUndefined();
 });
 
@@ -158,6 +158,6 @@ test("a change of a lab that is gone is not finished on the lab that came to its
   });
   const next = made.restart();
   await next.service.recover();
-  expect(next.store.jobs.get("j1")).toMatchObject({ outcome: "interrupted" });
+  expect(await next.store.jobs.get("j1")).toMatchObject({ outcome: "interrupted" });
   expect(await bob.call("getProjectStatus", { lab: "/pair" })).toMatchObject({ exists: true });
 });

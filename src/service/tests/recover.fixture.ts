@@ -26,7 +26,7 @@ export function endBenches(): void {
   afterEach(async () => {
     for (const { host, store } of benches.splice(0)) {
       await host.close();
-      store.close();
+      await store.close();
     }
     for (const made of folders.splice(0)) rmSync(made, { recursive: true });
   });
@@ -82,9 +82,9 @@ export async function atEveryStep(
     await prepare(await made.login());
     const next = await crash(made, after, change);
     if (next === undefined) return after;
-    const [job] = [next.store.jobs.lastOf("/pair")];
+    const [job] = [await next.store.jobs.lastOf("/pair")];
     expect(job, `after ${after} steps`).toMatchObject({ status: "done", outcome: "finished_after_restart" });
-    expect(next.store.jobs.unfinished()).toEqual([]);
+    expect(await next.store.jobs.unfinished()).toEqual([]);
     await check(next, await next.login());
   }
 }

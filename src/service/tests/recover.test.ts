@@ -62,12 +62,7 @@ test("a reconcile without confirm that a crash cut off stops no node when it is 
       expect(await powers(client)).toEqual({ r1: "running", r2: "running", r3: "running" });
       const plan = await client.call("planProject", { yaml: wanted });
       expect(plan.actions?.map(({ key }) => key)).toEqual(["r1"]);
-      stopped.push(
-        ...next.store.jobs
-          .lastOf("/pair")!
-          .steps.filter(({ op }) => op === "stop")
-          .map(({ key }) => key),
-      );
+      stopped.push(...(await next.store.jobs.lastOf("/pair"))!.steps.filter(({ op }) => op === "stop").map(({ key }) => key));
     },
   );
   expect(crashes).toBeGreaterThan(1);
@@ -128,7 +123,7 @@ test("an interrupted save is repeated, because its outcome is unknown", async ()
   dies = undefined;
   const next = made.restart();
   await next.service.recover();
-  const state = next.store.jobs.get(job);
+  const state = await next.store.jobs.get(job);
   expect(state).toMatchObject({ status: "done", outcome: "finished_after_restart", result: { saved: 1, nodes: [{ node: "r1" }] } });
   expect(JSON.stringify(state?.result)).not.toContain("hostname");
 });
@@ -174,7 +169,7 @@ async function withSnapshots(kept: Map<string, number>, away: { now: boolean } =
     made.store.jobs.insert({ ...row, steps: [], done: 0 });
     const next = made.restart();
     await next.service.recover();
-    return { next, job: made.store.jobs.get(id) };
+    return { next, job: await made.store.jobs.get(id) };
   };
   return { cutOff, restored };
 }
