@@ -11,7 +11,7 @@ const programs = [
   "cli/main",
   "server/main",
   "service/work/worker",
-  "console/expression-worker",
+  "console/dialogue/expression-worker",
   "hosts/local/setup/main",
   "hosts/local/containers/main",
   "hosts/local/accounts/main",

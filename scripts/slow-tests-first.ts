@@ -38,7 +38,7 @@ export const slowTests: readonly string[] = [
   "src/hosts/local/management/management.test.ts",
   "src/service/embedded/embedded-owed-starts.test.ts",
   "src/hosts/local/own-kernel/own-kernel.test.ts",
-  "src/console/exec.test.ts",
+  "src/console/dialogue/exec.test.ts",
   "test/browser/labs.test.ts",
   "src/hosts/local/recovery.test.ts",
   "native/tests.test.ts",

@@ -3,9 +3,9 @@ import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { afterEach, describe, expect, it } from "vitest";
 import { NodeConsole } from "../../test/fakes/eve/console.ts";
-import { runDialogue } from "./dialogue.ts";
-import { execCommand } from "./exec.ts";
-import { telnetStream } from "./telnet.ts";
+import { runDialogue } from "./dialogue/dialogue.ts";
+import { execCommand } from "./dialogue/exec.ts";
+import { telnetStream } from "./stream/telnet.ts";
 
 let ends: (() => unknown)[] = [];
 

@@ -1,4 +1,4 @@
-import { cutOff } from "../../console/cut-off.ts";
+import { cutOff } from "../../console/text/cut-off.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { RecentMap } from "../common/recent-map.ts";

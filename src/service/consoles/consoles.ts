@@ -1,9 +1,9 @@
 import type { Duplex } from "node:stream";
 import { compareNatural } from "../../base/natural-order.ts";
-import { runDialogue } from "../../console/dialogue.ts";
-import { execCommand } from "../../console/exec.ts";
-import { renderText } from "../../console/terminal.ts";
-import type { Viewer } from "../../console/viewer.ts";
+import { runDialogue } from "../../console/dialogue/dialogue.ts";
+import { execCommand } from "../../console/dialogue/exec.ts";
+import type { Viewer } from "../../console/stream/viewer.ts";
+import { renderText } from "../../console/text/terminal.ts";
 import { Failure } from "../../contract/errors.ts";
 import type {
   ConsoleAttachData,

@@ -1,9 +1,9 @@
 import type { Duplex } from "node:stream";
-import { cutOff } from "../../console/cut-off.ts";
-import { Expressions } from "../../console/expressions.ts";
-import { ConsoleHub } from "../../console/hub.ts";
-import { Mutex } from "../../console/mutex.ts";
-import type { Viewer } from "../../console/viewer.ts";
+import { Expressions } from "../../console/dialogue/expressions.ts";
+import { ConsoleHub } from "../../console/stream/hub.ts";
+import { Mutex } from "../../console/stream/mutex.ts";
+import type { Viewer } from "../../console/stream/viewer.ts";
+import { cutOff } from "../../console/text/cut-off.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import { isOfLab, type LabScope, labScope } from "./lab-scope.ts";

@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { telnetStream } from "../../../console/telnet.ts";
+import { telnetStream } from "../../../console/stream/telnet.ts";
 import { Failure } from "../../../contract/errors.ts";
 import type { HostConsole } from "../../host.ts";
 import { numberOf } from "../api/answer.ts";

@@ -4,7 +4,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ConsoleHub } from "../../../console/hub.ts";
+import { ConsoleHub } from "../../../console/stream/hub.ts";
 import { SocketStream } from "./socket-stream.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "socket-stream-"));

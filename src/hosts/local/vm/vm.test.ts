@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { execCommand } from "../../../console/exec.ts";
+import { execCommand } from "../../../console/dialogue/exec.ts";
 import type { StopMode } from "../../../engine/model/plan.ts";
 import type { ChangeWarning, LiveNode } from "../../host.ts";
 import type { NodeProgram, ProcessEnd } from "../../host-processes.ts";

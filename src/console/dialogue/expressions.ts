@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { programPath } from "../files/program-path.ts";
+import { programPath } from "../../files/program-path.ts";
 
 /** An expression and the text that it is tried on. */
 export interface Trial {
@@ -104,7 +104,7 @@ export class Expressions {
 const maxClockRatio = 30;
 
 class ExpressionThread {
-  readonly #worker = new Worker(programPath("console/expression-worker"), { execArgv: [] });
+  readonly #worker = new Worker(programPath("console/dialogue/expression-worker"), { execArgv: [] });
   readonly #online: Promise<void>;
   #settle: ((outcome: Outcome | Error) => void) | undefined;
   ended = false;

@@ -1,4 +1,4 @@
-import { TextFinder } from "../base/text-finder.ts";
+import { TextFinder } from "../../base/text-finder.ts";
 import { escapeAt } from "./terminal.ts";
 
 const redacted = "********";

@@ -1,6 +1,6 @@
-import { isEchoed } from "./echo.ts";
-import { lastLine, renderText } from "./terminal.ts";
-import type { Transcript } from "./transcript.ts";
+import { isEchoed } from "../text/echo.ts";
+import { lastLine, renderText } from "../text/terminal.ts";
+import type { Transcript } from "../text/transcript.ts";
 
 /** How long to wait at most for the echo of a text, ms, and how many other characters may come meanwhile. */
 const echoMs = 3_000;

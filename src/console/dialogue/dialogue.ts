@@ -1,13 +1,13 @@
 import type { Duplex } from "node:stream";
 import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
-import { Failure } from "../contract/errors.ts";
-import { cutOff } from "./cut-off.ts";
+import { Failure } from "../../contract/errors.ts";
+import { cutOff } from "../text/cut-off.ts";
+import { looksLikePrompt } from "../text/prompt.ts";
+import { ReadWindow } from "../text/read-window.ts";
+import { maxSecretCharacters, redact } from "../text/redact.ts";
+import { lastLine, renderText } from "../text/terminal.ts";
+import { Transcript } from "../text/transcript.ts";
 import { BadExpression, Expressions } from "./expressions.ts";
-import { looksLikePrompt } from "./prompt.ts";
-import { ReadWindow } from "./read-window.ts";
-import { maxSecretCharacters, redact } from "./redact.ts";
-import { lastLine, renderText } from "./terminal.ts";
-import { Transcript } from "./transcript.ts";
 import { type TypingOptions, typeText } from "./type-text.ts";
 
 export interface DialogueStep {

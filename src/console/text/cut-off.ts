@@ -1,4 +1,4 @@
-import { Failure } from "../contract/errors.ts";
+import { Failure } from "../../contract/errors.ts";
 
 /**
  * Returns the failure of console work that was aborted: the signal's reason if it is a Failure (a service that stops), else that the caller

@@ -1,11 +1,11 @@
 import { PassThrough } from "node:stream";
 import { afterEach, expect, test } from "vitest";
-import { Failure } from "../contract/errors.ts";
+import { Failure } from "../../contract/errors.ts";
+import { ConsoleHub } from "../stream/hub.ts";
+import { maxSecretCharacters, redact } from "../text/redact.ts";
 import { runDialogue } from "./dialogue.ts";
 import { Expressions } from "./expressions.ts";
-import { ConsoleHub } from "./hub.ts";
 import { endPrograms, onPty } from "./pty.fixture.ts";
-import { maxSecretCharacters, redact } from "./redact.ts";
 
 afterEach(endPrograms);
 

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { Failure } from "../contract/errors.ts";
+import { Failure } from "../../contract/errors.ts";
 import { QueryFilter, withoutQueries } from "./queries.ts";
 import { Scrollback } from "./scrollback.ts";
 import { Viewer } from "./viewer.ts";

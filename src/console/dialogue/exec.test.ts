@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Duplex } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Failure } from "../contract/errors.ts";
+import { Failure } from "../../contract/errors.ts";
+import { ConsoleHub } from "../stream/hub.ts";
 import { execCommand } from "./exec.ts";
-import { ConsoleHub } from "./hub.ts";
 import { endPrograms, onPty } from "./pty.fixture.ts";
 
 afterAll(endPrograms);

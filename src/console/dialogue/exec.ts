@@ -1,11 +1,11 @@
 import type { Duplex } from "node:stream";
-import { Failure } from "../contract/errors.ts";
-import type { ConsoleTraits } from "./console-traits.ts";
-import { cutOff } from "./cut-off.ts";
-import { withoutPrompts } from "./output.ts";
-import { asksLogin, asksPassword, isContinuation, looksLikePrompt, pagerKey, samePlace, withoutCarets } from "./prompt.ts";
-import { lastLine, renderText } from "./terminal.ts";
-import { Transcript } from "./transcript.ts";
+import { Failure } from "../../contract/errors.ts";
+import type { ConsoleTraits } from "../text/console-traits.ts";
+import { cutOff } from "../text/cut-off.ts";
+import { withoutPrompts } from "../text/output.ts";
+import { asksLogin, asksPassword, isContinuation, looksLikePrompt, pagerKey, samePlace, withoutCarets } from "../text/prompt.ts";
+import { lastLine, renderText } from "../text/terminal.ts";
+import { Transcript } from "../text/transcript.ts";
 import { typeText } from "./type-text.ts";
 
 export interface ExecOptions {
