@@ -402,8 +402,8 @@ failed:
 }
 
 /* Connects the client with a port of the node: sends "R", or the reason why there is no connection. */
-static _Noreturn void connect_port(int port) {
-  int fd = port_connect(port);
+static _Noreturn void connect_port(int port, bool datagrams) {
+  int fd = datagrams ? datagrams_connect(port) : port_connect(port);
   char head[FRAME_HEAD];
   if (fd < 0) {
     struct buffer answer = {0};
@@ -415,12 +415,14 @@ static _Noreturn void connect_port(int port) {
     _exit(0);
   }
   frame_head(head, 'R', 0);
-  if (write_all(0, head, sizeof head)) port_relay(0, fd);
+  if (!write_all(0, head, sizeof head)) _exit(0);
+  if (datagrams) datagrams_relay(0, fd, port);
+  else port_relay(0, fd);
   _exit(0);
 }
 
 /* Gives the connection to a process in the node: to a program, or to the relay of a port. It sends "R" first. The holder does not watch it afterwards. */
-static void join(struct client *c, struct node *n, char **program, int port) {
+static void join(struct client *c, struct node *n, char **program, int port, bool datagrams) {
   struct group_handles handles = groups_open(n->id);
   int node_fd = (int)syscall(SYS_pidfd_open, n->pid, 0);
   pid_t pid = node_fd < 0 || setns(node_fd, CLONE_NEWPID) < 0 ? -1 : groups_clone(&handles, 0);
@@ -431,7 +433,7 @@ static void join(struct client *c, struct node *n, char **program, int port) {
     const int all = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP;
     if (groups_enter(&handles) < 0 || setns(node_fd, all) < 0 || confine(n) < 0) _exit(126);
     close_range(3, ~0u, 0);
-    if (!program) connect_port(port);
+    if (!program) connect_port(port, datagrams);
     char result[FRAME_HEAD];
     frame_head(result, 'R', 0);
     if (!write_all(1, result, sizeof result)) _exit(126);
@@ -452,8 +454,8 @@ static void join(struct client *c, struct node *n, char **program, int port) {
 /* Starts a program in the node with the connection as its input and output. */
 void job_join(struct client *c, struct node *n, struct list argv) {
   char **program = list_to_vector(argv);
-  join(c, n, program, 0);
+  join(c, n, program, 0, false);
   free(program);
 }
 
-void job_connect(struct client *c, struct node *n, int port) { join(c, n, NULL, port); }
+void job_connect(struct client *c, struct node *n, int port, bool datagrams) { join(c, n, NULL, port, datagrams); }

@@ -145,7 +145,7 @@ bool viewer_input(struct client *c);
 void job_start(struct client *c, struct node *n, const struct program *p);
 void job_join(struct client *c, struct node *n, struct list argv);
 /* Connects the client with the port on the node's loopback address. */
-void job_connect(struct client *c, struct node *n, int port);
+void job_connect(struct client *c, struct node *n, int port, bool datagrams);
 void job_update(struct job *j);
 void job_kill(struct job *j);
 void job_abandon(struct job *j);

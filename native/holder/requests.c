@@ -203,14 +203,14 @@ static void do_join(struct client *c, struct reader *r) {
   job_join(c, n, argv);
 }
 
-static void do_connect(struct client *c, struct reader *r) {
+static void do_connect(struct client *c, struct reader *r, bool datagrams) {
   struct node *n = node_find(reader_number(r, INT32_MAX));
   int port = (int)reader_number(r, 65535);
   if (r->bad || port == 0) return refuse(c, "protocol", "malformed connect");
   if (!n) return refuse(c, "no-node", "no such node");
   if (defer_for(c, n)) return;
   if (!n->pid || n->state == SETUP || n->state == SUSPENDED) return refuse(c, "not-running", "the node does not run");
-  job_connect(c, n, port);
+  job_connect(c, n, port, datagrams);
 }
 
 static void do_console(struct client *c, struct reader *r, bool stay) {
@@ -275,7 +275,8 @@ void handle(struct client *c) {
   else if (!strcmp(what, "exec")) do_job(c, &r, true);
   else if (!strcmp(what, "process")) do_process(c, &r);
   else if (!strcmp(what, "join")) do_join(c, &r);
-  else if (!strcmp(what, "connect")) do_connect(c, &r);
+  else if (!strcmp(what, "connect")) do_connect(c, &r, false);
+  else if (!strcmp(what, "datagrams")) do_connect(c, &r, true);
   else if (!strcmp(what, "console")) do_console(c, &r, true);
   else if (!strcmp(what, "tail")) do_console(c, &r, false);
   else if (!strcmp(what, "resize")) do_resize(c, &r);

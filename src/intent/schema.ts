@@ -275,10 +275,10 @@ const ends = {
 const portsSchema: Json = {
   title: "Published ports",
   description:
-    "TCP ports of the service's machine that lead to ports of the node, as [ADDRESS:]PORT:NODE-PORT, while it runs. Without an address: 127.0.0.1 and ::1.",
+    "TCP and UDP ports of the service's machine that lead to ports of the node, as [ADDRESS:]PORT:NODE-PORT[/udp], while it runs. Without an address: 127.0.0.1 and ::1.",
   type: ["array", "null"],
   items: { type: "string" },
-  examples: [["8080:80"]],
+  examples: [["8080:80", "5353:53/udp"]],
 };
 
 const managementSchema: JsonSchema = {

@@ -53,8 +53,8 @@ void job_join(struct client *c, struct node *n, struct list argv) {
   (void)c, (void)n;
   use(argv);
 }
-void job_connect(struct client *c, struct node *n, int port) {
-  (void)c, (void)n;
+void job_connect(struct client *c, struct node *n, int port, bool datagrams) {
+  (void)c, (void)n, (void)datagrams;
   if (port < 1 || port > 65535) abort();
 }
 void job_start(struct client *c, struct node *n, const struct program *p) {

@@ -50,7 +50,9 @@ export function inventoryNodes({ lab, nodes }: ResultOf<"inspectProject">, machi
     ports: (node.ports ?? []).flatMap((text) => {
       const found = publishedPort(text);
       if (found === undefined) return [];
-      const { address = "127.0.0.1", port, nodePort } = found;
+      const { address = "127.0.0.1", port, nodePort, protocol } = found;
+      // Other tools use the ports for SSH and metrics, which need TCP.
+      if (protocol === "udp") return [];
       return [{ address: address === "0.0.0.0" || address === "::" ? machine : address, port, nodePort }];
     }),
     ...(isHere && node.management !== undefined && { management: node.management.replace(/\/.*/, "") }),

@@ -353,7 +353,7 @@ function readStartupConfig({ problems, files }: ReadContext, at: Field): Startup
   return undefined;
 }
 
-const portForm = 'write PORT:NODE-PORT, such as "8080:80"';
+const portForm = 'write PORT:NODE-PORT, such as "8080:80" or "5353:53/udp"';
 
 /** Reads `ports` of a node. Returns them in their shortest notation, sorted. */
 function readPorts(problems: Problems, at: Field): readonly string[] | undefined {
@@ -368,14 +368,11 @@ function readPorts(problems: Problems, at: Field): readonly string[] | undefined
 
 function readPort(problems: Problems, at: Field, text: string): PublishedPort | undefined {
   const [, ports = "", protocol = "tcp"] = /^(.*?)(?:\/(\w+))?$/s.exec(text) ?? [];
-  if (protocol.toLowerCase() === "udp") {
-    problems.warn("ignored_key", spot(at), at.path, `${text}: only TCP ports are published; this one is left out`);
-    return undefined;
-  }
-  const port = protocol.toLowerCase() === "tcp" ? publishedPort(ports) : undefined;
+  const kind = protocol.toLowerCase();
+  const port = kind === "tcp" || kind === "udp" ? publishedPort(`${ports}${kind === "udp" ? "/udp" : ""}`) : undefined;
   if (port === undefined) return invalid(problems, at, `"${text.slice(0, 60)}" is no port`, portForm);
-  const { address } = port;
-  if (address === undefined || address === "127.0.0.1") return { port: port.port, nodePort: port.nodePort };
+  const { address, ...loopback } = port;
+  if (address === undefined || address === "127.0.0.1") return loopback;
   if (!address.includes(":") && address.split(".").some((part) => Number(part) > 255))
     return invalid(problems, at, `${address.slice(0, 60)} is no IP address`, portForm);
   return port;

@@ -343,18 +343,23 @@ describe("names of JavaScript's own properties are ordinary names", () => {
   });
 });
 
-test("published ports are kept in one notation; a port of two nodes, no port and no address are errors, UDP is left out", () => {
+test("published ports are kept in one notation; a port of two nodes, no port and no address are errors", () => {
   const of = (ports: string, more = "") =>
     problems(`name: x\nnodes:\n  r1: {template: linux, ports: ${ports}}\n${more}`).map(({ message }) => message);
   const { nodes } = lab(
-    'name: x\nnodes: {r1: {template: linux, ports: ["9000:90", "127.0.0.1:8080:80/tcp", "[2001:db8::1]:81:80", "9000:90"]}}\n',
+    'name: x\nnodes: {r1: {template: linux, ports: ["9000:90", "127.0.0.1:8080:80/tcp", "[2001:db8::1]:81:80", "9000:90", "127.0.0.1:9000:90/UDP"]}}\n',
   );
-  expect(nodes[0]?.ports).toEqual(["8080:80", "9000:90", "[2001:db8::1]:81:80"]);
-  expect(of('["53:53/udp"]')).toEqual([expect.stringContaining("only TCP ports are published; this one is left out")]);
-  for (const wrong of ["80", "a:80", "70000:80", "0:80", "999.1.1.1:80:80", "1:2:3:4"])
+  expect(nodes[0]?.ports).toEqual(["8080:80", "9000:90", "9000:90/udp", "[2001:db8::1]:81:80"]);
+  for (const wrong of ["80", "a:80", "70000:80", "0:80", "80:80/sctp", "999.1.1.1:80:80", "1:2:3:4"])
     expect(of(`["${wrong}"]`), wrong).toEqual([expect.stringMatching(/is no port|is no IP address/)]);
   expect(of('["80:80"]', '  r2: {template: linux, ports: ["80:81"]}\n')).toEqual([
     expect.stringContaining("node r1 publishes the port 80 too"),
+  ]);
+  expect(of('["80:80", "53:53/udp"]', '  r2: {template: linux, ports: ["53:53"]}\n  r3: {template: linux, ports: ["53:1/udp"]}\n')).toEqual(
+    [expect.stringContaining("node r1 publishes the port 53/udp too")],
+  );
+  expect(of("[]", '  r2: {template: linux, kernel: own, ports: ["53:53", "53:53/udp"]}\n')).toEqual([
+    expect.stringContaining("53:53/udp: only TCP ports of a node with a kernel of its own are published"),
   ]);
 });
 

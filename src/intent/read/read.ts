@@ -188,23 +188,23 @@ function withInherited(lab: Lab, nodes: ReadonlyMap<string, ReadNode>): Lab {
   return { ...lab, inherited: Object.fromEntries(entries.map(([key, { inheritedFields }]) => [key, inheritedFields])) };
 }
 
-/** Refuses a port of the machine that two nodes publish. */
+/** Refuses a port of the machine that two nodes publish, and UDP ports of nodes with a kernel of their own, whose sockets the machine cannot open. */
 function checkPorts({ problems }: ReadContext, nodes: ReadonlyMap<string, ReadNode>): void {
   const owners = new Map<string, string>();
   for (const { entry, path, node } of nodes.values()) {
     const field = entry.value.kind === "map" ? entry.value.entries.get("ports") : undefined;
     for (const text of node.ports ?? []) {
-      const place = text.slice(0, text.lastIndexOf(":"));
+      const isUdp = text.endsWith("/udp");
+      const at = field?.place ?? entry.place;
+      if (isUdp && node.kernel === "own") {
+        const message = `${text}: only TCP ports of a node with a kernel of its own are published`;
+        problems.error("invalid_value", at, `${path}/ports`, message, "remove this port, or kernel: own");
+      }
+      const place = `${text.slice(0, text.lastIndexOf(":"))}${isUdp ? "/udp" : ""}`;
       const owner = owners.get(place);
       owners.set(place, node.key);
       if (owner === undefined) continue;
-      problems.error(
-        "invalid_value",
-        field?.place ?? entry.place,
-        `${path}/ports`,
-        `node ${owner} publishes the port ${place} too`,
-        "choose another port",
-      );
+      problems.error("invalid_value", at, `${path}/ports`, `node ${owner} publishes the port ${place} too`, "choose another port");
     }
   }
 }

@@ -70,7 +70,8 @@ export async function publishPorts(
   const connect: ConnectNode = async (node, port) => {
     const { sandbox } = lab;
     if (sandbox === null) throw new Failure("node_not_running", "the lab does not run");
-    return guests.has(node) ? await connectGuest(sandbox, node, port) : await sandbox.connect(node, port);
+    if (port.protocol === "udp") return await sandbox.datagrams(node, port.nodePort);
+    return guests.has(node) ? await connectGuest(sandbox, node, port.nodePort) : await sandbox.connect(node, port.nodePort);
   };
   await published.set({ id, owner }, publishing, connect, strict);
 }

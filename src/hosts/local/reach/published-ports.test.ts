@@ -1,3 +1,4 @@
+import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -22,7 +23,11 @@ nodes:
   h1:
     template: linux
     ports: ${JSON.stringify(ports)}
-    exec: ["socat -t 60 TCP-LISTEN:80,fork,reuseaddr,backlog=128 PIPE &"]
+    exec:
+      - socat -t 60 TCP-LISTEN:80,fork,reuseaddr,backlog=128 PIPE &
+      - socat UDP4-LISTEN:53,fork SYSTEM:'while read line; do echo $line from $SOCAT_PEERPORT; done' &
+      - socat UDP6-LISTEN:54,bind=[::1],fork SYSTEM:'while read line; do echo $line from $SOCAT_PEERPORT; done' &
+      - socat -b 65536 UDP4-LISTEN:55,fork PIPE &
   h2: {template: linux}
 `;
 
@@ -93,6 +98,81 @@ test("a change is live: the old port closes, the new one opens, and a port where
   await local.deploy(at, labOf(yaml([`${free[0]}:80`])));
   expect(await ask(free[1], "hello")).toBe("ECONNREFUSED");
   await answers(free[0]);
+});
+
+/** Returns the port from which a datagram arrived in the node. An answer may contain several lines, because senders repeat themselves. */
+const portIn = (answer: string) => / from (\d+)/.exec(answer)?.[1] ?? "";
+
+/** A sender with a port of its own. */
+class Sender {
+  readonly #socket = createSocket("udp4").on("error", () => {});
+  readonly #answers: string[] = [];
+
+  constructor() {
+    this.#socket.on("message", (data) => this.#answers.push(data.toString().trim()));
+  }
+
+  /** Sends the text until an answer comes that starts with it. Datagrams may be lost while the node's program starts. */
+  async ask(port: number, text: string): Promise<string> {
+    return eventually(
+      `an answer to ${text.slice(0, 20)}`,
+      30_000,
+      async () => {
+        const answer = this.#answers.find((one) => one.startsWith(text));
+        if (answer === undefined) this.#socket.send(`${text}\n`, port, "127.0.0.1");
+        return answer ?? "";
+      },
+      (answer) => answer !== "",
+    );
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+}
+
+test("datagrams of each sender arrive from a port of its own, also where only IPv6 listens, with their limits, and beside TCP on the same port", async () => {
+  await local.deploy(at, labOf(yaml([`${free[0]}:80`, `${free[0]}:53/udp`, `${free[1]}:54/udp`])));
+  const senders = [new Sender(), new Sender()] as const;
+  try {
+    const port = async (sender: Sender, to: number, text: string) => portIn(await sender.ask(to, text));
+    const [first, second] = [await port(senders[0], free[0], "a"), await port(senders[1], free[0], "b")];
+    expect(first).toMatch(/^\d+$/);
+    expect(second).not.toBe(first);
+    expect(await port(senders[0], free[0], "c")).toBe(first);
+    expect(await port(senders[0], free[1], "d")).toMatch(/^\d+$/);
+    await answers(free[0]);
+    await local.deploy(at, labOf(yaml([`${free[1]}:55/udp`])));
+    const large = "y".repeat(40_000);
+    expect(await senders[1].ask(free[1], large)).toBe(large);
+  } finally {
+    for (const sender of senders) sender.close();
+    await local.deploy(at, labOf(yaml([`${free[0]}:80`])));
+  }
+});
+
+test("with more senders than sessions, all are answered, and the one that was silent longest has lost its session", async () => {
+  await local.deploy(at, labOf(yaml([`${free[0]}:80`, `${free[0]}:53/udp`])));
+  const senders = Array.from({ length: 66 }, () => new Sender());
+  try {
+    const first = portIn(await senders[0]!.ask(free[0], "n0"));
+    const others = await Promise.all(senders.slice(1).map(async (sender, i) => portIn(await sender.ask(free[0], `n${i + 1}`))));
+    expect(others).not.toContain("");
+    expect(portIn(await senders[0]!.ask(free[0], "again"))).not.toBe(first);
+  } finally {
+    for (const sender of senders) sender.close();
+    await local.deploy(at, labOf(yaml([`${free[0]}:80`])));
+  }
+});
+
+test("a UDP port of another program refuses the change, which names it", async () => {
+  const other = createSocket("udp4").bind(free[1], "127.0.0.1");
+  await once(other, "listening");
+  const wanted = labOf(yaml([`${free[0]}:80`, `${free[1]}:53/udp`]));
+  await expect(local.deploy(at, wanted)).rejects.toThrow(
+    `UDP port ${free[1]} of 127.0.0.1, which node h1 publishes (${free[1]}:53/udp) is used by another program: choose another port; ss -lunp`,
+  );
+  other.close();
 });
 
 test("a stop closes the port, and a start opens it; with another program at the port, the start says so and nothing runs", async () => {

@@ -1,11 +1,12 @@
-import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { Failure } from "../../../contract/errors.ts";
 import { type PublishedPort, portText, publishedPort } from "../../../intent/lab/published-port.ts";
+import { Counter, loopbackAddresses, type MachinePort } from "./machine-port.ts";
+import { openTcpPort } from "./tcp-port.ts";
+import { openUdpPort } from "./udp-port.ts";
 
-/** Maximum connections: of one port, because each has a process in the node, and of all, because each has two descriptors here. */
-const maxConnections = { port: 128, all: 1_024 };
+/** Maximum TCP connections and sessions of UDP of all ports: each has descriptors here. */
+const maxOpen = { connections: 1_024, sessions: 512 };
 /** Maximum ports of an owner's labs, and of all labs. Each has two descriptors. */
 const maxPorts = { owner: 256, all: 1_024 };
 
@@ -27,8 +28,11 @@ export interface PublishingLab {
   readonly owner: string;
 }
 
-/** Connects with the port of a node. Throws node_not_running, and host_error with the reason if nothing listens there. */
-export type ConnectNode = (node: number, port: number) => Promise<Duplex>;
+/**
+ * Connects with the port of a node: to a UDP port with a stream as udp-port.ts needs. Throws node_not_running, and host_error with the reason if nothing
+ * listens there.
+ */
+export type ConnectNode = (node: number, port: PublishedPort) => Promise<Duplex>;
 
 /** A port that could not be opened, and is tried again. */
 interface MissingPort {
@@ -45,11 +49,9 @@ interface Missing {
   timer?: NodeJS.Timeout;
 }
 
-interface OpenPort extends PublishedPort {
+interface OpenPort extends PublishedPort, MachinePort {
   readonly lab: PublishingLab;
   readonly node: string;
-  readonly servers: readonly Server[];
-  readonly connections: ReadonlySet<Socket>;
 }
 
 /**
@@ -62,7 +64,8 @@ export class PublishedPorts {
   readonly #missing = new Map<string, Missing>();
   /** Labs whose missing ports are being opened now. */
   readonly #retries = new Map<string, Promise<void>>();
-  #connections = 0;
+  readonly #connections = new Counter(maxOpen.connections);
+  readonly #sessions = new Counter(maxOpen.sessions);
 
   /**
    * Opens the ports of these nodes, and closes all others of the lab. Ports that cannot be opened are left out, and tried again until they are open or no longer
@@ -77,7 +80,7 @@ export class PublishedPorts {
     for (const [key, port] of open) {
       if (wanted.has(key)) continue;
       open.delete(key);
-      close(port);
+      port.close();
     }
     this.#open.set(lab.id, open);
     const made: string[] = [];
@@ -100,7 +103,7 @@ export class PublishedPorts {
       for (const key of made) {
         const port = open.get(key);
         open.delete(key);
-        if (port !== undefined) close(port);
+        port?.close();
       }
       throw error;
     } finally {
@@ -121,7 +124,7 @@ export class PublishedPorts {
   close(lab: string): void {
     clearTimeout(this.#missing.get(lab)?.timer);
     this.#missing.delete(lab);
-    for (const port of this.#open.get(lab)?.values() ?? []) close(port);
+    for (const port of this.#open.get(lab)?.values() ?? []) port.close();
     this.#open.delete(lab);
   }
 
@@ -149,7 +152,7 @@ export class PublishedPorts {
     for (const [key, one] of ports) {
       try {
         const port = await this.#openPort(lab, one);
-        if (this.#missing.get(lab.id) !== missing) return close(port);
+        if (this.#missing.get(lab.id) !== missing) return port.close();
         const open = this.#open.get(lab.id) ?? new Map<string, OpenPort>();
         this.#open.set(lab.id, open.set(key, port));
         ports.delete(key);
@@ -165,45 +168,24 @@ export class PublishedPorts {
   /** Throws host_error if it cannot be opened. */
   async #openPort(lab: PublishingLab, { node, port, connect }: Pick<MissingPort, "node" | "port" | "connect">): Promise<OpenPort> {
     this.#refuseMany(lab, 1);
-    return this.#listen(lab, node, port, (number) => connect(node.id, number));
+    return this.#listen(lab, node, port, (one) => connect(node.id, one));
   }
 
   async #listen(
     lab: PublishingLab,
     node: PublishingNode,
     port: PublishedPort,
-    connect: (port: number) => Promise<Duplex>,
+    connect: (port: PublishedPort) => Promise<Duplex>,
   ): Promise<OpenPort> {
-    const connections = new Set<Socket>();
-    const servers: Server[] = [];
-    const opened: OpenPort = { ...port, lab, node: node.name, servers, connections };
-    const onClient = (client: Socket) => {
-      if (this.#connections >= maxConnections.all) return void client.resetAndDestroy();
-      this.#connections++;
-      connections.add(client.on("error", () => client.destroy()));
-      client.once("close", () => {
-        this.#connections--;
-        connections.delete(client);
-      });
-      void relay(client, () => connect(port.nodePort));
-    };
-    for (const address of port.address === undefined ? ["127.0.0.1", "::1"] : [port.address]) {
-      // Clients may end their side and read on.
-      const server = createServer({ allowHalfOpen: true, noDelay: true }, onClient);
-      server.maxConnections = maxConnections.port;
-      try {
-        await listening(server, address, port.port);
-        servers.push(server.unref());
-      } catch (error) {
-        server.close();
-        const { code } = error as NodeJS.ErrnoException;
-        // A machine may have no IPv6.
-        if (address === "::1" && (code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT")) continue;
-        close(opened);
-        throw this.#refusal(error as NodeJS.ErrnoException, lab, node, port, address);
-      }
+    const addresses = port.address === undefined ? loopbackAddresses : [port.address];
+    const isUdp = port.protocol === "udp";
+    try {
+      const open = isUdp ? openUdpPort : openTcpPort;
+      const { close } = await open(addresses, port.port, () => connect(port), isUdp ? this.#sessions : this.#connections);
+      return { ...port, lab, node: node.name, close };
+    } catch (error) {
+      throw this.#refusal(error as NodeJS.ErrnoException & { readonly address: string }, lab, node, port);
     }
-    return opened;
   }
 
   /** Throws host_error for more ports than an owner, or all, may have. */
@@ -218,10 +200,17 @@ export class PublishedPorts {
     throw new Failure("host_error", message, { data: { host: { code: "too_many_ports", message } } });
   }
 
-  #refusal(error: NodeJS.ErrnoException, lab: PublishingLab, node: PublishingNode, port: PublishedPort, address: string): Failure {
-    const whose = `port ${port.port} of ${address}, which node ${node.name} publishes (${portText(port)})`;
+  #refusal(
+    error: NodeJS.ErrnoException & { readonly address: string },
+    lab: PublishingLab,
+    node: PublishingNode,
+    port: PublishedPort,
+  ): Failure {
+    const { address } = error;
+    const isUdp = port.protocol === "udp";
+    const whose = `${isUdp ? "UDP " : ""}port ${port.port} of ${address}, which node ${node.name} publishes (${portText(port)})`;
     const reasons: Readonly<Record<string, string>> = {
-      EADDRINUSE: `is used ${this.#userOf(port.port, lab)}: choose another port; ss -ltnp shows which program listens`,
+      EADDRINUSE: `is used ${this.#userOf(port, lab)}: choose another port; ss -${isUdp ? "lunp" : "ltnp"} shows which program listens`,
       EADDRNOTAVAIL: "cannot be opened: the machine has no such address",
       EACCES: "cannot be opened: the service's user may not open ports below 1024",
     };
@@ -229,37 +218,12 @@ export class PublishedPorts {
     return new Failure("host_error", message, { data: { host: { code: "port_unavailable", message } } });
   }
 
-  #userOf(number: number, own: PublishingLab): string {
+  #userOf(wanted: PublishedPort, own: PublishingLab): string {
     for (const ports of this.#open.values())
-      for (const { port, lab, node } of ports.values()) {
-        if (port === number) return lab.id === own.id ? `by node ${node} of this lab` : "by another lab";
+      for (const { port, protocol, lab, node } of ports.values()) {
+        if (port === wanted.port && protocol === wanted.protocol)
+          return lab.id === own.id ? `by node ${node} of this lab` : "by another lab";
       }
     return "by another program";
   }
-}
-
-function close({ servers, connections }: OpenPort): void {
-  for (const server of servers) server.close();
-  for (const client of connections) client.destroy();
-}
-
-function listening(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject).listen({ host, port, ipv6Only: true }, () => {
-      server.off("error", reject);
-      // A connection that cannot be accepted later is lost, and the others go on.
-      server.on("error", () => {});
-      resolve();
-    });
-  });
-}
-
-/** Passes bytes both ways until both sides have ended. A node that does not answer gets a closed connection, as a machine without the service would. */
-async function relay(client: Socket, connect: () => Promise<Duplex>): Promise<void> {
-  const far = await connect().catch(() => undefined);
-  if (far === undefined) return void client.resetAndDestroy();
-  if (client.destroyed) return void far.destroy();
-  client.once("close", () => far.destroy());
-  // A broken connection destroys both.
-  await Promise.all([pipeline(client, far), pipeline(far, client)]).catch(() => client.destroy());
 }

@@ -15,7 +15,7 @@ export function programCalls({
   pulse,
   ask,
   openStream,
-}: HolderConnection): Pick<Sandbox, "run" | "pipe" | "exec" | "process" | "join" | "connect"> {
+}: HolderConnection): Pick<Sandbox, "run" | "pipe" | "exec" | "process" | "join" | "connect" | "datagrams"> {
   return {
     run: (argv, stdin = "", { signal, timeoutMs = signal === undefined ? maxRunMs : 0, maxOutputBytes } = {}) =>
       runProgram(ask, "run", [timeoutMs, ...list(argv), stdin], argv, signal, maxOutputBytes),
@@ -36,6 +36,7 @@ export function programCalls({
     process: (id, program, signal) => startProcess(path, pulse, id, program, signal),
 
     connect: (id, port) => openStream("connect", [id, port]),
+    datagrams: (id, port) => openStream("datagrams", [id, port]),
 
     join: (id, argv) => openStream("join", [id, ...list(argv)]),
   };

@@ -71,6 +71,11 @@ export interface Sandbox {
   readonly process: (id: number, program: NodeProgram, signal: AbortSignal) => Promise<NodeProcess>;
   /** Connects with a TCP port on the node's loopback address. Throws node_not_found, node_not_running, and host_error if nothing listens there. */
   readonly connect: (id: number, port: number) => Promise<Duplex>;
+  /**
+   * Connects with a UDP port on the node's loopback address. Each datagram on the stream has a head of two bytes, its length, little-endian. Throws
+   * node_not_found and node_not_running.
+   */
+  readonly datagrams: (id: number, port: number) => Promise<Duplex>;
   /** Runs a program inside a running node, with the stream as its input and output, until the program or the stream ends. Throws node_not_running. */
   readonly join: (id: number, argv: readonly string[]) => Promise<Duplex>;
   /**
