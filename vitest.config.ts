@@ -6,6 +6,9 @@ import { seedOf } from "./test/seed.ts";
 // Workers inherit it: all files of a run draw from one seed. A run that vitest starts again in watch mode keeps it.
 process.env.LABWRIGHT_SEED = String(seedOf(process.env.LABWRIGHT_SEED));
 
+// Services that tests start leave the machine's own hosts file alone.
+process.env.LABWRIGHT_HOSTS_FILE ??= "none";
+
 /** Tests wait much, so there are three workers for each core of a small machine, but no more than fit into memory. */
 const workerBytes = 1.5 * 2 ** 30;
 const maxWorkers = Math.max(2, Math.min(6, Math.floor(totalmem() / workerBytes)));

@@ -20,7 +20,7 @@ export function localHost(options: LocalHostOptions): Host {
   const warn = options.warn ?? ((text: string) => process.emitWarning(text, "LabwrightWarning"));
   const users = openUsers(join(paths.state, "users.json"));
   const labs = new Map<string, LocalLab>();
-  const opening = openState(options, labs, warn);
+  const opening = openState(options, labs, { warn, isAdmin: async (name) => (await users.find(name))?.role === "admin" });
   // A failure is thrown at login.
   opening.catch(() => undefined);
 

@@ -19,6 +19,8 @@ import { bootEpoch } from "./machine/boot-epoch.ts";
 import { tellingTrouble } from "./machine/machine-trouble.ts";
 import type { LocalPaths } from "./machine/paths.ts";
 import { isUuid } from "./machine/uuid.ts";
+import { HostsFile } from "./management/hosts-file.ts";
+import { labNames } from "./management/lab-names.ts";
 import type { NatPolicy } from "./nat/nat-rules.ts";
 import { openCatalogue } from "./open-catalogue.ts";
 import { shapingMeans } from "./quality/quality-means.ts";
@@ -43,6 +45,8 @@ export interface LocalHostOptions {
   readonly recorded?: ReadonlyMap<string, RecordedLab>;
   /** Destinations that labs may reach through nat networks, besides the rules that every machine has. */
   readonly nat?: NatPolicy;
+  /** The file in which nodes with a management address get names. Absent: none. Only root has management networks. */
+  readonly hostsFile?: string | undefined;
   /** Replace the defaults. */
   readonly captureLimits?: Partial<CaptureLimits>;
   /** Replaces the defaults. */
@@ -58,7 +62,11 @@ export interface LocalHostOptions {
 /**
  * Opens the embedded host's directories, and adopts the labs that run. `labs`: receives the labs, even if a later step fails.
  */
-export async function openState(options: LocalHostOptions, labs: Map<string, LocalLab>, warn: (text: string) => void): Promise<LocalState> {
+export async function openState(
+  options: LocalHostOptions,
+  labs: Map<string, LocalLab>,
+  { warn, isAdmin }: { readonly warn: (text: string) => void; readonly isAdmin: (user: string) => Promise<boolean> },
+): Promise<LocalState> {
   const { paths } = options;
   const { bootId, means } = await prepareMachine(paths, warn);
   const trash = await openTrash(join(paths.state, "trash"), warn);
@@ -71,7 +79,10 @@ export async function openState(options: LocalHostOptions, labs: Map<string, Loc
   const changes = new KeyedQueue();
   const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => changes.run(path, () => tellingTrouble(work));
   const onSwitchesLost = (id: string) => void repairSwitches(parts, exclusive, id);
-  const fixed = { ...labOptions(options, warn), onSwitchesLost, trash, bootId, shaping, means };
+  const hosts = options.hostsFile === undefined ? undefined : new HostsFile(options.hostsFile, paths.state, warn);
+  await hosts?.keep(definitions.ids());
+  const names = hosts && labNames(hosts, isAdmin);
+  const fixed = { ...labOptions(options, warn), names, onSwitchesLost, trash, bootId, shaping, means };
   const lab = labsOf(labs, (id) => new LocalLab(id, definitions.directory(id), fixed));
   const parts = { paths, definitions, lab, catalogue, warn };
 
@@ -203,11 +214,12 @@ async function adoptLabs(
   }
 }
 
-/** Repairs links of a shaper that died while no service ran: they pass no frames. Opens the published ports of running nodes again. */
+/** Repairs links of a shaper that died while no service ran: they pass no frames. Opens the published ports of running nodes, and writes their names, again. */
 async function repairLinks({ definitions, lab, catalogue, warn }: OpenedParts, exclusive: LocalState["exclusive"]): Promise<void> {
   const repair = async (path: string) => {
     const definition = await definitions.get(path);
     if (definition === undefined || lab(definition.id).sandbox === null) return;
+    await lab(definition.id).renewNames(definition);
     const publishes = definition.nodes.some(({ ports = [] }) => ports.length > 0);
     if (publishes || definition.links.some(({ quality }) => quality !== undefined))
       await lab(definition.id).reconcileFabric(definition, await catalogue());

@@ -17,6 +17,7 @@ test("without flags it listens on loopback only", () => {
     resume: "never",
     adopt: false,
     nat: { allow: [], deny: [] },
+    hostsFile: "/etc/hosts",
     logLevel: "info",
   });
 });
@@ -40,6 +41,14 @@ test("--nat-allow and --nat-deny take networks and addresses, and refuse anythin
     expect(() => serveOptions(["--nat-allow", wrong], {}, "/s")).toThrow(/--nat-allow takes an IPv4 network/);
   }
   expect(() => serveOptions(["--nat-deny", "10.0.0.0/8", "--host", "memory"], {}, "/s")).toThrow(/--nat-deny are for --host embedded/);
+});
+
+test("the file for names of nodes is /etc/hosts, another one or none, on the embedded host alone", () => {
+  expect(serveOptions([], { LABWRIGHT_HOSTS_FILE: "none" }, "/s")).not.toHaveProperty("hostsFile");
+  expect(serveOptions(["--hosts-file", "/run/hosts"], { LABWRIGHT_HOSTS_FILE: "none" }, "/s")).toMatchObject({ hostsFile: "/run/hosts" });
+  expect(serveOptions(["--host", "memory"], {}, "/s")).not.toHaveProperty("hostsFile");
+  expect(() => serveOptions(["--hosts-file", "hosts"], {}, "/s")).toThrow('--hosts-file takes an absolute path or none, not "hosts"');
+  expect(() => serveOptions(["--hosts-file", "/h", "--host", "memory"], {}, "/s")).toThrow(/--hosts-file is for --host embedded/);
 });
 
 test("flags override the environment", () => {

@@ -25,6 +25,8 @@ export interface ServeOptions {
   readonly adopt: boolean;
   /** Networks, as ADDRESS or ADDRESS/BITS, that labs may reach (`allow`) or may not reach (`deny`) through nat networks. */
   readonly nat: { readonly allow: readonly string[]; readonly deny: readonly string[] };
+  /** The file in which nodes with a management address get names. Absent: none. */
+  readonly hostsFile?: string;
   readonly logLevel: "debug" | "info" | "warn" | "error";
 }
 
@@ -57,11 +59,13 @@ export const usage = `Usage: labwright serve [FLAG...]
   --nat-allow NETWORK      allows labs to reach this network or address through nat networks, such as 10.1.0.0/16 or 10.1.2.3,
                            although it is private or local; may be repeated
   --nat-deny NETWORK       forbids it; may be repeated. The narrower network takes precedence; for equal networks, --nat-deny does
+  --hosts-file FILE        the file in which nodes of admins' labs with management get the name NODE.LAB: /etc/hosts (default for root),
+                           another absolute path, or none
   --log-level LEVEL        debug, info (default), warn or error; JSON lines on standard error
   --help
 
 Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_HOST_URL, LABWRIGHT_HOST_PIN, LABWRIGHT_STATE_DIR, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
-list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_LOG_LEVEL replace the flags. LABWRIGHT_ADMIN_PASSWORD is the
+list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_HOSTS_FILE, LABWRIGHT_LOG_LEVEL replace the flags. LABWRIGHT_ADMIN_PASSWORD is the
 password of the user admin, which the first start creates.
 `;
 
@@ -96,6 +100,8 @@ export function serveOptions(
   if (host !== "embedded" && (values["nat-allow"] ?? values["nat-deny"]) !== undefined) {
     throw new Error(`--nat-allow and --nat-deny are for --host embedded, not ${host}`);
   }
+  if (host !== "embedded" && values["hosts-file"] !== undefined) throw new Error(`--hosts-file is for --host embedded, not ${host}`);
+  const hostsFile = host === "embedded" ? hostsFileOf(values["hosts-file"] ?? env.LABWRIGHT_HOSTS_FILE ?? "/etc/hosts") : undefined;
   return {
     listen: values.listen ?? env.LABWRIGHT_LISTEN ?? "127.0.0.1",
     port: values.port === undefined ? portOf("LABWRIGHT_PORT", env.LABWRIGHT_PORT ?? "8443") : portOf("--port", values.port),
@@ -107,6 +113,7 @@ export function serveOptions(
     resume,
     adopt: values.adopt ?? false,
     nat,
+    ...(hostsFile !== undefined && { hostsFile }),
     logLevel: oneOf("--log-level", values["log-level"] ?? env.LABWRIGHT_LOG_LEVEL ?? "info", ["debug", "info", "warn", "error"]),
     ...(idle === undefined ? {} : { sessionIdleMs: timeOf("--session-idle", idle) }),
     ...(lifetime === undefined ? {} : { sessionAbsoluteMs: timeOf("--session-lifetime", lifetime) }),
@@ -137,6 +144,7 @@ function flagsOf(args: readonly string[]) {
         adopt: { type: "boolean" },
         "nat-allow": { type: "string", multiple: true },
         "nat-deny": { type: "string", multiple: true },
+        "hosts-file": { type: "string" },
         "log-level": { type: "string" },
         help: { type: "boolean", short: "h" },
       },
@@ -161,6 +169,12 @@ function networksOf(flag: string, given: readonly string[]): string[] {
     const network = Math.floor(number / 2 ** (32 - Number(bits))) * 2 ** (32 - Number(bits));
     return `${[24, 16, 8, 0].map((shift) => Math.floor(network / 2 ** shift) % 256).join(".")}/${Number(bits)}`;
   });
+}
+
+function hostsFileOf(given: string): string | undefined {
+  if (given === "none") return undefined;
+  if (!given.startsWith("/")) throw new Error(`--hosts-file takes an absolute path or none, not ${JSON.stringify(given)}`);
+  return given;
 }
 
 function directoryOf(given: string): string {

@@ -20,6 +20,8 @@ export interface SandboxUser {
   nodeEvent(state?: NodeState): void;
   /** Called when the sandbox has ended, or is released. */
   detach(): void;
+  /** Called when the machine must no longer have names of the lab's nodes. */
+  removeNames(): Promise<void>;
 }
 
 const none: ReadonlyMap<number, NodeState> = new Map();
@@ -272,7 +274,7 @@ export class LabSandbox {
 
   /** Removes what the lab has in the machine's own network. */
   async #removeUplinks(): Promise<void> {
-    await Promise.all([removeUplinks(this.directory), removeManagement(this.id, this.directory)]);
+    await Promise.all([removeUplinks(this.directory), removeManagement(this.id, this.directory), this.#user.removeNames()]);
   }
 
   async #clean(): Promise<unknown> {

@@ -7,6 +7,7 @@ import { type Fabric, isShaperEnd, shapedLinksIn, shaperEnds, type WantedFabric,
 import { fabricChange } from "../links/fabric-change.ts";
 import { editedPart, type FabricPart, linkPart, linksOfPart, nodesAt, wantedPart } from "../links/fabric-part.ts";
 import { readFabric, readPorts } from "../links/read-fabric.ts";
+import type { LabNames } from "../management/lab-names.ts";
 import { ensureManagement, settleManagement } from "../management/management.ts";
 import { ensureUplinks, renewUplinks } from "../nat/nat.ts";
 import type { NatPolicy } from "../nat/nat-rules.ts";
@@ -59,6 +60,7 @@ export class LabWiring {
   readonly #shaping: Promise<ShapingMeans>;
   readonly #shaperProgram: string;
   readonly #natPolicy: NatPolicy;
+  readonly #names: LabNames | undefined;
   readonly #switches: Switches;
   readonly #qualities = new LinkQualities();
   #shaper: LinkShaper | null = null;
@@ -67,12 +69,19 @@ export class LabWiring {
   /** Port → the port that its redirect leads to. tc could read one only with all others. */
   readonly #redirects = new Map<string, string>();
 
-  constructor(lab: LabSandbox, switches: Switches, shaping: Promise<ShapingMeans>, shaperProgram: string, natPolicy: NatPolicy) {
+  constructor(
+    lab: LabSandbox,
+    switches: Switches,
+    shaping: Promise<ShapingMeans>,
+    shaperProgram: string,
+    { natPolicy, names }: { readonly natPolicy: NatPolicy; readonly names: LabNames | undefined },
+  ) {
     this.#lab = lab;
     this.#switches = switches;
     this.#shaping = shaping;
     this.#shaperProgram = shaperProgram;
     this.#natPolicy = natPolicy;
+    this.#names = names;
   }
 
   /** Number of changes of the fabric so far. A readiness check is repeated after each. */
@@ -157,7 +166,8 @@ export class LabWiring {
       const states = await this.#lab.states();
       const live = new Map(managed.flatMap(({ id }) => [[id, states.get(id)?.pid ?? 0] as const]).filter(([, pid]) => pid > 0));
       try {
-        return await ensureManagement(this.#lab.directory, sandbox, definition, managed, live);
+        await ensureManagement(this.#lab.directory, sandbox, definition, managed, live);
+        return await this.#names?.set(this.#lab.directory, definition);
       } catch (error) {
         // A node may have ended since its state was read.
         if (attempts === 0 || !(error instanceof Failure) || !goneNode.test(error.message)) throw error;

@@ -8,6 +8,7 @@ import type { EarlyWiring } from "../links/early-wiring.ts";
 import { idRange, ownRange } from "../machine/idmap.ts";
 import { succeeded } from "../machine/machine.ts";
 import type { LocalPaths } from "../machine/paths.ts";
+import type { LabNames } from "../management/lab-names.ts";
 import type { NatPolicy } from "../nat/nat-rules.ts";
 import { backendOf, isSwitch, type NodeLife, nodeLife, runsHypervisor, switchLife } from "../nodes/node-life.ts";
 import { nodeAddresses, nodeSpawn } from "../nodes/node-spawn.ts";
@@ -59,6 +60,7 @@ export class LocalLab {
   readonly #sandbox: LabSandbox;
   readonly #wiring: LabWiring;
   readonly #ports: PublishedPorts;
+  readonly #names: LabNames | undefined;
   #life: KnownLife | undefined;
 
   constructor(
@@ -72,6 +74,7 @@ export class LocalLab {
       stopGrace,
       natPolicy,
       ports,
+      names,
       onSharedRange,
       onSwitchesLost,
       trash,
@@ -85,6 +88,8 @@ export class LocalLab {
       readonly natPolicy: NatPolicy;
       /** Of all labs. */
       readonly ports: PublishedPorts;
+      /** Absent: nodes get no names on the machine. */
+      readonly names?: LabNames | undefined;
       readonly onSharedRange: (why: string) => void;
       /** Called when Open vSwitch of this lab has ended unasked. */
       readonly onSwitchesLost: (lab: string) => void;
@@ -97,6 +102,7 @@ export class LocalLab {
     this.#bootId = bootId;
     this.#program = paths.holder;
     this.#ports = ports;
+    this.#names = names;
     this.#stopGrace = stopGrace;
     const root = process.getuid?.() === 0;
     this.#screens = new Screens(join(paths.run, id));
@@ -115,19 +121,22 @@ export class LocalLab {
         this.guestAgents.clear();
         ports.close(id);
       },
+      removeNames: async () => names?.remove(id),
     });
-    this.#wiring = new LabWiring(
-      this.#sandbox,
-      new Switches(directory, { resources: this.#resources, trash }),
-      shaping,
-      paths.shaper,
+    this.#wiring = new LabWiring(this.#sandbox, new Switches(directory, { resources: this.#resources, trash }), shaping, paths.shaper, {
       natPolicy,
-    );
+      names,
+    });
   }
 
   /** Adopts the sandbox that an earlier run of the service left, or removes the remains of a dead one. Works once, and again after a failure. */
   adopt(): Promise<void> {
     return this.#sandbox.adopt();
+  }
+
+  /** Puts the names of the lab's nodes into the machine's hosts file again. */
+  async renewNames(definition: LabDefinition): Promise<void> {
+    if (this.sandbox !== null) await this.#names?.set(this.directory, definition);
   }
 
   get sandbox(): Sandbox | null {

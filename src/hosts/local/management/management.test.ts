@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,8 +30,8 @@ describe.skipIf(!(await managementWorks()))("a management network", () => {
   let key: string;
 
   beforeAll(async () => {
-    local = await testLocalHost();
     folder = await mkdtemp(join(tmpdir(), "management-"));
+    local = await testLocalHost({ hostsFile: join(folder, "hosts") });
     await run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(folder, "key")]);
     key = (await readFile(join(folder, "key.pub"), "utf8")).trim();
   });
@@ -103,6 +103,20 @@ links:
     await eventually("SSH signs in", 30_000, () => runOnMachine(argv), named);
   });
 
+  const hosts = () => readFile(join(folder, "hosts"), "utf8");
+  /** The lines of the hosts file that name nodes. */
+  const named = async () => (await hosts()).split("\n").filter((line) => /^\d/.test(line) && !line.endsWith(" localhost"));
+
+  test("names the nodes of an admin's lab in the hosts file of the machine, and none of another user's lab", async () => {
+    const lines = await Promise.all(["h1", "r1"].map(async (node) => `${await plain(node)} ${node}.managed`));
+    expect(await named()).toEqual(lines);
+    await openUsers(join(local.paths.state, "users.json")).put("bob", "bob-bob-bob", "user");
+    await local.session.setOwner?.(at, "bob");
+    expect(await named()).toEqual([]);
+    await local.session.setOwner?.(at, "admin");
+    expect(await named()).toEqual(lines);
+  });
+
   test("lets a node reach neither the machine's services nor its other addresses, also with a route and another source", async () => {
     const servers: Server[] = [];
     const machine = machineOf(await plain("h1"));
@@ -162,9 +176,12 @@ links:
     await power("h1", { do: "start" });
     expect(await ready("h1")).toBe(before);
     expect(await pings(await plain("h1"))).toBe(true);
-    await local.reopen();
+    const lines = await named();
+    await local.reopen(() => writeFile(join(folder, "hosts"), "127.0.0.1 localhost\n"));
     await local.session.labs();
     expect(await pings(await plain("h1"))).toBe(true);
+    expect(lines).toHaveLength(2);
+    expect(await named()).toEqual(lines);
     await local.exec(at, "h1", "ip", "addr", "add", "192.0.2.1/24", "dev", "mgmt0");
     expect(await address("h1")).toBe(before);
     await power("r1", { do: "stop", mode: 1 });
@@ -268,6 +285,7 @@ links:
     expect(await leftOvers(lab)).toEqual([]);
     expect((await local.exec(at, "h1", "ip", "link", "show", "dev", "mgmt0")).code).not.toBe(0);
     expect(await address("h1")).toBeUndefined();
+    expect(await hosts()).toBe("127.0.0.1 localhost\n");
     await local.deploy(at, labOf(yaml("true")));
     expect(await pings(await plain("h1"))).toBe(true);
   });
@@ -283,6 +301,7 @@ links:
       () => leftOvers(lab),
       (left) => left.length === 0,
     );
+    await eventually("the names are gone", 30_000, hosts, (text) => text === "127.0.0.1 localhost\n");
     await local.deploy(at, labOf(yaml("true")));
     expect(await plain("h1")).toBe(before);
     expect(await pings(before)).toBe(true);

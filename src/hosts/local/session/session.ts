@@ -150,6 +150,8 @@ function changeCalls(
         await lab(path);
         refuseUnlessAdmin("only an admin can give a lab to another user");
         await definitions.change(path, (definition) => ({ ...definition, owner }));
+        const after = await lab(path);
+        await state.lab(after.id).renewNames(after);
       }),
     saveConfigs: (path, ids, signal) =>
       state.exclusive(path, async () => {
