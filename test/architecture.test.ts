@@ -12,6 +12,8 @@ type LayerName =
   | "contract schemas"
   | "intent"
   | "exporters"
+  | "formats"
+  | "importers"
   | "engine"
   | "transport"
   | "files"
@@ -93,6 +95,19 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     packages: [],
     node: "none",
     why: "a lab in the languages of other tools and as a drawing: text out, no I/O",
+  formats: {
+    files: /^formats\//,
+    layers: [],
+    packages: ["@xmldom/xmldom"],
+    node: "none",
+    why: "notations of other tools, which a driver and the importers both read; the package parses XML",
+  },
+  importers: {
+    files: /^importers\//,
+    layers: ["base", "contract errors", "intent", "formats"],
+    packages: [],
+    node: "none",
+    why: "lab files of other tools in, the text of a lab and a report out: the same files give the same lab, in the CLI and the service",
   },
   engine: {
     files: /^engine\//,
@@ -147,10 +162,10 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   "eve host": {
     files: /^hosts\/eve\//,
-    layers: ["base", "contract errors", "intent", "engine", "console", "transport", "host interface"],
-    packages: ["@xmldom/xmldom"],
+    layers: ["base", "contract errors", "intent", "formats", "engine", "console", "transport", "files", "host interface"],
+    packages: [],
     node: "all",
-    why: "a REST host; the package reads its lab files, which are XML",
+    why: "a REST host; formats has the notation of its lab files",
   },
   service: {
     files: /^service\//,
@@ -195,11 +210,11 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   cli: {
     files: /^cli\//,
-    layers: ["base", "contract errors", "contract core", "client", "transport", "files", "intent", "exporters", "packets"],
+    layers: ["base", "contract errors", "contract core", "client", "transport", "files", "intent", "exporters", "importers", "packets"],
     types: ["contract schemas"],
     packages: ["yaml"],
     node: "all",
-    why: "everything goes through the SDK; intent is for offline validate, packets for counting a capture's, yaml for inventories of other tools",
+    why: "everything goes through the SDK; intent is for offline validate, importers for files of other tools, packets for counting a capture's, yaml for inventories of other tools",
   },
   web: {
     files: /^web\//,

@@ -24,6 +24,7 @@ import { graph } from "./commands/graph.ts";
 import { host } from "./commands/host.ts";
 import { image } from "./commands/image.ts";
 import { importCommand } from "./commands/import.ts";
+import { importFile } from "./commands/import-file.ts";
 import { inspect } from "./commands/inspect.ts";
 import { inventory } from "./commands/inventory.ts";
 import { jobs } from "./commands/jobs.ts";
@@ -118,6 +119,7 @@ export const commands: readonly Command[] = [
   importCommand,
   exportCommand,
   graph,
+  importFile,
   load,
   status,
   open,

@@ -21,6 +21,10 @@ export const errors = {
   invalid_direction: { status: 400, when: "direction other than to_host or from_host" },
   invalid_action: { status: 400, when: "exec action other than start, stop, wipe; or a stopmode outside 0-3" },
   invalid_intent: { status: 422, when: "the YAML or its meaning is wrong; data.diagnostics lists every problem" },
+  invalid_source: {
+    status: 422,
+    when: "the file of another tool is no lab that can be imported: unknown format, damaged, too large or dangerous; data.file and data.line name the place",
+  },
   unauthenticated: { status: 401, when: "no valid token" },
   expired_agent_session: { status: 401, when: "the client's session with the service expired" },
   expired_host_session: { status: 401, when: "the service has no session with the host for this user" },

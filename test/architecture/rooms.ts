@@ -19,6 +19,14 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     drawing: ["shared"],
     tools: ["shared", "drawing"],
   },
+  importers: {
+    tree: [],
+    source: ["tree"],
+    mapping: ["tree"],
+    draft: ["tree", "mapping"],
+    reading: ["tree", "source", "mapping", "draft"],
+    "formats/virl": ["tree", "source", "mapping", "draft", "reading"],
+  },
   engine: {
     shared: [],
     model: [],

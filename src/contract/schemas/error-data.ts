@@ -92,6 +92,12 @@ export const errorData = {
     blocked: Type.Optional(list(PlanAction)),
     unsupported: Type.Optional(list(text)),
   }),
+  invalid_source: data({
+    file: optionalText,
+    line: optionalInteger,
+    /** The labs of an archive, of which the caller has to choose one. */
+    candidates: Type.Optional(list(text)),
+  }),
   operation_not_allowed: data({ moved_to: optionalText }),
   lab_not_found: data({ path: optionalText, moved_to: optionalText }),
   link_not_found: data({ endpoints: list(text) }),

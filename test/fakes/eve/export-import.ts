@@ -1,4 +1,4 @@
-import { readZip, writeZip } from "../../../src/hosts/eve/lab-file/zip.ts";
+import { readZip, writeZip } from "../../../src/files/zip/zip.ts";
 import { type Envelope, fail, success } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { inFolder } from "./files.ts";

@@ -1,9 +1,9 @@
 import { connect as connectSocket, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { describe, expect, test } from "vitest";
+import { readZip, writeZip } from "../../../src/files/zip/zip.ts";
 import { readUnl, type UnlLab, writeUnl } from "../../../src/hosts/eve/lab-file/unl.ts";
 import { connect } from "../../../src/hosts/eve/lab-file/unl-links.ts";
-import { readZip, writeZip } from "../../../src/hosts/eve/lab-file/zip.ts";
 import { selfSigned } from "../../self-signed.ts";
 import { type Client, node, signIn, until } from "./client.fixture.ts";
 import type { FakeEveOptions } from "./options.ts";

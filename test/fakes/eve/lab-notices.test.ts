@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { writeZip } from "../../../src/hosts/eve/lab-file/zip.ts";
+import { writeZip } from "../../../src/files/zip/zip.ts";
 import { node, signIn } from "./client.fixture.ts";
 import type { FakeEveOptions } from "./options.ts";
 import { type FakeEve, startFakeEve } from "./server.ts";

@@ -1,4 +1,4 @@
-import type { XmlElement } from "../../../src/hosts/eve/lab-file/xml.ts";
+import type { XmlElement } from "../../../src/formats/xml/xml.ts";
 import { FatalError } from "./answer.ts";
 import { LabRefused } from "./lab-xml.ts";
 import { withFirstMac } from "./node.ts";

@@ -1,4 +1,4 @@
-import { readXml, type XmlAttribute, type XmlElement } from "../../../src/hosts/eve/lab-file/xml.ts";
+import { readXml, type XmlAttribute, type XmlElement } from "../../../src/formats/xml/xml.ts";
 import type { Extra } from "./interface.ts";
 import type { Network } from "./network.ts";
 import type { LabNode } from "./node.ts";
@@ -122,7 +122,7 @@ export function body(element: XmlElement): Body {
 }
 
 export function others(element: XmlElement, known: readonly string[]): Extra {
-  return element.attributes.filter(([name]) => !known.includes(name));
+  return element.attributes.flatMap(([name, value]) => (known.includes(name) ? [] : [[name, value] as const]));
 }
 
 export function tag(

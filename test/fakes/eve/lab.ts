@@ -1,4 +1,4 @@
-import { writeXml, type XmlElement } from "../../../src/hosts/eve/lab-file/xml.ts";
+import { writeXml, type XmlElement } from "../../../src/formats/xml/xml.ts";
 import { type Files, inFolder, nameOf, parentOf } from "./files.ts";
 import type { Extra } from "./interface.ts";
 import { needs, needsFirstMac } from "./lab-notices.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { writeZip } from "../../../src/hosts/eve/lab-file/zip.ts";
+import { writeZip } from "../../../src/files/zip/zip.ts";
 import { multipart, type RawAnswer, send } from "./raw-request.ts";
 import { type FakeEve, startFakeEve } from "./server.ts";
 

@@ -1,8 +1,8 @@
 import { connect as connectSocket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readZip, writeZip } from "../../../src/files/zip/zip.ts";
 import { type UnlLab, writeUnl } from "../../../src/hosts/eve/lab-file/unl.ts";
 import { connect } from "../../../src/hosts/eve/lab-file/unl-links.ts";
-import { readZip, writeZip } from "../../../src/hosts/eve/lab-file/zip.ts";
 import { multipart, type RawAnswer, send } from "./raw-request.ts";
 import { type RecordedExchange, readTranscript } from "./recorded-exchange.ts";
 import { type FakeEve, startFakeEve } from "./server.ts";

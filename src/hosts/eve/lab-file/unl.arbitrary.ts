@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import type { XmlAttribute, XmlElement } from "../../../formats/xml/xml.ts";
 import { type Container, containers, type Other, type UnlLab } from "./unl.ts";
 import type { AttributeTable } from "./unl-attributes.ts";
 import {
@@ -11,7 +12,6 @@ import {
   slotAttributes,
   textObjectAttributes,
 } from "./unl-attributes.ts";
-import type { XmlAttribute, XmlElement } from "./xml.ts";
 
 /** Anything that XML can carry, often what must be escaped. */
 const text = fc

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Failure } from "../../../contract/errors.ts";
+import { readXml } from "../../../formats/xml/xml.ts";
 import { anyUnlLab } from "./unl.arbitrary.ts";
 import { readUnl, type UnlLab, writeUnl } from "./unl.ts";
 import { guessedInterfaceAttributes } from "./unl-attributes.ts";
-import { readXml } from "./xml.ts";
 
 const demo = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
 <lab name="demo" id="7f1c0b0e-6a0b-4a53-9b7e-0d7d3a6d2c11" version="1" scripttimeout="300" lock="0" author="me" countdown="5">

@@ -1,4 +1,5 @@
 import { Failure } from "../../../contract/errors.ts";
+import { readXml, writeXml, type XmlAttribute, type XmlElement } from "../../../formats/xml/xml.ts";
 import { shortText } from "../api/short-text.ts";
 import {
   type Attributes,
@@ -12,7 +13,6 @@ import {
   slotAttributes,
   textObjectAttributes,
 } from "./unl-attributes.ts";
-import { readXml, writeXml, type XmlAttribute, type XmlElement } from "./xml.ts";
 
 /** The unknown parts of a file, in their order. Written back unchanged. */
 export interface Other {

@@ -1,11 +1,11 @@
 import { Failure } from "../../../contract/errors.ts";
+import { readZip, writeZip } from "../../../files/zip/zip.ts";
 import { unreadableLab } from "../../host-unreadable.ts";
 import type { EveAccount } from "../account/account.ts";
 import { hostError, readAnswer, textOf } from "../api/answer.ts";
 import { hostFailure } from "../api/host-failure.ts";
 import { withPlainNames } from "../lab-file/host-names.ts";
 import { readUnl, type UnlLab, writeUnl } from "../lab-file/unl.ts";
-import { readZip, writeZip } from "../lab-file/zip.ts";
 import type { EveLabPath } from "./lab-path.ts";
 import { withNodeConfigs } from "./pnetlab-lab.ts";
 

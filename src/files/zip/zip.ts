@@ -18,19 +18,23 @@ const epoch = 0x21;
 
 /**
  * Returns the files of an archive, without folders. Reads the archives of zip(1) and this module: stored and deflated, one disk, no ZIP64. Throws
- * `SyntaxError` for any other archive, and if the files together exceed `maxBytes`.
+ * `SyntaxError` for any other archive, and if the files together exceed `maxBytes`. @param leaveOut files that are not unpacked, by their size as the archive states it
  */
-export function readZip(archive: Uint8Array, maxBytes = 64 * 1024 * 1024): readonly ZipEntry[] {
+export function readZip(
+  archive: Uint8Array,
+  maxBytes = 64 * 1024 * 1024,
+  leaveOut: (name: string, size: number) => boolean = () => false,
+): readonly ZipEntry[] {
   const bytes = Buffer.from(archive.buffer, archive.byteOffset, archive.byteLength);
   try {
-    return read(bytes, maxBytes);
+    return read(bytes, maxBytes, leaveOut);
   } catch (error) {
     if (error instanceof SyntaxError) throw error;
     throw new SyntaxError(`the ZIP archive is damaged: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
 }
 
-function read(bytes: Buffer, maxBytes: number): readonly ZipEntry[] {
+function read(bytes: Buffer, maxBytes: number, leaveOut: (name: string, size: number) => boolean): readonly ZipEntry[] {
   const end = findEnd(bytes);
   const count = bytes.readUInt16LE(end + 10);
   let at = bytes.readUInt32LE(end + 16);
@@ -43,13 +47,18 @@ function read(bytes: Buffer, maxBytes: number): readonly ZipEntry[] {
     const [nameSize, extraSize, commentSize] = [bytes.readUInt16LE(at + 28), bytes.readUInt16LE(at + 30), bytes.readUInt16LE(at + 32)];
     const name = bytes.toString("utf8", at + 46, at + 46 + nameSize);
     if ((flags & encrypted) !== 0) throw new SyntaxError(`${name} in the ZIP archive is encrypted`);
+    const next = at + 46 + nameSize + extraSize + commentSize;
+    if (leaveOut(name, size)) {
+      at = next;
+      continue;
+    }
     if (size > left) throw new SyntaxError(`the files in the ZIP archive are larger than ${maxBytes} bytes`);
     left -= size;
     const start = dataStart(bytes, bytes.readUInt32LE(at + 42));
     const packed = bytes.subarray(start, start + packedSize);
     if (packed.length !== packedSize) throw new SyntaxError("the ZIP archive is damaged: it is cut off");
     if (!name.endsWith("/")) entries.push({ name, data: unpack(name, method, packed, size, checksum) });
-    at += 46 + nameSize + extraSize + commentSize;
+    at = next;
   }
   return entries;
 }

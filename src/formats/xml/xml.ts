@@ -9,9 +9,17 @@ export interface XmlElement {
   readonly attributes: readonly XmlAttribute[];
   /** Elements and text. Indentation between elements without other text is omitted. */
   readonly children: readonly (XmlElement | string)[];
+  /** From 1; absent: not asked for. */
+  readonly line?: number;
 }
 
-export type XmlAttribute = readonly [name: string, value: string];
+/** The line is present if it was asked for. */
+export type XmlAttribute = readonly [name: string, value: string, line?: number];
+
+export interface ReadXmlOptions {
+  /** Whether elements and attributes have their lines. */
+  readonly lines?: boolean;
+}
 
 /** Larger than any real file, including its pictures. */
 const maxCharacters = 64 * 1024 * 1024;
@@ -27,7 +35,7 @@ const elementName = /^[\p{L}_][\p{L}\p{M}\p{N}_.-]*(:[\p{L}_][\p{L}\p{M}\p{N}_.-
  * Parses a document and returns its root element. Throws `SyntaxError` with the parser's message, and for content that only attackers use: document
  * types (and so entities), depth over 64, more than 20,000 elements or 64 Mi characters.
  */
-export function readXml(text: string): XmlElement {
+export function readXml(text: string, options: ReadXmlOptions = {}): XmlElement {
   if (text.length > maxCharacters) throw new SyntaxError(`larger than ${maxCharacters} characters`);
   // "<!DOCTYPE" can occur in text only in comments and CDATA, where refusing it is the safer choice.
   if (/<!DOCTYPE/i.test(text)) throw new SyntaxError("a document type is not allowed");
@@ -51,16 +59,18 @@ export function readXml(text: string): XmlElement {
     throw new SyntaxError(said ?? (error instanceof Error ? error.message : String(error)), { cause: error });
   }
   if (root === null) throw new SyntaxError("no root element");
-  return toData(root, 1);
+  return toData(root, 1, options.lines === true);
 }
 
-function toData(element: Element, depth: number): XmlElement {
+function toData(element: Element, depth: number, lines: boolean): XmlElement {
   if (depth > maxDepth) throw new SyntaxError(`nested deeper than ${maxDepth} elements`);
   const attributes: XmlAttribute[] = [];
-  for (const { name, value } of element.attributes) attributes.push([name, speakable(value)]);
+  for (const { name, value, lineNumber } of element.attributes) {
+    attributes.push(lines && lineNumber !== undefined ? [name, speakable(value), lineNumber] : [name, speakable(value)]);
+  }
   const children: (XmlElement | string)[] = [];
   for (let node: Node | null = element.firstChild; node !== null; node = node.nextSibling) {
-    if (node.nodeType === elementNode) children.push(toData(node as Element, depth + 1));
+    if (node.nodeType === elementNode) children.push(toData(node as Element, depth + 1, lines));
     else if (node.nodeType === textNode || node.nodeType === cdataNode) {
       const text = speakable(node.nodeValue ?? "");
       const last = children.at(-1);
@@ -68,7 +78,8 @@ function toData(element: Element, depth: number): XmlElement {
       else if (text !== "") children.push(text);
     }
   }
-  return { name: element.nodeName, attributes, children: withoutIndentation(children) };
+  const { nodeName: name, lineNumber } = element;
+  return { name, attributes, children: withoutIndentation(children), ...(lines && lineNumber !== undefined && { line: lineNumber }) };
 }
 
 /** Space between elements that have nothing else beside them is layout. */

@@ -1,0 +1,137 @@
+import { readFile, stat } from "node:fs/promises";
+import { basename, resolve } from "node:path";
+import { Failure } from "../../contract/errors.ts";
+import { packagePath } from "../../files/program-path.ts";
+import { readFolder, type SourceBytes, sourceLimits, unpackSource } from "../../files/source/read-source.ts";
+import { ArchiveError } from "../../files/tar/archive-error.ts";
+import { type ImportedLab, importLab } from "../../importers/import-lab.ts";
+import { importers } from "../../importers/importers.ts";
+import { substitutes } from "../../importers/mapping/choose-template.ts";
+import { SourceFiles } from "../../importers/source/source-files.ts";
+import { showDiagnostics } from "../../intent/diagnostics/show.ts";
+import type { Arguments } from "../command/arguments.ts";
+import type { Command } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { fileFailure } from "../project-files/file-failure.ts";
+import { readMappings } from "../project-files/mappings.ts";
+import { readStandardInput } from "../project-files/standard-input.ts";
+import { mustBeNew, writeProject } from "../project-files/write-project.ts";
+
+const formats = importers.map(({ format }) => format);
+
+export const importFile: Command = {
+  name: "import-file",
+  summary: "Make a lab of a file of another tool",
+  operands: "FILE|DIR|-",
+  maxOperands: 1,
+  offline: true,
+  details:
+    "Finds the format by the content, and works without a service. Prints the lab, or writes it with its files (--output). The report lists each part of\n" +
+    "the source as kept, mapped or dropped.",
+  flags: [
+    {
+      long: "output",
+      short: "o",
+      value: "FILE",
+      completes: "file",
+      summary: "Write the lab to this file, which must not exist yet, and its files beside it",
+    },
+    {
+      long: "format",
+      value: "FORMAT",
+      choices: [...formats, "json"],
+      summary: "Format of the file, if its content does not show it; json: write the result as JSON",
+    },
+    { long: "path", value: "PATH", summary: "The lab's file within the folder or archive, if there are several" },
+    {
+      long: "substitute",
+      value: "TEMPLATE",
+      choices: substitutes,
+      summary: "Replace nodes whose image is not there: routers by this template, hosts by linux, switches by switch",
+    },
+    {
+      long: "mapping",
+      value: "FILE",
+      multiple: true,
+      completes: "file",
+      summary: "More rules for node types; they win over Labwright's own",
+    },
+    { long: "report", summary: "Show all lines of the report, also what was kept" },
+  ],
+  example: "labwright import-file campus.clab.yml -o campus.lw.yml",
+  run: async (context, args) => {
+    const [source] = args.operands;
+    if (source === undefined)
+      throw new UsageError("import-file needs a file, a folder, or - for standard input", `formats: ${formats.join(", ")}`);
+    const output = args.text("output");
+    if (output !== undefined) await mustBeNew(output);
+    const bytes = await sourceBytes(context, source);
+    const [format, path, substitute] = [args.text("format"), args.text("path"), args.text("substitute")];
+    const lab = await refusals(async () =>
+      importLab(new SourceFiles(bytes.files), {
+        mapping: await readMappings([...args.texts("mapping").map((file) => resolve(file)), packagePath("mappings")]),
+        ...(format !== undefined && format !== "json" && { format }),
+        ...(path !== undefined && { path }),
+        ...(substitute !== undefined && { substitute: substitute as (typeof substitutes)[number] }),
+      }),
+    );
+    const written = output === undefined ? [] : await writeProject(output, lab);
+    if (context.json) context.terminal.print(JSON.stringify({ ...lab, left_out: bytes.leftOut, written }, null, 2));
+    else show(context, args, { lab, written, leftOut: bytes.leftOut });
+    return lab.diagnostics.some(({ severity }) => severity === "error") ? 1 : 0;
+  },
+};
+
+/** The CLI shows a refusal as a mistake of its input. */
+async function refusals<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const candidates = error.data?.candidates ?? [];
+    throw new UsageError(`${error.message} (${error.code})`, candidates.length > 0 ? `--path ${candidates[0]}` : undefined);
+  }
+}
+
+async function sourceBytes({ terminal }: Context, source: string): Promise<SourceBytes> {
+  try {
+    if (source === "-") return await unpackSource(await readStandardInput(terminal.stdin, sourceLimits.archiveBytes), "stdin");
+    const stats = await stat(source);
+    if (stats.isDirectory()) return await readFolder(source);
+    if (stats.size > sourceLimits.archiveBytes)
+      throw new UsageError(`${source} has more than ${sourceLimits.archiveBytes} bytes`, "import the file of the lab alone");
+    return await unpackSource(await readFile(source), basename(source));
+  } catch (error) {
+    if (error instanceof ArchiveError) throw new UsageError(error.message, error.hint);
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") throw new UsageError(`there is no file or folder ${source}`);
+    throw fileFailure(error, source);
+  }
+}
+
+interface Result {
+  readonly lab: ImportedLab;
+  readonly written: readonly string[];
+  readonly leftOut: SourceBytes["leftOut"];
+}
+
+/** The lab goes to standard output, so that it can be redirected; everything about it to standard error. */
+function show({ terminal }: Context, args: Arguments, { lab, written, leftOut }: Result): void {
+  if (written.length === 0) terminal.print(lab.yaml.trimEnd());
+  const count = (level: string) => lab.report.filter((line) => line.level === level).length;
+  terminal.note(`${lab.path}: ${lab.format}; ${count("kept")} kept, ${count("mapped")} mapped, ${count("dropped")} dropped`);
+  for (const { file, line, path, level, message } of lab.report) {
+    if (level !== "kept" || args.has("report")) terminal.note(`  ${file}:${line}: ${level} ${path || "/"}: ${message}`);
+  }
+  for (const { path, bytes } of leftOut) terminal.note(`  ${path}: dropped: a file of ${bytes} bytes is too large to import`);
+  for (const { nodes, image, template, file } of lab.missing) {
+    terminal.note(
+      `image ${image} (template ${template}) is needed by ${nodes.slice(0, 8).join(", ")}${nodes.length > 8 ? ", …" : ""}${file === undefined ? "" : `: ${file}`}`,
+    );
+  }
+  if (lab.diagnostics.length > 0)
+    terminal.complain(showDiagnostics(lab.diagnostics, { yaml: lab.yaml, files: lab.files, name: written.at(-1) ?? lab.name }));
+  if (written.length > 0) terminal.note(`wrote ${written.join(", ")}`);
+  else if (Object.keys(lab.files).length > 0)
+    terminal.note(`the lab names ${Object.keys(lab.files).length} files: --output FILE writes them beside it`);
+}

@@ -1,0 +1,97 @@
+import type { Data } from "../../intent/write/write.ts";
+import type { Choice } from "../mapping/choose-template.ts";
+import type { Part } from "../tree/part.ts";
+import { takesFiles, whyWithout } from "./template-fields.ts";
+
+/** A node as it will be written. */
+export class DraftNode {
+  readonly key: string;
+  /** The name in the source. */
+  readonly name: string;
+  readonly choice: Choice;
+  readonly template: string;
+  /** Lines above the node. */
+  readonly comments: string[] = [];
+  readonly #fields = new Map<string, Data>();
+
+  constructor(key: string, name: string, choice: Choice, template: string) {
+    this.key = key;
+    this.name = name;
+    this.choice = choice;
+    this.template = template;
+  }
+
+  get(field: string): Data | undefined {
+    return this.#fields.get(field);
+  }
+
+  /**
+   * Sets a field of the lab's language. Its part of the source is marked as kept, or as mapped with a message; if nodes of this template cannot have the
+   * field, it is not set and the part is dropped with the reason.
+   */
+  set(field: string, value: Data | undefined, from?: Part, mapped?: string): boolean {
+    const why = value === undefined ? "its value has no counterpart here" : whyWithout(this.template, field);
+    if (value === undefined || why !== undefined) {
+      from?.dropped(why ?? "");
+      return false;
+    }
+    this.#fields.set(field, value);
+    if (mapped === undefined) from?.kept();
+    else from?.mapped(mapped);
+    return true;
+  }
+
+  /** Adds an entry to a map, such as env or labels. */
+  put(field: string, key: string, value: Data | undefined, from?: Part, mapped?: string): boolean {
+    const before = (this.#fields.get(field) ?? {}) as { readonly [key: string]: Data };
+    if (value === undefined) return this.set(field, undefined, from);
+    // Not a literal: a key may be __proto__.
+    const entries = new Map(Object.entries(before)).set(key, value);
+    return this.set(field, Object.fromEntries(entries), from, mapped);
+  }
+
+  /** Adds items to a list, such as exec. */
+  add(field: string, items: readonly Data[], from?: Part, mapped?: string): boolean {
+    const before = (this.#fields.get(field) ?? []) as readonly Data[];
+    return this.set(field, [...before, ...items], from, mapped);
+  }
+
+  get takesFiles(): boolean {
+    return takesFiles(this.template);
+  }
+
+  /** The fields in the order in which people read them. */
+  get fields(): { readonly [key: string]: Data | undefined } {
+    const { name, key, template } = this;
+    return { template, ...(name !== key && { name }), ...Object.fromEntries(order.flatMap((field) => this.#entry(field))) };
+  }
+
+  #entry(field: string): readonly (readonly [string, Data])[] {
+    const value = this.#fields.get(field);
+    return value === undefined ? [] : [[field, value]];
+  }
+}
+
+const order = [
+  "image",
+  "kernel",
+  "startup-config",
+  "files",
+  "switching",
+  "ports",
+  "mgmt-ipv4",
+  "mgmt-ipv6",
+  "ssh-keys",
+  "exec",
+  "cpu",
+  "ram",
+  "ethernet",
+  "start",
+  "position",
+  "icon",
+  "env",
+  "attributes",
+  "labels",
+  "ready",
+  "depends-on",
+];

@@ -1,0 +1,155 @@
+import type { Quality } from "../../intent/lab/lab.ts";
+import { type Data, writeItem, writePair } from "../../intent/write/write.ts";
+import { ethNames } from "../mapping/interface-names.ts";
+import type { Draft, DraftEnd, DraftLink, DraftNetwork } from "./draft.ts";
+import { DraftNode } from "./draft-node.ts";
+import { maxInterfaces } from "./template-fields.ts";
+
+export interface WrittenLab {
+  readonly yaml: string;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/**
+ * Returns the text of a lab, in the order of the source. Chooses the names of interfaces, and marks the ends of links: interfaces that have another name here have their
+ * original one in a label.
+ */
+export function writeDraft(draft: Draft, heading: readonly string[]): WrittenLab {
+  const switches = switchesBetweenNetworks(draft);
+  const names = interfacesOf(draft);
+  const links = linksOf(draft, names, switches);
+  const { name, description, management, nodes, networks, texts } = draft;
+  const lines = [...heading.map(comment), writePair("name", name, 0)];
+  if (description !== undefined) lines.push(writePair("description", description, 0));
+  if (management !== undefined) lines.push(writePair("management", management, 0));
+  const bridges = networks.filter((network) => !switches.has(network));
+  lines.push(
+    ...section("nodes", [
+      ...nodes.flatMap((node) => [...node.comments.map((line) => `  ${comment(line)}`), writeNode(node.key, node.fields)]),
+      ...[...switches].flatMap((network) => [
+        `  ${comment("a network that is linked with another network")}`,
+        writeNode(network.key, { template: "switch", ...shown(network) }),
+      ]),
+    ]),
+    ...section(
+      "networks",
+      bridges.flatMap((network) => [
+        ...network.comments.map((line) => `  ${comment(line)}`),
+        writeNode(network.key, { type: network.type, ...shown(network) }),
+      ]),
+    ),
+    ...section(
+      "links",
+      links.map((link) => writeItem(link, 2)),
+    ),
+    ...section(
+      "texts",
+      texts.map(({ text, x, y }) => writeItem({ text, x, y }, 2)),
+    ),
+  );
+  return { yaml: `${lines.join("\n")}\n`, files: Object.fromEntries([...draft.files].sort(([a], [b]) => (a < b ? -1 : 1))) };
+}
+
+function section(key: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [`\n${key}:`, ...lines];
+}
+
+function comment(text: string): string {
+  return `# ${text.replace(/[^\P{C}]+/gu, " ")}`.trimEnd();
+}
+
+function shown({ key, name, position }: DraftNetwork): { readonly [key: string]: Data } {
+  return { ...(name !== key && { name }), ...(position !== undefined && { position: { x: position.x, y: position.y } }) };
+}
+
+function writeNode(key: string, fields: { readonly [key: string]: Data | undefined }): string {
+  return writePair(key, fields, 2, { style: Object.keys(fields).length <= 2 ? "auto" : "block" });
+}
+
+/** A link joins no two networks: one of them, a bridge, becomes a switch. */
+function switchesBetweenNetworks({ links }: Draft): ReadonlySet<DraftNetwork> {
+  const switches = new Set<DraftNetwork>();
+  for (const { ends } of links) {
+    const [a, b] = ends.map(({ at }) => at);
+    if (a === undefined || b === undefined || a === b || a instanceof DraftNode || b instanceof DraftNode) continue;
+    if (switches.has(a) || switches.has(b)) continue;
+    const bridge = [a, b].find(({ type }) => type === "bridge");
+    if (bridge !== undefined) switches.add(bridge);
+  }
+  return switches;
+}
+
+type Names = ReadonlyMap<DraftNode, ReadonlyMap<string, string>>;
+
+/** Chooses the names of all interfaces that links use. */
+function interfacesOf({ links, nodes }: Draft): Names {
+  const used = new Map<DraftNode, { readonly name: string; readonly index?: number }[]>();
+  for (const { at, interface: name = "", index } of links.flatMap(({ ends }) => ends)) {
+    if (!(at instanceof DraftNode)) continue;
+    const list = used.get(at) ?? [];
+    used.set(at, list);
+    list.push({ name, ...(index !== undefined && { index }) });
+  }
+  const names = new Map<DraftNode, ReadonlyMap<string, string>>();
+  for (const node of nodes) {
+    const chosen = ethNames(used.get(node) ?? [], maxInterfaces(node.template));
+    names.set(node, chosen);
+    for (const [original, name] of chosen) if (original !== name && original !== "") node.put("labels", `interface-${name}`, original);
+  }
+  return names;
+}
+
+function linksOf({ links }: Draft, names: Names, switches: ReadonlySet<DraftNetwork>): readonly Data[] {
+  const used = new Set<string>();
+  const ports = new Map<DraftNetwork, number>();
+  return links.flatMap((link) => {
+    const [a, b] = link.ends.map((end) => endText(end, names));
+    const isNetworks = link.ends.every(({ at }) => !(at instanceof DraftNode) && !switches.has(at));
+    const problem = isNetworks
+      ? "a link joins no two networks of type nat"
+      : [a, b].find((end) => end?.includes(":") && used.has(end)) !== undefined
+        ? "another link uses one of its interfaces already"
+        : a === b && a?.includes(":")
+          ? "an interface is not linked with itself"
+          : undefined;
+    if (problem !== undefined) {
+      link.part.dropped(problem);
+      for (const part of link.ends.flatMap(({ parts = [] }) => parts)) part?.dropped(problem);
+      return [];
+    }
+    const texts = link.ends.map(({ at }, side) => {
+      if (at instanceof DraftNode || !switches.has(at)) return (side === 0 ? a : b) ?? "";
+      const port = ports.get(at) ?? 0;
+      ports.set(at, port + 1);
+      return `${at.key}:eth${port}`;
+    });
+    for (const text of texts) used.add(text);
+    for (const [side, end] of link.ends.entries()) markEnd(end, texts[side] ?? "");
+    return [authored(link, texts)];
+  });
+}
+
+function endText({ at, interface: name = "" }: DraftEnd, names: Names): string {
+  return at instanceof DraftNode ? `${at.key}:${names.get(at)?.get(name) ?? name}` : at.key;
+}
+
+/** An end that the source calls by the same words is kept: as a whole, its node or its interface. */
+function markEnd({ parts = [] }: DraftEnd, text: string): void {
+  const colon = text.indexOf(":");
+  const same = [text, text.slice(0, colon), text.slice(colon + 1)];
+  for (const part of parts) {
+    if (same.includes(part?.text ?? "")) part?.kept();
+    else part?.mapped(`it is ${text} here`);
+  }
+}
+
+function authored({ quality, suspended, mtu }: DraftLink, endpoints: readonly string[]): Data {
+  const fields = { quality: quality && sides(quality), suspended: suspended === true ? true : undefined, mtu };
+  return Object.values(fields).every((value) => value === undefined) ? endpoints : { endpoints, ...fields };
+}
+
+function sides({ a, b }: { readonly a?: Quality; readonly b?: Quality }): Data | undefined {
+  if (a === undefined && b === undefined) return undefined;
+  if (a !== undefined && b !== undefined && JSON.stringify(a) === JSON.stringify(b)) return { ...a };
+  return { ...(a !== undefined && { a: { ...a } }), ...(b !== undefined && { b: { ...b } }) };
+}

@@ -1,0 +1,35 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { readIntent } from "../../../intent/read/read.ts";
+import { imported } from "../../testing.fixture.ts";
+
+const campus = readFileSync(new URL("./samples/campus.virl", import.meta.url));
+
+test("nodes, interfaces, segments and places become a lab, and a configuration is carried along", () => {
+  const lab = imported({ "campus.virl": campus }, { substitute: "frr" });
+  const { lab: read } = readIntent(lab.yaml, lab.files);
+  expect(read?.nodes.map(({ key, name, template }) => [key, name, template])).toEqual([
+    ["core-1", "core 1", "frr"],
+    ["edge", "edge", "frr"],
+    ["lan", "lan", "switch"],
+    ["pc", "pc", "linux"],
+  ]);
+  expect(read?.links.map(({ key }) => key)).toEqual([
+    "core-1:eth1 -- edge:eth0",
+    "core-1:eth2 -- lan:eth0",
+    "lan:eth1 -- pc:eth1",
+    "lan:eth2 -- out",
+  ]);
+  const core = read?.nodes[0];
+  expect(core?.files?.["/root/imported/startup-config"]?.text).toContain("hostname core-1");
+  expect(core?.labels).toEqual({ "interface-eth1": "GigabitEthernet0/1", "interface-eth2": "GigabitEthernet0/2" });
+  expect(core?.position).toEqual({ x: 360, y: 130 });
+});
+
+test("an image that is there is used, and one that is not is named with its file", () => {
+  const lab = imported({ "campus.virl": campus }, { images: { qemu: ["IOSv"] } });
+  expect(lab.yaml).toContain("template: qemu\n    name: core 1\n    image: IOSv");
+  expect(lab.missing).toEqual([
+    { template: "qemu", image: "iosxrv9000", vendor: "Cisco IOS XRv", file: "xrv9k-fullk9-x-*.qcow2", nodes: ["edge"] },
+  ]);
+});

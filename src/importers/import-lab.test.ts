@@ -1,0 +1,133 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Failure } from "../contract/errors.ts";
+import { packagePath } from "../files/program-path.ts";
+import { importers } from "./importers.ts";
+import { imported, silentLeaves, sourceOf } from "./testing.fixture.ts";
+
+const formats = packagePath("src/importers/formats");
+/** Every file below the samples folders. */
+const samples = readdirSync(formats, { recursive: true, encoding: "utf8" })
+  .filter((path) => path.includes("/samples/") && statSync(join(formats, path)).isFile())
+  .filter((path) => !path.includes("/beside/"))
+  .sort();
+
+/** A lab of a sample, with everything in its folder. */
+function sample(path: string): Readonly<Record<string, Buffer>> {
+  const folder = join(formats, path, "..");
+  const besides = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((each) => each.startsWith("beside/"));
+  const files = [path.slice(path.lastIndexOf("/") + 1), ...besides].filter((each) => statSync(join(folder, each)).isFile());
+  return Object.fromEntries(files.map((each) => [each.replace(/^beside\//, ""), readFileSync(join(folder, each))]));
+}
+
+const only = (error: unknown): string => {
+  if (error instanceof Failure && error.code === "invalid_source") return error.message;
+  throw error;
+};
+
+function outcome(files: Readonly<Record<string, string | Uint8Array>>, format?: string): string {
+  try {
+    return imported(files, { ...(format !== undefined && { format }) }).format;
+  } catch (error) {
+    return only(error);
+  }
+}
+
+describe.each(samples)("%s", (path) => {
+  const files = sample(path);
+  const main = path.slice(path.lastIndexOf("/") + 1);
+  const format = path.split("/")[0] ?? "";
+
+  test("is found by its content alone, and makes a valid lab with and without stand-ins", () => {
+    for (const substitute of [undefined, "frr", "linux"] as const) {
+      const { [main]: bytes = Buffer.alloc(0), ...beside } = files;
+      const lab = imported({ "some-file": bytes, ...beside }, { path: "some-file", ...(substitute && { substitute }) });
+      expect(lab.format).toBe(format);
+      expect(lab.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+      expect(lab.diagnostics.map(({ code }) => code)).not.toContain("ignored_key");
+    }
+  });
+
+  test("has a report that covers each leaf of the source with exactly one line", () => {
+    const lab = imported(files, { substitute: "frr" });
+    const source = sourceOf(files);
+    const reported = [...new Set(lab.report.map(({ file }) => file))];
+    expect(reported).toContain(main);
+    for (const file of reported) {
+      const text = source.text(file)?.trimStart() ?? "";
+      const tree = source.treeIf(file, text.startsWith("<") ? "xml" : text.startsWith("{") ? "json" : "yaml");
+      if (tree !== undefined) expect(silentLeaves(lab.report, file, tree), file).toEqual([]);
+    }
+    expect(lab.report.every(({ line, message }) => line > 0 && message !== "")).toBe(true);
+  });
+
+  test("damaged at any place, is refused with the one error or makes a valid lab", () => {
+    const text = files[main]?.toString("utf8") ?? "";
+    fc.assert(
+      fc.property(
+        fc.nat(text.length),
+        fc.nat(40),
+        fc.constantFrom("", "{", "&a [*a]", "\0", "]]>", '"', "\n  - x: y\n", "<a>", "null", "-1"),
+        (at, cut, put) => {
+          outcome({ ...files, [main]: `${text.slice(0, at)}${put}${text.slice(at + cut)}` }, format);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});
+
+test("any bytes as any format are refused with the one error, or make a valid lab", () => {
+  const trees = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.constantFrom(null, true, 1, -1.5, "", "r1", "r1:eth1", "eth1", "10.0.0.1/24"),
+      fc.array(tie("value"), { maxLength: 3 }),
+      fc.dictionary(
+        fc.constantFrom("name", "nodes", "links", "topology", "lab", "kind", "id", "endpoints", "interfaces", "i1", "n1"),
+        tie("value"),
+        { maxKeys: 4 },
+      ),
+    ),
+  }));
+  const inputs = fc.oneof(
+    fc.string({ maxLength: 300 }),
+    fc.uint8Array({ maxLength: 300 }),
+    trees.value.map((value) => JSON.stringify(value)),
+  );
+  fc.assert(
+    fc.property(inputs, fc.constantFrom(undefined, ...importers.map(({ format }) => format)), (input, format) => {
+      outcome({ file: input }, format);
+    }),
+    { numRuns: 400 },
+  );
+});
+
+describe("hostile files are refused with a clear error", () => {
+  test.each([
+    ["entities", '<!DOCTYPE lab [<!ENTITY a "b">]><lab name="&a;"/>', "a document type is not allowed"],
+    [
+      "aliases in aliases",
+      `a: &a [x, x, x, x, x, x, x, x]\n${[..."bcdefghijk"].map((key, at) => `${key}: &${key} [${Array(9).fill(`*${"abcdefghij"[at]}`).join(", ")}]`).join("\n")}`,
+      "the aliases make more values",
+    ],
+    ["tags that run code", "a: !!python/object/apply:os.system [id]", "unresolved tag"],
+    ["deep JSON", `${'{"a":'.repeat(100)}1${"}".repeat(100)}`, "nested deeper than 64 levels"],
+    ["deep YAML", `${"[".repeat(200)}`, "nested deeper than"],
+    ["deep XML", `${"<a>".repeat(100)}${"</a>".repeat(100)}`, "nested deeper than"],
+  ])("%s", (_name, text, message) => {
+    expect(outcome({ file: text })).toContain(message);
+  });
+
+  test("paths that leave the folder", () => {
+    expect(() => imported({ "../../etc/passwd": "x" })).toThrow('a file path has no ".."');
+    expect(() => imported({ "/etc/passwd": "x" })).toThrow("a file path is relative");
+  });
+
+  test("more than the limits", () => {
+    expect(() => imported({ big: Buffer.alloc(65 * 1024 * 1024) })).toThrow("more than 67108864 bytes");
+    expect(() => imported(Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`f${at}`, ""])))).toThrow("more than 4096 files");
+  });
+});

@@ -1,0 +1,113 @@
+import { type Mapping, type Role, ruleFor, type TypeRule } from "./mapping.ts";
+
+/** The images that are there, by template. */
+export type AvailableImages = Readonly<Record<string, readonly string[]>>;
+
+export type Substitute = "frr" | "linux";
+export const substitutes = ["frr", "linux"] as const;
+
+export interface ChoiceOptions {
+  readonly mapping: Mapping;
+  /** Absent: not known, so that no image is taken to be there. */
+  readonly images?: AvailableImages;
+  /** Stand-ins for nodes whose image is not there. */
+  readonly substitute?: Substitute;
+}
+
+/** An image that a node would need. */
+export interface MissingImage {
+  readonly template: string;
+  readonly image: string;
+  /** The software, for people. */
+  readonly vendor?: string;
+  /** The file from which it is made, for people. */
+  readonly file?: string;
+}
+
+export interface Choice {
+  readonly rule: TypeRule | undefined;
+  /** The template, or `network` with its type. */
+  readonly template: string;
+  readonly network?: "bridge" | "nat";
+  readonly image?: string;
+  /** Set if the node's own software is replaced by a stand-in. */
+  readonly isStandIn: boolean;
+  readonly missing?: MissingImage;
+  /** What became of the type, for the report. */
+  readonly message: string;
+}
+
+const standIns: Readonly<Record<Substitute, Readonly<Record<Role, string>>>> = {
+  frr: { router: "frr", switch: "switch", host: "linux" },
+  linux: { router: "linux", switch: "switch", host: "linux" },
+};
+
+/** Templates whose images are the user's. */
+const withImages: ReadonlySet<string> = new Set(["container", "qemu"]);
+
+/** Chooses the template of a node by its type and image in the other tool. */
+export function chooseTemplate(options: ChoiceOptions, tool: string, type: string, image: string | undefined): Choice {
+  const rule = ruleFor(options.mapping, tool, type, image);
+  const shown = rule?.vendor ?? type;
+  if (rule?.network !== undefined)
+    return { rule, template: "", network: rule.network, isStandIn: false, message: `${shown} is a network of type ${rule.network}` };
+  const template = rule?.template ?? (image === undefined ? "linux" : "container");
+  const wanted = rule?.image === undefined ? image : rule.image.replace("{image}", image ?? "").trim();
+  if (!withImages.has(template)) {
+    const own = rule?.image === undefined ? undefined : wanted;
+    const stands = rule === undefined ? ": no rule for this type" : "";
+    return {
+      rule,
+      template,
+      ...(own !== undefined && { image: own }),
+      isStandIn: rule === undefined,
+      message: `${shown} is template ${template}${stands}`,
+    };
+  }
+  const name = wanted === undefined || wanted === "" ? type : wanted;
+  const found = imageThatIs(options.images?.[template] ?? [], name);
+  if (found !== undefined)
+    return { rule, template, image: found, isStandIn: false, message: `${shown} is template ${template} with image ${found}` };
+  const missing = {
+    template,
+    image: name,
+    ...(rule?.vendor !== undefined && { vendor: rule.vendor }),
+    ...(rule?.file !== undefined && { file: rule.file }),
+  };
+  const need = needText(missing, options.images === undefined);
+  if (options.substitute === undefined)
+    return { rule, template, image: name, isStandIn: false, missing, message: `${shown} is template ${template}; ${need}` };
+  const standIn = standIns[options.substitute][rule?.role ?? "host"];
+  return { rule, template: standIn, isStandIn: true, missing, message: `${shown} is replaced by template ${standIn}; ${need}` };
+}
+
+/** Says which file an image needs, and the command. */
+export function needText({ template, image, file }: MissingImage, isUnknown: boolean): string {
+  const from = file === undefined ? "" : `, made from ${file}`;
+  const how =
+    template === "container" ? `: labwright image add FILE --name ${image}` : ": copy its disk into the image directory (docs/vm.md)";
+  return `it needs the image ${image}${from}, which ${isUnknown ? "was not looked for" : "is not there"}${how}`;
+}
+
+/** Finds an image by its name, or by its name without the registry, the default tag or the suffix of a disk. */
+export function imageThatIs(available: readonly string[], wanted: string): string | undefined {
+  const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
+  return (
+    available.find((name) => same(name, wanted)) ??
+    available.find((name) => same(plain(name), plain(wanted))) ??
+    available.find((name) => same(lastPart(plain(name)), lastPart(plain(wanted))))
+  );
+}
+
+function plain(name: string): string {
+  return name
+    .replace(/^docker:\/\//, "")
+    .replace(/^(docker\.io|ghcr\.io|quay\.io|registry-1\.docker\.io)\//, "")
+    .replace(/^library\//, "")
+    .replace(/:latest$/, "")
+    .replace(/\.(qcow2|img|vmdk)$/, "");
+}
+
+function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf("/") + 1);
+}

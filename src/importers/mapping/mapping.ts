@@ -1,0 +1,58 @@
+/** What a type of node of another tool is here. */
+export interface TypeRule {
+  /** Types of the other tool: kinds, templates or definitions. `*` stands for any text. */
+  readonly types: readonly string[];
+  /** Only nodes with such an image. Absent: any. */
+  readonly images?: readonly string[];
+  /** The software, for people. */
+  readonly vendor?: string;
+  readonly role: Role;
+  /** The template here. `network`: the node is a network of this type instead. */
+  readonly template?: string;
+  readonly network?: "bridge" | "nat";
+  /** The image here; `{image}` is the one of the source. Absent: the node's own for containers and virtual machines, otherwise the template's default. */
+  readonly image?: string;
+  /** The file from which the image is made, for people. */
+  readonly file?: string;
+  /** The language of the configurations. */
+  readonly config?: ConfigLanguage;
+  /** Where a container reads its configuration. */
+  readonly configPath?: string;
+  readonly attributes?: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** What a stand-in has to do. */
+export type Role = "router" | "switch" | "host";
+
+export const roles = ["router", "switch", "host"] as const;
+export const configLanguages = ["frr", "ios", "shell", "pc", "cloud-init", "other"] as const;
+export type ConfigLanguage = (typeof configLanguages)[number];
+
+/** The rules of each tool. The first rule that matches counts. */
+export type Mapping = Readonly<Record<string, readonly TypeRule[]>>;
+
+/** Returns the rule for a type of a tool, and an image if the node has one. */
+export function ruleFor(mapping: Mapping, tool: string, type: string, image: string | undefined): TypeRule | undefined {
+  const rules = Object.hasOwn(mapping, tool) ? (mapping[tool] ?? []) : [];
+  return rules.find(
+    ({ types, images }) =>
+      types.some((pattern) => matches(pattern, type)) &&
+      (images === undefined || (image !== undefined && images.some((pattern) => matches(pattern, image)))),
+  );
+}
+
+/** Compares without regard to case. Linear: each `*` is looked for once. */
+export function matches(pattern: string, text: string): boolean {
+  const [first = "", ...rest] = pattern.toLowerCase().split("*");
+  const whole = text.toLowerCase();
+  if (rest.length === 0) return whole === first;
+  if (!whole.startsWith(first)) return false;
+  let at = first.length;
+  const last = rest.pop() ?? "";
+  for (const part of rest) {
+    const found = whole.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return whole.length - last.length >= at && whole.endsWith(last);
+}

@@ -1,0 +1,38 @@
+import type { Draft } from "../draft/draft.ts";
+import type { DraftNode } from "../draft/draft-node.ts";
+import type { ConfigLanguage } from "../mapping/mapping.ts";
+import type { Part } from "../tree/part.ts";
+
+/** The language of the startup-config of our own templates. */
+const languages: Readonly<Record<string, readonly ConfigLanguage[]>> = { frr: ["frr"], linux: ["shell"], pc: ["pc"], qemu: ["cloud-init"] };
+
+/** Where a node without a place of its own for it gets the configuration that it had. */
+const carriedPath = "/root/imported/startup-config";
+
+/**
+ * Takes a node's configuration over, unchanged: as its startup-config if the node's software reads it, otherwise as a file in the node, and in any case as a file of the lab.
+ * @param part what the configuration comes from
+ */
+export function carryConfig(draft: Draft, node: DraftNode, text: string, part: Part, path = `configs/${node.key}.cfg`): void {
+  if (text.trim() === "") {
+    part.dropped("empty");
+    return;
+  }
+  const { rule, isStandIn } = node.choice;
+  const language = rule?.config;
+  const isOwn = !isStandIn && language !== undefined && (languages[node.template]?.includes(language) ?? false);
+  if (isOwn || (node.template === "qemu" && !isStandIn)) {
+    node.set("startup-config", draft.file(path, text));
+    part.kept(`the startup-config, in ${path}`);
+    return;
+  }
+  if (!node.takesFiles) {
+    part.mapped(`the file ${draft.file(path, text)} beside the lab: template ${node.template} has no configuration`);
+    return;
+  }
+  const inNode = (isStandIn ? undefined : rule?.configPath) ?? carriedPath;
+  const file = draft.file(path, text);
+  node.put("files", inNode, { from: file });
+  const why = isStandIn ? `, unchanged: template ${node.template} does not read it` : "";
+  part.mapped(`the file ${inNode} of the node, from ${file}${why}`);
+}

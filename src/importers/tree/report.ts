@@ -1,0 +1,55 @@
+import { pointer } from "../../intent/diagnostics/problems.ts";
+import { childrenOf, isLeaf, type Level, type Mark } from "./marks.ts";
+import type { Part } from "./part.ts";
+import type { SourceEntry, SourceNode } from "./source-tree.ts";
+
+/** A part of the source and what became of it. */
+export interface ImportLine {
+  /** Path of the file in the source. */
+  readonly file: string;
+  /** JSON pointer into the file. No line's path is below that of another line of its file: each leaf has exactly one line. */
+  readonly path: string;
+  /** In the file, from 1. */
+  readonly line: number;
+  readonly level: Level;
+  readonly message: string;
+}
+
+const unused: Mark = { level: "dropped", message: "has no counterpart here" };
+/** The leaves below a node have different marks. */
+const mixed = Symbol("mixed");
+
+/**
+ * Returns the report of a file: a line for each leaf, and one for a whole list or map if its leaves share one mark. Parts that no reader marked are dropped.
+ */
+export function reportOf(root: Part): readonly ImportLine[] {
+  const { file, marks } = root.source;
+  const lines: ImportLine[] = [];
+  const common = new Map<SourceNode, Mark | typeof mixed>();
+  const reported = new Map<SourceNode, number>();
+
+  const markOf = (node: SourceNode): Mark | typeof mixed => {
+    if (isLeaf(node)) return marks.get(node) ?? unused;
+    let found = common.get(node);
+    if (found === undefined) {
+      const [first = unused, ...others] = childrenOf(node).map(markOf);
+      found = others.every((other) => other === first) ? first : mixed;
+      common.set(node, found);
+    }
+    return found;
+  };
+  const emit = (node: SourceNode, path: string, line: number): void => {
+    const before = reported.get(node);
+    const mark = markOf(node);
+    if (before === undefined) reported.set(node, line);
+    if (before !== undefined) {
+      const level = mark === mixed ? "mapped" : mark.level;
+      lines.push({ file, path, line, level, message: `repeats line ${before}, which has its report` });
+    } else if (mark !== mixed) lines.push({ file, path, line, ...mark });
+    else if (node.kind === "list") for (const [index, item] of node.items.entries()) emit(item, pointer(path, index), item.line);
+    else if (node.kind === "map") for (const [key, entry] of node.entries) emitEntry(path, key, entry);
+  };
+  const emitEntry = (path: string, key: string, { node, line }: SourceEntry): void => emit(node, pointer(path, key), line);
+  emit(root.node, root.path, root.line);
+  return lines;
+}
