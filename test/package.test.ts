@@ -43,7 +43,7 @@ test("it has programs, types, sources of the holder and documents, and nothing t
   const names = files.map((entry) => join(entry.parentPath, entry.name).slice(installed.length + 1));
   const outside = names.filter(
     (name) =>
-      !/^(dist|docs|examples|labs|schema|templates|src\/hosts\/local\/setup\/rootfs)\//.test(name) &&
+      !/^(dist|docs|examples|labs|mappings|schema|templates|src\/hosts\/local\/setup\/rootfs)\//.test(name) &&
       // Some versions of npm pack every README beside what is listed.
       !/^native\/(common|decoder|guest|holder|shaper|supervisor|tap)\/[\w-]+\.[ch]$/.test(name) &&
       !/^native\/(\w+\/)?README\.md$/.test(name),

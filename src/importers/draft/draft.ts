@@ -26,7 +26,7 @@ export interface DraftEnd {
   readonly interface?: string;
   /** The interface's number in the source. */
   readonly index?: number;
-  /** What names the end in the source; their marks contain the new name. */
+  /** The parts that name the end in the source; their marks contain the new name. */
   readonly parts?: readonly (Part | undefined)[];
 }
 

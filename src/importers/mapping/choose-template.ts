@@ -33,7 +33,7 @@ export interface Choice {
   /** Set if the node's own software is replaced by a stand-in. */
   readonly isStandIn: boolean;
   readonly missing?: MissingImage;
-  /** What became of the type, for the report. */
+  /** The fate of the type, for the report. */
   readonly message: string;
 }
 
@@ -81,7 +81,7 @@ export function chooseTemplate(options: ChoiceOptions, tool: string, type: strin
   return { rule, template: standIn, isStandIn: true, missing, message: `${shown} is replaced by template ${standIn}; ${need}` };
 }
 
-/** Says which file an image needs, and the command. */
+/** Names the file that an image is made from, and the command. */
 export function needText({ template, image, file }: MissingImage, isUnknown: boolean): string {
   const from = file === undefined ? "" : `, made from ${file}`;
   const how =

@@ -1,4 +1,4 @@
-/** What a type of node of another tool is here. */
+/** The counterpart here of a type of node of another tool. */
 export interface TypeRule {
   /** Types of the other tool: kinds, templates or definitions. `*` stands for any text. */
   readonly types: readonly string[];
@@ -21,7 +21,7 @@ export interface TypeRule {
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** What a stand-in has to do. */
+/** The task of a node, which a stand-in takes over. */
 export type Role = "router" | "switch" | "host";
 
 export const roles = ["router", "switch", "host"] as const;

@@ -5,7 +5,7 @@ import type { Part } from "../tree/part.ts";
 
 export interface ReadOptions extends ChoiceOptions {}
 
-/** What a reader has made of a source. */
+/** The result of a reader. */
 export interface Reading {
   readonly draft: Draft;
   /** The files that were read as trees: the report lists each of their parts. */

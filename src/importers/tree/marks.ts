@@ -1,6 +1,6 @@
 import type { SourceNode } from "./source-tree.ts";
 
-/** What became of a part of the source. */
+/** The fate of a part of the source. */
 export type Level = "kept" | "mapped" | "dropped";
 
 export interface Mark {
@@ -11,7 +11,7 @@ export interface Mark {
 const strength: Readonly<Record<Level, number>> = { dropped: 1, kept: 2, mapped: 3 };
 
 /**
- * What became of each leaf of a source: scalars and empty lists and maps. A value that several readers use – by an alias, or because nodes inherit it – has the
+ * The fate of each leaf of a source: scalars and empty lists and maps. A value that several readers use – by an alias, or because nodes inherit it – has the
  * strongest of their marks: it is dropped only if nobody used it.
  */
 export class Marks {

@@ -1,4 +1,4 @@
-/** A file of another tool as a tree with lines, whatever its notation. Lines count from 1. */
+/** A file of another tool as a tree with lines, the same for all notations. Lines count from 1. */
 export type SourceNode = SourceScalar | SourceList | SourceMap;
 
 export interface SourceScalar {
