@@ -95,6 +95,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     packages: [],
     node: "none",
     why: "a lab in the languages of other tools and as a drawing: text out, no I/O",
+  },
   formats: {
     files: /^formats\//,
     layers: [],
