@@ -1,5 +1,10 @@
+import { gns3 } from "./formats/gns3/gns3.ts";
+import { dot } from "./formats/graphs/dot.ts";
+import { mermaid } from "./formats/graphs/mermaid.ts";
+import { kathara } from "./formats/kathara/kathara.ts";
+import { netlab } from "./formats/netlab/netlab.ts";
 import { virl } from "./formats/virl/virl.ts";
 import type { Importer } from "./reading/importer.ts";
 
 /** Every format, in the order in which messages list them. */
-export const importers: readonly Importer[] = [virl];
+export const importers: readonly Importer[] = [virl, gns3, netlab, kathara, dot, mermaid];

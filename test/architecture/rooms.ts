@@ -26,6 +26,10 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     draft: ["tree", "mapping"],
     reading: ["tree", "source", "mapping", "draft"],
     "formats/virl": ["tree", "source", "mapping", "draft", "reading"],
+    "formats/gns3": ["tree", "source", "mapping", "draft", "reading"],
+    "formats/netlab": ["tree", "source", "mapping", "draft", "reading"],
+    "formats/kathara": ["tree", "source", "mapping", "draft", "reading"],
+    "formats/graphs": ["tree", "source", "mapping", "draft", "reading"],
   },
   engine: {
     shared: [],

@@ -1,0 +1,139 @@
+import type { Draft } from "../../draft/draft.ts";
+import type { DraftNode } from "../../draft/draft-node.ts";
+import { carryConfig } from "../../reading/carry-config.ts";
+import type { SourceFiles } from "../../source/source-files.ts";
+import { Part } from "../../tree/part.ts";
+import { scalar } from "../../tree/source-tree.ts";
+import { interfacesCommands } from "./interfaces-file.ts";
+
+interface Context {
+  readonly files: SourceFiles;
+  readonly path: string;
+  readonly used: Part[];
+  readonly part: Part;
+  readonly kind: string;
+  readonly id: string;
+}
+
+/** Folders of the nodes' files in a project. */
+const folders = (kind: string, id: string) => [`project-files/${kind}/${id}`, `project-files/${kind}/vm-${id}`];
+
+/** Properties with the path of a configuration, or with its text. */
+const configKeys = [
+  "startup_config_content",
+  "startup_script",
+  "startup_config",
+  "startup_script_path",
+  "initial_config",
+  "iourc_content",
+] as const;
+
+/** At most this many files of a container become files of its node. */
+const maxFiles = 200;
+
+/** Reads the configuration of a node from its properties or its folder in the project, and the files of a container. */
+export function readConfigs(draft: Draft, node: DraftNode, context: Context): void {
+  const { part, kind } = context;
+  const properties = part.get("properties");
+  for (const key of ["private_config", "private_config_content"])
+    properties?.get(key)?.dropped("keys and passwords of a router's private configuration stay behind");
+  if (kind === "docker") {
+    readContainer(draft, node, context);
+    return;
+  }
+  for (const key of ["config_disk_image", "config_disk_name"]) properties?.get(key)?.dropped("a disk with a configuration is not read");
+  let isRead = false;
+  for (const key of configKeys) {
+    const value = properties?.get(key);
+    if (value === undefined) continue;
+    const text = value.text ?? "";
+    if (isRead || text.trim() === "") value.dropped(isRead ? "the configuration is there already" : "empty");
+    else if (text.includes("\n")) {
+      carryConfig(draft, node, text, value);
+      isRead = true;
+    } else {
+      const found = fileOf(context, text);
+      if (found === undefined) value.dropped("the file of the configuration is not in the source");
+      else {
+        carryConfig(draft, node, context.files.text(found) ?? "", fileValue(context, found));
+        value.mapped(`the configuration, from ${found}`);
+        isRead = true;
+      }
+    }
+  }
+  if (isRead) return;
+  // The project's file names no configuration: it is at its usual place.
+  const usual: Readonly<Record<string, readonly string[]>> = { vpcs: ["startup.vpc"], iou: ["startup-config.cfg", "initial-config.cfg"] };
+  const found = (usual[kind] ?? []).map((name) => fileOf(context, name)).find((each) => each !== undefined);
+  if (found !== undefined) carryConfig(draft, node, context.files.text(found) ?? "", fileValue(context, found));
+}
+
+/** Finds a file that a property names: in the node's folder, in its configs folder, or in the project. */
+function fileOf({ files, path, kind, id }: Context, name: string): string | undefined {
+  const own = folders(kind, id).flatMap((folder) => [`${folder}/${name}`, `${folder}/configs/${name}`]);
+  const shared = [`project-files/${kind}/${name}`, `project-files/${kind}/configs/${name}`, name];
+  return [...own, ...shared].map((each) => files.beside(path, each)).find((each) => each !== undefined && files.text(each) !== undefined);
+}
+
+/** Returns the content of a file of the source as a part, so that the report has a line for it. */
+function fileValue({ used }: Context, path: string): Part {
+  const part = Part.of(scalar(path, 1), path);
+  used.push(part);
+  return part;
+}
+
+function readContainer(draft: Draft, node: DraftNode, context: Context): void {
+  const properties = context.part.get("properties");
+  const environment = properties?.get("environment");
+  const variables = (environment?.text ?? "").split("\n").flatMap((line) => {
+    const [, name, value] = /^\s*([A-Za-z_][A-Za-z0-9_]*)=(.*)$/.exec(line) ?? [];
+    return name === undefined ? [] : [[name, (value ?? "").trim()] as const];
+  });
+  if (variables.length > 0) node.set("env", Object.fromEntries(variables), environment);
+  const command = properties?.get("start_command");
+  if ((command?.text ?? "").trim() !== "") {
+    if (node.template === "container") node.put("attributes", "command", command?.text, command);
+    else command?.dropped(`template ${node.template} starts its own programs`);
+  }
+  properties?.get("extra_volumes")?.mapped("the files in them");
+  for (const key of ["container_id", "console_resolution", "console_http_port", "console_http_path", "extra_hosts"])
+    properties?.get(key)?.dropped("belongs to the server that ran it");
+  const [folder] = folders(context.kind, context.id);
+  const start = [...folders(context.kind, context.id)]
+    .map((each) => prefixOf(context.path) + each)
+    .find((each) => context.files.paths.some((path) => path.startsWith(`${each}/`)));
+  if (start === undefined || folder === undefined) return;
+  let count = 0;
+  for (const path of context.files.paths) {
+    if (!path.startsWith(`${start}/`)) continue;
+    readFile(draft, node, context, { path, inside: path.slice(start.length), count: count++ });
+  }
+}
+
+function readFile(
+  draft: Draft,
+  node: DraftNode,
+  context: Context,
+  file: { readonly path: string; readonly inside: string; readonly count: number },
+): void {
+  const { path, inside } = file;
+  const part = fileValue(context, path);
+  const text = context.files.text(path);
+  if (/\/\.gns3_perms$/.test(inside) || /\/\.(ash|bash)_history$/.test(inside)) part.dropped("GNS3's own, or a history of commands");
+  else if (inside === "/etc/network/interfaces") {
+    const commands = interfacesCommands(text ?? "");
+    if (commands.length === 0) part.dropped("it sets no addresses");
+    else node.add("exec", commands, part, `commands: ${commands.length}`);
+  } else if (node.template === "frr" && /^\/etc\/frr\/(daemons|vtysh\.conf)$/.test(inside))
+    part.dropped("the daemons that the configuration uses start");
+  else if (text === undefined) part.dropped("it is no text");
+  else if (file.count >= maxFiles) part.dropped(`more than ${maxFiles} files`);
+  else if (/\/frr\.conf$|\/Quagga\.conf$/i.test(inside)) carryConfig(draft, node, text, part, `configs/${node.key}.conf`);
+  else if (!node.takesFiles || text.length > 262_144)
+    part.dropped(node.takesFiles ? "it is too long" : `template ${node.template} has no files`);
+  else node.put("files", inside, { from: draft.file(`files/${node.key}${inside}`, text) }, part, `the file ${inside} of the node`);
+}
+
+function prefixOf(path: string): string {
+  return path.includes("/") ? path.slice(0, path.lastIndexOf("/") + 1) : "";
+}

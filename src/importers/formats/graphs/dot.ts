@@ -1,0 +1,105 @@
+import type { Importer, Reading, ReadOptions } from "../../reading/importer.ts";
+import type { SourceFiles } from "../../source/source-files.ts";
+import { Part } from "../../tree/part.ts";
+import { dotTree } from "./dot-parser.ts";
+import { GraphDraft, type GraphEdge } from "./graph-draft.ts";
+
+const beginning = /^\s*(?:strict\s+)?(?:di)?graph\b[^{};]{0,500}\{/i;
+
+/** Graphs of Graphviz: nodes and edges. Also reads the topologies that Cumulus's tools make of them, whose ports are interfaces. */
+export const dot: Importer = {
+  format: "dot",
+  title: "Graphviz graph",
+  recognize: (files, path) => (beginning.test(withoutComments(files.text(path)?.slice(0, 100_000) ?? "")) ? 0.9 : 0),
+  read,
+};
+
+/** Removes comments before the graph; not those within texts, which come later. */
+function withoutComments(text: string): string {
+  let rest = text.trimStart();
+  for (;;) {
+    const end = rest.startsWith("//") || rest.startsWith("#") ? rest.indexOf("\n") : rest.startsWith("/*") ? rest.indexOf("*/") + 1 : -1;
+    if (end <= 0) return rest;
+    rest = rest.slice(end + 1).trimStart();
+  }
+}
+
+/** Attributes that name the type of a node, the first that is there counts. */
+const typeKeys = ["template", "network", "kind", "device", "function", "role", "type"];
+
+/** Shapes that name a type. */
+const shapeTypes: Readonly<Record<string, string>> = { cloud: "cloud" };
+
+const compass = new Set(["n", "ne", "e", "se", "s", "sw", "w", "nw", "c", "_"]);
+
+function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
+  const root = Part.of(dotTree(files.text(path) ?? "", path), path);
+  const graph = new GraphDraft(options);
+  graph.draft.setName(root.get("name")?.text ?? path.slice(path.lastIndexOf("/") + 1).replace(/\.(dot|gv)$/i, ""), root.get("name"));
+  root.get("kind")?.mapped("a lab");
+  const declared = new Map<string, Part>();
+  const edges: GraphEdge[] = [];
+  const statements = root.get("statements")?.items ?? [];
+  for (const statement of statements) {
+    const id = statement.get("node")?.text;
+    if (id !== undefined) declared.set(id, statement);
+  }
+  const add = (id: string, part?: Part) => {
+    const statement = declared.get(id);
+    const attributes = statement?.get("attributes");
+    const typed = typeKeys.map((key) => attributes?.get(key)).find((each) => (each?.text ?? "") !== "");
+    const shape = attributes?.get("shape");
+    const label = attributes?.get("label");
+    const pos = attributes?.get("pos");
+    const at = /^\s*(-?[\d.]+),(-?[\d.]+)!?\s*$/.exec(pos?.text ?? "");
+    graph.node({
+      id,
+      label: label?.text,
+      type: typed?.text?.toLowerCase() ?? (Object.hasOwn(shapeTypes, shape?.text ?? "") ? shapeTypes[shape?.text ?? ""] : undefined),
+      typePart: typed,
+      position: at === null ? undefined : { x: Number(at[1]), y: -Number(at[2]) + 0 },
+      part: statement?.get("node") ?? part,
+    });
+    if (at !== null) pos?.mapped("the position");
+    label?.mapped("a label of the node");
+    for (const key of ["os", "image", "memory", "cpu", "config", "version"])
+      attributes?.get(key)?.dropped("of other software: a graph gives nodes and links only");
+  };
+  for (const statement of statements) {
+    const node = statement.get("node");
+    if (node?.text !== undefined) add(node.text, node);
+    const [from, to] = [statement.at("edge", "from"), statement.at("edge", "to")];
+    if (from === undefined || to === undefined) continue;
+    const attributes = statement.get("attributes");
+    const [tail, head] = [attributes?.get("taillabel"), attributes?.get("headlabel")];
+    for (const end of [from, to]) {
+      const name = end.get("node");
+      if (name?.text !== undefined) add(name.text, name);
+      name?.kept();
+      end.get("port")?.mapped(compass.has(end.get("port")?.text ?? "") ? "a side of the drawing" : "the interface");
+    }
+    for (const label of [tail, head]) if (interfaceOf(label?.text) !== undefined) label?.mapped("the interface");
+    const edge = statement.get("edge");
+    if (edge === undefined) continue;
+    edges.push({
+      from: from.get("node")?.text ?? "",
+      to: to.get("node")?.text ?? "",
+      fromInterface: portOf(from) ?? interfaceOf(tail?.text),
+      toInterface: portOf(to) ?? interfaceOf(head?.text),
+      part: edge,
+    });
+  }
+  graph.edges(edges);
+  return { draft: graph.draft, parts: [root] };
+}
+
+function portOf(end: Part): string | undefined {
+  const port = end.get("port")?.text;
+  return port === undefined || compass.has(port) ? undefined : port;
+}
+
+/** Returns the interface that a label names: one word. */
+export function interfaceOf(label: string | undefined): string | undefined {
+  const word = label?.trim();
+  return word !== undefined && /^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$/.test(word) ? word : undefined;
+}

@@ -1,0 +1,280 @@
+import { refuse } from "../../tree/refuse.ts";
+import { type SourceEntry, type SourceMap, type SourceNode, scalar } from "../../tree/source-tree.ts";
+
+/** A flowchart in a text: its lines, and the number of the first one. */
+interface Flowchart {
+  readonly text: string;
+  readonly line: number;
+  readonly title?: { readonly text: string; readonly line: number };
+}
+
+const header = /^(?:flowchart(?:-elk)?|graph)(?:\s+(?:TB|TD|BT|RL|LR))?\s*;?\s*$/i;
+const maxStatements = 100_000;
+
+/** Finds the flowchart of a file: the whole file, or the first one in a Markdown page. */
+export function flowchartOf(text: string): Flowchart | undefined {
+  const lines = text.split("\n");
+  let at = 0;
+  let title: Flowchart["title"];
+  if (!header.test(firstLine(lines))) {
+    const fence = lines.findIndex(
+      (line, index) => /^\s*(?:```|~~~|:::)\s*\{?mermaid\}?\s*$/.test(line) && header.test(firstLine(lines.slice(index + 1))),
+    );
+    if (fence === -1) return undefined;
+    at = fence + 1;
+  }
+  for (let index = at; index < lines.length && !isHeader(lines[index] ?? ""); index++) {
+    const found = /^title:\s*["']?(.*?)["']?\s*$/.exec(lines[index]?.trim() ?? "")?.[1];
+    if (found !== undefined && found !== "") title = { text: found, line: index + 1 };
+    at = index + 1;
+  }
+  const end = lines.findIndex((line, index) => index > at && /^\s*(?:```|~~~|:::)\s*$/.test(line));
+  return { text: lines.slice(at, end === -1 ? lines.length : end).join("\n"), line: at + 1, ...(title !== undefined && { title }) };
+}
+
+function isHeader(line: string): boolean {
+  return header.test(line.split(";", 1)[0]?.trim() ?? "");
+}
+
+/** Returns the first line behind blank lines, comments, directives and a front matter. */
+function firstLine(lines: readonly string[]): string {
+  let isMatter = false;
+  for (const [index, line] of lines.slice(0, 1000).entries()) {
+    const text = line.trim();
+    if (text === "---" && (isMatter || lines.slice(0, index).every((each) => each.trim() === ""))) isMatter = !isMatter;
+    else if (!isMatter && text !== "" && !text.startsWith("%%")) return text.split(";", 1)[0]?.trim() ?? "";
+  }
+  return "";
+}
+
+/**
+ * Parses a flowchart into a tree: `title`, `kind` and `statements`, each with `nodes` and `edges`, with `class` and `name`, or with the `text` of a statement of
+ * another kind. Throws invalid_source.
+ */
+export function mermaidTree(text: string, file: string): SourceMap {
+  const chart = flowchartOf(text);
+  if (chart === undefined) return refuse("the file has no flowchart of Mermaid", { file });
+  const statements: SourceNode[] = [];
+  const entries = new Map<string, SourceEntry>();
+  const put = (key: string, node: SourceNode) => entries.set(key, { node, line: node.line });
+  if (chart.title !== undefined) put("title", scalar(chart.title.text, chart.title.line));
+  const [first = "", ...rest] = chart.text.split("\n");
+  put("kind", scalar(first.trim(), chart.line));
+  const [, ...behind] = first.split(";");
+  const lines = [behind.join(";"), ...rest];
+  for (const [index, line] of lines.entries()) {
+    for (const statement of statementsOf(line)) {
+      statements.push(statementTree(statement, chart.line + index));
+      if (statements.length > maxStatements) refuse(`more than ${maxStatements} statements`, { file, line: chart.line + index });
+    }
+  }
+  put("statements", { kind: "list", items: statements, line: chart.line });
+  return { kind: "map", entries, line: chart.line };
+}
+
+/** Splits a line at semicolons outside of quotes and brackets. */
+function statementsOf(line: string): readonly string[] {
+  const text = line.trim();
+  if (text === "" || text.startsWith("%%")) return [];
+  if (!text.includes(";")) return [text];
+  const parts: string[] = [];
+  let start = 0;
+  let isQuoted = false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (character === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && "[({".includes(character ?? "")) depth++;
+    else if (!isQuoted && "])}".includes(character ?? "")) depth--;
+    // #quot; is an entity.
+    else if (!isQuoted && depth <= 0 && character === ";" && !/#\w{1,8}$/.test(text.slice(Math.max(0, at - 9), at))) {
+      parts.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  return [...parts, text.slice(start)].map((part) => part.trim()).filter((part) => part !== "");
+}
+
+const other = /^(?:subgraph|end|direction|style|linkStyle|classDef|click|accTitle|accDescr|title)\b/;
+/** Longest statement that is read. */
+const maxLength = 20_000;
+
+function statementTree(text: string, line: number): SourceNode {
+  const map = (pairs: readonly (readonly [string, SourceNode])[]): SourceMap => ({
+    kind: "map",
+    entries: new Map(pairs.map(([key, node]) => [key, { node, line }])),
+    line,
+  });
+  const list = (items: readonly SourceNode[]): SourceNode => ({ kind: "list", items, line });
+  const raw = map([["text", scalar(text.slice(0, maxLength), line)]]);
+  if (other.test(text) || text.length > maxLength) return raw;
+  const classed = /^class\s+([\w.,\s-]+?)\s+([\w-]+)$/.exec(text);
+  if (classed !== null) {
+    const ids = (classed[1] ?? "").split(",").map((id) => scalar(id.trim(), line));
+    return map([
+      ["class", list(ids)],
+      ["name", scalar(classed[2] ?? "", line)],
+    ]);
+  }
+  const chain = new ChainReader(text).read();
+  if (chain === undefined) return raw;
+  const nodes = chain.nodes.map(({ id, label, shape, kind }) =>
+    map([
+      ["id", scalar(id, line)],
+      ...(label === undefined ? [] : [["label", scalar(label, line)] as const]),
+      ...(shape === undefined ? [] : [["shape", scalar(shape, line)] as const]),
+      ...(kind === undefined ? [] : [["class", scalar(kind, line)] as const]),
+    ]),
+  );
+  const edges = chain.edges.map(({ from, to, label, mark }) =>
+    map([
+      ["ends", list([scalar(from, line), scalar(to, line)])],
+      ["line", scalar(mark, line)],
+      ...(label === undefined ? [] : [["label", scalar(label, line)] as const]),
+    ]),
+  );
+  return map([["nodes", list(nodes)], ...(edges.length === 0 ? [] : [["edges", list(edges)] as const])]);
+}
+
+interface ChainNode {
+  readonly id: string;
+  readonly label?: string | undefined;
+  readonly shape?: string | undefined;
+  readonly kind?: string | undefined;
+}
+
+interface ChainEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly label: string | undefined;
+  readonly mark: string;
+}
+
+const idPattern = /[\p{L}\p{N}_](?:[\p{L}\p{N}_./:]|-(?![-.>]))*/uy;
+const arrow = /\s*(?:[<ox](?=[-=]))?(?:-{2,}[>ox-]?|={2,}[>ox=]?|-\.+-[>ox]?|~{3,})\s*/y;
+/** The beginning of an edge with its text in it: A -- text --> B. */
+const opening = /\s*(?:[<ox](?=[-=]))?(?:--|==|-\.)\s+/y;
+const closing = /\s+(?:-{2,}[>ox-]?|={2,}[>ox=]?|\.+-[>ox]?)\s*/g;
+const brackets: readonly (readonly [open: string, close: string, shape: string])[] = [
+  ["(((", ")))", "double circle"],
+  ["((", "))", "circle"],
+  ["([", "])", "stadium"],
+  ["[(", ")]", "cylinder"],
+  ["[[", "]]", "subroutine"],
+  ["[/", "]", "trapezoid"],
+  ["[\\", "]", "trapezoid"],
+  ["{{", "}}", "hexagon"],
+  ["(", ")", "round"],
+  ["[", "]", "box"],
+  ["{", "}", "diamond"],
+  [">", "]", "flag"],
+];
+
+/** Longest chain that a statement can be: A & B --> C & D has four edges. */
+const maxEdges = 10_000;
+
+/** Reads "A[label] & B --> C -->|text| D". */
+class ChainReader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Returns undefined for a text that is no chain. */
+  read(): { readonly nodes: readonly ChainNode[]; readonly edges: readonly ChainEdge[] } | undefined {
+    const nodes: ChainNode[] = [];
+    const edges: ChainEdge[] = [];
+    let before = this.#group();
+    if (before === undefined) return undefined;
+    nodes.push(...before);
+    while (this.#at < this.#text.length) {
+      const edge = this.#edge();
+      const next = edge && this.#group();
+      if (edge === undefined || next === undefined) return undefined;
+      nodes.push(...next);
+      if (edges.length + before.length * next.length > maxEdges) return undefined;
+      for (const from of before) for (const to of next) edges.push({ from: from.id, to: to.id, ...edge });
+      before = next;
+    }
+    return { nodes, edges: edges.filter(({ mark }) => !mark.startsWith("~")) };
+  }
+
+  #group(): readonly ChainNode[] | undefined {
+    const group: ChainNode[] = [];
+    do {
+      const node = this.#node();
+      if (node === undefined) return undefined;
+      group.push(node);
+    } while (this.#take(/\s*&\s*/y) !== undefined);
+    this.#take(/\s+$/y);
+    return group;
+  }
+
+  #node(): ChainNode | undefined {
+    // An edge may have an id of its own: e1@-->.
+    const id = this.#take(idPattern);
+    if (id === undefined) return undefined;
+    let label: string | undefined;
+    let shape: string | undefined;
+    const modern = this.#take(/@\{([^{}]*)\}/y);
+    if (modern !== undefined) {
+      label = /\blabel:\s*"([^"]*)"/.exec(modern)?.[1];
+      shape = /\bshape:\s*([\w-]+)/.exec(modern)?.[1];
+    } else {
+      const bracket = brackets.find(([open]) => this.#text.startsWith(open, this.#at));
+      if (bracket !== undefined) {
+        const [open, close, name] = bracket;
+        const start = this.#at + open.length;
+        const quote = this.#text[start] === '"' ? this.#text.indexOf('"', start + 1) : -1;
+        const end = this.#text.indexOf(close, quote === -1 ? start : quote);
+        if (end === -1) return undefined;
+        label = unquoted(this.#text.slice(start, end));
+        shape = name;
+        this.#at = end + close.length;
+      }
+    }
+    const kind = this.#take(/:::[\w-]+/y)?.slice(3);
+    return { id, label, shape, kind };
+  }
+
+  #edge(): { readonly label: string | undefined; readonly mark: string } | undefined {
+    const start = this.#at;
+    const named = this.#take(/\s+[\w-]+@(?=[-=<])/y);
+    if (named === undefined) this.#at = start;
+    const mark = this.#take(arrow);
+    if (mark !== undefined && !/^\s*(?:--|==)\s+$/.test(mark)) {
+      const label = this.#take(/\s*\|(?:"[^"]*"|[^|]*)\|\s*/y);
+      return { label: label === undefined ? undefined : unquoted(label.trim().slice(1, -1)), mark: mark.trim() };
+    }
+    this.#at = start;
+    if (this.#take(opening) === undefined) return undefined;
+    closing.lastIndex = this.#at;
+    const end = closing.exec(this.#text);
+    if (end === null) return undefined;
+    const label = unquoted(this.#text.slice(this.#at, end.index));
+    this.#at = end.index + end[0].length;
+    return { label, mark: end[0].trim() };
+  }
+
+  #take(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0];
+    if (found !== undefined) this.#at += found.length;
+    return found;
+  }
+}
+
+const entities: Readonly<Record<string, string>> = { quot: '"', amp: "&", lt: "<", gt: ">", nbsp: " " };
+
+function unquoted(text: string): string {
+  const inner = text
+    .trim()
+    .replace(/^"(.*)"$/s, "$1")
+    .replace(/^`(.*)`$/s, "$1");
+  return inner.replace(/#(\w{1,8});/g, (whole, name: string) => {
+    if (/^\d+$/.test(name)) return Number(name) > 0 && Number(name) <= 0x10ffff ? String.fromCodePoint(Number(name)) : whole;
+    return Object.hasOwn(entities, name) ? (entities[name] ?? whole) : whole;
+  });
+}

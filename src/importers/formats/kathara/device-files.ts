@@ -1,0 +1,126 @@
+import type { Draft } from "../../draft/draft.ts";
+import type { DraftNode } from "../../draft/draft-node.ts";
+import { carryConfig } from "../../reading/carry-config.ts";
+import type { SourceFiles } from "../../source/source-files.ts";
+import { Part } from "../../tree/part.ts";
+import { scalar } from "../../tree/source-tree.ts";
+
+export interface DeviceFiles {
+  readonly files: SourceFiles;
+  /** Of lab.conf. */
+  readonly path: string;
+  readonly device: string;
+  /** Files that were read, for the report. */
+  readonly used: Part[];
+  readonly seen: Set<string>;
+}
+
+const routingFolders = ["/etc/frr/", "/etc/quagga/", "/etc/zebra/"];
+/** The files of a routing suite with a configuration. Older suites have one for each daemon. */
+const routingFile =
+  /^\/etc\/(?:frr|quagga|zebra)\/(?:frr|Quagga|zebra|bgpd|ospfd|ospf6d|ripd|ripngd|isisd|pimd|ldpd|staticd|bfdd|eigrpd)\.conf$/i;
+const maxFiles = 200;
+const maxCharacters = 262_144;
+
+/** Returns the folder with the configuration of a routing suite, if the device has one: then it is a router. */
+export function routingFolder(files: SourceFiles, path: string, device: string): string | undefined {
+  const folder = folderOf(path, device);
+  return routingFolders.find((routing) =>
+    files.paths.some((each) => each.startsWith(`${folder}${routing}`) && routingFile.test(each.slice(folder.length))),
+  );
+}
+
+/** Gives a node the files of its folder and of the folder of all devices, its routing configuration, and the commands of its .startup files. */
+export function readDeviceFiles(draft: Draft, node: DraftNode, context: DeviceFiles): void {
+  const { files, path, device } = context;
+  const configs: { readonly inside: string; readonly text: string; readonly part: Part }[] = [];
+  let count = 0;
+  for (const folder of [folderOf(path, "shared"), folderOf(path, device)]) {
+    for (const file of files.paths) {
+      if (!file.startsWith(`${folder}/`)) continue;
+      const part = partOf(context, file);
+      const inside = file.slice(folder.length);
+      const text = files.text(file);
+      const isOwnFrr = node.template === "frr" && !node.choice.isStandIn;
+      if (text === undefined) part.dropped("it is no text; labwright cp copies it");
+      else if (isOwnFrr && routingFile.test(inside)) configs.push({ inside, text, part });
+      else if (isOwnFrr && /^\/etc\/(frr|quagga|zebra)\/(daemons|vtysh\.conf)$/.test(inside))
+        part.dropped("the daemons that the configuration uses start");
+      else if (!node.takesFiles) part.dropped(`template ${node.template} has no files`);
+      else if (++count > maxFiles || text.length > maxCharacters)
+        part.dropped(count > maxFiles ? `more than ${maxFiles} files` : "it is too long; labwright cp copies it");
+      else node.put("files", inside, { from: draft.file(`${device}${inside}`, text) }, part, `the file ${inside} of the node`);
+    }
+  }
+  if (configs.length > 0) carryRouting(draft, node, configs);
+  readStartup(draft, node, context);
+}
+
+function carryRouting(
+  draft: Draft,
+  node: DraftNode,
+  configs: readonly { readonly inside: string; readonly text: string; readonly part: Part }[],
+): void {
+  const [first] = configs;
+  if (first === undefined) return;
+  const text = configs.map((each) => withoutPasswords(each.text)).join("!\n");
+  carryConfig(draft, node, text, first.part, `configs/${node.key}.conf`);
+  for (const { part } of configs) part.mapped(`the startup-config${configs.length > 1 ? ", joined with the other daemons'" : ""}`);
+}
+
+/** Telnet passwords, log files and a password of the old daemons: vtysh needs none of them. */
+function withoutPasswords(text: string): string {
+  const lines = text
+    .split("\n")
+    .filter((line) => !/^\s*(?:password|enable password|log (?:file|stdout)|service integrated-vtysh-config)\b/.test(line));
+  return lines.join("\n").replace(/\n*$/, "\n");
+}
+
+/** Starts of daemons that the template itself starts. */
+const starts =
+  /^\s*(?:sudo\s+)?(?:(?:\/etc\/init\.d\/|service\s+|systemctl\s+(?:start|restart|enable)\s+)(?:frr|quagga|zebra)\b.*|\/usr\/lib\/frr\/\S.*)$/;
+
+function readStartup(draft: Draft, node: DraftNode, context: DeviceFiles): void {
+  const { files, path, device } = context;
+  for (const name of ["shared.shutdown", `${device}.shutdown`]) {
+    const found = files.beside(path, name);
+    if (found !== undefined && !context.seen.has(found)) partOf(context, found).dropped("nothing runs when a node stops");
+  }
+  const scripts = ["shared.startup", `${device}.startup`].flatMap((name) => files.beside(path, name) ?? []);
+  const texts = scripts.map((script) => (files.text(script) ?? "").replace(/\r\n?/g, "\n"));
+  const isRouter = node.template === "frr";
+  const text = texts
+    .map((each) => each.replace(/\n*$/, "\n"))
+    .join("")
+    .split("\n")
+    .map((line) => (isRouter && starts.test(line) ? `# ${line.trim()}` : line))
+    .join("\n");
+  const parts = scripts.map((script) => partOf(context, script));
+  if (text.trim() === "") {
+    for (const part of parts) part.dropped("empty");
+    return;
+  }
+  if (node.template === "linux" && !node.choice.isStandIn) {
+    node.set("startup-config", draft.file(`${device}.startup`, text));
+    for (const part of parts) part.kept("the startup-config");
+  } else if (node.takesFiles) {
+    const inside = `/root/${device}.startup`;
+    node.put("files", inside, { from: draft.file(`${device}.startup`, text) });
+    node.add("exec", [`sh ${inside}`]);
+    for (const part of parts) part.mapped(`commands at each start: ${inside}`);
+  } else for (const part of parts) part.dropped(`template ${node.template} runs no commands`);
+}
+
+function folderOf(path: string, name: string): string {
+  return path.includes("/") ? `${path.slice(0, path.lastIndexOf("/"))}/${name}` : name;
+}
+
+/** Returns a file of the source as a part of the report: the same one for all devices that use it. */
+function partOf({ used, seen }: DeviceFiles, path: string): Part {
+  const before = used.find((part) => part.source.file === path);
+  if (before !== undefined) return before;
+  const part = Part.of(scalar(path, 1), path);
+  used.push(part);
+  seen.add(path);
+  return part;
+}

@@ -1,0 +1,148 @@
+import { type Draft, type DraftEnd, type DraftPlace, qualityOf } from "../../draft/draft.ts";
+import type { Part } from "../../tree/part.ts";
+import type { Pools } from "./addresses.ts";
+import { deep, firstOf } from "./deep.ts";
+import type { NetlabEnd, NetlabLink } from "./links.ts";
+import { parseAddress, Subnet } from "./subnet.ts";
+
+/** Numbers the interfaces, gives them addresses, and adds links and networks to the lab. */
+export function writeLinks(draft: Draft, links: readonly NetlabLink[], pools: Pools): void {
+  const next = new Map<string, number>();
+  for (const [index, link] of links.entries()) {
+    const subnets = subnetsOf(link, pools);
+    link.prefixes.push(...subnets.map(({ text }) => text));
+    if (link.type !== "loopback") for (const end of link.ends) end.face = faceOf(end, next);
+    for (const [at, end] of link.ends.entries()) giveAddresses(link, end, at, subnets);
+    if (link.type === "loopback") for (const part of link.parts.slice(0, 1)) part.mapped("addresses of the loopback");
+    else addLink(draft, link, index);
+  }
+}
+
+/** netlab numbers interfaces from 1, in the order of the links, unless the topology numbers them. */
+function faceOf({ node, part }: NetlabEnd, next: Map<string, number>): string {
+  const given = part?.get("ifindex");
+  const number = next.get(node.name) ?? 1;
+  const wanted = given?.number;
+  const own = wanted !== undefined && Number.isInteger(wanted) && wanted >= number && wanted < 64 ? wanted : number;
+  next.set(node.name, own + 1);
+  given?.mapped(`the interface eth${own}`);
+  part?.get("ifname")?.mapped(`the interface eth${own}`);
+  return `eth${own}`;
+}
+
+function subnetsOf(link: NetlabLink, pools: Pools): readonly Subnet[] {
+  const prefix = firstOf(link.parts.map((part) => deep(part, "prefix")));
+  const pool = firstOf(
+    link.parts.flatMap((part) => [deep(part, "pool"), deep(part, "role")]).filter((part) => pools.has(part?.text ?? "")),
+  );
+  pool?.mapped("the pool of its addresses");
+  if (prefix?.boolean === false && prefix.number === undefined) {
+    prefix.mapped("a link without addresses");
+    return [];
+  }
+  if (prefix === undefined || prefix.boolean === true)
+    return pools.take(pool?.text ?? (link.type === "p2p" ? "p2p" : link.type === "loopback" ? "loopback" : "lan"));
+  const named = prefix.text === undefined ? undefined : pools.named(prefix.text);
+  if (prefix.text !== undefined && pools.has(prefix.text)) {
+    prefix.mapped("the pool of its addresses");
+    return pools.take(prefix.text);
+  }
+  const source = named ?? prefix;
+  const values = source.text === undefined ? [deep(source, "ipv4"), deep(source, "ipv6")] : [source];
+  return values.flatMap((value) => {
+    const subnet = value?.text === undefined ? undefined : Subnet.parse(value.text);
+    if (subnet === undefined) return [];
+    value?.kept("in the addresses of its interfaces");
+    return [subnet];
+  });
+}
+
+function giveAddresses(link: NetlabLink, end: NetlabEnd, at: number, subnets: readonly Subnet[]): void {
+  const { type, ends, parts } = link;
+  const allocation = firstOf(parts.map((part) => deep(part, "prefix", "allocation")));
+  const isSequential = allocation?.text === "sequential" || new Set(ends.map(({ node }) => node)).size < ends.length;
+  allocation?.mapped("the addresses of its interfaces");
+  for (const family of [32, 128] as const) {
+    const subnet = subnets.find(({ bits }) => bits === family);
+    const given = deep(end.part, family === 32 ? "ipv4" : "ipv6");
+    const own = ownAddress(given, subnet, family);
+    if (own !== undefined) {
+      if (own === "") given?.dropped("an interface without an address of its own");
+      else {
+        end.addresses.push(own);
+        given?.kept("the address of the interface");
+      }
+      continue;
+    }
+    if (subnet === undefined) continue;
+    const wanted = type === "p2p" || isSequential ? positionOf(subnet, at) : BigInt(end.node.id);
+    const text = subnet.host(wanted) ?? subnet.host(positionOf(subnet, at));
+    if (text !== undefined && end.node.node?.template !== "switch") end.addresses.push(text);
+  }
+}
+
+/** A /31 and a /32 use their first address. */
+function positionOf({ length, bits }: Subnet, at: number): bigint {
+  return BigInt(bits - length <= 1 ? at : at + 1);
+}
+
+/** Returns the address that the topology gives an interface; "": it has none; undefined: the pool decides. */
+function ownAddress(given: Part | undefined, subnet: Subnet | undefined, family: 32 | 128): string | undefined {
+  if (given?.text === undefined) return undefined;
+  if (/^\d{1,5}$/.test(given.text)) return subnet?.host(BigInt(given.text)) ?? "";
+  const parsed = parseAddress(given.text);
+  if (parsed === undefined || parsed.bits !== family) return given.boolean === undefined ? undefined : "";
+  const plain = given.text.trim().split("/")[0] ?? "";
+  return `${plain}/${parsed.hasLength ? parsed.length : (subnet?.length ?? (family === 32 ? 24 : 64))}`;
+}
+
+function addLink(draft: Draft, link: NetlabLink, index: number): void {
+  const [part] = link.parts;
+  if (part === undefined) return;
+  const [a, b] = link.ends;
+  const quality = qualityOfLink(link);
+  const mtu = firstOf(link.parts.map((each) => deep(each, "mtu")));
+  const ends = link.ends.map((end): DraftEnd | undefined => {
+    const at: DraftPlace | undefined = end.node.node;
+    return at && { at, interface: end.face, parts: [end.namePart] };
+  });
+  const fields = { ...(quality !== undefined && { quality: { a: quality, b: quality } }), ...mtuOf(mtu), part };
+  const name = firstOf(link.parts.map((each) => deep(each, "name")));
+  if (part.text !== undefined) part.mapped(link.ends.map((end) => `${end.node.name}:${end.face}`).join(" – "));
+  const [first, second] = ends;
+  if (link.ends.length === 2 && a?.node !== b?.node && first !== undefined && second !== undefined) {
+    name?.dropped("links have no names");
+    for (const each of link.parts) deep(each, "bridge")?.dropped("the link needs no bridge");
+    draft.link({ ends: [first, second], ...fields });
+    return;
+  }
+  const bridge = firstOf(link.parts.map((each) => deep(each, "bridge")));
+  const network = draft.network(bridge?.text ?? name?.text ?? `lan${index + 1}`, "bridge", { name: bridge ?? name });
+  for (const end of ends) if (end !== undefined) draft.link({ ends: [end, { at: network }], ...fields });
+}
+
+function mtuOf(mtu: Part | undefined): { readonly mtu?: number } {
+  const value = mtu?.number;
+  if (value === undefined || !Number.isInteger(value) || value < 68 || value > 65_535) return {};
+  mtu?.kept();
+  return { mtu: value };
+}
+
+/** netlab's tc: delay and jitter in ms, loss in percent, rate in kbit/s. */
+function qualityOfLink(link: NetlabLink) {
+  const tc = firstOf(link.parts.map((part) => deep(part, "tc")));
+  if (tc === undefined) return undefined;
+  const value = (key: string) => {
+    const part = deep(tc, key);
+    const number = part?.number;
+    if (number !== undefined) part?.kept();
+    return number;
+  };
+  const [delay, jitter, loss, bandwidth] = [value("delay"), value("jitter"), value("loss"), value("rate")];
+  return qualityOf({
+    ...(delay !== undefined && { delay }),
+    ...(jitter !== undefined && { jitter }),
+    ...(loss !== undefined && { loss }),
+    ...(bandwidth !== undefined && { bandwidth }),
+  });
+}

@@ -1,0 +1,117 @@
+import { describe, expect, test } from "vitest";
+import { readIntent } from "../../../intent/read/read.ts";
+import { sample } from "../../samples.fixture.ts";
+import { imported } from "../../testing.fixture.ts";
+import { addressText, parseAddress, Subnet } from "./subnet.ts";
+
+function topology(yaml: string) {
+  const lab = imported({ "topology.yml": yaml }, { substitute: "frr" });
+  const { lab: read } = readIntent(lab.yaml, lab.files);
+  expect(lab.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+  return { ...lab, lab: read };
+}
+
+test("a topology gets netlab's addresses, and OSPF and BGP in configurations of FRR", () => {
+  const lab = imported(sample("netlab/projects/ospf-bgp.yml"), { substitute: "frr" });
+  expect([lab.format, lab.diagnostics]).toEqual(["netlab", []]);
+  const r1 = lab.files["configs/r1.conf"];
+  expect(r1).toContain("interface eth2\n ip address 172.20.0.11/24\n ip ospf area 0\n ip ospf cost 5\n ip ospf passive\n");
+  expect(r1).toContain("interface eth3\n ip address 10.9.0.4/31\n ip ospf area 0\n ip ospf network point-to-point\n ip ospf cost 100\n");
+  expect(r1).toContain(" neighbor 10.255.0.1 remote-as 65000\n neighbor 10.255.0.1 update-source lo\n");
+  expect(lab.files["configs/r2.conf"]).toContain("interface eth2\n ip address 10.9.0.2/31\n!\n");
+  expect(lab.files["configs/x1.conf"]).toMatch(
+    /ip route 192.0.2.0\/24 blackhole\nrouter bgp 65100\n(?:.*\n)* neighbor 10.9.0.2 remote-as 65000\n/,
+  );
+  expect(lab.yaml).toContain("h1: {template: linux, exec: [ip addr add 172.20.0.3/24 dev eth1, ip route add default via 172.20.0.11]}");
+  expect(lab.yaml).toContain("quality: {delay: 10, loss: 0.5}");
+  expect(lab.report.find(({ path }) => path === "/module/2")).toMatchObject({ level: "dropped", line: 7 });
+  expect(lab.missing).toEqual([
+    { template: "container", image: "ceos:4.32.0F", vendor: "Arista cEOS", file: "cEOS64-lab-*.tar.xz", nodes: ["r1"] },
+    { template: "container", image: "ceos:latest", vendor: "Arista cEOS", file: "cEOS64-lab-*.tar.xz", nodes: ["r2", "x1"] },
+  ]);
+});
+
+test("the snapshot of netlab keeps the addresses that netlab has chosen", () => {
+  const lab = imported(sample("netlab/projects/snapshot.yml"));
+  expect([lab.format, lab.diagnostics]).toEqual(["netlab", []]);
+  expect(lab.files["configs/r2.conf"]).toContain("interface eth2\n ip address 172.16.0.2/24\n");
+  expect(lab.yaml).toContain("ip addr add 172.16.0.3/24 dev eth1, ip route add default via 172.16.0.2");
+});
+
+test("nodes as a list, a LAN of three and a stub become networks, and an MTU is kept", () => {
+  const { lab } = topology(Buffer.from(sample("netlab/projects/lan.yml")["lan.yml"] ?? "").toString());
+  expect(lab?.networks.map(({ key }) => key)).toEqual(["lan1", "lan3"]);
+  expect(lab?.links.find(({ key }) => key === "h2:eth1 -- s1:eth2")?.mtu).toBe(1400);
+});
+
+describe("links", () => {
+  test.each<[string, string, readonly string[]]>([
+    ["texts with spaces", "- r1 - r2", ["r1:eth1 -- r2:eth1"]],
+    ["names with hyphens", "- r-1-r2", ["r-1:eth1 -- r2:eth1"]],
+    ["lists", "- [r1, r2]", ["r1:eth1 -- r2:eth1"]],
+    ["maps by node", "- {r1: {ospf.cost: 3}, r2: , name: a}", ["r1:eth1 -- r2:eth1"]],
+    ["interfaces as names", "- {interfaces: [r1, r2]}", ["r1:eth1 -- r2:eth1"]],
+    ["interfaces as maps", "- {interfaces: [{node: r1}, {node: r2}]}", ["r1:eth1 -- r2:eth1"]],
+    ["by group", "  g1: [r1-r2]\n  g2: r2-r3", ["r1:eth1 -- r2:eth1", "r2:eth2 -- r3:eth1"]],
+    ["a chain of three as a LAN", "- r1-r2-r3", ["lan1 -- r1:eth1", "lan1 -- r2:eth1", "lan1 -- r3:eth1"]],
+    ["a node with itself", "- {interfaces: [r1, r1]}", ["lan1 -- r1:eth1", "lan1 -- r1:eth2"]],
+    ["disabled ones", "- {r1: , r2: , disable: true}\n- r2-r3", ["r2:eth1 -- r3:eth1"]],
+    ["no tunnels", "- {r1: , r2: , type: tunnel}\n- r1-r2", ["r1:eth1 -- r2:eth1"]],
+    ["single nodes", "[r1, r1-r2]", ["lan1 -- r1:eth1", "r1:eth2 -- r2:eth1"]],
+    ["unknown nodes", "- r1-r9\n- r2-r3", ["r2:eth1 -- r3:eth1"]],
+  ])("%s", (_name, links, keys) => {
+    const { lab } = topology(
+      `provider: clab\ndefaults.device: frr\nnodes: [r1, r2, r3, r-1]\nlinks:${links.startsWith("[") ? " " : "\n"}${links}\n`,
+    );
+    expect(lab?.links.map(({ key }) => key)).toEqual(keys);
+  });
+
+  test("prefixes of a link, of a pool, of a name, and none", () => {
+    const { files } = topology(`provider: clab
+defaults.device: frr
+nodes: [r1, r2]
+prefix: {dmz: {ipv4: 192.0.2.0/24}}
+addressing.core: {ipv4: 10.77.0.0/16, ipv6: "2001:db8::/48", prefix: 30}
+links:
+- {r1: , r2: , prefix: 198.51.100.0/24}
+- {r1: , r2: , pool: core}
+- {r1: , r2: , prefix: dmz}
+- {r1: , r2: , prefix: false}
+- {r1: {ipv4: 203.0.113.5/29}, r2: {ipv4: 3}, prefix: 203.0.113.0/29}
+`);
+    expect(files["configs/r2.conf"]?.match(/ address .*/g)).toEqual([
+      " address 10.0.0.2/32",
+      " address 198.51.100.2/24",
+      " address 10.77.0.2/30",
+      " address 2001:db8::2/64",
+      " address 192.0.2.2/24",
+      " address 203.0.113.3/29",
+    ]);
+    expect(files["configs/r1.conf"]).toContain("interface eth4\n!\ninterface eth5\n ip address 203.0.113.5/29\n");
+  });
+});
+
+test("groups give devices and modules, also groups of groups, and create their members", () => {
+  const { lab, files } = topology(`provider: clab
+groups:
+  all: {members: [edge, core], device: frr}
+  edge: {_auto_create: true, members: [a, b], module: [isis]}
+  core: [c]
+nodes: {c: {device: frr, module: [isis, vlan]}}
+links: [a-c, b-c]
+`);
+  expect(lab?.nodes.map(({ key, template }) => [key, template])).toEqual([
+    ["a", "frr"],
+    ["b", "frr"],
+    ["c", "frr"],
+  ]);
+  expect(files["configs/c.conf"]).toContain("router isis lab\n net 49.0001.0000.0000.0001.00\n");
+});
+
+test("addresses are parsed and written in their shortest form", () => {
+  expect(Subnet.parse("2001:db8:0:1::5/64")?.host(17n)).toBe("2001:db8:0:1::11/64");
+  expect(Subnet.parse("10.0.0.0/30")?.host(4n)).toBeUndefined();
+  expect(Subnet.parse("10.0.0.0/8")?.child(24, 300n)?.text).toBe("10.1.44.0/24");
+  expect(addressText(0n, 128)).toBe("::");
+  for (const wrong of ["1.2.3", "256.0.0.1", "::1::", "1:2:3", "10.0.0.0/33", "x"]) expect(parseAddress(wrong)).toBeUndefined();
+});

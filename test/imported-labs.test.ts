@@ -1,0 +1,109 @@
+import { execFile } from "node:child_process";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { packagePath } from "../src/files/program-path.ts";
+import { testedProgram } from "../src/files/tested-program.fixture.ts";
+import { localPaths } from "../src/hosts/local/machine/paths.ts";
+import { testDirectory } from "../src/hosts/local/testing/test-directory.fixture.ts";
+
+/** Labs of other tools, from their files to a ping between their nodes on the embedded host, and out again as files of another tool. */
+
+const program = testedProgram("cli/main");
+const patience = 150_000;
+let base: string;
+let folder: string;
+
+function run(...args: readonly string[]): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+  const { images, holder } = localPaths(process.env, process.getuid?.() ?? 0);
+  const env = {
+    PATH: process.env.PATH,
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+    HOME: base,
+    XDG_CONFIG_HOME: join(base, "config"),
+    LABWRIGHT_STATE_DIR: join(base, "state"),
+    LABWRIGHT_RUN_DIR: join(base, "run"),
+    LABWRIGHT_IMAGE_DIR: images,
+    LABWRIGHT_HOLDER: holder,
+    LABWRIGHT_PORT: "0",
+  };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [program, ...args], { cwd: folder, env, timeout: patience }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? 255), stdout, stderr });
+    });
+  });
+}
+
+async function done(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(...args);
+  expect(code, `labwright ${args.join(" ")}\n${stdout}${stderr}`).toBe(0);
+  return stdout;
+}
+
+beforeAll(async () => {
+  base = await testDirectory("imported");
+  folder = join(base, "work");
+  await mkdir(folder);
+});
+afterAll(async () => {
+  const { code, stderr } = await run("down");
+  expect(code, stderr).toBe(0);
+  await rm(base, { recursive: true });
+}, patience);
+
+interface Sample {
+  /** Below src/importers/formats. */
+  readonly source: string;
+  readonly from: string;
+  readonly to: string;
+  /** Commands of nodes before the ping: a graph has no addresses. */
+  readonly before?: readonly (readonly [node: string, ...command: string[]])[];
+}
+
+const samples: readonly Sample[] = [
+  { source: "gns3/projects/containers", from: "host-a", to: "10.2.0.2" },
+  { source: "netlab/projects/ospf-bgp.yml", from: "h1", to: "10.255.0.2" },
+  { source: "kathara/projects/two-as", from: "pc1", to: "10.0.2.10" },
+  {
+    source: "graphs/projects/clos.dot",
+    from: "server01",
+    to: "10.0.0.1",
+    before: [
+      ["server01", "ip", "addr", "add", "10.0.0.2/24", "dev", "eth1"],
+      ["leaf01", "ip", "addr", "add", "10.0.0.1/24", "dev", "eth1"],
+    ],
+  },
+  {
+    source: "graphs/projects/ring.mermaid",
+    from: "r1",
+    to: "10.0.0.2",
+    before: [
+      ["r1", "ip", "addr", "add", "10.0.0.1/24", "dev", "eth1"],
+      ["r2", "ip", "addr", "add", "10.0.0.2/24", "dev", "eth1"],
+    ],
+  },
+];
+
+test.each(samples)(
+  "$source is imported, runs with stand-ins, passes a ping and is exported",
+  { timeout: 2 * patience },
+  async ({ source, from, to, before = [] }) => {
+    const name = source.replaceAll(/[^a-z0-9]+/g, "-");
+    const file = join(folder, name, "lab.yaml");
+    await mkdir(join(folder, name));
+    await done("import-file", packagePath(`src/importers/formats/${source}`), "--output", file, "--substitute", "frr");
+    await done("validate", "-t", file);
+    try {
+      await done("up", file);
+      for (const [node, ...command] of before) await done("exec", "-t", file, node, "--", ...command);
+      // Routing protocols need some seconds; ping ends with the first answer.
+      await done("exec", "-t", file, from, "--", "sh", "-c", `for i in $(seq 60); do ping -c 1 -W 1 ${to} && exit 0; done; exit 1`);
+    } finally {
+      await done("destroy", "-t", file, "--yes");
+    }
+    const target = join(folder, `${name}-again`);
+    await done("export", "-t", file, "--format", "gns3", "--output", target);
+    const [project = ""] = (await readdir(target)).filter((each) => each.endsWith(".gns3"));
+    expect(JSON.parse(await readFile(join(target, project), "utf8")).topology.nodes.length).toBeGreaterThan(2);
+  },
+);
