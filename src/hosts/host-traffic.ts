@@ -8,8 +8,16 @@ export interface HostTraffic {
    * dropped, and are counted.
    */
   watch(lab: string, linkId: string, listener: TrafficListener, signal: AbortSignal): Promise<void>;
+  /** Counters of the links that exist now, by the host's id of the link. */
+  counters(lab: string): Promise<ReadonlyMap<string, LinkCounters>>;
   /** A pcap filter as `packets/bpf.ts` parses it. Throws bad_request with the problem. */
   compile(filter: string): Promise<string>;
+}
+
+/** Packets and bytes since the link's devices exist; a restart of a node can reset them. Index 0: what the first end sent; 1: what the second end sent. */
+export interface LinkCounters {
+  readonly packets: readonly [number, number];
+  readonly bytes: readonly [number, number];
 }
 
 export interface TrafficListener {

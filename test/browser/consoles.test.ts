@@ -403,7 +403,18 @@ test("terminals continue after a restart of the service, and end with the sessio
   await typing(page, "h1", "clear");
   await typing(page, "h1", "echo before-$((6*7))");
   await expect.poll(() => shown(page, "h1"), poll).toMatch(/^before-42$/m);
+  // A drawing that nobody touches, with the panel of a node.
+  await using watching = await browser.open({ storageState });
+  const drawing = watching.page;
+  await drawing.goto(`${served.url}/ui/labs/talk`);
+  await drawing.getByRole("button", { name: /^h1, / }).click();
+  const panel = drawing.getByRole("complementary", { name: "Node h1" });
+  await panel.getByRole("button", { name: "Stop" }).waitFor();
   await served[Symbol.asyncDispose]();
+  await drawing.getByText(/^No connection to the service since/).waitFor();
+  expect(await drawing.locator("body").getAttribute("class")).toContain("stale");
+  await panel.getByRole("button", { name: "Stop" }).click();
+  await panel.getByRole("alert").waitFor();
   await tileOf(page, "h1").getByText("Connection lost; reconnecting").waitFor();
   await page.getByText(/^No connection to the service since/).waitFor();
   await local.reopen();
@@ -414,6 +425,11 @@ test("terminals continue after a restart of the service, and end with the sessio
   expect((await shown(page, "h1")).match(/^before-42$/gm)).toHaveLength(1);
   // Requests that failed meanwhile were sent again.
   await expect.poll(() => page.getByRole("alert").count(), poll).toBe(0);
+  // Neither the banner nor the error of the button is left beside the drawing.
+  await expect.poll(() => drawing.getByRole("alert").count(), poll).toBe(0);
+  expect(await drawing.locator("body").getAttribute("class")).not.toContain("stale");
+  await drawing.getByRole("button", { name: /^h1, .*running/ }).waitFor();
+  watching.allowComplaint(/ERR_|WebSocket|EventSource|401|503/);
 
   await using elsewhere = await browser.open({ storageState });
   // Requests during the sign-out are refused.

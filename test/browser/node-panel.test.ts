@@ -22,6 +22,7 @@ nodes:
        description intended
   h1: {template: linux}
   h2: {template: linux, start: false}
+  late: {template: linux, ready: {command: test -e /tmp/ready}}
   sw: {template: switch, switching: {spanning-tree: rstp, interfaces: {eth0: {vlan: 10}, eth1: {mode: trunk, vlans: [10, 20-29]}}}}
 links:
   - ["h1:eth1", "sw:eth0"]
@@ -49,7 +50,7 @@ test("a node's panel shows its state, saved configuration and console log, and s
     const { json } = await client.post("/api/v1/projects/status", { lab });
     return json.data.live.nodes.every(
       (one: { readonly name: string; readonly status: string; readonly ready?: boolean }) =>
-        one.name === "h2" || (one.status === "running" && one.ready !== false),
+        one.name === "h2" || one.name === "late" || (one.status === "running" && one.ready !== false),
     );
   };
   await expect.poll(ready, { timeout: 60_000, interval: 100 }).toBe(true);
@@ -135,8 +136,25 @@ test("a link in a node's panel opens the link, and a node that never ran has no 
   const panel = page.getByRole("complementary", { name: "Node h2" });
   await panel.getByText("Console log").click();
   await panel.getByText("No output since its last start.").waitFor();
+  const state = panel.locator("dt", { hasText: "State" }).locator("xpath=following-sibling::dd[1]");
+  expect(await state.textContent()).toBe("stopped");
   await panel.getByRole("button", { name: "r1:eth1" }).click();
   await page.getByRole("complementary", { name: "Link r1:eth1 to h2:eth0" }).waitFor();
+});
+
+test("a node that runs but is not ready is shown as booting until it is", async () => {
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url, "admin", "test");
+  await page.goto(`${served.url}/ui/labs${lab}`);
+  await page.getByRole("button", { name: "late, linux, booting" }).click();
+  const panel = page.getByRole("complementary", { name: "Node late" });
+  await panel.getByText("running (not ready yet)").waitFor();
+  await panel.getByRole("button", { name: "Close" }).click();
+  expect((await client.post("/api/v1/console/exec", { lab, node: "late", command: "touch /tmp/ready", timeout_ms: 60_000 })).status).toBe(
+    200,
+  );
+  await page.getByRole("button", { name: "late, linux, running" }).waitFor();
 });
 
 test("the panel of a VLAN-aware switch shows its ports as they run", { timeout: 120_000 }, async () => {

@@ -287,18 +287,97 @@ describe.skipIf(process.getuid?.() !== 0)("packets in a real browser", { timeout
     await expect.poll(() => open, poll).toBe(0);
     expect(await page.locator(".traffic-canvas").count()).toBe(0);
   });
+
+  test("without filters packets have the colours of their protocols, links show their rates, and one click on a link shows its packets", async () => {
+    const plain = yaml.slice(0, yaml.indexOf("traffic_filters")).replace("caught", "plain");
+    expect((await client.post("/api/v1/projects/deploy", { yaml: plain })).status).toBe(200);
+    const exec = (command: string) => client.post("/api/v1/console/exec", { lab: "/plain", node: "h1", command, timeout_ms: 60_000 });
+    await eventually(
+      "a first ping",
+      90_000,
+      async () => (await exec("ping -c1 -W1 10.0.0.2")).text,
+      (text) => text.includes(" 0% packet loss"),
+    );
+    expect((await exec("ping -i 0.2 10.0.0.2 > /dev/null 2>&1 &")).status).toBe(200);
+    await using tab = await browser.open({ storageState });
+    const { page } = tab;
+    await page.goto(`${served.url}/ui/labs/plain?traffic=1&drawer=traffic`);
+    await page.getByRole("checkbox", { name: /^ICMP/ }).waitFor();
+    await expect.poll(() => page.evaluate(pixels("cb397c")), poll).toBeGreaterThan(10);
+    await page.getByRole("row", { name: /^h1:eth0 h2:eth0 ICMP [0-9.]+ packets\/s/ }).waitFor();
+
+    // The heat map: the rates that the host counted.
+    await page.getByRole("checkbox", { name: "Heat map" }).check();
+    await page.getByRole("list", { name: "Rates of links" }).waitFor();
+    await page.getByRole("row", { name: /^h1:eth0 h2:eth0 all [0-9.]+ packets\/s/ }).waitFor();
+    await expect.poll(() => page.evaluate(pixels("4c86d8")), poll).toBeGreaterThan(10);
+    expect(await violationsOf(page)).toEqual([]);
+
+    // The pointer on the link shows the button for its packets.
+    const [h1, h2] = await Promise.all(
+      ["h1", "h2"].map(
+        async (name) =>
+          (await page
+            .getByRole("button", { name: new RegExp(`^${name}, `) })
+            .locator("rect")
+            .boundingBox())!,
+      ),
+    );
+    await page.mouse.move((h1!.x + h2!.x + h2!.width) / 2, (h1!.y + h2!.y + h2!.height) / 2);
+    await page.getByRole("button", { name: "Capture and show the packets of h1:eth0 to h2:eth0" }).click();
+    await packets(page)
+      .getByText(/Echo \(ping\) request/)
+      .first()
+      .waitFor();
+    const address = page.url();
+    // The link is marked while it is captured; the mark leads to the same capture.
+    const mark = page.getByRole("button", { name: "Captured: show the packets of h1:eth0 to h2:eth0" });
+    await mark.waitFor();
+    await page.getByRole("tab", { name: "Jobs" }).click();
+    await mark.click();
+    await packets(page).waitFor();
+    expect(page.url()).toBe(address);
+    const id = new URL(address).searchParams.get("capture");
+    await client.post(`/api/v1/projects/captures/${id}/stop`, {});
+    await mark.waitFor({ state: "detached" });
+    await client.post("/api/v1/projects/destroy", { lab: "/plain" });
+    tab.allowComplaint(/404|502/);
+  });
+
+  test("a lab with more links than can be watched shows a heat map, and packets of a selected link", async () => {
+    const names = Array.from({ length: 65 }, (_, at) => `h${at}`);
+    const nodes = names.map((name) => `  ${name}: {template: linux, start: false}\n`).join("");
+    const links = names.map((name, at) => `  - ["${name}:eth0", "h${(at + 1) % 65}:eth1"]\n`).join("");
+    const wide = `name: wide\nnodes:\n${nodes}links:\n${links}`;
+    expect((await client.post("/api/v1/projects/deploy", { yaml: wide })).status).toBe(200);
+    await using tab = await browser.open({ storageState });
+    const { page } = tab;
+    // The service refuses to watch all links.
+    tab.allowComplaint(/409/);
+    await page.goto(`${served.url}/ui/labs/wide?traffic=1`);
+    await page.getByText("Too many links to draw packets on all of them").waitFor();
+    await page.getByRole("list", { name: "Rates of links" }).waitFor();
+    await page.getByRole("button", { name: /^Link h3:eth0 to h4:eth1/ }).press("Enter");
+    await page.getByRole("checkbox", { name: "Only h3:eth0 -- h4:eth1" }).check();
+    await page.getByText("Watching. No packets yet.").waitFor();
+    await client.post("/api/v1/projects/destroy", { lab: "/wide" });
+    tab.allowComplaint(/404|502/);
+  });
 });
 
 const poll = { timeout: 40_000 };
 
-/** Script for the page: counts the pixels of the overlay that have the colour of pings. */
-const pink = `(() => {
+/** Script for the page: counts the pixels of the overlay that have a colour. */
+const pixels = (color: string) => `(() => {
   const canvas = document.querySelector(".traffic-canvas");
   const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const [r, g, b] = [0x${color.slice(0, 2)}, 0x${color.slice(2, 4)}, 0x${color.slice(4, 6)}];
   let count = 0;
-  for (let at = 0; at < data.length; at += 4) if (data[at] === 0xd6 && data[at + 1] === 0x33 && data[at + 2] === 0x6c) count++;
+  for (let at = 0; at < data.length; at += 4) if (data[at] === r && data[at + 1] === g && data[at + 2] === b) count++;
   return count;
 })()`;
+/** The colour of pings. */
+const pink = pixels("d6336c");
 
 /** Script for the page: simulates that the tab is hidden or visible. */
 const hide = (hidden: boolean): string =>

@@ -133,6 +133,28 @@ test("a hidden tab closes its event stream, and catches up when it is visible ag
   await page.getByRole("button", { name: /^r3, / }).waitFor();
 });
 
+test("the page of a lab that does not exist shows that, and asks for its events once", async () => {
+  await using tab = await browser.open();
+  const { page } = tab;
+  tab.allowComplaint(/404/);
+  await signIn(page, served.url);
+  await page.clock.install();
+  let streams = 0;
+  page.on("request", (request) => {
+    if (/\/events\?lab=/.test(request.url())) streams++;
+  });
+  await page.goto(`${served.url}/ui/labs/nowhere`);
+  await page
+    .getByText("lab_not_found")
+    .or(page.getByText(/no lab/i))
+    .first()
+    .waitFor();
+  await page.clock.runFor(30_000);
+  // The service answers: the refused stream is no lost connection.
+  expect(await page.getByText(/^No connection/).count()).toBe(0);
+  expect(streams).toBeLessThanOrEqual(1);
+});
+
 test("a wrong password shows an error, and the user name is kept", async () => {
   await using tab = await browser.open();
   const { page } = tab;

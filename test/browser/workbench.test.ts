@@ -81,6 +81,10 @@ test("a console opens below the drawing, which does not move under the pointer",
   await page.goBack();
   await tile.waitFor({ state: "hidden" });
   expect(search()).toBe("");
+  // The panel of a link, which is higher than the window, makes the page no larger.
+  await page.getByRole("button", { name: /^Link r1:eth0/ }).press("Enter");
+  await page.getByRole("complementary", { name: "Link r1:eth0 to r2:eth0" }).waitFor();
+  expect(await overflow()).toBe(0);
 });
 
 test("the height of the drawer is changed by hand and by keyboard, and kept after a reload", async () => {

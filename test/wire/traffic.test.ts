@@ -143,6 +143,27 @@ describe.skipIf(process.getuid?.() !== 0)("traffic over the wire", () => {
     expect(new Set(narrowed.map(({ link, filter }) => `${link} ${filter}`))).toEqual(new Set(["h3:eth0 -- lan lan-arp"]));
   });
 
+  test("rates are those of the links with packets, in each direction, from the counters of the host", async () => {
+    using stream = await admin.openTraffic({ lab: "/talk", rates: true });
+    let rates: readonly { readonly link: string; readonly from: string; readonly packets: number; readonly bits: number }[] = [];
+    const reading = (async () => {
+      for await (const line of stream) if ("rates" in line) rates = (line["rates"] as { links: typeof rates }).links;
+    })();
+    await eventually(
+      "the rates of pings",
+      60_000,
+      async () => {
+        await ping("h1", "10.0.0.2");
+        return rates;
+      },
+      (links) => ["h1:eth0", "h2:eth0"].every((end) => links.some(({ link, from }) => link === "h1:eth0 -- h2:eth0" && from === end)),
+    );
+    for (const { packets, bits } of rates) expect(bits / packets).toBeGreaterThan(8 * 14);
+    stream[Symbol.dispose]();
+    await reading.catch(() => undefined);
+    await expect(admin.attachTraffic({ lab: "/talk", rates: true, filters: ["pings"] })).rejects.toMatchObject({ code: "bad_request" });
+  });
+
   test("what is asked for must be there", async () => {
     const attach = (more: object) => admin.attachTraffic({ lab: "/talk", ...more });
     await expect(attach({ filters: ["nope"] })).rejects.toMatchObject({ code: "bad_request", data: { problems: [{ path: "/filters" }] } });

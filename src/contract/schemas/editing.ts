@@ -50,6 +50,8 @@ export const TrafficPayload = Type.Object({
   /** IaC node key; absent or empty: all nodes. */
   node: optionalName,
   link: optionalName,
+  /** The stream has the rates of all links, once a second, instead of packets. */
+  rates: optionalFlag,
 });
 export type TrafficPayload = Static<typeof TrafficPayload>;
 

@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import { compareNatural } from "../../base/natural-order.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { TrafficAttachData, TrafficPayload } from "../../contract/schemas/editing.ts";
@@ -16,13 +17,16 @@ import type { ClockPart, IdentitiesPart, LogPart, LookupParts, ObservationsPart,
 import type { Target } from "../context/target.ts";
 import { Tickets } from "../sessions/tickets.ts";
 import { joinStream } from "../streams/join-stream.ts";
-import { TrafficDesk } from "../streams/traffic-desk.ts";
+import { TrafficDesk, type WatchedLink } from "../streams/traffic-desk.ts";
+import { RatesStream } from "./rates-stream.ts";
 import { type NamedFilter, type NamedLink, TrafficStream } from "./traffic-stream.ts";
 
 interface TrafficGrant {
   readonly target: Target;
   readonly filters: readonly NamedFilter[];
   readonly onlyFiltered: boolean;
+  /** Whether the stream has rates instead of packets. */
+  readonly rates: boolean;
   readonly node?: string;
   readonly link?: string;
 }
@@ -30,6 +34,16 @@ interface TrafficGrant {
 /** A link of the running lab, by its host id. */
 interface CurrentLink extends NamedLink {
   readonly nodes: readonly string[];
+}
+
+type CurrentLinks = ReadonlyMap<string, CurrentLink>;
+
+/** A stream, and the functions that change and end what it contains. */
+interface TrafficSource {
+  readonly stream: Readable;
+  /** Called with the links of the lab and the ids of those that the viewer wants, first at once. */
+  readonly show: (current: CurrentLinks, wanted: ReadonlySet<string>) => void;
+  readonly end: () => void;
 }
 
 /** Maximum number of links for one viewer: each is a process on the host. */
@@ -72,12 +86,14 @@ export class Traffic {
       target,
       filters,
       onlyFiltered: payload.filters !== undefined,
+      rates: payload.rates === true,
       ...(node !== undefined && { node }),
       ...(wanted !== undefined && { link: wanted.key }),
     };
+    if (grant.rates && grant.onlyFiltered) throw badRequest("/filters", "rates count all packets: leave out filters, or rates");
     const many = selected(grant, current).size;
-    if (many > maxLinks) {
-      const message = `${many} links are more than can be watched at once: choose a node, a link, or filters with nodes or links`;
+    if (many > maxLinks && !grant.rates) {
+      const message = `${many} links are more than can be watched at once: choose a node, a link, filters with nodes or links, or rates`;
       throw new Failure("capture_limit", message, { data: { limit: "watched_links", most: maxLinks } });
     }
     return { stream: this.#tickets.issue(caller.session, grant), transport: "host-traffic" };
@@ -88,44 +104,31 @@ export class Traffic {
     const grant = this.#tickets.redeem(ticket, caller.session);
     const { path } = grant.target;
     const { host } = await addressPath(this.#context, caller, path);
-    await trafficOf(host);
-    const watched = new Map<string, () => void>();
-    let current: ReadonlyMap<string, CurrentLink> = new Map();
-    const { filters, onlyFiltered } = grant;
-    const stream = new TrafficStream({ filters, onlyFiltered, link: (id) => current.get(id) });
-    const close = () => void stream.destroy();
-    const viewer = {
-      packet: stream.packet.bind(stream),
-      dropped: stream.dropped.bind(stream),
-      failed: (error: unknown) => {
-        this.#context.log("warn", "watching a link failed", { lab: path, error: String(error) });
-        close();
-      },
-    };
+    const traffic = await trafficOf(host);
     // Registered first, so that the stream ends if another lab takes the path from now on.
     const labId = await this.#context.identities.look(path);
+    const failed = (error: unknown) => {
+      this.#context.log("warn", "watching a link failed", { lab: path, error: String(error) });
+      close();
+    };
+    const { stream, show, end } = grant.rates
+      ? ratesSource(traffic, path, failed)
+      : this.#packetSource(grant, { host, path, labId }, failed);
+    const close = () => void stream.destroy();
     const look = async () => {
       const observed = await this.#context.observations.structure(host, path, lookMs);
       if (stream.destroyed) return;
       if (observed === null || (labId !== "" && observed.id !== labId)) return close();
-      current = currentLinks(grant.target, observed);
-      const wanted = selected(grant, current);
-      for (const [linkId, end] of watched) {
-        if (wanted.has(linkId)) continue;
-        end();
-        watched.delete(linkId);
-      }
-      for (const linkId of [...wanted].slice(0, maxLinks)) {
-        if (!watched.has(linkId)) watched.set(linkId, this.#desk.view({ host, path, labId, linkId }, viewer));
-      }
+      const current = currentLinks(grant.target, observed);
+      show(current, selected(grant, current));
     };
     await look();
-    const timer = setInterval(() => look().catch(viewer.failed), lookMs);
+    const timer = setInterval(() => look().catch(failed), lookMs);
     timer.unref();
     const forget = [this.#context.sessions.onEnd(caller.session, close), this.#context.streams.add(caller.user, path, close)];
     stream.once("close", () => {
       clearInterval(timer);
-      for (const end of watched.values()) end();
+      end();
       for (const each of forget) each();
     });
     // The client may have disconnected meanwhile.
@@ -143,6 +146,35 @@ export class Traffic {
 
   close(): void {
     this.#desk.close();
+  }
+
+  /** Returns a stream of packets. Each shown link is watched on the host, together with other viewers. */
+  #packetSource(
+    { filters, onlyFiltered }: TrafficGrant,
+    lab: Omit<WatchedLink, "linkId">,
+    failed: (error: unknown) => void,
+  ): TrafficSource {
+    const watched = new Map<string, () => void>();
+    let links: CurrentLinks = new Map();
+    const stream = new TrafficStream({ filters, onlyFiltered, link: (id) => links.get(id) });
+    const viewer = { packet: stream.packet.bind(stream), dropped: stream.dropped.bind(stream), failed };
+    return {
+      stream,
+      show: (current, wanted) => {
+        links = current;
+        for (const [linkId, end] of watched) {
+          if (wanted.has(linkId)) continue;
+          end();
+          watched.delete(linkId);
+        }
+        for (const linkId of [...wanted].slice(0, maxLinks)) {
+          if (!watched.has(linkId)) watched.set(linkId, this.#desk.view({ ...lab, linkId }, viewer));
+        }
+      },
+      end: () => {
+        for (const end of watched.values()) end();
+      },
+    };
   }
 
   /** Returns the requested filters, by default all filters, to label packets. Throws bad_request for unknown names. */
@@ -174,6 +206,26 @@ export class Traffic {
     }
     return compiled;
   }
+}
+
+/** Returns a stream of rates, from the host's counters of the links. */
+function ratesSource(traffic: HostTraffic, path: string, failed: (error: unknown) => void): TrafficSource {
+  let links: readonly (readonly [string, NamedLink])[] = [];
+  const stream = new RatesStream(async () => {
+    const counters = await traffic.counters(path);
+    return links.flatMap(([id, { key, ends }]) => {
+      const found = counters.get(id);
+      return found === undefined ? [] : [{ key, ends, counters: found }];
+    });
+  });
+  stream.on("error", failed);
+  return {
+    stream,
+    show: (current, wanted) => {
+      links = [...current].filter(([id]) => wanted.has(id));
+    },
+    end: () => undefined,
+  };
 }
 
 /** Returns the ids of the requested links. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { TrafficRate } from "../traffic/feed/traffic-rates.ts";
 import { withRates } from "./interface-rates.ts";
 
-const rate = (from: string, to: string, bits: number): TrafficRate => ({ link: "l", from, to, filter: null, packets: 1, bits, last: "" });
+const rate = (from: string, to: string, bits: number): TrafficRate => ({ link: "l", from, to, kind: "", packets: 1, bits, last: "" });
 
 test("the rates of a node are summed by its interface and direction, and idle interfaces get zero", () => {
   const first = withRates(

@@ -10,11 +10,15 @@ export interface Connection {
 
 let current: Connection = { lostAt: undefined, restoredAt: undefined };
 const changed = new EventTarget();
+/** The streams that are not connected now. */
+const lost = new Set<object>();
 
-/** Records whether a stream is connected. */
-export function reportConnection(isConnected: boolean, now: number = Date.now()): void {
-  if (isConnected === (current.lostAt === undefined)) return;
-  current = isConnected ? { lostAt: undefined, restoredAt: now } : { ...current, lostAt: now };
+/** Records whether a stream is connected. A stream that is closed for good counts as connected: it is no longer needed. */
+export function reportConnection(stream: object, isConnected: boolean, now: number = Date.now()): void {
+  if (isConnected) lost.delete(stream);
+  else lost.add(stream);
+  if ((lost.size === 0) === (current.lostAt === undefined)) return;
+  current = lost.size === 0 ? { lostAt: undefined, restoredAt: now } : { ...current, lostAt: now };
   changed.dispatchEvent(new Event("change"));
 }
 

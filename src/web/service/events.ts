@@ -65,9 +65,9 @@ function openFeed(lab: string | undefined): Feed {
       const gap: EventData = { id: "", at: new Date().toISOString(), type: "gap", data: { reason: "away" } };
       opened.addEventListener("open", () => dispatch(gap), { once: true });
     }
-    opened.addEventListener("open", () => reportConnection(true));
+    opened.addEventListener("open", () => reportConnection(listeners, true));
     opened.addEventListener("error", () => {
-      if (source === opened) reportConnection(false);
+      if (source === opened) reportConnection(listeners, false);
       if (source === opened && opened.readyState === EventSource.CLOSED) retry = setTimeout(() => open(true), retryMs);
     });
   };
@@ -82,6 +82,8 @@ function openFeed(lab: string | undefined): Feed {
     close: () => {
       document.removeEventListener("visibilitychange", onVisibilityChange);
       disconnect();
+      // For instance of a lab that does not exist: the service answers.
+      reportConnection(listeners, true);
     },
   };
 }

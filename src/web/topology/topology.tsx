@@ -50,6 +50,10 @@ interface TopologyProps extends TopologyEdits {
   /** Called for Enter or a double click on a node. Absent: Enter and a double click select the node. */
   readonly onOpen?: ((id: string) => void) | undefined;
   readonly Overlay?: ComponentType<OverlayProps> | undefined;
+  /** Keys of the links that are captured now. */
+  readonly captured?: ReadonlySet<string>;
+  /** Shows the packets of a link, by its id. Absent: not allowed. */
+  readonly onPackets?: ((id: string) => void) | undefined;
   /** Set while the drawing is shown. */
   readonly places?: RefObject<DrawingPlaces | null>;
   /** Further tools above the drawing. */
@@ -62,17 +66,22 @@ const nothing: ReadonlySet<string> = new Set();
  * Draws a lab. Dragging or the arrow keys pan, the wheel or + and − zoom, 0 shows everything. Tab reaches nodes and links, Space selects one, and Enter
  * opens a node. Nodes are moved by dragging them, or by Alt and the arrow keys; dragging with Shift selects with a frame.
  */
-export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Overlay, places, tools, ...edits }: TopologyProps) {
-  const { onMove, onLink, onFrame, onKey, onMenu } = edits;
+export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Overlay, places, tools, ...more }: TopologyProps) {
+  const { onMove, onLink, onFrame, onKey, onMenu, captured = nothing, onPackets } = more;
   const [found, setFound] = useState<string>();
   const nodes = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node])), [graph]);
   const stage = useStage(graph);
-  const latest = useRef({ onSelect, onOpen });
-  latest.current = { onSelect, onOpen };
+  const latest = useRef({ onSelect, onOpen, onPackets });
+  latest.current = { onSelect, onOpen, onPackets };
   const select = (id: string, how: SelectHow) => latest.current.onSelect(id, how);
   const open = (id: string) => (latest.current.onOpen ?? ((one: string) => select(one, {})))(id);
   usePointer(stage, { graph, selected, open, onMove, onLink, onFrame });
-  const shapes = useShapes({ graph, nodes, live, selected, hasPlugs: onLink !== undefined, found, onSelect: select, onOpen: open });
+  const showPackets = (id: string) => latest.current.onPackets?.(id);
+  const shapes = useShapes({
+    ...{ graph, nodes, live, selected, found, captured, onSelect: select, onOpen: open },
+    hasPlugs: onLink !== undefined,
+    onPackets: onPackets && showPackets,
+  });
   useLayoutEffect(() => {
     if (places === undefined) return undefined;
     places.current = {
@@ -142,16 +151,23 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
         }}
         role="application"
         aria-label="Topology of the lab"
+        aria-describedby="topology-help"
       >
+        <p id="topology-help" class="visually-hidden">
+          {describe(graph)} Tab moves to each node and then to each link. Space opens its panel, Enter a node's console, the menu key its
+          actions. Arrow keys move the drawing, plus and minus zoom, 0 shows everything.
+        </p>
         <div ref={stage.layer} class="layer">
           {/* biome-ignore lint/a11y/noSvgWithoutTitle: its shapes have names; a title would be a tooltip over all of them */}
-          <svg ref={stage.svg}>
+          <svg class="nodes">{shapes.nodes}</svg>
+          {/* biome-ignore lint/a11y/noSvgWithoutTitle: the same */}
+          <svg ref={stage.svg} class="links">
             {graph.texts.map(({ text, at }) => (
               <text key={`${at.x} ${at.y} ${text}`} class="note" x={at.x} y={at.y}>
                 {text}
               </text>
             ))}
-            {shapes}
+            {shapes.links}
           </svg>
         </div>
         {Overlay !== undefined && <Overlay graph={graph} watchView={stage.watchView} />}
@@ -172,6 +188,22 @@ function movedBy(
       return before === undefined ? [] : [[id, { x: Math.round(before.x) + dx, y: Math.round(before.y) + dy }] as const];
     }),
   );
+}
+
+/** Describes the drawing to people who do not see it. */
+function describe({ nodes, links }: Graph): string {
+  const count = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
+  const networks = nodes.filter(({ kind }) => kind === "network").length;
+  const suspended = links.filter((link) => link.suspended).length;
+  const impaired = links.filter(({ quality }) => quality !== "").length;
+  const parts = [
+    count(nodes.length - networks, "node"),
+    ...(networks > 0 ? [count(networks, "network")] : []),
+    count(links.length, "link"),
+    ...(suspended > 0 ? [`${suspended} of them suspended`] : []),
+    ...(impaired > 0 ? [`${impaired} impaired`] : []),
+  ];
+  return `${parts.join(", ")}.`;
 }
 
 /** Returns the id of a node, or "link:" and that of a link; undefined for an element of neither. */

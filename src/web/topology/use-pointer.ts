@@ -22,7 +22,7 @@ interface PointerActions {
 }
 
 /** Pans and zooms the stage, drags nodes, draws links and frames, and opens nodes by a double click. */
-export function usePointer({ stage, svg, view, show, placeAt }: Stage, actions: PointerActions): void {
+export function usePointer({ stage, layer, svg, view, show, placeAt }: Stage, actions: PointerActions): void {
   // The listeners are added once, and use the actions of the latest render.
   const latest = useRef(actions);
   latest.current = actions;
@@ -45,7 +45,7 @@ export function usePointer({ stage, svg, view, show, placeAt }: Stage, actions: 
         drawLink(event, { picture: svg.current!, from: node.id, at: node.at, placeOf, onDrop: (to) => onLink(node.id, to) });
       } else if (onMove !== undefined) {
         const ids = selected.has(node.id) ? selected : new Set([node.id]);
-        dragNodes(event, { graph, picture: svg.current!, ids, scale: view().scale, onDrop: onMove });
+        dragNodes(event, { graph, picture: layer.current!, ids, scale: view().scale, onDrop: onMove });
       }
       return true;
     };

@@ -28,25 +28,45 @@ interface ShapesOptions {
   /** Must stay valid over renders: a memoised shape keeps the function of its first render. */
   readonly onSelect: OnSelectShape;
   readonly onOpen: (id: string) => void;
+  /** Keys of the links that are captured. */
+  readonly captured: ReadonlySet<string>;
+  /** Shows the packets of a link, by its id; absent: the user cannot capture. */
+  readonly onPackets: ((id: string) => void) | undefined;
+}
+
+/** Nodes are above links, but come before them in the page, so that the keyboard and screen readers reach them first. */
+export interface Shapes {
+  readonly nodes: readonly VNode[];
+  readonly links: readonly VNode[];
 }
 
 /**
  * Returns the shapes of links and nodes, memoised by their inputs. Each inspection creates new objects, so a comparison by identity would render all of
  * them each time.
  */
-export function useShapes({ graph, nodes, live, selected, hasPlugs, found, onSelect, onOpen }: ShapesOptions): readonly VNode[] {
+export function useShapes(options: ShapesOptions): Shapes {
+  const { graph, nodes, live, selected, hasPlugs, found, onSelect, onOpen, captured, onPackets } = options;
   const drawn = useMemo(() => linkShapes(graph.links, nodes), [graph]);
   const memo = useMemo(() => memoByKey<VNode>(), []);
   return useMemo(
-    () => [
-      ...graph.links.map((link) => {
+    () => ({
+      links: graph.links.map((link) => {
         const [shape, id] = [drawn.get(link.id)!, `link:${link.id}`];
-        const isSelected = selected.has(id);
-        return memo(id, [JSON.stringify([link, shape]), isSelected], () => (
-          <LinkLine key={id} link={link} shape={shape} selected={isSelected} onSelect={onSelect} />
+        const [isSelected, isCaptured] = [selected.has(id), captured.has(link.key)];
+        const onShow = link.mark === "created" ? undefined : onPackets;
+        return memo(id, [JSON.stringify([link, shape]), isSelected, isCaptured, onShow !== undefined], () => (
+          <LinkLine
+            key={id}
+            link={link}
+            shape={shape}
+            selected={isSelected}
+            onSelect={onSelect}
+            isCaptured={isCaptured}
+            onPackets={onShow}
+          />
         ));
       }),
-      ...graph.nodes.map((node) => {
+      nodes: graph.nodes.map((node) => {
         const one = live.get(node.id);
         const [status, isSelected, isFound] = [one && shownStatus(one), selected.has(node.id), found === node.id];
         return memo(node.id, [JSON.stringify(node), status, isSelected, isFound, hasPlugs], () => (
@@ -62,7 +82,7 @@ export function useShapes({ graph, nodes, live, selected, hasPlugs, found, onSel
           />
         ));
       }),
-    ],
-    [graph, live, selected, found, hasPlugs],
+    }),
+    [graph, live, selected, found, hasPlugs, captured, onPackets !== undefined],
   );
 }

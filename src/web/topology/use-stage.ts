@@ -14,6 +14,7 @@ const maxInset = 60;
 export interface Stage {
   readonly stage: RefObject<HTMLDivElement | null>;
   readonly layer: RefObject<HTMLDivElement | null>;
+  /** The drawing of the links, below that of the nodes. */
   readonly svg: RefObject<SVGSVGElement | null>;
   readonly view: () => View;
   readonly show: (view: View) => void;
@@ -72,7 +73,7 @@ export function useStage(graph: Graph): Stage {
   latestFit.current = fitAll;
 
   useLayoutEffect(() => {
-    const created = pictureLayer(layer.current!, svg.current!, { view: fitted(area, size(), insetTop()), area, growth });
+    const created = pictureLayer(layer.current!, { view: fitted(area, size(), insetTop()), area, growth });
     picture.current = created;
     return () => created.close();
   }, []);

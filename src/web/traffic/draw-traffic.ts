@@ -1,8 +1,11 @@
 import type { Place } from "../../layout/layout.ts";
 import { type LinkCurve, placeOn } from "../topology/graph/link-shape.ts";
 import type { View } from "../topology/stage/view.ts";
+import { heatStep } from "./feed/heat.ts";
 import type { LiveTraffic } from "./feed/live-traffic.ts";
+import { bitsText } from "./feed/rate-text.ts";
 import { type Dot, travelMs } from "./feed/traffic-dots.ts";
+import type { TrafficRate } from "./feed/traffic-rates.ts";
 
 export interface TrafficScene {
   readonly traffic: LiveTraffic;
@@ -27,9 +30,9 @@ export function toScreen({ x, y, scale }: View, at: Place): Place {
 /** Draws packets as dots on their links. @param time ms, by the clock of animation frames */
 export function drawDots(context: CanvasRenderingContext2D, scene: TrafficScene, dots: readonly Dot[], time: number): void {
   const { traffic, curves, startEnds, view, background } = scene;
-  for (const { link, from, filter, begun } of dots) {
+  for (const { link, from, kind, begun } of dots) {
     const curve = curves.get(link);
-    const color = traffic.colors.get(filter);
+    const color = traffic.kinds.get(kind)?.color;
     if (curve === undefined || color === undefined) continue;
     const progress = Math.max(0, Math.min(1, (time - begun) / travelMs));
     const { x, y } = toScreen(view, placeBetweenNodes(curve, startEnds.get(link) === from ? progress : 1 - progress));
@@ -43,18 +46,12 @@ export function drawDots(context: CanvasRenderingContext2D, scene: TrafficScene,
   }
 }
 
-/** Draws packets per second in the middle of each link, one row per filter: used if the user prefers reduced motion. */
+/** Draws packets per second in the middle of each link, one row per kind: used if the user prefers reduced motion. */
 export function drawRates(context: CanvasRenderingContext2D, scene: TrafficScene): void {
   const { traffic, curves, view } = scene;
-  context.font = "12px system-ui, sans-serif";
-  context.textBaseline = "middle";
   const rows = new Map<string, number>();
-  for (const [filter, color] of traffic.colors) {
-    const sums = new Map<string, number>();
-    for (const rate of traffic.rates) {
-      if (rate.filter === filter) sums.set(rate.link, (sums.get(rate.link) ?? 0) + rate.packets);
-    }
-    for (const [link, packets] of sums) {
+  for (const { key, color } of traffic.kinds.values()) {
+    for (const [link, { packets }] of sumsByLink(traffic.rates.filter(({ kind }) => kind === key))) {
       const curve = curves.get(link);
       if (curve === undefined) continue;
       const row = rows.get(link) ?? 0;
@@ -65,31 +62,90 @@ export function drawRates(context: CanvasRenderingContext2D, scene: TrafficScene
   }
 }
 
+/** A curve is drawn as this number of straight pieces. */
+const heatPieces = 12;
+
+/** Draws each link in the width and colour of its rate. */
+export function drawHeat(context: CanvasRenderingContext2D, { traffic, curves, view }: TrafficScene): void {
+  context.lineCap = "round";
+  for (const [link, { bits }] of sumsByLink(traffic.rates)) {
+    const [curve, step] = [curves.get(link), heatStep(bits)];
+    if (curve === undefined || step === undefined) continue;
+    context.beginPath();
+    for (let piece = 0; piece <= heatPieces; piece++) {
+      const { x, y } = toScreen(view, placeBetweenNodes(curve, piece / heatPieces));
+      context.lineTo(x, y);
+    }
+    context.strokeStyle = step.color;
+    context.lineWidth = step.width;
+    context.stroke();
+  }
+}
+
+/** Minimum length of a link on the screen that shows its rate, px. */
+const minRatedLength = 200;
+/** Distance of the rate from the middle of the link, px: the middle has its sign, and the other side the button for its packets. */
+const rateGap = 46;
+
+/** Draws the rate of each link, where there is room for it. */
+export function drawLinkRates(context: CanvasRenderingContext2D, scene: TrafficScene): void {
+  const { traffic, curves, view } = scene;
+  for (const [link, { bits }] of sumsByLink(traffic.rates)) {
+    const curve = curves.get(link);
+    if (curve === undefined || bits < 1) continue;
+    const length = Math.hypot(curve.b.x - curve.a.x, curve.b.y - curve.a.y) * view.scale;
+    if (length < minRatedLength) continue;
+    const text = `${traffic.estimated ? "≈ " : ""}${bitsText(bits)}`;
+    drawBadge(context, scene, { middle: toScreen(view, placeOn(curve, 0.5 - rateGap / length)), row: 0, text });
+  }
+}
+
+interface LinkSum {
+  readonly packets: number;
+  readonly bits: number;
+}
+
+/** Returns the rates of both directions and all kinds together, by link. */
+function sumsByLink(rates: readonly TrafficRate[]): ReadonlyMap<string, LinkSum> {
+  const sums = new Map<string, LinkSum>();
+  for (const { link, packets, bits } of rates) {
+    const before = sums.get(link);
+    sums.set(link, { packets: (before?.packets ?? 0) + packets, bits: (before?.bits ?? 0) + bits });
+  }
+  return sums;
+}
+
 interface Badge {
   readonly middle: Place;
   readonly row: number;
   readonly text: string;
-  readonly color: string;
+  /** Colour of the kind of packets; absent: of all packets. */
+  readonly color?: string;
 }
 
 function drawBadge(context: CanvasRenderingContext2D, { textColor, background }: TrafficScene, badge: Badge): void {
   const { middle, row, text, color } = badge;
-  const width = context.measureText(text).width + 20;
+  context.font = "12px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  const dotWidth = color === undefined ? 0 : 8;
+  const width = context.measureText(text).width + 12 + dotWidth;
   const left = middle.x - width / 2;
   const top = middle.y - 8 + row * 17;
   context.fillStyle = background;
-  context.strokeStyle = color;
-  context.lineWidth = 1.5;
+  context.strokeStyle = color ?? textColor;
+  context.lineWidth = color === undefined ? 0.75 : 1.5;
   context.beginPath();
   context.roundRect(left, top, width, 16, 8);
   context.fill();
   context.stroke();
-  context.fillStyle = color;
-  context.beginPath();
-  context.arc(left + 9, top + 8, 3.5, 0, 2 * Math.PI);
-  context.fill();
+  if (color !== undefined) {
+    context.fillStyle = color;
+    context.beginPath();
+    context.arc(left + 9, top + 8, 3.5, 0, 2 * Math.PI);
+    context.fill();
+  }
   context.fillStyle = textColor;
-  context.fillText(text, left + 15, top + 8.5);
+  context.fillText(text, left + 6 + dotWidth, top + 8.5);
 }
 
 /** Returns a point of the curve between the edges of its two nodes. @param progress 0 at the first node, 1 at the second */

@@ -5,6 +5,7 @@ import { useAnswer } from "../parts/use-answer.ts";
 import { call } from "../service/api.ts";
 import { useEvents } from "../service/events.ts";
 import type { OverlayProps } from "../topology/topology.tsx";
+import { heatSteps } from "./feed/heat.ts";
 import type { LiveTraffic } from "./feed/live-traffic.ts";
 import { rateText } from "./feed/rate-text.ts";
 import type { ShownTraffic } from "./shown-traffic.ts";
@@ -35,30 +36,18 @@ export default function TrafficBar(props: TrafficBarProps) {
 
 function Traffic({ lab, filters, selection, onTraffic, onRates }: TrafficBarProps & { readonly filters: readonly TrafficFilterData[] }) {
   const control = useTraffic(lab, filters, selection);
-  const { traffic, state, tooManyLinks, isIdle, hasShownFilters } = control;
+  const { traffic, state, tooManyLinks, isIdle, isHeat } = control;
   useLayoutEffect(() => {
     onTraffic({ traffic, Overlay: (props: OverlayProps) => <TrafficOverlay {...props} traffic={traffic} /> });
     return () => onTraffic(undefined);
   }, [traffic]);
   return (
     <section class="traffic" aria-label="Live traffic">
-      <FilterChoice control={control} filters={filters} />
-      {selection !== undefined && (
-        <label class="choice">
-          <input
-            type="checkbox"
-            checked={control.onlySelection}
-            disabled={tooManyLinks}
-            onChange={(event) => control.setOnlySelection(event.currentTarget.checked)}
-          />
-          Only {selection.kind === "node" ? `links of ${selection.key}` : selection.key}
-        </label>
-      )}
-      <output class="traffic-state">{hasShownFilters ? (isIdle ? "" : stateText(control)) : "No packets are chosen."}</output>
-      {tooManyLinks && selection === undefined && (
-        <p class="traffic-hint">
-          The lab has more links than can be watched at once. Select a node or a link in the drawing to watch its links.
-        </p>
+      {isHeat ? <HeatLegend /> : <KindChoice control={control} />}
+      <ScopeChoice control={control} selection={selection} />
+      <output class="traffic-state">{isIdle ? "No packets are chosen." : stateText(control)}</output>
+      {tooManyLinks && isHeat && (
+        <p class="traffic-hint">Too many links to draw packets on all of them: select a node or a link to see its packets.</p>
       )}
       {state.kind === "refused" && !isLinkLimit(state.error) && <Problem error={state.error} retry={control.retry} />}
       <button type="button" class="plain" onClick={onRates}>
@@ -68,29 +57,72 @@ function Traffic({ lab, filters, selection, onTraffic, onRates }: TrafficBarProp
   );
 }
 
-interface FilterChoiceProps {
+interface ControlProps {
   readonly control: TrafficControl;
-  readonly filters: readonly TrafficFilterData[];
 }
 
-/** Checkboxes for the filters, with the colour and the rate of each. */
-function FilterChoice({ control: { traffic, colors, isHidden, toggle }, filters }: FilterChoiceProps) {
-  const sums = sumsByFilter(traffic);
+/** Chooses the links, and whether their packets or their rates are drawn. */
+function ScopeChoice({ control, selection }: ControlProps & { readonly selection: TrafficSelection | undefined }) {
+  return (
+    <>
+      {!control.tooManyLinks && (
+        <label class="choice">
+          <input type="checkbox" checked={control.isHeat} onChange={(event) => control.setHeat(event.currentTarget.checked)} />
+          Heat map
+        </label>
+      )}
+      {selection !== undefined && (
+        <label class="choice">
+          <input
+            type="checkbox"
+            checked={control.onlySelection}
+            onChange={(event) => control.setOnlySelection(event.currentTarget.checked)}
+          />
+          Only {selection.kind === "node" ? `links of ${selection.key}` : selection.key}
+        </label>
+      )}
+    </>
+  );
+}
+
+/** Checkboxes for the kinds of packets, with the colour and the rate of each: the legend of the drawing. */
+function KindChoice({ control: { traffic, legend, isHidden, toggle, showsOthers, setShowsOthers } }: ControlProps) {
+  const sums = sumsByKind(traffic);
   return (
     <fieldset class="traffic-filters">
       <legend class="visually-hidden">Shown packets</legend>
-      {[...colors].map(([name, color]) => {
-        const sum = sums.get(name);
+      {legend.map(({ key, label, color, match }) => {
+        const sum = sums.get(key);
         return (
-          <label key={name ?? ""} class="choice" title={filters.find((one) => one.name === name)?.match}>
-            <input type="checkbox" checked={!isHidden(name)} onChange={() => toggle(name)} />
+          <label key={key} class="choice" title={match}>
+            <input type="checkbox" checked={!isHidden(key)} onChange={() => toggle(key)} />
             <span class="traffic-swatch" style={{ background: color }} aria-hidden="true" />
-            {name ?? (filters.length > 0 ? "other packets" : "all packets")}
-            {sum !== undefined && !isHidden(name) && <small>{rateText(sum, traffic.estimated)}</small>}
+            {label}
+            {sum !== undefined && !isHidden(key) && <small>{rateText(sum, traffic.estimated)}</small>}
           </label>
         );
       })}
+      {showsOthers !== undefined && (
+        <label class="choice">
+          <input type="checkbox" checked={showsOthers} onChange={(event) => setShowsOthers(event.currentTarget.checked)} />
+          all other packets, by protocol
+        </label>
+      )}
     </fieldset>
+  );
+}
+
+/** The widths and colours of the heat map. */
+function HeatLegend() {
+  return (
+    <ul class="heat-legend" aria-label="Rates of links">
+      {heatSteps.map(({ label, color, width }, at) => (
+        <li key={label}>
+          <span style={{ background: color, height: `${width}px` }} aria-hidden="true" />
+          {at === 0 ? label : `from ${label}`}
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -99,11 +131,11 @@ interface RateSum {
   readonly bits: number;
 }
 
-function sumsByFilter({ rates }: LiveTraffic): ReadonlyMap<string | null, RateSum> {
-  const sums = new Map<string | null, RateSum>();
-  for (const { filter, packets, bits } of rates) {
-    const before = sums.get(filter) ?? { packets: 0, bits: 0 };
-    sums.set(filter, { packets: before.packets + packets, bits: before.bits + bits });
+function sumsByKind({ rates }: LiveTraffic): ReadonlyMap<string, RateSum> {
+  const sums = new Map<string, RateSum>();
+  for (const { kind, packets, bits } of rates) {
+    const before = sums.get(kind) ?? { packets: 0, bits: 0 };
+    sums.set(kind, { packets: before.packets + packets, bits: before.bits + bits });
   }
   return sums;
 }

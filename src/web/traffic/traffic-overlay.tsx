@@ -3,7 +3,7 @@ import type { Graph } from "../topology/graph/graph.ts";
 import { type LinkCurve, linkCurve } from "../topology/graph/link-shape.ts";
 import type { View } from "../topology/stage/view.ts";
 import type { OverlayProps } from "../topology/topology.tsx";
-import { drawDots, drawRates } from "./draw-traffic.ts";
+import { drawDots, drawHeat, drawLinkRates, drawRates } from "./draw-traffic.ts";
 import type { LiveTraffic } from "./feed/live-traffic.ts";
 import { rateText } from "./feed/rate-text.ts";
 import { type TrafficTip, useTrafficTip } from "./use-traffic-tip.ts";
@@ -47,10 +47,12 @@ export function TrafficOverlay({ graph, watchView, traffic }: TrafficOverlayProp
         textColor: style.color,
         background: style.getPropertyValue("--paper"),
       };
-      if (reducedMotion.matches) {
-        drawRates(context, scene);
-        return;
+      if (traffic.isHeat) {
+        drawHeat(context, scene);
+        return drawLinkRates(context, scene);
       }
+      if (reducedMotion.matches) return drawRates(context, scene);
+      drawLinkRates(context, scene);
       const dots = traffic.dots.at(time);
       drawDots(context, scene, dots, time);
       // Without packets on their way no frame is requested: an idle lab costs nothing.
@@ -101,12 +103,12 @@ function RatesTip({ tip: { link, at, leftwards }, traffic }: { readonly tip: Tra
       ) : (
         <ul>
           {rates.map((rate) => (
-            <li key={`${rate.from} ${rate.filter}`}>
-              <span class="traffic-swatch" style={{ background: traffic.colors.get(rate.filter) }} aria-hidden="true" />
+            <li key={`${rate.from} ${rate.kind}`}>
+              <span class="traffic-swatch" style={{ background: traffic.kinds.get(rate.kind)?.color }} aria-hidden="true" />
               <b>
                 {rate.from} → {rate.to}
               </b>{" "}
-              {rate.filter ?? "other packets"}: {rateText(rate, traffic.estimated)}
+              {traffic.kinds.get(rate.kind)?.label ?? "all packets"}: {rateText(rate, traffic.estimated)}
               <br />
               <small>{rate.last}</small>
             </li>

@@ -3,7 +3,7 @@ import { LabwrightError } from "../../client/browser.ts";
 import type { TrafficFilterData } from "../../contract/schemas/editing.ts";
 import { usePageVisible } from "../parts/use-page-visible.ts";
 import { LiveTraffic } from "./feed/live-traffic.ts";
-import { trafficColors } from "./feed/traffic-colors.ts";
+import { filterKinds, protocolKinds, type TrafficKind } from "./feed/traffic-kinds.ts";
 import { type TrafficScope, TrafficWatch, type WatchState } from "./feed/traffic-watch.ts";
 
 /** The selected node or link of the topology. */
@@ -16,79 +16,105 @@ export interface TrafficSelection {
 export interface TrafficControl {
   readonly traffic: LiveTraffic;
   readonly state: WatchState;
-  /** Colour of each filter, by name; null is the key of packets that match no filter. */
-  readonly colors: ReadonlyMap<string | null, string>;
-  readonly isHidden: (filter: string | null) => boolean;
-  readonly toggle: (filter: string | null) => void;
+  /** The kinds of packets of the legend: the lab's filters, and the protocols that were seen. */
+  readonly legend: readonly TrafficKind[];
+  readonly isHidden: (kind: string) => boolean;
+  readonly toggle: (kind: string) => void;
+  /** Whether packets that match no filter of the lab are shown; undefined: the lab has no filters. */
+  readonly showsOthers: boolean | undefined;
+  readonly setShowsOthers: (shown: boolean) => void;
   /** Whether only the links of the selection are watched. */
   readonly onlySelection: boolean;
   readonly setOnlySelection: (only: boolean) => void;
-  /** Whether the lab has more links than can be watched at once: then only a selection can be watched. */
+  /** Whether only the rates of links are shown, as a heat map. */
+  readonly isHeat: boolean;
+  readonly setHeat: (isHeat: boolean) => void;
+  /** Whether the lab has more links than can be watched at once: then packets are shown only for a selection. */
   readonly tooManyLinks: boolean;
-  /** Whether nothing is watched: no filter is chosen, or a selection is missing. */
+  /** Whether nothing is watched, because no kind is chosen. */
   readonly isIdle: boolean;
-  readonly hasShownFilters: boolean;
   readonly retry: () => void;
 }
 
 /** Watches the traffic of a lab while the page is visible. */
 export function useTraffic(lab: string, filters: readonly TrafficFilterData[], selection: TrafficSelection | undefined): TrafficControl {
-  const visible = usePageVisible();
   const traffic = useMemo(() => new LiveTraffic(), []);
-  const [state, setState] = useState<WatchState>({ kind: "connecting" });
-  // A lab with filters hides the packets that match none of them.
-  const [hidden, setHidden] = useState<ReadonlySet<string | null>>(() => new Set(filters.length > 0 ? [null] : []));
-  const [onlySelection, setOnlySelection] = useState(false);
   const [tooManyLinks, setTooManyLinks] = useState(false);
-  const [retries, setRetries] = useState(0);
-  const [, setRateUpdates] = useState(0);
-  const colors = useMemo(() => trafficColors(filters, (text) => CSS.supports("color", text)), [filters]);
-  const shown = [...colors.keys()].filter((name) => !hidden.has(name));
-  traffic.colors = new Map(shown.map((name) => [name, colors.get(name)!]));
-
-  // Without `filters` the service sends every packet, with the name of its filter.
-  const names = shown.includes(null) ? undefined : (shown as readonly string[]);
-  const watched = onlySelection || tooManyLinks ? selection : undefined;
+  const [onlySelection, setOnlySelection] = useState(false);
+  const [wantsHeat, setHeat] = useState(false);
+  const kinds = useShownKinds(filters, traffic);
+  const watched = onlySelection ? selection : undefined;
+  const isHeat = watched === undefined && (wantsHeat || tooManyLinks);
   const scope: TrafficScope = {
     lab,
-    ...(names !== undefined && { filters: names }),
+    ...(isHeat ? { rates: true } : kinds.names !== undefined && { filters: kinds.names }),
     ...(watched !== undefined && { [watched.kind]: watched.key }),
   };
-  const isIdle = shown.length === 0 || (tooManyLinks && selection === undefined);
+  const isIdle = !isHeat && traffic.kinds.size === 0;
+  const [state, retry] = useWatch(traffic, scope, isIdle, () => setTooManyLinks(true));
+  return {
+    ...{ traffic, state, retry, isIdle, tooManyLinks, onlySelection, setOnlySelection, isHeat, setHeat },
+    legend: kinds.legend,
+    isHidden: kinds.isHidden,
+    toggle: kinds.toggle,
+    showsOthers: filters.length === 0 ? undefined : kinds.showsOthers,
+    setShowsOthers: kinds.setShowsOthers,
+  };
+}
+
+interface ShownKinds extends Pick<TrafficControl, "legend" | "isHidden" | "toggle" | "setShowsOthers"> {
+  readonly showsOthers: boolean;
+  /** Names of the filters to watch; undefined: all packets. */
+  readonly names: readonly string[] | undefined;
+}
+
+/** The choice of the shown kinds, which `traffic` gets. A lab with filters first hides the packets that match none of them. */
+function useShownKinds(filters: readonly TrafficFilterData[], traffic: LiveTraffic): ShownKinds {
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [showsOthers, setShowsOthers] = useState(filters.length === 0);
+  const [, setRateUpdates] = useState(0);
+  useEffect(() => traffic.listen((change) => change === "rates" && setRateUpdates((count) => count + 1)), [traffic]);
+  const named = useMemo(() => filterKinds(filters, (text) => CSS.supports("color", text)), [filters]);
+  const all = showsOthers ? [...named, ...protocolKinds] : named;
+  traffic.kinds = new Map(all.filter(({ key }) => !hidden.has(key)).map((kind) => [kind.key, kind]));
+  return {
+    legend: all.filter((kind) => named.includes(kind) || traffic.seen.has(kind.key)),
+    isHidden: (kind) => hidden.has(kind),
+    toggle: (kind) => {
+      const next = new Set(hidden);
+      if (!next.delete(kind)) next.add(kind);
+      setHidden(next);
+    },
+    showsOthers,
+    setShowsOthers,
+    // Without names the service sends every packet, with the name of its filter.
+    names: showsOthers ? undefined : named.filter(({ key }) => !hidden.has(key)).map(({ label }) => label),
+  };
+}
+
+/** Watches the traffic while the page is visible. Returns the state of the stream, and a function that tries again. */
+function useWatch(traffic: LiveTraffic, scope: TrafficScope, isIdle: boolean, onTooMany: () => void): readonly [WatchState, () => void] {
+  const visible = usePageVisible();
+  const [state, setState] = useState<WatchState>({ kind: "connecting" });
+  const [retries, setRetries] = useState(0);
   useEffect(() => {
     if (!visible || isIdle) return;
     const watch = new TrafficWatch(scope, {
       onPacket: (packet) => traffic.packet(packet),
       onSample: (sample) => traffic.sample(sample),
+      onRates: (links) => traffic.heat(links),
       onState: (next) => {
         setState(next);
-        if (next.kind === "refused" && isLinkLimit(next.error)) setTooManyLinks(true);
+        if (next.kind === "refused" && isLinkLimit(next.error)) onTooMany();
       },
     });
-    const end = traffic.begin();
+    const end = traffic.begin(scope.rates === true);
     return () => {
       watch.close();
       end();
     };
   }, [JSON.stringify(scope), visible, isIdle, retries]);
-  useEffect(() => traffic.listen((change) => change === "rates" && setRateUpdates((count) => count + 1)), [traffic]);
-  return {
-    traffic,
-    state,
-    colors,
-    isHidden: (filter) => hidden.has(filter),
-    toggle: (filter) => {
-      const next = new Set(hidden);
-      if (!next.delete(filter)) next.add(filter);
-      setHidden(next);
-    },
-    onlySelection: onlySelection || tooManyLinks,
-    setOnlySelection,
-    tooManyLinks,
-    isIdle,
-    hasShownFilters: shown.length > 0,
-    retry: () => setRetries((count) => count + 1),
-  };
+  return [state, () => setRetries((count) => count + 1)];
 }
 
 /** Whether a watch was refused because the lab has too many links. */

@@ -28,6 +28,8 @@ interface LabDrawerProps {
   readonly selection: Selection;
   /** The watched traffic; undefined: it is off. */
   readonly traffic: LiveTraffic | undefined;
+  /** Shows the packets of a link, by its key; undefined: not allowed. */
+  readonly onPackets: ((link: string) => void) | undefined;
   /** Changes the address. */
   readonly go: (change: Partial<LabRoute>) => void;
   readonly onConsole: (id: string) => void;
@@ -65,7 +67,7 @@ export function LabDrawer(props: LabDrawerProps) {
         )}
       </DrawerPart>
       <DrawerPart tab="traffic" open={open}>
-        <TrafficRates lab={lab} traffic={traffic} onStart={() => go({ traffic: true })} />
+        <TrafficRates lab={lab} traffic={traffic} onPackets={props.onPackets} onStart={() => go({ traffic: true })} />
       </DrawerPart>
       <DrawerPart tab="nodes" open={open}>
         <NodeTable

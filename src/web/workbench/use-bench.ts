@@ -68,7 +68,7 @@ export function useBench({ lab, route, inspection, live, rights, control, reload
     one: (capture) => ({ ...route, drawer: "captures", node: undefined, capture }),
     all: () => ({ ...route, drawer: "captures", node: undefined, capture: undefined }),
   };
-  const links = useLinkActions(lab, addresses, reload);
+  const links = useLinkActions({ lab, links: inspection.links, addresses, onChanged: reload });
   const openTile = (id: string, tileOf: (key: string) => string) => {
     const node = inspection.nodes.find((one) => one.id === id);
     if (node !== undefined && hasConsole(node)) go({ drawer: "consoles", node: tileOf(nodeKey(node)), capture: undefined });

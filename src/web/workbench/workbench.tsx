@@ -15,6 +15,7 @@ import type { ShownTraffic } from "../traffic/shown-traffic.ts";
 import { TrafficSwitch } from "../traffic/traffic-switch.tsx";
 import type { TrafficSelection } from "../traffic/use-traffic.ts";
 import { runDrawKey } from "./actions/draw-keys.ts";
+import type { LinkActions } from "./actions/use-link-actions.ts";
 import { DrawTools } from "./draw-tools.tsx";
 import { LabDrawer } from "./lab-drawer.tsx";
 import { NameDialog } from "./name-dialog.tsx";
@@ -55,6 +56,7 @@ export function Workbench(props: WorkbenchProps) {
   const { go, openConsole, openShell } = bench;
   const actions = rights.edit && control.mayEdit ? draws : undefined;
   const allIds = graph.nodes.map(({ id }) => id);
+  const showPackets = rights.operate ? packetsOf(links.capture, inspection) : undefined;
   const node = inspection.nodes.find(({ id }) => id === selection.single);
   const link = inspection.links.find(({ id }) => `link:${id}` === selection.single);
   return (
@@ -82,6 +84,8 @@ export function Workbench(props: WorkbenchProps) {
             onKey={(event, focused) => actions !== undefined && runDrawKey(event, { actions, selection, focused, ids: allIds })}
             onMenu={setMenu}
             Overlay={traffic?.Overlay}
+            captured={links.captured}
+            onPackets={showPackets && ((id) => showPackets(inspection.links.find((one) => one.id === id)?.key))}
             places={places}
             tools={
               <>
@@ -136,6 +140,7 @@ export function Workbench(props: WorkbenchProps) {
           power={rights.operate ? power : undefined}
           selection={selection}
           traffic={traffic?.traffic}
+          onPackets={showPackets}
           go={go}
           onConsole={openConsole}
         />
@@ -164,6 +169,15 @@ export function Workbench(props: WorkbenchProps) {
       )}
     </CaptureAddresses.Provider>
   );
+}
+
+/** Returns the function that shows the packets of a link, by its key. */
+function packetsOf(capture: LinkActions["capture"], { links }: InspectionData): ((key: string | undefined) => void) | undefined {
+  if (capture === undefined) return undefined;
+  return (key) => {
+    const link = links.find((one) => one.key === key);
+    if (link !== undefined) capture(link);
+  };
 }
 
 function selectedParts(

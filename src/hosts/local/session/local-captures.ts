@@ -79,9 +79,14 @@ export function portOf(
 ): { readonly node: DefinedNode; readonly port: string } {
   const node = definition.nodes.find(({ id }) => String(id) === nodeId);
   if (node === undefined) throw new Failure("node_not_found", `the lab has no node with id ${nodeId}`);
+  return { node, port: nodePort(node, name, catalogue) };
+}
+
+/** Returns the fabric's port of a node's interface. Throws bad_request if the node has no such interface. */
+export function nodePort(node: DefinedNode, name: string, catalogue: Catalogue): string {
   const names = interfaceNames(catalogue.template(node.template)?.ethFormat ?? "eth{0}", node.ethernet);
   const index = names.indexOf(name);
-  if (index >= 0) return { node, port: portName(node.id, index) };
+  if (index >= 0) return portName(node.id, index);
   const message = `${node.name} has no interface ${name}; it has ${names.length === 0 ? "none" : names.slice(0, 8).join(", ")}`;
   throw new Failure("bad_request", message, { data: { problems: [{ path: "/interface", message }] } });
 }

@@ -19,6 +19,8 @@ export interface LinkShape {
   readonly noteAnchor: "start" | "middle" | "end";
   /** The middle of the line, for the sign of a suspended or impaired link. */
   readonly middle: Place;
+  /** A place on the line beside its middle, for the button that shows its packets. */
+  readonly packets: Place;
 }
 
 type End = Pick<GraphNode, "at" | "label" | "kind">;
@@ -28,6 +30,8 @@ const portLetter = 6.4;
 const laneGap = 26;
 /** Distance of the text of a link from its line, px: beyond its sign. */
 const noteGap = 16;
+/** Distance of the button for packets from the middle of the line, px. */
+const packetsGap = 24;
 
 /** Returns half the width of a network's shape, px. */
 export function networkHalf(label: string): number {
@@ -102,6 +106,7 @@ export function linkShape(
     note: beside(on(0.5), gap),
     noteAnchor: Math.abs(across.x) < 0.5 ? "middle" : across.x * gap > 0 ? "start" : "end",
     middle: on(0.5),
+    packets: on(0.5 + Math.min(0.25, packetsGap / length)),
   };
 }
 

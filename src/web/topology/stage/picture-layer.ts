@@ -26,9 +26,9 @@ export interface PictureLayer {
  * Puts the drawing on a compositor layer, which is moved as a bitmap: panning a lab of hundreds of nodes causes no layout and no paint. A zoom scales
  * the bitmap, and redraws it when the zoom has ended.
  *
- * @param layer - the HTML element around `svg`, which gets the transform: Chromium 150 lays out every text of an `svg` whose own transform changes.
+ * @param layer - the HTML element around the drawings, which gets the transform: Chromium 150 lays out every text of an `svg` whose own transform changes.
  */
-export function pictureLayer(layer: HTMLElement, svg: SVGSVGElement, initial: PictureStart): PictureLayer {
+export function pictureLayer(layer: HTMLElement, initial: PictureStart): PictureLayer {
   let { view, area, growth } = initial;
   let drawnScale = 0;
   let redrawTimer: ReturnType<typeof setTimeout> | undefined;
@@ -40,14 +40,16 @@ export function pictureLayer(layer: HTMLElement, svg: SVGSVGElement, initial: Pi
     clearTimeout(redrawTimer);
     redrawTimer = undefined;
     drawnScale = view.scale;
-    svg.setAttribute("viewBox", `${area.left} ${area.top} ${area.width} ${area.height}`);
-    svg.setAttribute("width", String(area.width * drawnScale));
-    svg.setAttribute("height", String(area.height * drawnScale));
+    for (const svg of layer.querySelectorAll(":scope > svg")) {
+      svg.setAttribute("viewBox", `${area.left} ${area.top} ${area.width} ${area.height}`);
+      svg.setAttribute("width", String(area.width * drawnScale));
+      svg.setAttribute("height", String(area.height * drawnScale));
+    }
     const sizes = labelSizes(drawnScale, growth);
-    svg.style.setProperty("--label", String(sizes.node));
-    svg.style.setProperty("--port", String(sizes.port));
-    svg.classList.toggle("far", drawnScale < minPortScale);
-    svg.classList.toggle("farther", drawnScale * sizes.node * labelSize < minLegible);
+    layer.style.setProperty("--label", String(sizes.node));
+    layer.style.setProperty("--port", String(sizes.port));
+    layer.classList.toggle("far", drawnScale < minPortScale);
+    layer.classList.toggle("farther", drawnScale * sizes.node * labelSize < minLegible);
     move();
   };
   draw();

@@ -1,5 +1,6 @@
 import { TrafficDots } from "./traffic-dots.ts";
-import type { TrafficPacket, TrafficSample } from "./traffic-packet.ts";
+import { kindOf, type TrafficKind } from "./traffic-kinds.ts";
+import type { LinkRate, TrafficPacket, TrafficSample } from "./traffic-packet.ts";
 import { type TrafficRate, TrafficRates } from "./traffic-rates.ts";
 
 /** How often rates are computed, ms. */
@@ -14,8 +15,12 @@ export class LiveTraffic {
   estimated = false;
   /** Number of packets that the host lost, since the start. */
   lost = 0;
-  /** Colours of the shown filters, by name; null is the key of packets that match no filter. Packets of other filters are ignored. */
-  colors: ReadonlyMap<string | null, string> = new Map();
+  /** The shown kinds, by key. Packets of other kinds are only added to `seen`. */
+  kinds: ReadonlyMap<string, TrafficKind> = new Map();
+  /** Keys of the kinds of all packets since the start. */
+  readonly seen = new Set<string>();
+  /** Whether only the rates of links are known, as a heat map shows them. */
+  isHeat = false;
   #counts = new TrafficRates();
   readonly #listeners = new Set<(change: "dot" | "rates") => void>();
   #intervalStart = performance.now();
@@ -27,9 +32,20 @@ export class LiveTraffic {
   }
 
   packet(packet: TrafficPacket): void {
-    if (!this.colors.has(packet.filter)) return;
-    this.#counts.add(packet);
-    if (this.dots.add(packet, performance.now())) this.#notify("dot");
+    const kind = kindOf(packet);
+    if (!this.seen.has(kind)) {
+      this.seen.add(kind);
+      this.#notify("rates");
+    }
+    if (!this.kinds.has(kind)) return;
+    this.#counts.add(packet, kind);
+    if (this.dots.add({ link: packet.link, from: packet.from, kind }, performance.now())) this.#notify("dot");
+  }
+
+  /** Shows the rates of links, which the host counted. */
+  heat(links: readonly LinkRate[]): void {
+    this.rates = links.map((one) => ({ ...one, kind: "", last: "" }));
+    this.#notify("rates");
   }
 
   sample(sample: TrafficSample): void {
@@ -37,10 +53,11 @@ export class LiveTraffic {
     this.lost += sample.dropped;
   }
 
-  /** Starts to compute rates. Returns a function that stops it, and removes packets and rates. */
-  begin(): () => void {
+  /** Starts to compute rates, or to show those of the host. Returns a function that stops it, and removes packets and rates. */
+  begin(isHeat: boolean): () => void {
+    this.isHeat = isHeat;
     this.#intervalStart = performance.now();
-    const timer = setInterval(() => this.#endInterval(), intervalMs);
+    const timer = isHeat ? undefined : setInterval(() => this.#endInterval(), intervalMs);
     return () => {
       clearInterval(timer);
       this.dots.clear();

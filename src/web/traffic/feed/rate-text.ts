@@ -6,7 +6,8 @@ export function rateText({ packets, bits }: Pick<TrafficRate, "packets" | "bits"
   return `${about}${number(packets)} packets/s, ${bitsText(bits)}`;
 }
 
-function bitsText(bits: number): string {
+/** Formats bits per second: "9.4 kbit/s". */
+export function bitsText(bits: number): string {
   const units = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
   const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(bits, 1)) / 3)));
   return `${number(bits / 1000 ** power)} ${units[power]}`;

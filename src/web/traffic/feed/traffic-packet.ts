@@ -21,4 +21,10 @@ export interface TrafficSample {
   readonly dropped: number;
 }
 
-export type TrafficLine = TrafficPacket | { readonly sampled: TrafficSample };
+/** The rate of one direction of a link, from the host's counters; per second. */
+export interface LinkRate extends Pick<TrafficPacket, "link" | "from" | "to"> {
+  readonly packets: number;
+  readonly bits: number;
+}
+
+export type TrafficLine = TrafficPacket | { readonly sampled: TrafficSample } | { readonly rates: { readonly links: readonly LinkRate[] } };

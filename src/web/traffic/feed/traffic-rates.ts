@@ -1,13 +1,13 @@
 import type { TrafficPacket, TrafficSample } from "./traffic-packet.ts";
 
-/** The rate of one filter's packets in one direction of a link, over the last seconds. */
+/** The rate of one kind of packets in one direction of a link, over the last seconds. */
 export interface TrafficRate {
   /** Key of the link. */
   readonly link: string;
   readonly from: string;
   readonly to: string;
-  /** Name of the filter; null: packets that match no filter. */
-  readonly filter: string | null;
+  /** Key of the kind; "": all packets. */
+  readonly kind: string;
   /** Per second. */
   readonly packets: number;
   /** Per second. */
@@ -16,7 +16,8 @@ export interface TrafficRate {
   readonly last: string;
 }
 
-interface Count extends Pick<TrafficPacket, "link" | "from" | "to" | "filter"> {
+interface Count extends Pick<TrafficPacket, "link" | "from" | "to"> {
+  readonly kind: string;
   packets: number;
   bytes: number;
   last: string;
@@ -39,11 +40,11 @@ export class TrafficRates {
   #received = 0;
   #intervals: readonly Interval[] = [];
 
-  add({ link, from, to, filter, length, summary }: TrafficPacket): void {
-    const key = `${link}\0${from}\0${filter ?? ""}\0${filter === null}`;
+  add({ link, from, to, length, summary }: TrafficPacket, kind = ""): void {
+    const key = `${link}\0${from}\0${kind}`;
     let count = this.#counts.get(key);
     if (count === undefined) {
-      count = { link, from, to, filter, packets: 0, bytes: 0, last: "" };
+      count = { link, from, to, kind, packets: 0, bytes: 0, last: "" };
       this.#counts.set(key, count);
     }
     count.packets++;
@@ -62,7 +63,7 @@ export class TrafficRates {
     return this.#intervals.some(({ weight }) => weight > 1);
   }
 
-  /** Ends an interval of about a second. Returns the rates of the last intervals, sorted by link, end and filter. */
+  /** Ends an interval of about a second. Returns the rates of the last intervals, sorted by link, end and kind. */
   endInterval(elapsedMs: number): readonly TrafficRate[] {
     const weight = this.#received > 0 ? Math.max(1, this.#seen / this.#received) : 1;
     this.#intervals = [...this.#intervals, { counts: this.#counts, elapsedMs, weight }].slice(-averagedIntervals);
@@ -72,10 +73,10 @@ export class TrafficRates {
     const seconds = this.#intervals.reduce((sum, { elapsedMs: ms }) => sum + ms, 0) / 1000;
     const rates = new Map<string, TrafficRate>();
     for (const { counts, weight: times } of this.#intervals) {
-      for (const [key, { link, from, to, filter, packets, bytes, last }] of counts) {
+      for (const [key, { link, from, to, kind, packets, bytes, last }] of counts) {
         const before = rates.get(key);
         rates.set(key, {
-          ...{ link, from, to, filter, last },
+          ...{ link, from, to, kind, last },
           packets: (before?.packets ?? 0) + (packets * times) / seconds,
           bits: (before?.bits ?? 0) + (bytes * 8 * times) / seconds,
         });

@@ -1,6 +1,6 @@
 import { LabwrightError } from "../../../client/browser.ts";
 import { call } from "../../service/api.ts";
-import type { TrafficLine, TrafficPacket, TrafficSample } from "./traffic-packet.ts";
+import type { LinkRate, TrafficLine, TrafficPacket, TrafficSample } from "./traffic-packet.ts";
 
 /** The part of a lab whose traffic is watched. */
 export interface TrafficScope {
@@ -11,6 +11,8 @@ export interface TrafficScope {
   readonly node?: string;
   /** Key of a link: watches only this link. */
   readonly link?: string;
+  /** The rates of all links instead of packets. */
+  readonly rates?: boolean;
 }
 
 export type WatchState =
@@ -23,6 +25,8 @@ export type WatchState =
 export interface TrafficListener {
   readonly onPacket: (packet: TrafficPacket) => void;
   readonly onSample: (sample: TrafficSample) => void;
+  /** Called once a second for a scope with `rates`. */
+  readonly onRates?: (links: readonly LinkRate[]) => void;
   readonly onState: (state: WatchState) => void;
 }
 
@@ -90,6 +94,7 @@ export class TrafficWatch {
 
   #onLine(line: TrafficLine): void {
     if ("sampled" in line) this.#listener.onSample(line.sampled);
+    else if ("rates" in line) this.#listener.onRates?.(line.rates.links);
     else this.#listener.onPacket(line);
   }
 

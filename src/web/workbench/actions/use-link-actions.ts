@@ -1,6 +1,7 @@
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { InspectedLink } from "../../../contract/schemas/observe.ts";
 import type { CaptureRoutes } from "../../captures/capture-routes.ts";
+import { useRunningCaptures } from "../../captures/use-running-captures.ts";
 import { goTo } from "../../parts/route.ts";
 import { useFeature } from "../../parts/use-feature.ts";
 import { call } from "../../service/api.ts";
@@ -8,12 +9,22 @@ import { call } from "../../service/api.ts";
 export interface LinkActions {
   readonly error: unknown;
   readonly suspend: (link: InspectedLink) => void;
-  /** Starts a capture of an interface of the link, and shows its packets; undefined: the host cannot capture. */
+  /** Keys of the links that are captured now. */
+  readonly captured: ReadonlySet<string>;
+  /** Shows the packets of a link: of its running capture, or of one that is started; undefined: the host cannot capture. */
   readonly capture: ((link: InspectedLink) => void) | undefined;
 }
 
-/** The actions of the menu of a link. @param onChanged called after a change of a link */
-export function useLinkActions(lab: string, addresses: CaptureRoutes, onChanged: () => void): LinkActions {
+interface LinkActionsInput {
+  readonly lab: string;
+  readonly links: readonly InspectedLink[];
+  readonly addresses: CaptureRoutes;
+  /** Called after a change of a link. */
+  readonly onChanged: () => void;
+}
+
+/** The actions of the menu of a link. */
+export function useLinkActions({ lab, links, addresses, onChanged }: LinkActionsInput): LinkActions {
   const [error, setError] = useState<unknown>();
   const hasCaptures = useFeature("capture").data === true;
   const act = async (work: () => Promise<unknown>) => {
@@ -28,12 +39,19 @@ export function useLinkActions(lab: string, addresses: CaptureRoutes, onChanged:
     await call("setLinkSuspend", { lab, endpoints: [a, b], suspended: !suspended });
     onChanged();
   };
-  const capture = async ({ endpoints }: InspectedLink) => {
+  const running = useRunningCaptures(lab);
+  const captureOf = ({ endpoints }: InspectedLink) => endpoints.flatMap((end) => running.get(end) ?? [])[0];
+  const captured = useMemo(() => new Set(links.flatMap((link) => (captureOf(link) === undefined ? [] : [link.key]))), [links, running]);
+  const capture = async (link: InspectedLink) => {
+    const { endpoints } = link;
+    const known = captureOf(link);
+    if (known !== undefined) return goTo(addresses.one(known));
     const [node = "", port = ""] = (endpoints.find((end) => end.includes(":")) ?? "").split(":");
     goTo(addresses.one((await call("startCapture", { lab, node, interface: port })).capture));
   };
   return {
     error,
+    captured,
     suspend: (link) => void act(() => suspend(link)),
     capture: hasCaptures ? (link) => void act(() => capture(link)) : undefined,
   };
