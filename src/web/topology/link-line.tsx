@@ -1,7 +1,7 @@
+import type { Place } from "../../layout/layout.ts";
 import type { GraphLink } from "./graph/graph.ts";
 import type { LinkShape } from "./graph/link-shape.ts";
 import { markText } from "./graph/plan-marks.ts";
-import type { Place } from "./layout/layout.ts";
 import type { OnSelectShape } from "./use-shapes.tsx";
 
 interface LinkLineProps {
