@@ -11,6 +11,7 @@ import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { type LabRoute, type LabView, labViews } from "../parts/route.ts";
 import { useAnswer } from "../parts/use-answer.ts";
+import { usePolling } from "../parts/use-polling.ts";
 import { useTitle } from "../parts/use-title.ts";
 import { usePlan } from "../plan/control/use-plan.ts";
 import { call } from "../service/api.ts";
@@ -33,6 +34,9 @@ const PlanPage = lazy(() => import("../plan/plan-page.tsx"));
 
 const Captures = lazy(() => import("../captures/captures-view.tsx"));
 const Tests = lazy(() => import("../lab-tests/lab-tests-view.tsx"));
+
+/** How often the state of nodes that are booting is read, ms. */
+const bootingPollMs = 2_000;
 
 interface LabPageProps {
   readonly route: LabRoute;
@@ -68,6 +72,8 @@ export function LabPage({ route, mayChange }: LabPageProps) {
   const isReadable = managed === true && status.data !== undefined;
   const control = usePlan({ lab, isManaged: isReadable, mayChange: rights.edit, onLabChanged: inspection.again });
   const live = useMemo(() => new Map((status.data?.live?.nodes ?? []).map((node) => [node.id, node] as const)), [status.data]);
+  // No event reports that a node has become ready: its checks run when somebody reads their results.
+  usePolling(() => [...live.values()].some((node) => shownStatus(node) === "booting") && status.again(), bootingPollMs);
   const error = status.error ?? inspection.error;
   // A deleted lab must not be shown with the data of before.
   if (inspection.data === undefined || isGone(status.error)) {
