@@ -91,6 +91,82 @@ const views: Readonly<Record<string, (page: Page, at: (path: string) => Promise<
     await page.getByRole("button", { name: "Run on 3 nodes" }).click();
     await page.getByRole("article", { name: "Answer of r2" }).getByText("not running", { exact: true }).waitFor();
   },
+  "the palette, and the menu of a node": async (page, at) => {
+    await at("/labs/fair");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByRole("region", { name: "Add to the lab" }).getByRole("button", { name: "frr", exact: true }).waitFor();
+    await page.getByRole("button", { name: /^r1, router, (starting|running)/ }).click({ button: "right" });
+    await page.getByRole("menu", { name: "r1" }).waitFor();
+  },
+  "several selected parts, and what apply would do": async (page, at) => {
+    page.once("dialog", (dialog) => void dialog.accept());
+    await at("/labs/fair");
+    const stage = page.getByRole("application");
+    await page.getByRole("button", { name: "Text", exact: true }).click();
+    await page.locator(".text-pane .editor").getByText("template: frr").first().waitFor();
+    await page.getByRole("button", { name: /^r1, / }).focus();
+    await page.keyboard.press("Control+d");
+    await page.getByRole("region", { name: "Changes that are not applied" }).getByText(/adds/).waitFor();
+    await page.getByText("Details", { exact: true }).click();
+    await stage.focus();
+    await page.keyboard.press("Control+a");
+    await page.getByRole("toolbar", { name: "Selected parts" }).waitFor();
+  },
+  "the question for a new name": async (page, at) => {
+    await at("/labs/fair");
+    await page.getByRole("button", { name: /^r2, / }).focus();
+    await page.keyboard.press("F2");
+    await page.getByRole("dialog", { name: "Rename r2" }).waitFor();
+  },
+  "the table of nodes": async (page, at) => {
+    await at("/labs/fair?drawer=nodes");
+    await page.getByRole("row", { name: /^r1 / }).waitFor();
+  },
+  "the log of a lab": async (page, at) => {
+    await at("/labs/fair?drawer=log");
+    await page.getByRole("tabpanel", { name: "Log" }).waitFor();
+  },
+  "the jobs of a lab": async (page, at) => {
+    await at("/labs/fair?drawer=jobs");
+    await page.getByText("Deploy done").waitFor();
+  },
+  "sharing a lab": async (page, at) => {
+    await at("/labs/fair");
+    await page.getByRole("button", { name: "Share…" }).click();
+    await page.getByRole("dialog", { name: "Share /fair" }).getByLabel("User").waitFor();
+  },
+  "the question before all nodes stop": async (page, at) => {
+    await at("/labs/fair");
+    await page.getByRole("button", { name: "Stop all…" }).click();
+    await page.getByRole("dialog").waitFor();
+  },
+  "captures of a host that cannot capture": async (page, at) => {
+    await at("/labs/fair?view=captures");
+    await page.getByRole("heading", { name: "This host cannot capture packets" }).waitFor();
+  },
+  "the tests of a lab": async (page, at) => {
+    await at("/labs/fair?view=tests");
+    await page.getByRole("heading", { name: "fair" }).waitFor();
+    await page.getByText(/tests/i).nth(1).waitFor();
+  },
+  "the menu of a lab in the list": async (page, at) => {
+    await at("/");
+    await page.getByRole("button", { name: "Actions of fair" }).click();
+    await page.getByRole("menuitem", { name: "Destroy…" }).waitFor();
+  },
+  "duplicating a lab": async (page, at) => {
+    await at("/");
+    await page.getByRole("button", { name: "Duplicate a lab…" }).click();
+    await page.getByRole("button", { name: "Duplicate", exact: true }).waitFor();
+  },
+  "the host": async (page, at) => {
+    await at("/host");
+    await page.getByRole("heading", { name: "Host" }).waitFor();
+  },
+  "a lab that does not exist": async (page, at) => {
+    await at("/labs/nowhere");
+    await page.getByText("See your labs").waitFor();
+  },
   "an unknown address": async (page, at) => {
     await at("/nowhere");
     await page.getByRole("heading", { name: "Page not found" }).waitFor();
@@ -104,7 +180,8 @@ test("no page has accessibility problems in light or dark colours", { timeout: 1
   const check = async (name: string) => {
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
-      const violations = await violationsOf(page);
+      // Of all rules, only that of contrast depends on colours.
+      const violations = await violationsOf(page, colorScheme === "light" ? undefined : ["color-contrast"]);
       if (violations.length > 0) found[`${name}, ${colorScheme}`] = violations;
     }
   };
@@ -118,7 +195,87 @@ test("no page has accessibility problems in light or dark colours", { timeout: 1
   }
   // The check of the text with an error.
   await tab.expectComplaint(/422/);
+  // The page of a lab that does not exist.
+  tab.allowComplaint(/404/);
   expect(found).toEqual({});
+});
+
+test("the drawing is described, Tab reaches all nodes before the links, and parts are moved, linked and opened with keys alone", async () => {
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await page.goto(`${served.url}/ui/labs/fair`);
+  await page.getByRole("button", { name: /^r1, router, running/ }).waitFor();
+  const stage = page.getByRole("application", { name: "Topology of the lab" });
+  const description = await page.locator(`#${await stage.getAttribute("aria-describedby")}`).textContent();
+  expect(description).toMatch(/^3 nodes, 1 network, 3 links, 1 impaired\. Tab moves to each node and then to each link\./);
+  await stage.focus();
+  const reached: string[] = [];
+  for (let times = 0; times < 7; times++) {
+    await page.keyboard.press("Tab");
+    reached.push((await page.evaluate("document.activeElement.getAttribute('aria-label')")) as string);
+  }
+  expect(reached.map((name) => name.split(",")[0])).toEqual([
+    "h1",
+    "r1",
+    "r2",
+    "Network lan",
+    "Link h1:eth0 to lan",
+    "Link r1:eth1 to lan",
+    "Link r1:eth0 to r2:eth0",
+  ]);
+  const r2 = page.getByRole("button", { name: /^r2, / });
+  const place = await r2.getAttribute("transform");
+  await r2.focus();
+  await page.keyboard.press("Alt+ArrowRight");
+  await expect.poll(() => r2.getAttribute("transform")).not.toBe(place);
+  // Two nodes are selected and linked; undo takes back both edits.
+  await page.keyboard.press("Control+Space");
+  await page.getByRole("button", { name: /^h1, / }).focus();
+  await page.keyboard.press("Control+Space");
+  await page.keyboard.press("l");
+  // The line is vertical: a box without width does not count as visible.
+  await page.getByRole("button", { name: /^Link (r2:eth1 to h1:eth1|h1:eth1 to r2:eth1)/ }).waitFor({ state: "attached" });
+  await page.keyboard.press("Control+z");
+  await page.keyboard.press("Control+z");
+  await expect.poll(() => r2.getAttribute("transform")).toBe(place);
+  await page.getByRole("button", { name: /^Link r1:eth0/ }).focus();
+  await page.keyboard.press("Space");
+  await page.getByRole("complementary", { name: "Link r1:eth0 to r2:eth0" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("complementary", { name: "Link r1:eth0 to r2:eth0" }).waitFor({ state: "hidden" });
+});
+
+test("at 200 % zoom nothing is cut off sideways, and the drawing can still be used", async () => {
+  // A browser's zoom makes the window smaller in px of the page: 1440 × 900 becomes 720 × 450.
+  await using tab = await browser.open({ viewport: { width: 720, height: 450 }, deviceScaleFactor: 2 });
+  const { page } = tab;
+  tab.allowComplaint(/404/);
+  await signIn(page, served.url);
+  const wide: Record<string, number> = {};
+  for (const path of [
+    "/",
+    "/new",
+    "/host",
+    "/labs/fair",
+    "/labs/fair?drawer=nodes",
+    "/labs/fair?view=plan",
+    "/labs/fair?view=consoles&node=r1",
+  ]) {
+    await page.goto(`${served.url}/ui${path}`);
+    await page.getByRole("main").waitFor();
+    await page.waitForLoadState("networkidle");
+    const overflow = (await page.evaluate("document.documentElement.scrollWidth - innerWidth")) as number;
+    if (overflow > 0) wide[path] = overflow;
+  }
+  expect(wide).toEqual({});
+  await page.goto(`${served.url}/ui/labs/fair`);
+  await page.getByRole("button", { name: /^r1, router, running/ }).click();
+  const panel = page.getByRole("complementary", { name: "Node r1" });
+  await panel.getByRole("button", { name: "Stop" }).scrollIntoViewIfNeeded();
+  await panel.getByRole("button", { name: "Close" }).click();
+  await page.getByRole("button", { name: /^h1, / }).press("Enter");
+  await page.getByRole("region", { name: "Console of h1" }).getByText("Connected", { exact: true }).waitFor();
 });
 
 test("text with too little contrast is found", async () => {

@@ -96,7 +96,7 @@ function watchedPort(nodes: NodesById, { endpoints: [a, b] }: DefinedLink, catal
   return { port: nodePort(node, end.interface, catalogue), own, other: own === 0 ? 1 : 0 };
 }
 
-/** What the fabric's port receives was sent by the node at its other end. */
+/** Returns the counters of a link from those of the fabric's port: it receives the packets that the node sends. */
 function linkCounters({ received, sent }: DeviceCounters, own: 0 | 1): LinkCounters {
   const [first, second] = own === 0 ? [received, sent] : [sent, received];
   return { packets: [first.packets, second.packets], bytes: [first.bytes, second.bytes] };

@@ -7,7 +7,7 @@ export interface TrafficKind {
   readonly key: string;
   readonly label: string;
   readonly color: string;
-  /** What the kind contains, for a tooltip. */
+  /** The pcap filter of the packets, for a tooltip. */
   readonly match?: string;
 }
 
