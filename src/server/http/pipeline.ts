@@ -19,7 +19,7 @@ export function waitInPipeline(socket: Socket, response: ServerResponse): Promis
   const pipeline = pipelineOf(socket);
   const begin = () => {
     pipeline.inProgress++;
-    response.once("close", () => {
+    response.on("close", () => {
       pipeline.inProgress--;
       // A destroyed connection cannot be answered.
       if (!socket.destroyed) pipeline.waiting.shift()?.();

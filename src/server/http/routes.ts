@@ -8,7 +8,8 @@ import { requestSchemas } from "../../contract/schemas/table.ts";
 import type { Call, Caller, Upgrade } from "../../service/common/call.ts";
 import type { Service } from "../../service/service.ts";
 import { deadlineOf, inTime } from "../streams/deadline.ts";
-import { type RunningCall, RunningCalls } from "../streams/running-calls.ts";
+import { RequestCall } from "../streams/request-call.ts";
+import { RunningCalls } from "../streams/running-calls.ts";
 import { accept, isWebSocket, upgradeProblem } from "../streams/upgrades.ts";
 import type { WebSockets } from "../streams/web-sockets.ts";
 import { eventsType, sendBytes, sendEvents } from "./answers.ts";
@@ -101,8 +102,8 @@ interface Route {
 
 /** Logs and counts a request that has ended. */
 function countEnd(service: Service, request: FastifyRequest, reply: FastifyReply, status: number | undefined): void {
-  logRequest(request, reply, status);
   const operation = operationOf(request);
+  logRequest(operation, request, reply, status);
   // The duration of a stream is not a response time.
   const ms = operation !== undefined && operations[operation].answer === "events" && status === 200 ? undefined : reply.elapsedTime;
   service.requestEnded({ operation, status, ms });
@@ -112,8 +113,8 @@ function countEnd(service: Service, request: FastifyRequest, reply: FastifyReply
 function addHooks({ app, service, options: { closing, bodyWaitMs } }: Routes): void {
   app.addHook("onRequest", (request, reply, done) => {
     reply.headers({ "X-Request-Id": request.id, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
-    // No status: the client disconnected before its answer was sent.
-    reply.raw.once("close", () => {
+    // No status: the client disconnected before its answer was sent. An answer closes once, so `on` is enough here and in other listeners of each request.
+    reply.raw.on("close", () => {
       countEnd(service, request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined);
       places.get(request)?.leave();
     });
@@ -188,10 +189,10 @@ async function answer(routes: Routes, { id, row, schema, handler }: Route, reque
   };
   const late = running.add(reply.raw);
   const cookie = row.auth === "ticket" ? browserCookie(request.headers.cookie) : undefined;
-  const call = callOf(request, late, cookie);
+  const call = new RequestCall(request, late, cookie);
   const work = handler(parts, callers.get(request) ?? null, call);
   const ms = row.errors.includes("host_timeout") ? deadlineOf(row, call.prefer, request.body) : undefined;
-  const result = await inTime(ms, { late, cutOffs, job: call.job }, work, (outcome) =>
+  const result = await inTime(ms, { late, cutOffs, job: () => call.job }, work, (outcome) =>
     request.log.warn({ operation: id, outcome: outcome.status }, "ended after its answer"),
   );
   if (row.answer === "upgrade") {
@@ -277,37 +278,11 @@ function queryOf(request: FastifyRequest, row: OperationRow): unknown {
   return query;
 }
 
-/** Returns the call for the service, with the values that its deadline needs. */
-function callOf(
-  request: FastifyRequest,
-  running: RunningCall,
-  cookie: string | undefined,
-): Call & { readonly prefer: string; readonly job: () => string | undefined } {
-  let job: string | undefined;
-  const prefer = String(request.headers.prefer ?? "");
-  const key = request.headers["idempotency-key"];
-  return {
-    requestId: request.id,
-    get signal() {
-      return running.signal;
-    },
-    address: request.socket.remoteAddress ?? "",
-    ...(cookie !== undefined && { cookie }),
-    ...(typeof key === "string" && { idempotencyKey: key }),
-    respondAsync: prefer !== "" && /(^|,)\s*respond-async\s*(,|;|$)/i.test(prefer),
-    started: (id) => {
-      job = id;
-    },
-    prefer,
-    job: () => job,
-  };
-}
-
 /** Writes one log line per request, with the operation. Paths, headers and bodies are not logged: they may contain tickets, tokens and passwords. */
-function logRequest(request: FastifyRequest, reply: FastifyReply, status: number | undefined): void {
+function logRequest(operation: OperationId | undefined, request: FastifyRequest, reply: FastifyReply, status: number | undefined): void {
   request.log.info(
     {
-      operation: operationOf(request),
+      operation,
       method: request.method,
       status,
       code: codes.get(request),

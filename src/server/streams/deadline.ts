@@ -54,7 +54,7 @@ export function inTime<T>(
     let isOver = false;
     let timer: NodeJS.Timeout | undefined;
     const release = () => {
-      clearTimeout(timer);
+      if (timer !== undefined) clearTimeout(timer);
       cutOffs.delete(cutOff);
     };
     const end = (failure: Failure) => {

@@ -42,7 +42,7 @@ export class RunningCalls {
     const call = new RunningCall();
     if (this.#closing.aborted) call.abort(this.#closing.reason);
     this.#calls.add(call);
-    response.once("close", () => {
+    response.on("close", () => {
       this.#calls.delete(call);
       if (!response.writableFinished) call.abort();
     });

@@ -65,6 +65,8 @@ export class Idempotency {
     }
     const answer = run({
       ...call,
+      // A getter of the server's calls, which the spread does not copy.
+      signal: call.signal,
       started: async (job) => {
         await call.started?.(job);
         await store.jobs.insertKey({ user: caller.user, key, request: hash, job, createdAt: clock.now() });

@@ -29,7 +29,7 @@ export async function validateProject(context: LookupParts, caller: Caller, payl
   const path = pathOf(payload, manifest, lab.name);
   if (payload.state !== undefined && payload.state !== null) stateIds(payload.state, context.host, path);
   const isNamed = payload.lab !== undefined || manifest?.lab !== undefined;
-  const found = [...warnings, ...(await hostProblems(context, caller, intent, { ...call, path, isNamed }))].sort(byPlace);
+  const found = [...warnings, ...(await hostProblems(context, caller, intent, { signal: call.signal, path, isNamed }))].sort(byPlace);
   if (!found.some(({ severity }) => severity === "error")) return { status: "valid", warnings: found };
   throw new Failure("invalid_intent", showDiagnostics(found, { yaml, files }), { data: { diagnostics: found } });
 }
@@ -39,7 +39,7 @@ async function hostProblems(
   context: SessionsPart & WorkPart,
   caller: Caller,
   intent: Intent,
-  { signal, path, isNamed }: Call & ProjectPath,
+  { signal, path, isNamed }: Pick<Call, "signal"> & ProjectPath,
 ): Promise<readonly Diagnostic[]> {
   const asked = context.sessions.hostSession(caller);
   const ask = async (

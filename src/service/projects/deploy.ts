@@ -54,7 +54,7 @@ export async function deployProject(
 ): Promise<DeployData | JobStarted> {
   const target = await addressIntent(context, caller, payload);
   const { intent } = target;
-  await checkOnHost(context, target.host, intent, { ...call, deploying: true });
+  await checkOnHost(context, target.host, intent, { ...(call.signal !== undefined && { signal: call.signal }), deploying: true });
   const replace = payload.replace === true;
   const request: DeployRequest = { yaml: intent.yaml, files: intent.files, replace };
   return runChange(context, target, call, deployKind, request);

@@ -1,0 +1,41 @@
+import type { FastifyRequest } from "fastify";
+import type { Call } from "../../service/common/call.ts";
+import type { RunningCall } from "./running-calls.ts";
+
+/** The call of a request for the service, with the values that its deadline needs. */
+export class RequestCall implements Call {
+  readonly requestId: string;
+  readonly address: string;
+  readonly cookie?: string;
+  readonly idempotencyKey?: string;
+  readonly respondAsync: boolean;
+  /** The header Prefer, or an empty text. */
+  readonly prefer: string;
+  readonly #running: RunningCall;
+  #job: string | undefined;
+
+  constructor({ id, socket, headers }: FastifyRequest, running: RunningCall, cookie: string | undefined) {
+    const key = headers["idempotency-key"];
+    this.requestId = id;
+    this.address = socket.remoteAddress ?? "";
+    if (cookie !== undefined) this.cookie = cookie;
+    if (typeof key === "string") this.idempotencyKey = key;
+    this.prefer = String(headers.prefer ?? "");
+    this.respondAsync = this.prefer !== "" && /(^|,)\s*respond-async\s*(,|;|$)/i.test(this.prefer);
+    this.#running = running;
+  }
+
+  get signal(): AbortSignal {
+    return this.#running.signal;
+  }
+
+  /** The job of the change, if the call has started one. */
+  get job(): string | undefined {
+    return this.#job;
+  }
+
+  /** A function of its own, because use cases call it without the call. */
+  readonly started = (id: string): void => {
+    this.#job = id;
+  };
+}
