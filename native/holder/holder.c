@@ -1,7 +1,7 @@
 /*
  * labwright-holder: the one process that a lab hangs below.
  *
- *   labwright-holder lab=<id> dir=<runtime directory> [uid-base=N uid-count=N [ranges=<directory> files=<directory>…]] [processes=N] [cgroup=<directory>]…
+ *   labwright-holder lab=<id> dir=<runtime directory> [uid-base=N uid-count=N [ranges=<directory> files=<directory>… bind=<path>…]] [processes=N] [cgroup=<directory>]…
  *
  * The launcher makes the lab's init in its own user, mount, pid, net, ipc and uts namespace, prints {"pid":…,"start":…} when its
  * socket listens, and exits. The init's net namespace is the lab's fabric; every node is a child of it in namespaces of its own.
@@ -29,6 +29,7 @@
 enum {
   MAX_PROCESSES = 8 << 10, /* default for a lab; a small machine has 32768 pids */
   MAX_FILES = 8,           /* directories of files */
+  MAX_BINDS = 64,          /* paths of the machine in which nodes write */
   PROGRAM_FD = 21,         /* descriptor of the program file in the lab's init, until exec */
 };
 
@@ -128,8 +129,8 @@ static bool give_group(int group, unsigned long owner) {
 
 static int launch(int argc, char **argv) {
   const char *lab_arg = NULL, *dir = NULL, *ranges = NULL, *shared = "";
-  char *files[MAX_FILES];
-  size_t file_count = 0;
+  char *files[MAX_FILES + MAX_BINDS], *binds[MAX_BINDS];
+  size_t file_count = 0, bind_count = 0;
   const char *group_paths[MAX_GROUPS_DIRS];
   unsigned long base = 0, count = 0, max_processes = MAX_PROCESSES;
   int groups = 0;
@@ -141,13 +142,14 @@ static int launch(int argc, char **argv) {
     else if (!strncmp(argv[i], "processes=", 10)) max_processes = strtoul(argv[i] + 10, NULL, 10);
     else if (!strncmp(argv[i], "ranges=/", 8)) ranges = argv[i] + 7;
     else if (!strncmp(argv[i], "files=/", 7) && file_count < MAX_FILES) files[file_count++] = argv[i] + 6;
+    else if (!strncmp(argv[i], "bind=/", 6) && bind_count < MAX_BINDS) binds[bind_count++] = argv[i] + 5;
     else if (!strncmp(argv[i], "cgroup=/", 8) && groups < MAX_GROUPS_DIRS) group_paths[groups++] = argv[i] + 7;
     else lab_arg = NULL, argc = 0;
   }
   bool named = lab_arg && lab_arg[4] && strlen(lab_arg) < 256;
   for (const char *p = lab_arg; named && *p; p++) named = (unsigned char)*p >= ' ' && !strchr("\"\\", *p);
   if (!named || !dir || !max_processes || (base > 0) != (count > 0) || (ranges && (count != RANGE_IDS || geteuid() != 0))) {
-    fprintf(stderr, "usage: labwright-holder lab=<id> dir=<directory> [uid-base=N uid-count=N [ranges=<directory> files=<directory>...]] [processes=N] [cgroup=<directory>]...\n");
+    fprintf(stderr, "usage: labwright-holder lab=<id> dir=<directory> [uid-base=N uid-count=N [ranges=<directory> files=<directory>... bind=<path>...]] [processes=N] [cgroup=<directory>]...\n");
     return 2;
   }
   /* Refuses a mapping to the machine's root: a node's root could then write the machine's kernel settings. */
@@ -180,7 +182,8 @@ static int launch(int argc, char **argv) {
   if (count > 0 && program < 0) fail("read-only program");
   /* Files keep the ids that they have on disk, even if the lab has an id range. */
   if (ranges && !own_range) shared = "no range is free";
-  else if (own_range && range_map_files(files, file_count, base, own_range, &shared)) base = own_range, shared = "";
+  memcpy(files + file_count, binds, bind_count * sizeof *binds);
+  if (own_range && range_map_files(files, file_count + bind_count, file_count, base, own_range, &shared)) base = own_range, shared = "";
 
   int group_fds[MAX_GROUPS_DIRS];
   for (int i = 0; i < groups; i++) {

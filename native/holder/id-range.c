@@ -1,5 +1,6 @@
 /* Ranges of ids, and idmapped mounts. */
 #include "id-range.h"
+#include <linux/openat2.h>
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -56,18 +57,21 @@ static int open_map(unsigned long on_disk, unsigned long base) {
   return fd;
 }
 
-static bool map_directory(const char *path, int map) {
+static bool map_directory(const char *path, int map, bool links) {
   struct mount_attr attributes = {.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t)map};
-  int tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+  struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS | (links ? 0 : RESOLVE_NO_SYMLINKS)};
+  int place = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+  int tree = place < 0 ? -1 : open_tree(place, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
   bool done = tree >= 0 && mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) == 0 &&
-              move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS) == 0;
+              move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0;
   int problem = errno;
   if (tree >= 0) close(tree);
+  if (place >= 0) close(place);
   errno = problem;
   return done;
 }
 
-bool range_map_files(char *const *directories, size_t count, unsigned long on_disk, unsigned long base, const char **why) {
+bool range_map_files(char *const *directories, size_t count, size_t plain, unsigned long on_disk, unsigned long base, const char **why) {
   struct utsname kernel;
   int major = 0, minor = 0, map = -1;
   size_t done = 0;
@@ -75,7 +79,7 @@ bool range_map_files(char *const *directories, size_t count, unsigned long on_di
   if (uname(&kernel) < 0 || sscanf(kernel.release, "%d.%d", &major, &minor) != 2 || major * 1000 + minor < 5019) return false;
   if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 || (map = open_map(on_disk, base)) < 0)
     return *why = strerror(errno), false;
-  while (done < count && map_directory(directories[done], map)) done++;
+  while (done < count && map_directory(directories[done], map, done < plain)) done++;
   int problem = errno;
   close(map);
   if (done == count) return true;

@@ -12,6 +12,7 @@ unsigned long range_lock(const char *directory, const char *lab, int *lock);
 
 /*
  * Enters a mount namespace in which the files of these directories that belong to ids from `on_disk` on belong to the ids from `base` on. False where the
- * kernel or a file system cannot do that: then nothing is changed, and *why is the reason.
+ * kernel or a file system cannot do that: then nothing is changed, and *why is the reason. Only the first `plain` paths may contain symbolic links: others
+ * may write in the directories of the rest.
  */
-bool range_map_files(char *const *directories, size_t count, unsigned long on_disk, unsigned long base, const char **why);
+bool range_map_files(char *const *directories, size_t count, size_t plain, unsigned long on_disk, unsigned long base, const char **why);

@@ -54,6 +54,28 @@ static void mount_overlay(struct spawn *s) {
   require(mount("overlay", s->disk, "overlay", 0, options), "overlay on", s->disk);
 }
 
+static int open_directory(const char *path) {
+  struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS};
+  return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+}
+
+/* Creates the directory and its parents if they are missing. */
+static int make_directory(char *path) {
+  int at = open_directory(path);
+  if (at >= 0 || errno != ENOENT) return at;
+  for (char *slash = path; slash;) {
+    slash = strchr(slash + 1, '/');
+    if (slash) *slash = 0;
+    int rc = mkdir(path, 0755);
+    if (slash) *slash = '/';
+    if (rc < 0 && errno != EEXIST) return -1;
+  }
+  return open_directory(path);
+}
+
+/* Returns whether the name is that of a bind, which has a source and a target. */
+static bool is_bind(const char *name) { return strcmp(name, "ro") == 0 || strcmp(name, "rw") == 0; }
+
 /* Devices of the machine that a node can get in addition to the standard devices. */
 static const char *const machine_devices[] = {"kvm"};
 
@@ -61,6 +83,11 @@ static void mount_machine_devices(struct list wanted) {
   for (uint32_t i = 0; i < wanted.count; i++) {
     const char *name = reader_text(&wanted.items);
     bool known = false;
+    if (is_bind(name)) {
+      for (int k = 0; k < 2; k++) reader_text(&wanted.items);
+      i += 2;
+      continue;
+    }
     for (size_t k = 0; k < ARRAY(machine_devices); k++) known = known || strcmp(name, machine_devices[k]) == 0;
     if (!known) errno = EINVAL, setup_failed("device", name);
     char from[32], to[32];
@@ -68,6 +95,55 @@ static void mount_machine_devices(struct list wanted) {
     snprintf(to, sizeof to, "/dev/%s", name);
     require_path(to, S_IFREG, 0666);
     require_mount(from, to, NULL, MS_BIND, NULL);
+  }
+}
+
+/* Returns the path in the node as a place for a mount: a directory, or an empty file. */
+static int make_place(const char *path, mode_t type) {
+  char dir[4096];
+  if (snprintf(dir, sizeof dir, "%s", path) >= (int)sizeof dir) return errno = ENAMETOOLONG, -1;
+  if (type == S_IFDIR) return make_directory(dir);
+  char *name = strrchr(dir, '/');
+  *name++ = 0;
+  int at = *dir ? make_directory(dir) : open_directory("/");
+  if (at < 0) return -1;
+  int made = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (made >= 0) close(made);
+  int place = made < 0 && errno != EEXIST ? -1 : openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  close(at);
+  return place;
+}
+
+/*
+ * Shows a file or directory of the machine in the node. The working directory is the machine's root. A symbolic link on the way is an error: who may write in a
+ * bound directory could otherwise choose what is bound. The node cannot change the mount's flags, because it makes no mounts (calls.c).
+ */
+static void bind_path(const char *source, const char *target, bool writable) {
+  struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+  struct mount_attr flags = {.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY)};
+  if (*source != '/' || *target != '/') errno = EINVAL, setup_failed("bind", source);
+  int from = (int)syscall(SYS_openat2, AT_FDCWD, source + 1, &how, sizeof how);
+  require(from, "bind", source);
+  struct stat found;
+  require(fstat(from, &found), "bind", source);
+  mode_t type = found.st_mode & S_IFMT;
+  if (type != S_IFDIR && type != S_IFREG) errno = EINVAL, setup_failed("bind", source);
+  int tree = open_tree(from, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
+  require(tree, "bind", source);
+  require(mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &flags, sizeof flags), "bind", source);
+  int place = make_place(target, type);
+  require(place, "bind", target);
+  require(move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH), "bind", target);
+  close(from), close(tree), close(place);
+}
+
+static void mount_binds(struct list lent) {
+  for (uint32_t i = 0; i < lent.count; i++) {
+    const char *name = reader_text(&lent.items);
+    if (!is_bind(name)) continue;
+    const char *source = reader_text(&lent.items), *target = reader_text(&lent.items);
+    bind_path(source, target, strcmp(name, "rw") == 0);
+    i += 2;
   }
 }
 
@@ -148,28 +224,10 @@ int make_root(struct spawn *s, int *master) {
   mask_machine();
   require_new_mount("tmpfs", "/run", 0755, MS_NOSUID | MS_NODEV, "mode=755,size=64m");
   require_new_mount("tmpfs", "/tmp", 01777, MS_NOSUID | MS_NODEV, "mode=1777,size=256m");
+  mount_binds(s->devices);
   require(umount2(".", MNT_DETACH), "detach", "the old root");
   require(chdir("/"), "enter", "/");
   return slave;
-}
-
-static int open_directory(const char *path) {
-  struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS};
-  return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
-}
-
-/* Creates the directory and its parents if they are missing. */
-static int make_directory(char *path) {
-  int at = open_directory(path);
-  if (at >= 0 || errno != ENOENT) return at;
-  for (char *slash = path; slash;) {
-    slash = strchr(slash + 1, '/');
-    if (slash) *slash = 0;
-    int rc = mkdir(path, 0755);
-    if (slash) *slash = '/';
-    if (rc < 0 && errno != EEXIST) return -1;
-  }
-  return open_directory(path);
 }
 
 void write_file(const char *path, mode_t mode, const char *text, size_t length) {

@@ -27,6 +27,13 @@ bool reader_spawn(struct reader *r, struct spawn *s) {
       if (*reader_text(&check) != '/' && i == 0) check.bad = true;
     r->bad = check.bad;
   }
+  check = s->devices.items;
+  for (uint32_t i = 0; i < s->devices.count && !r->bad; i++) {
+    const char *name = reader_text(&check);
+    if (strcmp(name, "ro") && strcmp(name, "rw")) continue;
+    r->bad = s->devices.count - i < 3 || *reader_text(&check) != '/' || *reader_text(&check) != '/';
+    i += 2;
+  }
   if (s->main.count > 0 && !r->bad) {
     check = s->main.items;
     r->bad = s->main.count < 3 || s->main.count > 2 + MAX_GROUPS || s->console.count == 0 || *reader_text(&check) != '/';

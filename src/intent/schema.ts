@@ -136,10 +136,11 @@ const inheritable: Readonly<Record<string, Json>> = {
   },
   binds: {
     title: "Binds",
-    description: "SOURCE:TARGET, as in containerlab: the node gets copies of files and folders of the lab.",
+    description:
+      "SOURCE:TARGET, as in containerlab: the node gets copies of files and folders of the lab. An absolute SOURCE is a path of the service's machine that the node sees, read-only unless :rw follows; only for admins, below directories of labwright serve --bind-allow.",
     type: ["array", "null"],
     items: { type: "string" },
-    examples: [["configs/frr:/etc/frr"]],
+    examples: [["configs/frr:/etc/frr", "/srv/data:/data"]],
   },
   switching: {
     title: "Switching",

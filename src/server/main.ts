@@ -168,7 +168,11 @@ function isClosed(terminal: number): boolean {
   return !isatty(terminal);
 }
 
-async function openHost({ host, eve, stateDir, nat, hostsFile }: ServeOptions, store: Store, warn: (text: string) => void): Promise<Host> {
+async function openHost(
+  { host, eve, stateDir, nat, hostsFile, bindAllow }: ServeOptions,
+  store: Store,
+  warn: (text: string) => void,
+): Promise<Host> {
   if (eve !== undefined) return eveHost({ ...eve, warn });
   const given = env.LABWRIGHT_ADMIN_PASSWORD || undefined;
   if (host === "memory") {
@@ -184,7 +188,7 @@ async function openHost({ host, eve, stateDir, nat, hostsFile }: ServeOptions, s
     .catch((error: unknown) => Promise.reject(usersTrouble(users, error)));
   if (first.password !== undefined) announce(first.password);
   const recorded = new Map(store.labs.list().flatMap(({ path, labId: id, owner }) => (id === undefined ? [] : [[path, { id, owner }]])));
-  return localHost({ paths, warn, nat, recorded, hostsFile });
+  return localHost({ paths, warn, nat, recorded, hostsFile, bindAllow });
 }
 
 /** Throws if the machine is not set up: without these files no node can start. */

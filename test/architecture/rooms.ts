@@ -175,8 +175,10 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     "own-kernel": ["machine", "images", "sandbox", "templates", "vm"],
     nodes: ["files", "images", "sandbox", "templates", "definitions", "links", "vm", "own-kernel"],
     switching: ["machine", "files", "sandbox", "templates", "definitions", "resources", "vm"],
+    binds: ["machine"],
     lab: [
       "machine",
+      "binds",
       "sync",
       "files",
       "images",
@@ -201,6 +203,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     accounts: ["machine", "files", "definitions"],
     session: [
       "machine",
+      "binds",
       "files",
       "images",
       "holder",

@@ -236,6 +236,7 @@ function blankNode(intent: LabNode, template: TemplateRules | undefined): LabNod
     startupConfigFile: undefined,
     files: undefined,
     fileSources: undefined,
+    binds: undefined,
     switching: undefined,
     ports: undefined,
     mgmtIpv4: undefined,

@@ -137,6 +137,7 @@ function readNode(
     mgmtIpv6: lost("mgmtIpv6") ? base?.mgmtIpv6 : native.mgmtIpv6,
     sshKeys: lost("sshKeys") ? base?.sshKeys : native.sshKeys,
     ports: lost("ports") ? base?.ports : native.ports,
+    binds: lost("binds") ? base?.binds : native.binds,
     switching: lost("switching") ? base?.switching : native.switching,
     exec: lost("exec") ? (base?.exec ?? []) : native.exec,
     cpu: scalar("cpu", native.cpu, template?.cpu),

@@ -11,6 +11,7 @@ export const nodeFields = [
   "kernel",
   "startupConfig",
   "files",
+  "binds",
   "switching",
   "ports",
   "mgmtIpv4",

@@ -44,6 +44,7 @@ export interface ObservedNode {
   readonly kernel?: "own";
   readonly startupConfig?: string;
   readonly files?: Readonly<Record<string, LabFile>>;
+  readonly binds?: readonly string[];
   readonly switching?: Switching;
   readonly ports?: readonly string[];
   readonly mgmtIpv4?: string;

@@ -28,6 +28,8 @@ export function openCatalogue(options: {
   readonly state: string;
   readonly images: string;
   readonly vmImages: string;
+  /** Whether this service lets nodes see paths of the machine. */
+  readonly hasBinds: boolean;
   readonly shaping: Promise<ShapingMeans>;
   /** Whether packets can be captured. */
   readonly capture: Promise<boolean>;
@@ -65,6 +67,7 @@ export function openCatalogue(options: {
     const works = {
       nat: await nat,
       management: await management,
+      hasBinds: options.hasBinds,
       shaping: (await options.shaping) !== null,
       capture: await options.capture,
       kvm: (await kvm) ?? false,
@@ -117,6 +120,7 @@ function catalogue(
   {
     nat,
     management,
+    hasBinds,
     shaping,
     capture,
     kvm,
@@ -125,6 +129,7 @@ function catalogue(
   }: {
     readonly nat: boolean;
     readonly management: boolean;
+    readonly hasBinds: boolean;
     readonly shaping: boolean;
     readonly capture: boolean;
     readonly kvm: boolean;
@@ -181,8 +186,8 @@ function catalogue(
       networkTypes: networkTypes.map(({ type }) => type),
       features,
       kernelLacks: lacks,
-      unsupportedFields: management ? [] : managementFields,
-      why: Object.fromEntries(managementFields.map((field) => [field, noManagement])),
+      unsupportedFields: [...(management ? [] : managementFields), ...(hasBinds ? [] : ["binds"])],
+      why: { ...Object.fromEntries(managementFields.map((field) => [field, noManagement])), binds: noBinds },
       cores: availableParallelism(),
     },
   };
@@ -191,6 +196,8 @@ function catalogue(
 /** Fields that need a management network. */
 const managementFields = ["lab.management", "mgmtIpv4", "mgmtIpv6"];
 const noManagement = "a management network needs a service that runs as root, and nftables";
+
+const noBinds = "this service lets nodes see no paths of the machine: labwright serve --bind-allow DIRECTORY, as root";
 
 function limitFeatures({ cpu, memory, pids, usage }: ControlGroups): readonly Feature[] {
   return [

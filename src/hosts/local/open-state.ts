@@ -3,6 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { KeyedQueue } from "../../base/keyed-queue.ts";
 import { openSpareFiles } from "../../files/spare-files.ts";
+import { bindPolicy } from "./binds/bind-policy.ts";
 import { type CaptureLimits, captureLimits } from "./capture/capture-limits.ts";
 import { captureWorks } from "./capture/capture-works.ts";
 import { Captures } from "./capture/captures.ts";
@@ -45,6 +46,8 @@ export interface LocalHostOptions {
   readonly recorded?: ReadonlyMap<string, RecordedLab>;
   /** Destinations that labs may reach through nat networks, besides the rules that every machine has. */
   readonly nat?: NatPolicy;
+  /** Directories of the machine of which nodes of admins' labs may see files. Default: none. */
+  readonly bindAllow?: readonly string[];
   /** The file in which nodes with a management address get names. Absent: none. Only root has management networks. */
   readonly hostsFile?: string | undefined;
   /** Replace the defaults. */
@@ -75,14 +78,16 @@ export async function openState(
   const decoders = await Decoders.open({ program: paths.decoder, state: paths.state, trash, most: 4, warn });
   const shaping = shapingMeans(paths.shaper);
   const { state, images, vmImages } = paths;
-  const catalogue = openCatalogue({ state, images, vmImages, shaping, capture: captureWorks(paths.tap), means, warn });
+  const hasBinds = (options.bindAllow ?? []).length > 0 && process.getuid?.() === 0;
+  const catalogue = openCatalogue({ state, images, vmImages, hasBinds, shaping, capture: captureWorks(paths.tap), means, warn });
   const changes = new KeyedQueue();
   const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => changes.run(path, () => tellingTrouble(work));
   const onSwitchesLost = (id: string) => void repairSwitches(parts, exclusive, id);
   const hosts = options.hostsFile === undefined ? undefined : new HostsFile(options.hostsFile, paths.state, warn);
   await hosts?.keep(definitions.ids());
   const names = hosts && labNames(hosts, isAdmin);
-  const fixed = { ...labOptions(options, warn), names, onSwitchesLost, trash, bootId, shaping, means };
+  const binds = bindPolicy(options.bindAllow ?? [], paths, isAdmin);
+  const fixed = { ...labOptions(options, warn), binds, names, onSwitchesLost, trash, bootId, shaping, means };
   const lab = labsOf(labs, (id) => new LocalLab(id, definitions.directory(id), fixed));
   const parts = { paths, definitions, lab, catalogue, warn };
 
@@ -101,6 +106,7 @@ export async function openState(
     bootId,
     lab,
     catalogue,
+    binds,
     admission: new Admission(definitions, async (promised) => {
       if (options.freeMemory !== undefined) return options.freeMemory(promised);
       const { groups, rules } = await means;

@@ -1,6 +1,7 @@
 import { sameData } from "../lab/canonical.ts";
 import type { Lab, LabNetwork, LabNode } from "../lab/lab.ts";
 import type { Entry, MapValue } from "../parse/parse.ts";
+import { bindsOf } from "../read/machine-binds.ts";
 import { inherit, type NodeFields } from "../read/node-fields.ts";
 import { filesOf } from "../read/node-files.ts";
 import type { Reading } from "../read/read.ts";
@@ -75,7 +76,7 @@ function changeNode(reading: Reading, current: LabNode, wanted: LabNode): Target
 
 /** Inherited values, as the YAML has them; null for values that are reset. */
 function authored(fields: NodeFields): Fields {
-  const { startupConfig: config, files, binds, env, attributes, labels, name: _name, ready: _ready, ...plain } = fields;
+  const { startupConfig: config, files, binds, machineBinds, env, attributes, labels, name: _name, ready: _ready, ...plain } = fields;
   const effective = <T extends Data>(map: ReadonlyMap<string, T | null> | null | undefined): Data | undefined => {
     const entries = [...(map ?? [])].filter(([, value]) => value !== null);
     return entries.length === 0 ? undefined : Object.fromEntries(entries as [string, T][]);
@@ -85,6 +86,7 @@ function authored(fields: NodeFields): Fields {
     name: "",
     template: plain.template ?? "",
     ...filesOf(binds, files),
+    ...bindsOf(machineBinds, files),
     exec: plain.exec ?? [],
     env: {},
     attributes: {},

@@ -62,6 +62,7 @@ function canonicalNode(node: LabNode): LabNode {
     position: node.position && { x: positive(node.position.x), y: positive(node.position.y) },
     files: node.files && sortedRecord(node.files),
     fileSources: node.fileSources && sortedRecord(node.fileSources),
+    binds: node.binds,
     switching: node.switching,
     ports: node.ports,
     sshKeys: node.sshKeys,

@@ -59,6 +59,8 @@ export interface LabNode {
   readonly files?: Readonly<Record<string, LabFile>>;
   /** Path in the node → path of the text in `files` of the lab, if it came from there. Kept so that printing gives the reference back. */
   readonly fileSources?: Readonly<Record<string, string>>;
+  /** Files and folders of the machine that the node sees, as bindText writes them, sorted. Absent: none. */
+  readonly binds?: readonly string[];
   /** How a VLAN-aware switch forwards frames. Absent: a switch without VLANs. */
   readonly switching?: Switching;
   /** Ports of the service's machine that lead to ports of the node, as portText writes them, sorted. Absent: none. */

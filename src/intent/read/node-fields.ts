@@ -24,6 +24,7 @@ import {
   spot,
   wrongType,
 } from "./fields.ts";
+import { type MachineBinds, readMachineBinds } from "./machine-binds.ts";
 import { type ReadFile, readBinds, readNodeFiles } from "./node-files.ts";
 import { readConditions } from "./read-boot.ts";
 import { readSwitching } from "./read-switching.ts";
@@ -42,6 +43,8 @@ export interface NodeFields {
   readonly startupConfig?: StartupConfig | null;
   readonly files?: ReadonlyMap<string, ReadFile | null> | null;
   readonly binds?: ReadonlyMap<string, ReadFile | null> | null;
+  /** Of `binds`: paths of the machine, by path in the node. */
+  readonly machineBinds?: MachineBinds | null;
   readonly switching?: Switching | null;
   readonly ports?: readonly string[] | null;
   readonly mgmtIpv4?: string | null;
@@ -111,6 +114,7 @@ export function readNodeForm(context: ReadContext, map: MapValue, path: string, 
         problems.error("duplicate_key", at.place, at.path, '"ram" and "memory" mean the same: write one of them');
       const value = isNull(at.value) ? null : readField(context, name, at);
       if (value !== undefined) fields[name] = value;
+      if (name === "binds") fields["machineBinds"] = value === null ? null : readMachineBinds(at);
     }
   }
   return {
@@ -178,6 +182,8 @@ function readField(context: ReadContext, name: keyof NodeFields, at: Field): Nod
       return readNodeFiles(problems, context.files, at);
     case "binds":
       return readBinds(problems, context.files, at);
+    case "machineBinds":
+      return undefined; // read with binds
     case "switching":
       return readSwitching(problems, at);
     case "ports":

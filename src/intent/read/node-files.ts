@@ -3,6 +3,7 @@ import type { Problems } from "../diagnostics/problems.ts";
 import type { LabFile } from "../lab/lab.ts";
 import { normalFilePath } from "../parse/files.ts";
 import { checkKeys, type Field, field, invalid, isNull, readList, readMap, readText, spot } from "./fields.ts";
+import { isNodePath, machineBindOf } from "./machine-binds.ts";
 
 /** A file of a node as it is read, with its source in the lab's files. */
 export interface ReadFile extends LabFile {
@@ -104,7 +105,8 @@ function readCopies(
 }
 
 /**
- * Reads containerlab's binds: SOURCE:TARGET[:OPTIONS], each a file or folder of the lab that the node gets a copy of. A bind without effect is a warning, so
+ * Reads containerlab's binds: SOURCE:TARGET[:OPTIONS], each a file or folder of the lab that the node gets a copy of. Absolute sources are paths of the
+ * machine, which readMachineBinds reads. A bind without effect is a warning, so
  * that labs which were written for containerlab can be deployed.
  */
 export function readBinds(problems: Problems, files: Files, at: Field): NodeFiles | undefined {
@@ -131,11 +133,12 @@ interface Useless {
 function copiesOfBind(files: Files, text: string): Copies | Useless {
   const [source = "", target = ""] = text.split(":");
   const path = target.replace(/(.)\/+$/, "$1");
-  if (/^[/~$\\]/.test(source)) {
-    const hint = "copy the file into the lab's folder and write its relative path; the node gets a copy";
-    return { why: "nodes have no access to paths of the machine", hint };
-  }
+  if (machineBindOf(text) !== undefined) return [];
   if (!isNodePath(path)) return { why: `of SOURCE:TARGET, TARGET ${pathRule}` };
+  if (/^[/~$\\]/.test(source)) {
+    const hint = "write a path of the machine in full, without ~, variables, . and ..; or a file of the lab by its relative path";
+    return { why: "SOURCE is no path of the machine", hint };
+  }
   const normal = normalFilePath(source);
   if ("problem" in normal) return { why: normal.problem };
   const found = copies(files, normal.path, path, {});
@@ -183,12 +186,6 @@ function readOwner(problems: Problems, at: Field): { readonly owner: string } | 
   const text = readText(problems, at, { loose: true });
   if (text === undefined || ownerPattern.test(text)) return text === undefined ? undefined : { owner: text };
   return invalid(problems, at, "an owner is USER or USER:GROUP of the node, by names or numbers");
-}
-
-function isNodePath(path: string): boolean {
-  const parts = path.split("/").slice(1);
-  if (!path.startsWith("/") || path.length > 1024 || parts.some((part) => part === "" || part === "." || part === "..")) return false;
-  return [...path].every((character) => character >= " " && character !== "\u007f") && !/^\/(proc|sys|dev|etc\/labwright)(\/|$)/.test(path);
 }
 
 /** Returns the fields of a node for its files; none without files. */

@@ -7,6 +7,7 @@ import { inheritableVocabulary, nodeVocabulary } from "../lab/vocabulary.ts";
 import type { Entry, MapValue } from "../parse/parse.ts";
 import { takeConfigFile } from "./config-file.ts";
 import { type Field, field, isNull, readMap } from "./fields.ts";
+import { bindsOf, type MachineBinds } from "./machine-binds.ts";
 import {
   type FormSource,
   inherit,
@@ -237,7 +238,9 @@ class Inherited {
 function inheritedFields(inherited: NodeFields, own: NodeFields): readonly string[] {
   const names = Object.entries(inherited).flatMap(([name, value]) => {
     const isOwn = own[name as keyof NodeFields] !== undefined;
-    return value == null || isOwn || name === "template" ? [] : [name === "binds" ? "files" : name];
+    if (value == null || isOwn || name === "template") return [];
+    if (name === "machineBinds") return (value as MachineBinds).size > 0 ? ["binds"] : [];
+    return [name === "binds" ? "files" : name];
   });
   return names.length === 0 ? noFields : names;
 }
@@ -258,6 +261,7 @@ function labNode(key: string, template: string, fields: NodeFields): LabNode {
     ...(config == null ? {} : { startupConfig: config.text, ...(config.file === undefined ? {} : { startupConfigFile: config.file }) }),
     ...(fields.kernel === "own" && { kernel: fields.kernel }),
     ...filesOf(fields.binds, fields.files),
+    ...bindsOf(fields.machineBinds, fields.files),
     ...(fields.switching == null ? {} : { switching: fields.switching }),
     ...(fields.ports == null || fields.ports.length === 0 ? {} : { ports: fields.ports }),
     ...(fields.mgmtIpv4 != null && { mgmtIpv4: fields.mgmtIpv4 }),

@@ -188,11 +188,15 @@ function withInherited(lab: Lab, nodes: ReadonlyMap<string, ReadNode>): Lab {
   return { ...lab, inherited: Object.fromEntries(entries.map(([key, { inheritedFields }]) => [key, inheritedFields])) };
 }
 
-/** Refuses a port of the machine that two nodes publish, and UDP ports of nodes with a kernel of their own, whose sockets the machine cannot open. */
+/** Refuses a port of the machine that two nodes publish; UDP ports and paths of the machine for nodes with a kernel of their own, which the machine's cannot join. */
 function checkPorts({ problems }: ReadContext, nodes: ReadonlyMap<string, ReadNode>): void {
   const owners = new Map<string, string>();
   for (const { entry, path, node } of nodes.values()) {
     const field = entry.value.kind === "map" ? entry.value.entries.get("ports") : undefined;
+    if (node.binds !== undefined && node.kernel === "own") {
+      const message = `${node.binds[0]}: a node with a kernel of its own sees no paths of the machine`;
+      problems.error("invalid_value", entry.place, `${path}/binds`, message, "remove this bind, or kernel: own");
+    }
     for (const text of node.ports ?? []) {
       const isUdp = text.endsWith("/udp");
       const at = field?.place ?? entry.place;

@@ -24,6 +24,7 @@ export function authorNode(node: LabNode): Fields {
     kernel: node.kernel,
     "startup-config": authorConfig(node),
     files: authorFiles(node),
+    binds: node.binds,
     switching: authorSwitching(node.switching),
     ports: node.ports,
     "mgmt-ipv4": node.mgmtIpv4,

@@ -18,6 +18,7 @@ test("without flags it listens on loopback only", () => {
     adopt: false,
     nat: { allow: [], deny: [] },
     hostsFile: "/etc/hosts",
+    bindAllow: [],
     logLevel: "info",
   });
 });
@@ -49,6 +50,15 @@ test("the file for names of nodes is /etc/hosts, another one or none, on the emb
   expect(serveOptions(["--host", "memory"], {}, "/s")).not.toHaveProperty("hostsFile");
   expect(() => serveOptions(["--hosts-file", "hosts"], {}, "/s")).toThrow('--hosts-file takes an absolute path or none, not "hosts"');
   expect(() => serveOptions(["--hosts-file", "/h", "--host", "memory"], {}, "/s")).toThrow(/--hosts-file is for --host embedded/);
+});
+
+test("directories for binds are absolute, and for the embedded host alone", () => {
+  expect(serveOptions(["--bind-allow", "/srv/a", "--bind-allow", "/b"], { LABWRIGHT_BIND_ALLOW: "/c" }, "/s")).toMatchObject({
+    bindAllow: ["/srv/a", "/b"],
+  });
+  expect(serveOptions([], { LABWRIGHT_BIND_ALLOW: "/c:/d" }, "/s")).toMatchObject({ bindAllow: ["/c", "/d"] });
+  expect(() => serveOptions(["--bind-allow", "srv"], {}, "/s")).toThrow('--bind-allow takes an absolute path, not "srv"');
+  expect(() => serveOptions(["--bind-allow", "/srv", "--host", "memory"], {}, "/s")).toThrow(/--bind-allow is for --host embedded/);
 });
 
 test("flags override the environment", () => {

@@ -27,6 +27,8 @@ export interface ServeOptions {
   readonly nat: { readonly allow: readonly string[]; readonly deny: readonly string[] };
   /** The file in which nodes with a management address get names. Absent: none. */
   readonly hostsFile?: string;
+  /** Directories of the machine of which nodes of admins' labs may see files. */
+  readonly bindAllow: readonly string[];
   readonly logLevel: "debug" | "info" | "warn" | "error";
 }
 
@@ -61,11 +63,12 @@ export const usage = `Usage: labwright serve [FLAG...]
   --nat-deny NETWORK       forbids it; may be repeated. The narrower network takes precedence; for equal networks, --nat-deny does
   --hosts-file FILE        the file in which nodes of admins' labs with management get the name NODE.LAB: /etc/hosts (default for root),
                            another absolute path, or none
+  --bind-allow DIRECTORY   lets nodes of admins' labs see files of this directory of the machine (binds); may be repeated. Default: none
   --log-level LEVEL        debug, info (default), warn or error; JSON lines on standard error
   --help
 
 Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_HOST_URL, LABWRIGHT_HOST_PIN, LABWRIGHT_STATE_DIR, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
-list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_HOSTS_FILE, LABWRIGHT_LOG_LEVEL replace the flags. LABWRIGHT_ADMIN_PASSWORD is the
+list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_HOSTS_FILE, LABWRIGHT_BIND_ALLOW (colon list), LABWRIGHT_LOG_LEVEL replace the flags. LABWRIGHT_ADMIN_PASSWORD is the
 password of the user admin, which the first start creates.
 `;
 
@@ -100,6 +103,8 @@ export function serveOptions(
   if (host !== "embedded" && (values["nat-allow"] ?? values["nat-deny"]) !== undefined) {
     throw new Error(`--nat-allow and --nat-deny are for --host embedded, not ${host}`);
   }
+  const bindAllow = (values["bind-allow"] ?? env.LABWRIGHT_BIND_ALLOW?.split(":").filter((path) => path !== "") ?? []).map(absoluteOf);
+  if (host !== "embedded" && values["bind-allow"] !== undefined) throw new Error(`--bind-allow is for --host embedded, not ${host}`);
   if (host !== "embedded" && values["hosts-file"] !== undefined) throw new Error(`--hosts-file is for --host embedded, not ${host}`);
   const hostsFile = host === "embedded" ? hostsFileOf(values["hosts-file"] ?? env.LABWRIGHT_HOSTS_FILE ?? "/etc/hosts") : undefined;
   return {
@@ -114,6 +119,7 @@ export function serveOptions(
     adopt: values.adopt ?? false,
     nat,
     ...(hostsFile !== undefined && { hostsFile }),
+    bindAllow,
     logLevel: oneOf("--log-level", values["log-level"] ?? env.LABWRIGHT_LOG_LEVEL ?? "info", ["debug", "info", "warn", "error"]),
     ...(idle === undefined ? {} : { sessionIdleMs: timeOf("--session-idle", idle) }),
     ...(lifetime === undefined ? {} : { sessionAbsoluteMs: timeOf("--session-lifetime", lifetime) }),
@@ -145,6 +151,7 @@ function flagsOf(args: readonly string[]) {
         "nat-allow": { type: "string", multiple: true },
         "nat-deny": { type: "string", multiple: true },
         "hosts-file": { type: "string" },
+        "bind-allow": { type: "string", multiple: true },
         "log-level": { type: "string" },
         help: { type: "boolean", short: "h" },
       },
@@ -175,6 +182,11 @@ function hostsFileOf(given: string): string | undefined {
   if (given === "none") return undefined;
   if (!given.startsWith("/")) throw new Error(`--hosts-file takes an absolute path or none, not ${JSON.stringify(given)}`);
   return given;
+}
+
+function absoluteOf(given: string): string {
+  if (given.startsWith("/")) return given;
+  throw new Error(`--bind-allow takes an absolute path, not ${JSON.stringify(given)}`);
 }
 
 function directoryOf(given: string): string {

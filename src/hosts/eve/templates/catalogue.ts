@@ -24,6 +24,7 @@ const noPlace = [
   "trafficFilters",
   "exec",
   "files",
+  "binds",
   "switching",
   "ports",
   "kernel",

@@ -39,6 +39,7 @@ export interface DefinedNode {
   readonly kernel?: "own";
   readonly startupConfig?: string;
   readonly files?: Readonly<Record<string, LabFile>>;
+  readonly binds?: readonly string[];
   readonly switching?: Switching;
   readonly ports?: readonly string[];
   readonly mgmtIpv4?: string;

@@ -5,6 +5,7 @@ import type { Operation, Step, StopMode } from "../../../engine/model/plan.ts";
 import { publishedPort } from "../../../intent/lab/published-port.ts";
 import type { Applied, NativeIds, Progress } from "../../host.ts";
 import { StepLog, stepBatches } from "../../host-batches.ts";
+import type { BindPolicy } from "../binds/bind-policy.ts";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import type { Definitions, PutOptions } from "../definitions/definitions.ts";
 import { type DefinitionEdit, editDefinition } from "../definitions/edit-definition.ts";
@@ -30,6 +31,7 @@ export interface ApplyContext {
   readonly trash: Trash;
   readonly catalogue: Catalogue;
   readonly admission: Admission;
+  readonly binds: BindPolicy;
   readonly bootId: string;
   /** Returns the live part of a lab. */
   readonly lab: (id: string) => LocalLab;
@@ -67,14 +69,15 @@ export async function applySteps(context: ApplyContext, operations: readonly Ope
 }
 
 /**
- * Refuses VMs with settings that no VM can have, and ports and networks that only an admin may choose, before the first step: otherwise half of the lab
- * would be made. Ports and networks that the lab already has stay allowed.
+ * Refuses VMs with settings that no VM can have, and ports, networks and paths of the machine that only an admin may choose, before the first step: otherwise
+ * half of the lab would be made. Those that the lab already has stay allowed.
  */
 async function refuseImpossible(context: ApplyContext, operations: readonly Operation[], log: StepLog): Promise<void> {
   const { catalogue, refuseUnlessAdmin } = context;
   const before = await context.definitions.get(context.path);
   const known = [before?.management?.ipv4Subnet, before?.management?.ipv6Subnet];
   const publishes = new Set(before?.nodes.flatMap(({ name, ports }) => (ports ?? []).map((port) => `${name} ${port}`)));
+  const bound = new Set(before?.nodes.flatMap(({ name, binds }) => (binds ?? []).map((text) => `${name} ${text}`)));
   for (const { step } of operations) {
     const { ipv4Subnet, ipv6Subnet } = managementOf(step) ?? {};
     try {
@@ -91,6 +94,9 @@ async function refuseImpossible(context: ApplyContext, operations: readonly Oper
     const template = catalogue.template(step.node.template);
     try {
       if (template?.backend === "vm") vmOf(template, step.node);
+      const fresh = (step.node.binds ?? []).filter((text) => !bound.has(`${step.node.name} ${text}`));
+      if (fresh.length > 0) refuseUnlessAdmin(`node ${step.node.name}: bind ${fresh[0]}: only an admin gives nodes paths of the machine`);
+      await context.binds.check(before?.owner ?? context.user, step.node.name, fresh);
       for (const text of step.node.ports ?? []) {
         if (isReserved(text) && !publishes.has(`${step.node.name} ${text}`))
           refuseUnlessAdmin(`node ${step.node.name}: port ${text}: only an admin publishes ports below 1024 or on other addresses`);

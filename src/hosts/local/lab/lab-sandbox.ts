@@ -199,8 +199,9 @@ export class LabSandbox {
   /**
    * Returns the sandbox, or creates one.
    * @param nodes number of nodes of the lab
+   * @param writable paths of the machine in which nodes may write: only a new sandbox gets them
    */
-  async ensure(nodes: number): Promise<Sandbox> {
+  async ensure(nodes: number, writable: readonly string[] = []): Promise<Sandbox> {
     this.changeable();
     // The remains of a dead sandbox are removed first, or the removal would take the new one's files.
     await this.#cleaning;
@@ -210,7 +211,7 @@ export class LabSandbox {
     await makeDirectory(this.#options.dir, 0o700);
     // One more: Open vSwitch of the lab's switches.
     const share = await this.#resources.prepare(nodes + 1);
-    const sandbox = await createSandbox({ ...this.#options, ...share }).catch(async (error: unknown) => {
+    const sandbox = await createSandbox({ ...this.#options, ...share, writable }).catch(async (error: unknown) => {
       // The launcher may have been killed after its work was done: then the sandbox exists.
       const found = await openSandbox(this.#options);
       if (found === null) throw error;

@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import type { StopMode } from "../../../engine/model/plan.ts";
+import type { BindPolicy } from "../binds/bind-policy.ts";
+import { refuseUnmapped, writableSources } from "../binds/writable-binds.ts";
 import type { DefinedLink, DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import type { Trash } from "../files/trash.ts";
 import { impassable } from "../images/preflight.ts";
@@ -60,6 +62,7 @@ export class LocalLab {
   readonly #sandbox: LabSandbox;
   readonly #wiring: LabWiring;
   readonly #ports: PublishedPorts;
+  readonly #binds: BindPolicy;
   readonly #names: LabNames | undefined;
   #life: KnownLife | undefined;
 
@@ -74,6 +77,7 @@ export class LocalLab {
       stopGrace,
       natPolicy,
       ports,
+      binds,
       names,
       onSharedRange,
       onSwitchesLost,
@@ -88,6 +92,7 @@ export class LocalLab {
       readonly natPolicy: NatPolicy;
       /** Of all labs. */
       readonly ports: PublishedPorts;
+      readonly binds: BindPolicy;
       /** Absent: nodes get no names on the machine. */
       readonly names?: LabNames | undefined;
       readonly onSharedRange: (why: string) => void;
@@ -102,6 +107,7 @@ export class LocalLab {
     this.#bootId = bootId;
     this.#program = paths.holder;
     this.#ports = ports;
+    this.#binds = binds;
     this.#names = names;
     this.#stopGrace = stopGrace;
     const root = process.getuid?.() === 0;
@@ -221,11 +227,13 @@ export class LocalLab {
     const thawed = nodes.some((node) => node.switching !== undefined) ? [switchingNode] : [];
     const suspended = [...processes.map(({ id }) => id), ...thawed].filter((id) => states.get(id)?.state === "suspended");
     if (machines.size > 0) await openTun();
+    for (const { name, binds = [] } of processes) await this.#binds.check(definition.owner, name, binds);
     // Before anything runs: a port that another program has refuses the start.
     await this.publish(definition, catalogue, { starting: ids, strict: true });
     await this.settleManagement(definition, catalogue);
     const empty = this.#sandbox.sandbox === null;
-    const sandbox = await this.#sandbox.ensure(definition.nodes.length);
+    const sandbox = await this.#sandbox.ensure(definition.nodes.length, writableSources(definition.nodes));
+    await refuseUnmapped(sandbox.pid, processes);
     // The limits that this machine supports are known once the sandbox exists.
     const limits = fresh.map((node) => this.#resources.limitsOf(node, catalogue));
     const booting = new Set<number>();

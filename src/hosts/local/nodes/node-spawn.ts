@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
+import { machineBind } from "../../../intent/lab/machine-bind.ts";
 import type { DefinedNode } from "../definitions/definition.ts";
 import { ownKernelSpawn } from "../own-kernel/own-kernel-spawn.ts";
 import type { NodeSpawn } from "../sandbox/sandbox.ts";
@@ -19,7 +20,8 @@ export function nodeSpawn(lab: string, node: DefinedNode, disk: string, catalogu
   const { [systemCalls]: _calls, [guestClient]: _client, ...given } = env;
   const wide = catalogue.template(node.template)?.systemCalls === "wide";
   const own = node.kernel === "own" ? { [guestClient]: supervisor } : {};
-  return { ...spawn, env: { ...given, ...(wide && { [systemCalls]: "wide" }), ...own } };
+  const binds = node.binds === undefined ? {} : { binds: node.binds.map(machineBind) };
+  return { ...spawn, ...binds, env: { ...given, ...(wide && { [systemCalls]: "wide" }), ...own } };
 }
 
 /** Read by the node's init (native/holder/confine.c); holders of earlier releases ignore it. */

@@ -22,7 +22,9 @@ import { watchStates } from "./watch-states.ts";
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const range = options.idMap === undefined ? [] : [`uid-base=${options.idMap.base}`, `uid-count=${options.idMap.count}`];
   const { ownRange } = options;
-  const own = ownRange === undefined ? [] : [`ranges=${ownRange.locks}`, ...ownRange.files.map((directory) => `files=${directory}`)];
+  const writable = (options.writable ?? []).map((path) => `bind=${path}`);
+  const own =
+    ownRange === undefined ? [] : [`ranges=${ownRange.locks}`, ...ownRange.files.map((directory) => `files=${directory}`), ...writable];
   const processes = options.processes === undefined ? [] : [`processes=${options.processes}`];
   const share = [...processes, ...(options.cgroups ?? []).map((directory) => `cgroup=${directory}`)];
   const text = await launch(options.holder, [`lab=${options.lab}`, `dir=${options.dir}`, ...range, ...own, ...share]);

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { Failure } from "../../../contract/errors.ts";
+import type { MachineBind } from "../../../intent/lab/machine-bind.ts";
 import type { NodeProcess, NodeProgram } from "../../host-processes.ts";
 import type { SocketStream } from "../holder/socket-stream.ts";
 import type { OwnRange } from "../machine/idmap.ts";
@@ -126,6 +127,8 @@ export interface NodeSpawn {
    * with it, and with its exit code.
    */
   readonly main?: NodeMain;
+  /** Files and folders of the machine that the node sees. */
+  readonly binds?: readonly MachineBind[];
   /** Devices of the machine that the node needs in addition to the standard devices. */
   readonly devices?: readonly "kvm"[];
   /** Its resource limits at the start; see `limit`. */
@@ -173,6 +176,8 @@ export interface SandboxOptions {
   readonly idMap?: { readonly base: number; readonly count: number };
   /** The lab runs with an id range of its own, and `idMap` is the range of its files on disk. */
   readonly ownRange?: OwnRange;
+  /** Paths of the machine in which nodes may write: the lab sees their files in its own range. */
+  readonly writable?: readonly string[];
   /** Called with the reason if the lab could not get a range of its own and runs with the ids of `idMap`. */
   readonly onSharedRange?: (why: string) => void;
 }

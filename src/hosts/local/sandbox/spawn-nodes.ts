@@ -122,11 +122,14 @@ function makeDisk(disk: string, owner: number | undefined): void {
 function spawnFields(node: NodeSpawn): (string | number)[] {
   const files = node.files.flatMap(({ path, mode, text }) => [path, mode, text]);
   const main = node.main === undefined ? [] : [node.main.workdir, node.main.uid, ...node.main.gids];
+  const binds = (node.binds ?? []).flatMap(({ source, target, writable }) => [writable ? "rw" : "ro", source, target]);
   const env = Object.entries(node.env).map(([name, value]) => `${name}=${value}`);
   return [
     node.id,
     node.hostname,
     node.disk,
-    ...[node.lower, files, env, node.boot, node.console, main, node.devices ?? []].flatMap((items, i) => list(items, i === 1 ? 3 : 1)),
+    ...[node.lower, files, env, node.boot, node.console, main, [...(node.devices ?? []), ...binds]].flatMap((items, i) =>
+      list(items, i === 1 ? 3 : 1),
+    ),
   ];
 }

@@ -1,5 +1,6 @@
 import type { SpareFiles } from "../../../files/spare-files.ts";
 import type { HostQuarantine } from "../../host.ts";
+import type { BindPolicy } from "../binds/bind-policy.ts";
 import type { Captures } from "../capture/captures.ts";
 import type { CaptureViews } from "../decoder/capture-views.ts";
 import type { Decoders } from "../decoder/decoders.ts";
@@ -19,6 +20,7 @@ export interface LocalState {
   readonly spares: SpareFiles;
   readonly catalogue: () => Promise<Catalogue>;
   readonly admission: Admission;
+  readonly binds: BindPolicy;
   readonly disks: DiskWatch;
   readonly neighbours: NeighbourWatch | undefined;
   readonly bootId: string;

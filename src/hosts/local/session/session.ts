@@ -126,7 +126,7 @@ function changeCalls(
       state.exclusive(path, async () => {
         mayChange();
         if ((await definitions.get(path)) !== undefined) await lab(path);
-        const { admission, bootId, lab: live, forget, trash, readiness } = state;
+        const { admission, binds, bootId, lab: live, forget, trash, readiness } = state;
         return applySteps(
           {
             path,
@@ -135,6 +135,7 @@ function changeCalls(
             trash,
             catalogue: await catalogue(),
             admission,
+            binds,
             bootId,
             lab: live,
             forget,

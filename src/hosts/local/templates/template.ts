@@ -194,12 +194,12 @@ function sshRule(backend: LocalTemplate["backend"]): {
   return { fields: { sshKeys: "unsupported" }, why: { sshKeys: why[backend] } };
 }
 
-/** Returns how nodes take `files`, `switching`, `ports`, `mgmt-ipv4` and `mgmt-ipv6`: the same for all templates of a backend. */
+/** Returns how nodes take `files`, `binds`, `switching`, `ports`, `mgmt-ipv4` and `mgmt-ipv6`: the same for all templates of a backend. */
 function hostRule(
   backend: LocalTemplate["backend"],
   images: readonly LocalImage[],
 ): {
-  readonly fields: Readonly<Record<"files" | "switching" | "ports" | "mgmtIpv4" | "mgmtIpv6", FieldRule>>;
+  readonly fields: Readonly<Record<"files" | "binds" | "switching" | "ports" | "mgmtIpv4" | "mgmtIpv6", FieldRule>>;
   readonly why: Readonly<Record<string, string>>;
 } {
   const noFiles = { vm: "a virtual machine gets its files from its own image and cloud-init", bridge: "a switch has no files" };
@@ -211,6 +211,7 @@ function hostRule(
     return {
       fields: {
         files: "unsupported",
+        binds: "unsupported",
         switching: isBuilt ? "live" : "unsupported",
         ports: "unsupported",
         mgmtIpv4: "unsupported",
@@ -218,6 +219,7 @@ function hostRule(
       },
       why: {
         files: noFiles.bridge,
+        binds: noFiles.bridge,
         ports: noPorts.bridge,
         mgmtIpv4: noPorts.bridge,
         mgmtIpv6: noPorts.bridge,
@@ -227,13 +229,27 @@ function hostRule(
   }
   if (backend !== "vm")
     return {
-      fields: { files: "live", switching: "unsupported", ports: "live", mgmtIpv4: "live", mgmtIpv6: "live" },
+      fields: { files: "live", binds: "restart", switching: "unsupported", ports: "live", mgmtIpv4: "live", mgmtIpv6: "live" },
       why: { switching: noSwitching },
     };
   const noMachines = "a virtual machine has no interface in it";
-  const why = { files: noFiles.vm, switching: noSwitching, ports: noPorts.vm, mgmtIpv4: noMachines, mgmtIpv6: noMachines };
+  const why = {
+    files: noFiles.vm,
+    binds: noFiles.vm,
+    switching: noSwitching,
+    ports: noPorts.vm,
+    mgmtIpv4: noMachines,
+    mgmtIpv6: noMachines,
+  };
   return {
-    fields: { files: "unsupported", switching: "unsupported", ports: "unsupported", mgmtIpv4: "unsupported", mgmtIpv6: "unsupported" },
+    fields: {
+      files: "unsupported",
+      binds: "unsupported",
+      switching: "unsupported",
+      ports: "unsupported",
+      mgmtIpv4: "unsupported",
+      mgmtIpv6: "unsupported",
+    },
     why,
   };
 }

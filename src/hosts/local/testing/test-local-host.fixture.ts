@@ -47,7 +47,7 @@ export async function testLocalHost({
   ...options
 }: { readonly images?: string } & Pick<
   LocalHostOptions,
-  "captureLimits" | "diskPace" | "freeMemory" | "hostsFile" | "maxNeighbours" | "nat" | "stopGrace"
+  "bindAllow" | "captureLimits" | "diskPace" | "freeMemory" | "hostsFile" | "maxNeighbours" | "nat" | "stopGrace"
 > = {}): Promise<TestLocalHost> {
   const machine = localPaths(process.env, process.getuid!());
   for (const needed of [machine.holder, machine.images]) {

@@ -37,13 +37,27 @@ test("binds are copies of files and folders of the lab; a file of files has prec
 });
 
 test("a bind without effect is a warning with its reason", () => {
-  expect(problemsOf('binds: ["/etc/passwd:/etc/passwd", "~/x:/x", "absent:/x", "motd.txt:etc", "../x:/x", "motd.txt:/proc/1/x"]')).toEqual([
-    expect.stringMatching(/^warning ignored_key: the bind "\/etc\/passwd:.*no access to paths of the machine/),
-    expect.stringMatching(/^warning ignored_key: .*no access to paths of the machine/),
+  expect(
+    problemsOf('binds: ["/etc/../passwd:/etc/passwd", "~/x:/x", "absent:/x", "motd.txt:etc", "../x:/x", "motd.txt:/proc/1/x"]'),
+  ).toEqual([
+    expect.stringMatching(/^warning ignored_key: the bind "\/etc\/\.\.\/passwd:.*is no path of the machine/),
+    expect.stringMatching(/^warning ignored_key: .*is no path of the machine/),
     expect.stringMatching(/^warning ignored_key: .*no file or folder "absent"/),
     expect.stringMatching(/^warning ignored_key: .*must be an absolute path/),
     expect.stringMatching(/^warning ignored_key: .*\.\./),
     expect.stringMatching(/^warning ignored_key: .*must be an absolute path/),
+  ]);
+});
+
+test("a bind with an absolute source is a path of the machine, read-only unless rw is among its options", () => {
+  const node = nodeOf('binds: ["/srv/data/:/data:rw,z", "/etc/hosts:/etc/h:ro", "/lib/modules:/lib/modules", "motd.txt:/m"]');
+  expect(node?.binds).toEqual(["/etc/hosts:/etc/h", "/lib/modules:/lib/modules", "/srv/data:/data:rw"]);
+  expect(Object.keys(node?.files ?? {})).toEqual(["/m"]);
+  // The same path twice: the last bind wins, and a declared file before all.
+  expect(nodeOf('binds: ["/a:/x", "/b:/x"]')?.binds).toEqual(["/b:/x"]);
+  expect(nodeOf('binds: ["/a:/x"], files: {/x: text}')?.binds).toBeUndefined();
+  expect(problemsOf('kernel: own, binds: ["/a:/x"]')).toEqual([
+    expect.stringContaining("a kernel of its own sees no paths of the machine"),
   ]);
 });
 

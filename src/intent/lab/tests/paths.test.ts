@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { nearest } from "../diagnostics/nearest.ts";
-import { checkFiles } from "../parse/files.ts";
-import { checkLabPath } from "./lab-path.ts";
+import { nearest } from "../../diagnostics/nearest.ts";
+import { checkFiles } from "../../parse/files.ts";
+import { checkLabPath } from "../lab-path.ts";
 
 test("lab paths have 1–8 segments of letters, digits, spaces, dots, underscores and hyphens", () => {
   expect(checkLabPath("/courses/bgp-1")).toEqual({ path: "/courses/bgp-1" });

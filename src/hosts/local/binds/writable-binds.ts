@@ -1,0 +1,43 @@
+import { readFile } from "node:fs/promises";
+import { Failure } from "../../../contract/errors.ts";
+import { machineBind } from "../../../intent/lab/machine-bind.ts";
+
+interface BoundNode {
+  readonly name: string;
+  readonly binds?: readonly string[];
+}
+
+/** Returns the paths of the machine in which these nodes may write, without those below others. */
+export function writableSources(nodes: readonly BoundNode[]): readonly string[] {
+  const all = [
+    ...new Set(nodes.flatMap(({ binds = [] }) => binds.map(machineBind).flatMap(({ source, writable }) => (writable ? [source] : [])))),
+  ];
+  return all.filter((one) => !all.some((other) => other !== one && one.startsWith(`${other}/`))).sort();
+}
+
+/**
+ * Throws host_error if these nodes write in paths that the running lab does not show in its own range of ids: a lab gets such paths only when its first node
+ * starts.
+ * @param pid the holder of the lab
+ */
+export async function refuseUnmapped(pid: number, nodes: readonly BoundNode[]): Promise<void> {
+  if (writableSources(nodes).length === 0) return;
+  const mapped = idmappedPlaces(await readFile(`/proc/${pid}/mountinfo`, "utf8"));
+  // The lab runs with the ids that files have on disk.
+  if (mapped.length === 0) return;
+  for (const node of nodes) {
+    const missing = writableSources([node]).find((source) => !mapped.some((place) => source === place || source.startsWith(`${place}/`)));
+    if (missing === undefined) continue;
+    const message = `node ${node.name}: a lab gets a writable path of the machine, ${missing}, when its first node starts: stop all nodes of the lab, and start them again`;
+    throw new Failure("host_error", message, { data: { host: { message } } });
+  }
+}
+
+/** Returns the mount points whose files have other ids than on disk, from the text of mountinfo. */
+export function idmappedPlaces(mountinfo: string): readonly string[] {
+  return mountinfo.split("\n").flatMap((line) => {
+    const [, , , , place = "", options = ""] = line.split(" ");
+    if (!options.split(",").includes("idmapped")) return [];
+    return [place.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))];
+  });
+}
