@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type NodeRow, sortedBy, sortedRows } from "./node-rows.ts";
+import type { InspectedNode } from "../../contract/schemas/observe.ts";
+import { type NodeRow, nodeRows, sortedBy, sortedRows } from "./node-rows.ts";
 
 const row = (name: string, more: Partial<NodeRow> = {}): NodeRow => ({
   id: name,
@@ -16,6 +17,21 @@ const row = (name: string, more: Partial<NodeRow> = {}): NodeRow => ({
   ...more,
 });
 const names = (rows: readonly NodeRow[]) => rows.map(({ name }) => name);
+
+test("the addresses of a node begin with those that the machine reaches, and have no link-local ones", () => {
+  const node = {
+    id: "1",
+    node: "r1",
+    name: "r1",
+    template: "frr",
+    status: "running",
+    management: "198.18.7.2/24",
+    management_ipv6: "fd00::2/64",
+  };
+  const interfaces = [{ name: "eth0", addresses: ["10.0.0.1/24", "fe80::1/64"] }];
+  const [found] = nodeRows([{ ...node, interfaces } as unknown as InspectedNode], new Map());
+  expect(found?.addresses).toEqual(["198.18.7.2/24", "fd00::2/64", "10.0.0.1/24"]);
+});
 
 test("names are sorted by their numbers: r2 before r10", () => {
   const rows = [row("r10"), row("r2"), row("h1")];

@@ -39,9 +39,15 @@ export function nodeRows(nodes: readonly InspectedNode[], live: ReadonlyMap<stri
       disk: now?.disk_bytes,
       uptime: now?.uptime_ms,
       links: node.interfaces.filter(({ link }) => link !== undefined).length,
-      addresses: node.interfaces.flatMap(({ addresses = [] }) => addresses.filter((address) => !isLinkLocal(address))),
+      addresses: addressesOf(node),
     };
   });
+}
+
+/** Returns those that lead to the node from the machine first: its management addresses. */
+function addressesOf({ management, management_ipv6: management6, interfaces }: InspectedNode): readonly string[] {
+  const own = interfaces.flatMap(({ addresses = [] }) => addresses.filter((address) => !isLinkLocal(address)));
+  return [management, management6, ...own].filter((one) => one !== undefined);
 }
 
 /** Each interface has such an address; the panel of the node shows it. */

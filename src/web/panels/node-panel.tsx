@@ -73,6 +73,7 @@ export function NodePanel(props: NodePanelProps) {
         node.limits?.disk_bytes === undefined ? undefined : mebibytes(node.limits.disk_bytes),
       ),
     ],
+    ["Management", [node.management, node.management_ipv6].filter((one) => one !== undefined).join(", ") || undefined],
     ["In the intent", node.node === null ? notInIntent(node) : node.node === node.name ? undefined : node.node],
   ];
   return (
