@@ -32,6 +32,20 @@ describe("memory of nodes that start", () => {
     expect(await admission.room(catalogue)).toBe(400);
   });
 
+  test("the daemons of a lab's VLAN-aware switches count once for each lab, with the first switch that starts", async () => {
+    const vlans = (id: number, power: DefinedNode["power"] = "stopped") =>
+      ({ id, power, template: "switch", switching: {} }) as unknown as DefinedNode;
+    const labs = [lab("a", vlans(1), vlans(2)), lab("b", vlans(1), node(2, 20))];
+    const admission = new Admission({ all: async () => labs }, async (promised) => 70 - promised);
+    using _first = await admission.admit("a", [labs[0]!.nodes[0]!], catalogue);
+    expect(await admission.room(catalogue)).toBe(38);
+    using _second = await admission.admit("a", [labs[0]!.nodes[1]!], catalogue);
+    expect(await admission.room(catalogue)).toBe(38);
+    await expect(admission.admit("b", labs[1]!.nodes, catalogue)).rejects.toMatchObject({
+      data: { host: { needs_mib: 52, free_mib: 38 } },
+    });
+  });
+
   test("a node that two starts hold is held until both are over", async () => {
     const labs = [lab("a", node(1, 400))];
     const admission = new Admission({ all: async () => labs }, async (promised) => 1000 - promised);

@@ -4,7 +4,7 @@ import { shortage } from "../../../engine/plan/admission.ts";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
-import { nodeNeed } from "../templates/node-needs.ts";
+import { nodeNeed, switchingNeed } from "../templates/node-needs.ts";
 
 /**
  * The memory that is still available for nodes. A running node counts with its definition. A starting node counts with its reservation, from
@@ -26,10 +26,10 @@ export class Admission {
   /** Returns the MiB that are available for further nodes: the machine's memory minus the memory of all running and starting nodes. */
   async room(catalogue: Catalogue): Promise<number> {
     let promised = 0;
-    for (const { id, nodes } of await this.#definitions.all()) {
-      for (const node of nodes) {
-        if (node.power !== "stopped" || this.#held.has(keyOf(id, node))) promised += nodeNeed(node, catalogue.template(node.template));
-      }
+    for (const lab of await this.#definitions.all()) {
+      const using = this.#using(lab);
+      promised += using.reduce((sum, node) => sum + nodeNeed(node, catalogue.template(node.template)), 0);
+      if (using.some(isVlanAware)) promised += switchingNeed;
     }
     return this.#free(promised);
   }
@@ -40,7 +40,11 @@ export class Admission {
    */
   admit(lab: LabDefinition["id"], starting: readonly DefinedNode[], catalogue: Catalogue): Promise<Disposable> {
     return this.#queue.run(async () => {
-      const needs = starting.reduce((sum, node) => sum + nodeNeed(node, catalogue.template(node.template)), 0);
+      const definition = (await this.#definitions.all()).find(({ id }) => id === lab);
+      // All VLAN-aware switches of a lab are in one pair of daemons, which runs already with the first of them.
+      const startsDaemons = starting.some(isVlanAware) && !(definition !== undefined && this.#using(definition).some(isVlanAware));
+      const nodes = starting.reduce((sum, node) => sum + nodeNeed(node, catalogue.template(node.template)), 0);
+      const needs = nodes + (startsDaemons ? switchingNeed : 0);
       if (needs > 0) {
         const free = await this.room(catalogue);
         if (needs > free) {
@@ -54,6 +58,11 @@ export class Admission {
     });
   }
 
+  /** Returns the nodes of the lab that run or start. */
+  #using({ id, nodes }: LabDefinition): readonly DefinedNode[] {
+    return nodes.filter((node) => node.power !== "stopped" || this.#held.has(keyOf(id, node)));
+  }
+
   #release(keys: readonly string[]): void {
     for (const key of keys) {
       const left = (this.#held.get(key) ?? 0) - 1;
@@ -61,6 +70,10 @@ export class Admission {
       else this.#held.delete(key);
     }
   }
+}
+
+function isVlanAware({ switching }: DefinedNode): boolean {
+  return switching !== undefined;
 }
 
 function keyOf(lab: string, { id }: DefinedNode): string {

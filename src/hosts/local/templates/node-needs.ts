@@ -47,6 +47,9 @@ export function ownKernelRam(node: { readonly ram?: number }): number {
 /** Memory of the hypervisor of such a node, MiB, with the code that it translates if the hardware does not help. */
 const hypervisorRam = 256;
 
+/** MiB that the daemons of a lab's VLAN-aware switches are expected to use: one pair for all of them, with about 60 ports. */
+export const switchingNeed = 32;
+
 /** Returns the MiB that a node is expected to use: the declared memory, if there is one. */
 export function nodeNeed(node: { readonly ram?: number; readonly kernel?: "own" }, template: LocalTemplate | undefined): number {
   if (node.kernel === "own") return ownKernelRam(node);
