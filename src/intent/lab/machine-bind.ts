@@ -8,7 +8,7 @@ export interface MachineBind {
   readonly writable: boolean;
 }
 
-/** Returns the notation of containerlab, with rw only if it is said: "/etc/hosts:/etc/hosts.machine", "/srv/data:/data:rw". */
+/** Returns the notation of containerlab, with rw only for a writable one: "/etc/hosts:/etc/hosts.machine", "/srv/data:/data:rw". */
 export function bindText({ source, target, writable }: MachineBind): string {
   return `${source}:${target}${writable ? ":rw" : ""}`;
 }
