@@ -55,10 +55,15 @@ async function* fileOf(path: string, entry: Omit<TarWrite, "data">): AsyncGenera
   if (!stats.isFile()) throw new Error(`${path} was replaced while it was read`);
   const { size } = stats;
   yield entryHead(entry, size);
-  for (let left = size; left > 0; ) {
-    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(Math.min(left, piece)));
+  const read = (left: number) => file.read(Buffer.allocUnsafe(Math.min(left, piece)));
+  // One piece ahead: the disk is read while the piece before it is sent.
+  let next = size > 0 ? read(size) : undefined;
+  for (let left = size; next !== undefined; ) {
+    const { bytesRead, buffer }: Awaited<typeof next> = await next;
     if (bytesRead === 0) throw new Error(`${path} became shorter while it was read`);
     left -= bytesRead;
+    next = left > 0 ? read(left) : undefined;
+    next?.catch(() => {}); // thrown when it is awaited
     yield buffer.subarray(0, bytesRead);
   }
   yield Buffer.alloc((512 - (size % 512)) % 512);
