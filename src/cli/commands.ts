@@ -21,6 +21,7 @@ import { exportCommand } from "./commands/export.ts";
 import { extcap } from "./commands/extcap.ts";
 import { grants } from "./commands/grants.ts";
 import { graph } from "./commands/graph.ts";
+import { history } from "./commands/history.ts";
 import { host } from "./commands/host.ts";
 import { image } from "./commands/image.ts";
 import { importCommand } from "./commands/import.ts";
@@ -147,6 +148,7 @@ export const commands: readonly Command[] = [
   extcap,
   traffic,
   jobs,
+  history,
   labs,
   switches,
   tasks,

@@ -38,6 +38,7 @@ export const errors = {
   template_not_found: { status: 404, when: "no such template on the host" },
   capture_not_found: { status: 404, when: "no such capture" },
   snapshot_not_found: { status: 404, when: "the lab has no such snapshot" },
+  history_not_found: { status: 404, when: "the history of the lab has no such text" },
   picture_not_found: { status: 404, when: "the lab has no such picture" },
   disks_not_found: { status: 404, when: "no such kept disks for this user" },
   job_not_found: { status: 404, when: "no such job" },

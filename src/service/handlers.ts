@@ -29,6 +29,7 @@ import type { Browsers } from "./labs/browsers.ts";
 import { icons, listTemplates, networkTypes, templateAttributes, templateDetail, templateImages } from "./labs/catalogue.ts";
 import { listDisks, removeDisks } from "./labs/disks.ts";
 import { labGrants, setLabGrants } from "./labs/grants.ts";
+import { historyText, listHistory } from "./labs/history.ts";
 import { inspectProject } from "./labs/inspect.ts";
 import { setLabLock } from "./labs/lab-lock.ts";
 import { listLabs } from "./labs/list-labs.ts";
@@ -163,6 +164,8 @@ function projectHandlers({ context }: HandlerParts, { known, changing }: Wrapper
     planProject: known((caller, { body }, call) => planProject(context, caller, body, call)),
     getPublicProject: known((caller, { body }) => publicProject(context, caller, body)),
     editProject: known((caller, { body }, call) => editProject(context, caller, body, call)),
+    listHistory: known((caller, { body }) => listHistory(context, caller, body)),
+    getHistoryText: known((caller, { body }) => historyText(context, caller, body)),
     adoptLab: known((caller, { body }) => adoptLab(context, caller, body)),
     deployProject: changing("deployProject", deployProject),
     reconcileProject: changing("reconcileProject", reconcileProject),

@@ -56,7 +56,7 @@ export function App() {
             {signIn.note}
           </p>
         )}
-        <Page route={route} mayChange={role !== "viewer"} />
+        <Page route={route} user={username} mayChange={role !== "viewer"} />
       </main>
       {confirming && (
         <Confirm
@@ -75,7 +75,7 @@ export function App() {
   );
 }
 
-function Page({ route, mayChange }: { readonly route: Route; readonly mayChange: boolean }) {
+function Page({ route, user, mayChange }: { readonly route: Route; readonly user: string | undefined; readonly mayChange: boolean }) {
   switch (route.page) {
     case "labs":
       return <Labs mayChange={mayChange} />;
@@ -84,7 +84,7 @@ function Page({ route, mayChange }: { readonly route: Route; readonly mayChange:
     case "host":
       return <HostPage />;
     case "lab":
-      return <LabPage key={route.lab} route={route} mayChange={mayChange} />;
+      return <LabPage key={route.lab} route={route} user={user} mayChange={mayChange} />;
     case "capture":
       return <CapturePage key={route.capture} capture={route.capture} mayChange={mayChange} />;
     default:

@@ -254,6 +254,35 @@ describe("who sees what", () => {
     expect([answer.status, answer.json.code]).toEqual([status, code]);
   });
 
+  test("readers of a lab that ask for presence see each other while they read, and nobody without a right on it", async () => {
+    const here = (listening: Listening) =>
+      (
+        listening
+          .news()
+          .filter(({ type }) => type === "presence")
+          .at(-1)?.data as { readonly users: readonly string[] } | undefined
+      )?.users;
+    await ann.send({ method: "PUT", path: "/api/v1/labs/grants" }, { lab: "/ann1", grants: [{ user: "bob", right: "view" }] });
+    const [hers, silent] = [await heard(ann, "?lab=/ann1&types=presence"), await heard(bob, "?lab=/ann1")];
+    await expect.poll(() => here(hers)).toEqual(["ann"]);
+    const his = await heard(bob, "?lab=/ann1&types=presence,node");
+    const second = await heard(bob, "?lab=/ann1&types=presence");
+    for (const one of [hers, his, second]) await expect.poll(() => here(one)).toEqual(["ann", "bob"]);
+    // Without a lab, a reader is shown to nobody.
+    await heard(eve, "?types=presence");
+    his.leave();
+    second.leave();
+    await expect.poll(() => here(hers)).toEqual(["ann"]);
+    expect(silent.news().filter(({ type }) => type === "presence")).toEqual([]);
+    // The right is checked when the list is sent.
+    const again = await heard(bob, "?lab=/ann1&types=presence");
+    await expect.poll(() => here(hers)).toEqual(["ann", "bob"]);
+    await ann.send({ method: "PUT", path: "/api/v1/labs/grants" }, { lab: "/ann1", grants: [] });
+    const count = again.news().length;
+    await heard(ann, "?lab=/ann1&types=presence");
+    await expect.poll(() => here(hers)).toEqual(["ann"]);
+    expect(again.news()).toHaveLength(count);
+  });
   test("a stream ends with the session that it was opened with", async () => {
     const other = await served.signIn("ann");
     const [ending, staying] = [await heard(other), await heard(ann)];

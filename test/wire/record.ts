@@ -60,6 +60,8 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["setLinkSuspend", { lab, endpoints, suspended: true }],
   ["getPublicProject", { lab }],
   ["editProject", { lab, section: "description", value: "two nodes" }],
+  ["listHistory", { lab }],
+  ["getHistoryText", { lab, serial: 1 }],
   ["listLabs"],
   ["setLabGrants", { lab, grants: [{ user: "bob", right: "view" }] }],
   ["setLabLock", { lab, locked: false }],

@@ -7,14 +7,14 @@ export const events: Command = {
   summary: "Show the events of your labs as they happen, until Ctrl-C",
   details:
     "Shows nodes that start and stop, links whose quality changes, created and removed labs, and changes with their steps. After a lost connection the " +
-    "events continue from the last one. With --format json each line is one object.",
+    "events continue from the last one. --type presence shows who looks at the lab, and shows you to them. With --format json each line is one object.",
   flags: [
     ...onlyLabFlags("Only events"),
     {
       long: "type",
       value: "TYPE",
       multiple: true,
-      choices: ["node", "link", "lab", "job", "capture"],
+      choices: ["node", "link", "lab", "job", "capture", "presence"],
       summary: "Only these types; repeatable, or a comma list",
     },
     { long: "after", value: "ID", summary: "Begin after the event with this id; --format json shows the ids" },

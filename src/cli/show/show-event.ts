@@ -23,6 +23,8 @@ function what(paint: Paint, type: LabEvent["type"], data: Data): string {
       return `${changeName(text(data.operation))} by ${text(data.user)}: ${jobState(paint, data)}`;
     case "lab":
       return `lab ${text(data.change ?? (data.live === "available" ? "answers again" : `is ${text(data.live)}`))}`;
+    case "presence":
+      return `here: ${Array.isArray(data.users) ? data.users.map(text).join(", ") : "-"}`;
     case "gap":
       return paint("yellow", "events were lost: check the status");
     default:

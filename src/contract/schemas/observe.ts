@@ -257,7 +257,10 @@ export type LabsData = Static<typeof LabsData>;
 export const EventsQuery = Type.Object({
   /** Only events of this lab. Absent: of every lab that the caller may see. */
   lab: optionalText,
-  /** Comma list of event types; absent: all. Heartbeats and gaps always come. */
+  /**
+   * Comma list of event types; absent: all but presence. presence, with a lab: also show the caller to the other users that look at it. Heartbeats and gaps
+   * always come.
+   */
   types: optionalText,
   /** Resume after this event id (also the header Last-Event-ID). */
   after: optionalText,
@@ -267,12 +270,12 @@ export type EventsQuery = Static<typeof EventsQuery>;
 /**
  * What happened. `data` by type – node: {id, node, unique_key, name, status, previous?, ready?, exit_code?, forced?, disk_full?, closed_ports?}; link: {id, link, a?, b?}, the link's
  * effective quality; lab: {change: created|updated|deleted}, {live: available|unavailable|absent} or {resume: waiting|begins|done|failed, nodes}; job: {job, operation, user, status,
- * step, steps, outcome?, error?, duration_ms?}; gap: {after, reason: restart|history}: events may be missing, read the state again; heartbeat: none.
+ * step, steps, outcome?, error?, duration_ms?}; presence: {users}, all users that look at the lab; gap: {after, reason: restart|history}: events may be missing, read the state again; heartbeat: none.
  */
 export const EventData = Type.Object({
   id: text,
   at: time,
-  type: word(["node", "link", "lab", "job", "capture", "gap", "heartbeat"]),
+  type: word(["node", "link", "lab", "job", "capture", "presence", "gap", "heartbeat"]),
   lab: optionalText,
   data: Type.Optional(json),
 });

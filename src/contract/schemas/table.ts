@@ -36,6 +36,7 @@ import {
 } from "./console.ts";
 import { DisksData, DisksRemovedData } from "./disks.ts";
 import { EditData, EditPayload, PublicProjectData, PublicProjectPayload, TrafficAttachData, TrafficPayload } from "./editing.ts";
+import { HistoryData, HistoryTextData, HistoryTextPayload } from "./history.ts";
 import { HostLoadData } from "./host-load.ts";
 import { HostUsersData } from "./host-users.ts";
 import { JobData, JobsData } from "./jobs.ts";
@@ -138,6 +139,8 @@ export const requestSchemas = {
   streamCapture: { params: byTicket },
   getPublicProject: { body: PublicProjectPayload },
   editProject: { body: EditPayload },
+  listHistory: { body: ProjectPayload },
+  getHistoryText: { body: HistoryTextPayload },
   attachTraffic: { body: TrafficPayload },
   streamTraffic: { params: byTicket },
   listLabs: {},
@@ -227,6 +230,8 @@ export const dataSchemas = {
   streamCapture: upgrade,
   getPublicProject: PublicProjectData,
   editProject: EditData,
+  listHistory: HistoryData,
+  getHistoryText: HistoryTextData,
   attachTraffic: TrafficAttachData,
   streamTraffic: upgrade,
   listLabs: LabsData,

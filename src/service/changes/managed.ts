@@ -19,6 +19,7 @@ import { type ChangeKind, storedRequest } from "./change-kind.ts";
 import { type Before, withoutHandChanges } from "./hand-changes.ts";
 import { withKeptPlaces } from "./kept-places.ts";
 import { stillDown, withOwedStarts } from "./owed-starts.ts";
+import { recordHistory } from "./record-history.ts";
 
 /** Runs a change of a lab as a job. Prefer: respond-async returns the job at once. Cached observations of the lab are dropped. */
 export async function runChange<Schema extends TSchema, Result>(
@@ -81,10 +82,10 @@ export function labLocked(path: string, cause?: unknown): Failure {
   return new Failure("lab_locked", text, { data: { lab: path }, ...(cause !== undefined && { cause }) });
 }
 
-/** Records the intent before the first step, so that recovery after a crash knows it. */
+/** Records the intent before the first step, so that recovery after a crash knows it, and adds it to the lab's history. */
 export async function recordIntent(
   context: StorePart & ClockPart,
-  job: Pick<Job, "identity">,
+  job: Pick<Job, "id" | "identity" | "operation">,
   target: Target,
   intent: Intent,
   { ids, isMade }: { readonly ids: NativeIds; readonly isMade: boolean },
@@ -111,6 +112,7 @@ export async function recordIntent(
     updatedAt: context.clock.now(),
   };
   await context.store.labs.put(record);
+  await recordHistory(context, record, intent.lab, { user: target.caller.user, operation: job.operation, job: job.id }, known);
   return record;
 }
 
@@ -190,6 +192,7 @@ export async function recordUntouched(
   owed: readonly string[],
 ): Promise<void> {
   const kept = before === undefined ? undefined : { ...before, plans: {}, updatedAt: context.clock.now() };
+  if (kept !== undefined) await context.store.history.forgetAfter(kept.identity, kept.serial);
   if (kept !== undefined) await context.store.labs.put(withOwedStarts(kept, [...(kept.owedStarts ?? []), ...owed]));
   if (kept !== undefined && owed.length === 0) return;
   try {

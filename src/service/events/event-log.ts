@@ -10,7 +10,7 @@ import type { LabRecord } from "../store/store.ts";
 export type Audience = Pick<LabRecord, "owner" | "grants"> | { readonly only: string } | undefined;
 
 export interface News {
-  readonly type: "node" | "link" | "lab" | "job" | "capture";
+  readonly type: "node" | "link" | "lab" | "job" | "capture" | "presence";
   readonly lab: string;
   readonly data: Readonly<Record<string, unknown>>;
 }

@@ -13,6 +13,7 @@ import type { LabRecord, Store } from "../store/store.ts";
 import type { Work } from "../work/work.ts";
 import { type Audience, type Entry, EventLog, type News } from "./event-log.ts";
 import { LiveWatch } from "./live-watch.ts";
+import { Presence } from "./presence.ts";
 import type { JobNews, RecordChange } from "./watched-store.ts";
 
 export interface EventsLimits {
@@ -34,6 +35,8 @@ export interface EventsParts {
 }
 
 const types = ["node", "link", "lab", "job", "capture"] as const;
+/** Only for readers that ask for it: a reader of a lab that does is itself shown to the others. */
+const presenceType = "presence";
 /** Event types that come from reading the host. */
 const looked: ReadonlySet<string> = new Set(["node", "link", "lab"]);
 
@@ -42,6 +45,7 @@ export class Events {
   readonly #parts: EventsParts;
   readonly #log: EventLog;
   readonly #watch: LiveWatch;
+  readonly #presence: Presence;
   readonly #heartbeatMs: number;
 
   constructor(parts: EventsParts, limits: EventsLimits = {}) {
@@ -52,6 +56,10 @@ export class Events {
       ...parts,
       intervalMs: limits.intervalMs ?? 750,
       publish: (news, audience) => this.#log.publish(news, audience),
+    });
+    this.#presence = new Presence({
+      recordOf: (lab) => parts.store.labs.get(lab),
+      changed: (lab, users) => this.publish({ type: presenceType, lab, data: { users } }),
     });
   }
 
@@ -97,7 +105,9 @@ export class Events {
     // After the first read: its results are new only for readers that reconnect.
     const from = this.#log.place(query.after);
     const forget = sessions.onEnd(caller.session, end);
+    const leave = lab !== undefined && wanted.has(presenceType) ? this.#presence.enter(lab, caller) : () => {};
     const close = () => {
+      leave();
       unwatch();
       forget();
     };
@@ -134,10 +144,11 @@ function sees(caller: Caller, audience: Audience): boolean {
 function typesOf(text: string | undefined): ReadonlySet<string> {
   if (text === undefined || text === "") return new Set(types);
   const names = text.split(",").map((name) => name.trim());
-  const unknown = names.find((name) => !(types as readonly string[]).includes(name));
+  const all: readonly string[] = [...types, presenceType];
+  const unknown = names.find((name) => !all.includes(name));
   if (unknown === undefined) return new Set(names);
-  throw new Failure("bad_request", `types: ${JSON.stringify(unknown)} is none of ${types.join(", ")}`, {
-    data: { problems: [{ path: "/types", message: `${JSON.stringify(unknown)} is none of ${types.join(", ")}` }] },
+  throw new Failure("bad_request", `types: ${JSON.stringify(unknown)} is none of ${all.join(", ")}`, {
+    data: { problems: [{ path: "/types", message: `${JSON.stringify(unknown)} is none of ${all.join(", ")}` }] },
   });
 }
 

@@ -25,6 +25,8 @@ export interface Job {
   readonly id: string;
   /** Identity of the lab's record, or of the record that the change will create. */
   readonly identity: string;
+  /** Operation id of the change. */
+  readonly operation: string;
   /** Aborted by cancelJob and by the service's shutdown. */
   readonly signal: AbortSignal;
   /** The steps that are about to run. */
@@ -243,6 +245,7 @@ export class Jobs {
       const work = change.work({
         id,
         identity,
+        operation: change.operation,
         signal: abort.signal,
         warnings,
         warn: (warning) => {

@@ -4,12 +4,14 @@ import { joinIds } from "../../engine/compare/join.ts";
 import { readLab } from "../../engine/compare/read-lab.ts";
 import { printLab } from "../../intent/write/print.ts";
 import { snapshot } from "../changes/managed.ts";
+import { recordHistory } from "../changes/record-history.ts";
 import type { Caller } from "../common/call.ts";
 import { newId } from "../common/new-id.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
 import type { ChangeParts, HostPart, JobsPart, StorePart } from "../context/parts.ts";
 import { checkFields, pathOf } from "../context/selector.ts";
 import { noIds } from "../context/target.ts";
+import type { LabRecord } from "../store/store.ts";
 
 /**
  * Creates a record for an unmanaged lab, with an owner and the host's definition as its intent. Does not change the lab.
@@ -30,7 +32,7 @@ export async function adoptLab(context: ChangeParts, caller: Caller, payload: La
   await host.setOwner?.(path, owner);
   // A change may have begun meanwhile.
   refuseManaged(context, path);
-  await context.store.labs.put({
+  const record: LabRecord = {
     path,
     identity: newId(),
     mode: "create",
@@ -43,7 +45,9 @@ export async function adoptLab(context: ChangeParts, caller: Caller, payload: La
     plans: {},
     power: {},
     updatedAt: context.clock.now(),
-  });
+  };
+  await context.store.labs.put(record);
+  await recordHistory(context, record, captured, { user: caller.user, operation: "adoptLab" }, undefined);
   context.observations.forget(path);
   context.log("info", "a lab was adopted", { lab: path, owner, user: caller.user });
   return { lab: path, owner, nodes: observed.nodes.length, links: observed.links.length };

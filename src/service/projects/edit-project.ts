@@ -10,6 +10,7 @@ import type { EditableSection } from "../../intent/edit/replace-section.ts";
 import { sameData } from "../../intent/lab/canonical.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
 import { type IntentText, printLab } from "../../intent/write/print.ts";
+import { recordHistory } from "../changes/record-history.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import type { Call, Caller } from "../common/call.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
@@ -73,7 +74,7 @@ export async function editProject(
   const { warnings: _warnings, ...edited } = await readSent(context, text.yaml, text.files);
   if (payload.intent !== undefined) refuseMasked(edited.lab, intent.lab);
   await checkOnHost(context, target.host, edited, { signal, known: intent.lab });
-  if (!target.sent) await record(context, target, intent, edited);
+  if (!target.sent) await recordText(context, target, intent, edited);
   return { yaml: edited.yaml, revision: revisionOf(edited) };
 }
 
@@ -110,22 +111,24 @@ function maskedValues(paths: readonly string[]): Failure {
   });
 }
 
-async function record(
+async function recordText(
   context: StorePart & ClockPart & JobsPart,
-  { path }: Target,
+  { path, caller }: Target,
   intent: Intent,
-  edited: Pick<Intent, "yaml" | "files">,
+  edited: Pick<Intent, "yaml" | "files" | "lab">,
 ): Promise<void> {
   context.jobs.refuseBusy(path);
   const now = context.store.labs.get(path);
   if (now === undefined) throw labNotFound(path);
   if (now.yaml !== intent.yaml) throw new Failure("plan_stale", "the intent was changed meanwhile; read it again");
-  await context.store.labs.put({
+  const record = {
     ...now,
     yaml: edited.yaml,
     files: edited.files,
     serial: now.serial + 1,
     plans: {},
     updatedAt: context.clock.now(),
-  });
+  };
+  await context.store.labs.put(record);
+  await recordHistory(context, record, edited.lab, { user: caller.user, operation: "editProject" }, now);
 }

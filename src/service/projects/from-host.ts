@@ -11,6 +11,7 @@ import { type IntentText, printLab } from "../../intent/write/print.ts";
 import type { ChangeKind } from "../changes/change-kind.ts";
 import { runChange, snapshot } from "../changes/managed.ts";
 import { planAgainstHost } from "../changes/planned.ts";
+import { recordHistory } from "../changes/record-history.ts";
 import type { ChangeCall } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { mayReadSecrets } from "../context/allow.ts";
@@ -18,7 +19,9 @@ import type { ChangeParts, ClockPart, LookupParts, PlansPart, WorkPart } from ".
 import { projectState } from "../context/state.ts";
 import type { Target } from "../context/target.ts";
 import { unquoted } from "../context/unquoted.ts";
+import type { Job } from "../jobs/jobs.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
+import type { LabRecord } from "../store/store.ts";
 import { readSent } from "../work/intents.ts";
 import { capturedIntent } from "./captured-intent.ts";
 import { newestPlan, plannable, planStale } from "./plan-project.ts";
@@ -39,13 +42,13 @@ export async function reconcileFromHost(
   const { record, caller } = target;
   const right = record && rightOn(record, caller);
   const mayRecord = right !== undefined && includes(right, "edit") && target.mode !== "load";
-  if (!mayRecord || payload.peek === true) return unquoted(target, () => captureIntent(context, target, payload, false));
+  if (!mayRecord || payload.peek === true) return unquoted(target, () => captureIntent(context, target, payload, undefined));
   // Runs as a job, so that a partly applied change is not read as the lab.
   const kind: ChangeKind<typeof PullRequest, ReconcileData> = {
     operation: "reconcileProject",
     version: 1,
     request: PullRequest,
-    run: () => captureIntent(context, target, payload, true),
+    run: ({ job }) => captureIntent(context, target, payload, job),
   };
   return runChange(context, target, call, kind, { direction: "from_host" });
 }
@@ -54,7 +57,8 @@ async function captureIntent(
   context: LookupParts & ClockPart & PlansPart,
   target: Target,
   payload: ProjectPayload,
-  write: boolean,
+  /** The change that records the intent; undefined: it is not recorded. */
+  job: Pick<Job, "id"> | undefined,
 ): Promise<ReconcileData> {
   const { path, host, intent, record } = target;
   if (payload.plan_identity !== undefined) {
@@ -75,9 +79,9 @@ async function captureIntent(
 
   const now = await readSent(context, text.yaml, text.files);
   const nowIds = joinIds(now.lab, observed, ids);
-  const serial = (record?.serial ?? 0) + (write ? 1 : 0);
-  if (write && record !== undefined) {
-    await context.store.labs.put({
+  const serial = (record?.serial ?? 0) + (job === undefined ? 0 : 1);
+  if (job !== undefined && record !== undefined) {
+    const after: LabRecord = {
       ...record,
       yaml: text.yaml,
       files: text.files,
@@ -87,7 +91,9 @@ async function captureIntent(
       serial,
       plans: {},
       updatedAt: context.clock.now(),
-    });
+    };
+    await context.store.labs.put(after);
+    await recordHistory(context, after, now.lab, { user: target.caller.user, operation: "reconcileProject", job: job.id }, record);
   }
   const manifest = printManifest({
     version: 1,

@@ -31,11 +31,11 @@ export class DatabaseRoom {
 
   /**
    * Returns whether there is space for an ordinary change. The remaining room is reserved for changes that free space.
-   * @param bytes size of the request; its job, the lab's new contents and the resulting host definition each take about as much
+   * @param bytes size of the request; its job, the lab's new contents, the state in its history and the resulting host definition each take about as much
    */
   admits(bytes: number): boolean {
-    if (this.#bytes === 0 || this.#free() >= this.#bytes / 2 + 3 * bytes) return true;
-    const wanted = this.#bytes + 3 * bytes;
+    if (this.#bytes === 0 || this.#free() >= this.#bytes / 2 + 4 * bytes) return true;
+    const wanted = this.#bytes + 4 * bytes;
     // In the log and in the file.
     if (!this.#canGrow(2 * wanted)) return false;
     this.#writeThrough(wanted);

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type DatabaseRoom, makesRoom } from "./database-room.ts";
+import { maxStepsText } from "./history-table.ts";
 import { inTransaction, type Row } from "./rows.ts";
 import type { SqliteTables } from "./sqlite-tables.ts";
 import type { JobError, JobOutcome, JobRow, JobStatus, JobStep } from "./store.ts";
@@ -34,6 +35,25 @@ function prepare(db: DatabaseSync) {
     lastEnd: db.prepare(
       `SELECT id, operation, outcome, finished_at, outcome = 'failed' AND json_array_length(steps) = 0 AS stepless FROM jobs ${newestEndOf}`,
     ),
+    // The history keeps the steps, because jobs are deleted after some time.
+    keepSteps: db.prepare(
+      `UPDATE history SET outcome = ?2, step_count = json_array_length(jobs.steps),
+         steps = CASE WHEN length(jobs.steps) <= ${maxStepsText} THEN jobs.steps END
+       FROM jobs WHERE jobs.id = ?1 AND history.job = ?1`,
+    ),
+    // A change that had nothing to do is no new state.
+    dropSame: db.prepare(
+      `DELETE FROM history WHERE job = ?1 AND step_count = 0 AND digest = (
+         SELECT digest FROM history AS earlier WHERE earlier.identity = history.identity AND earlier.serial < history.serial
+         ORDER BY serial DESC LIMIT 1)`,
+    ),
+    // A change that only asked whether nodes may stop, and the one that did it, are one state.
+    dropAsked: db.prepare(
+      `DELETE FROM history WHERE step_count = 0 AND job IS NOT NULL AND (identity, serial, digest) IN (
+         SELECT earlier.identity, max(earlier.serial), done.digest FROM history AS done
+         JOIN history AS earlier ON earlier.identity = done.identity AND earlier.serial < done.serial
+         WHERE done.job = ?1 GROUP BY done.identity)`,
+    ),
     purgeJobs: db.prepare("DELETE FROM jobs WHERE finished_at < ?"),
     answerKeys: db.prepare("UPDATE job_keys SET answer = ? WHERE job = ?"),
   };
@@ -59,6 +79,9 @@ export function jobsTable(db: DatabaseSync, room: DatabaseRoom, file: string): S
     finish: (id, { status, outcome, finishedAt, result, error, answer }) => {
       inTransaction(db, () => {
         sql.finishJob.run(status, outcome ?? null, finishedAt ?? null, jsonOrNull(result), jsonOrNull(error), id);
+        sql.keepSteps.run(id, outcome ?? null);
+        sql.dropSame.run(id);
+        sql.dropAsked.run(id);
         if (answer !== undefined) sql.answerKeys.run(JSON.stringify(answer), id);
       });
     },

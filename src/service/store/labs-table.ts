@@ -22,6 +22,7 @@ function prepare(db: DatabaseSync) {
     putPlan: db.prepare(
       "INSERT INTO plans (path, direction, identity) VALUES (?, ?, ?) ON CONFLICT (path, direction) DO UPDATE SET identity = excluded.identity",
     ),
+    deleteHistory: db.prepare("DELETE FROM history WHERE identity = (SELECT json_extract(record, '$.identity') FROM labs WHERE path = ?)"),
     deletePlans: db.prepare("DELETE FROM plans WHERE path = ?"),
   };
 }
@@ -69,6 +70,7 @@ export function labsTable(db: DatabaseSync, room: DatabaseRoom): SqliteTables["l
     delete: (path) => {
       records.delete(path);
       inTransaction(db, () => {
+        sql.deleteHistory.run(path);
         sql.deleteLab.run(path);
         sql.deleteContents.run(path);
         sql.deletePlans.run(path);

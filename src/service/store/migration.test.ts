@@ -86,5 +86,12 @@ test("the record of such a database gets an identity, which stays, and its next 
   const bob = await made.login("bob");
   await bob.call("reconcileProject", { yaml: pair });
   expect(made.store.labs.get("/pair")?.identity).toBe(identity);
+  // The text of before is the first state of the lab's history.
+  const { entries } = await bob.call("listHistory", { lab: "/pair" });
+  expect(entries.map(({ serial, operation, user }) => [serial, operation, user])).toEqual([
+    [2, "reconcileProject", "bob"],
+    [1, undefined, undefined],
+  ]);
+  expect((await bob.call("getHistoryText", { lab: "/pair", serial: 1, as_written: true })).yaml).toBe(pair);
   expect(await made.store.jobs.lastOf("/pair")).toMatchObject({ identity, owner: "bob", operation: "reconcileProject" });
 });

@@ -12,4 +12,5 @@ export interface SqliteTables {
   readonly sessions: AtOnce<Store["sessions"]>;
   readonly labs: AtOnce<Store["labs"]>;
   readonly jobs: AtOnce<Store["jobs"]>;
+  readonly history: AtOnce<Store["history"]>;
 }

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { DatabaseRoom } from "./database-room.ts";
+import { historyTable } from "./history-table.ts";
 import { jobsTable } from "./jobs-table.ts";
 import { labsTable } from "./labs-table.ts";
 import { type DatabaseOptions, openDatabase } from "./open-database.ts";
@@ -40,6 +41,13 @@ const migrations = [
    UPDATE labs SET record = json_set(record, '$.identity', lower(hex(randomblob(12))));`,
   // Large fields that rarely change are in a table of their own, so that a lab's power can be written on a full disk. Rows of older versions have them in their record.
   "CREATE TABLE lab_contents (path TEXT PRIMARY KEY, contents TEXT NOT NULL) STRICT",
+  // contents: yaml and files as compressed JSON; null if they are too large. digest: of these, to recognise a state that is the same as the one before.
+  `CREATE TABLE history (
+     identity TEXT NOT NULL, serial INTEGER NOT NULL, at INTEGER NOT NULL, user TEXT, operation TEXT, job TEXT, outcome TEXT,
+     nodes INTEGER NOT NULL, links INTEGER NOT NULL, steps TEXT, step_count INTEGER, digest TEXT NOT NULL, contents BLOB,
+     PRIMARY KEY (identity, serial)
+   ) STRICT;
+   CREATE INDEX history_by_job ON history (job) WHERE job IS NOT NULL;`,
 ];
 
 /**
@@ -51,7 +59,12 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
   migrate(db, file);
   const room = new DatabaseRoom(db, file);
 
-  const tables = { sessions: sessionsTable(db), labs: labsTable(db, room), jobs: jobsTable(db, room, file) };
+  const tables = {
+    sessions: sessionsTable(db),
+    labs: labsTable(db, room),
+    jobs: jobsTable(db, room, file),
+    history: historyTable(db, room),
+  };
   return storeOf(tables, file, room);
 }
 

@@ -8,6 +8,7 @@ const atOnce: { readonly [Group in keyof SqliteTables]: readonly (keyof SqliteTa
   sessions: ["find", "findByBrowser", "count"],
   labs: ["get", "list"],
   jobs: ["lastEnd"],
+  history: [],
 };
 
 /** Returns the store over the tables. A write on a full disk is retried once, and SQLite errors become messages with their cause and a remedy. */
@@ -36,7 +37,13 @@ export function storeOf(tables: SqliteTables, file: string, room: DatabaseRoom):
     });
     return Object.fromEntries(calls) as Store[Group];
   };
-  return { sessions: wrapped("sessions"), labs: wrapped("labs"), jobs: wrapped("jobs"), close: async () => room.close() };
+  return {
+    sessions: wrapped("sessions"),
+    labs: wrapped("labs"),
+    jobs: wrapped("jobs"),
+    history: wrapped("history"),
+    close: async () => room.close(),
+  };
 }
 
 const full = "its file system is full: free space on it and try again";

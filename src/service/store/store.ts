@@ -135,6 +135,40 @@ export interface JobKeyRow {
   readonly answer?: JobAnswer;
 }
 
+/** A state of a lab in its history: an intent that was recorded, and the change that recorded it. */
+export interface HistoryRow {
+  /** Serial of the lab's record with this intent. */
+  readonly serial: number;
+  readonly at: number;
+  /** Absent for a state that an older version recorded, as are the next two. */
+  readonly user?: string;
+  /** Operation id: deployProject, editProject … */
+  readonly operation?: string;
+  /** The change that applied it; absent for an edit that only records the text. */
+  readonly job?: string;
+  /** Outcome of the job, after its end. */
+  readonly outcome?: JobOutcome;
+  readonly nodes: number;
+  readonly links: number;
+  /** Steps of the change, after its end; absent if they are too many to keep. */
+  readonly steps?: readonly JobStep[];
+  readonly stepCount?: number;
+  /** False if the text is too large to keep. */
+  readonly hasText: boolean;
+}
+
+export interface HistoryText {
+  readonly yaml: string;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+export interface NewHistoryRow extends Pick<HistoryRow, "serial" | "at" | "user" | "operation" | "job" | "nodes" | "links"> {
+  /** Identity of the lab's record. */
+  readonly identity: string;
+  /** Changes only with the text. */
+  readonly digest: string;
+}
+
 /** Jobs of older versions have no identity: they belong to the lab if its owner made them. */
 export type LabOfJobs = Pick<LabRecord, "identity" | "owner">;
 
@@ -197,6 +231,15 @@ export interface Store {
     findKey(user: string, key: string): Promise<JobKeyRow | undefined>;
     /** Deletes keys created before this time. */
     purgeKeys(createdBefore: number): Promise<void>;
+  };
+  readonly history: {
+    /** Adds a state with its text; replaces states of this or a later serial. Deletes the oldest states beyond the limits. */
+    add(row: NewHistoryRow, text: HistoryText): Promise<void>;
+    /** The newest first, without texts. */
+    list(identity: string): Promise<readonly HistoryRow[]>;
+    text(identity: string, serial: number): Promise<HistoryText | undefined>;
+    /** Deletes states after this serial: their change was taken back. */
+    forgetAfter(identity: string, serial: number): Promise<void>;
   };
   close(): Promise<void>;
 }

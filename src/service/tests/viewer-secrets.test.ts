@@ -161,6 +161,11 @@ const asked: Readonly<Record<OperationId, Readonly<Record<string, Ask>> | string
     fresh: (client) => client.call("inspectProject", { lab, refresh: true }),
   },
   getPublicProject: { public: (client) => client.call("getPublicProject", { lab }) },
+  listHistory: { history: (client) => client.call("listHistory", { lab }) },
+  getHistoryText: {
+    "the first state": async (client) =>
+      client.call("getHistoryText", { lab, serial: (await client.call("listHistory", { lab })).entries.at(-1)!.serial }),
+  },
   planProject: Object.fromEntries(
     ["to_host", "from_host"].flatMap((direction) =>
       [undefined, other, edited].map((text, index) => [

@@ -1,4 +1,5 @@
 import type { EventData } from "../../contract/schemas/observe.ts";
+import { operationText } from "../service/operation-text.ts";
 
 /** An event of a lab as a line of the log. */
 export interface LogLine {
@@ -73,26 +74,4 @@ function jobLine({ operation, user, outcome, error }: Data, line: Line): LogLine
 
 function textOf(value: unknown): string {
   return value === undefined || value === null ? "" : String(value);
-}
-
-const operations: Readonly<Record<string, string>> = {
-  deployProject: "Deploy",
-  reconcileProject: "Apply",
-  importProject: "Import",
-  destroyProject: "Destroy",
-  execProject: "Start or stop nodes",
-  applyLinkQuality: "Set a link's quality",
-  setLinkSuspend: "Suspend or resume a link",
-  editProject: "Edit the intent",
-  resumeLab: "Restore",
-  renumberLab: "Renumber",
-  takeSnapshot: "Take a snapshot",
-  restoreSnapshot: "Restore a snapshot",
-  removeSnapshot: "Remove a snapshot",
-  saveConfigs: "Save configurations",
-};
-
-/** Returns the name of an operation for people. */
-export function operationText(operation: string): string {
-  return operations[operation] ?? operation;
 }

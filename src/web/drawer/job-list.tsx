@@ -5,7 +5,8 @@ import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import { call } from "../service/api.ts";
 import { useEvents } from "../service/events.ts";
-import { operationText } from "./event-text.ts";
+import { operationText } from "../service/operation-text.ts";
+
 import { JobSteps } from "./job-steps.tsx";
 
 interface JobListProps {

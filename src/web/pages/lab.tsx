@@ -16,7 +16,9 @@ import { useTitle } from "../parts/use-title.ts";
 import { usePlan } from "../plan/control/use-plan.ts";
 import { call } from "../service/api.ts";
 import { useEvents } from "../service/events.ts";
+import { Presence } from "../share/presence.tsx";
 import { ShareButton } from "../share/share-button.tsx";
+import { usePresence } from "../share/use-presence.ts";
 import { shownStatus } from "../topology/graph/shown-status.ts";
 import { Workbench } from "../workbench/workbench.tsx";
 
@@ -40,11 +42,13 @@ const bootingPollMs = 2_000;
 
 interface LabPageProps {
   readonly route: LabRoute;
+  /** The user who is signed in. */
+  readonly user: string | undefined;
   readonly mayChange: boolean;
 }
 
 /** The page of a lab: its state and actions, and one of its views. */
-export function LabPage({ route, mayChange }: LabPageProps) {
+export function LabPage({ route, user, mayChange }: LabPageProps) {
   const { lab, view } = route;
   useTitle(`${lab.split("/").at(-1)}: ${titles[view]}`);
   // After the first request, the lab is read because it changed: the service's cached inspection would be outdated.
@@ -67,6 +71,7 @@ export function LabPage({ route, mayChange }: LabPageProps) {
     drift.again();
   };
   useEvents(lab, onEvent, { enabled: !isGone(status.error) });
+  const here = usePresence(lab, !isGone(status.error));
   const rights = labRights(!mayChange, status.data);
   // The rights decide how the text is read: as written, or without secrets.
   const isReadable = managed === true && status.data !== undefined;
@@ -99,6 +104,7 @@ export function LabPage({ route, mayChange }: LabPageProps) {
         {managed === true ? <DriftMark lab={lab} drift={drift} /> : <span class="mark">only on its host</span>}
         {rights.reason !== undefined && <span class="mark">{rights.reason}</span>}
         {inspection.data.locked && <span class="mark">locked</span>}
+        <Presence users={here} user={user} />
         {running !== undefined && (
           <span class="mark busy">
             {running.name} by {running.user}: step {running.step} of {running.steps}

@@ -13,7 +13,9 @@ interface Feed {
 /** Open feeds by lab; "" is the feed of all labs. */
 const feeds = new Map<string, Feed>();
 
-const types = ["node", "link", "lab", "job", "capture", "gap", "message"] as const;
+const types = ["node", "link", "lab", "job", "capture", "presence", "gap", "message"] as const;
+/** Presence comes only to readers that ask for it, and shows their user to the others. */
+const asked = ["node", "link", "lab", "job", "capture", "presence"].join();
 /** Delay before a new connection, ms. A browser does not reconnect by itself after a response that is not a stream. */
 const retryMs = 2_000;
 
@@ -56,7 +58,7 @@ function openFeed(lab: string | undefined): Feed {
   /** @param afterGap events may have been missed since the last connection */
   const open = (afterGap: boolean) => {
     disconnect();
-    const opened = new EventSource(`/api/v1/events${lab === undefined ? "" : `?lab=${encodeURIComponent(lab)}`}`);
+    const opened = new EventSource(`/api/v1/events${lab === undefined ? "" : `?lab=${encodeURIComponent(lab)}&types=${asked}`}`);
     source = opened;
     for (const type of types) {
       opened.addEventListener(type, (message: MessageEvent<string>) => dispatch(JSON.parse(message.data) as EventData));

@@ -8,6 +8,7 @@ import type { LabRights } from "../labs/lab-rights.ts";
 import { lazy } from "../parts/lazy.tsx";
 import type { DrawerTab, LabRoute } from "../parts/route.ts";
 import { useFeature } from "../parts/use-feature.ts";
+import type { PlanControl } from "../plan/control/use-plan.ts";
 import type { LiveTraffic } from "../traffic/feed/live-traffic.ts";
 import { TrafficRates } from "../traffic/traffic-rates-tab.tsx";
 import type { NodesPower } from "./actions/use-nodes-power.ts";
@@ -17,6 +18,7 @@ const Consoles = lazy(() => import("../consoles/consoles.tsx"));
 const Captures = lazy(() => import("../captures/captures-view.tsx"));
 const CapturePage = lazy(() => import("../captures/capture-page.tsx"));
 const JobList = lazy(() => import("../drawer/job-list.tsx"));
+const HistoryView = lazy(() => import("../history/history-view.tsx"));
 const NodeTable = lazy(() => import("../drawer/node-table.tsx"));
 
 interface LabDrawerProps {
@@ -24,6 +26,7 @@ interface LabDrawerProps {
   readonly inspection: InspectionData;
   readonly live: ReadonlyMap<string, LiveNodeData>;
   readonly rights: LabRights;
+  readonly control: PlanControl;
   readonly power: NodesPower | undefined;
   readonly selection: Selection;
   /** The watched traffic; undefined: it is off. */
@@ -37,13 +40,13 @@ interface LabDrawerProps {
   readonly reload: () => void;
 }
 
-/** The drawer of a lab: its consoles, captures, traffic, nodes, events and jobs. */
+/** The drawer of a lab: its consoles, captures, traffic, nodes, events, jobs and history. */
 export function LabDrawer(props: LabDrawerProps) {
-  const { route, inspection, live, rights, power, selection, traffic, go, onConsole, reloadStatus, reload } = props;
+  const { route, inspection, live, rights, control, power, selection, traffic, go, onConsole, reloadStatus, reload } = props;
   const { lab, node, capture } = route;
   const lines = useEventLog(lab);
   const hasTraffic = useFeature("traffic").data === true;
-  const tabs = tabsFor({ hasTraffic, mayOperate: rights.operate });
+  const tabs = tabsFor({ hasTraffic, mayOperate: rights.operate, isManaged: inspection.mode !== "load" });
   // An address can name a tab that the right of the user or the host does not offer.
   const open = tabs.some(([tab]) => tab === route.drawer) ? route.drawer : undefined;
   return (
@@ -85,6 +88,9 @@ export function LabDrawer(props: LabDrawerProps) {
       <DrawerPart tab="jobs" open={open}>
         <JobList lab={lab} mayCancel={rights.operate} />
       </DrawerPart>
+      <DrawerPart tab="history" open={open}>
+        <HistoryView lab={lab} onReturn={rights.edit && control.mayEdit ? control.returnTo : undefined} />
+      </DrawerPart>
     </Drawer>
   );
 }
@@ -92,10 +98,12 @@ export function LabDrawer(props: LabDrawerProps) {
 interface TabInput {
   readonly hasTraffic: boolean;
   readonly mayOperate: boolean;
+  /** Whether the service has a record of the lab. */
+  readonly isManaged: boolean;
 }
 
 /** Returns the tabs that the host and the right of the user allow. */
-function tabsFor({ hasTraffic, mayOperate }: TabInput): readonly (readonly [DrawerTab, string])[] {
+function tabsFor({ hasTraffic, mayOperate, isManaged }: TabInput): readonly (readonly [DrawerTab, string])[] {
   return [
     ...(mayOperate ? [["consoles", "Consoles"] as const] : []),
     ["captures", "Captures"],
@@ -103,5 +111,6 @@ function tabsFor({ hasTraffic, mayOperate }: TabInput): readonly (readonly [Draw
     ["nodes", "Nodes"],
     ["log", "Log"],
     ["jobs", "Jobs"],
+    ...(isManaged ? [["history", "History"] as const] : []),
   ];
 }

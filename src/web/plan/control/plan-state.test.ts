@@ -11,6 +11,18 @@ const steps = [{ id: "node:r1" } as PlanAction];
 const plan = { actions: [], operations: steps } as unknown as PlanData;
 const planned = (state: PlanState): PlanEvent => ({ type: "planned", computed: { plan, intent: state.intent, options: state.options } });
 
+test("a return to an earlier state is an edit that prunes, and one undo takes it back", () => {
+  const now: IntentText = { yaml: "name: a\nnodes: {r1: {}}\n", files: {} };
+  const past: IntentText = { yaml: "name: a\n", files: {} };
+  const start = initialPlanState(now);
+  const returned = planReducer(start, { type: "returned", intent: past, title: "state 3" });
+  expect([isEdited(returned), returned.options.prune, returned.replacement]).toEqual([true, true, { yaml: past.yaml }]);
+  expect(returned.notice.text).toContain("state 3");
+  const undone = planReducer(returned, { type: "undone" });
+  expect([isEdited(undone), undone.options.prune]).toEqual([false, false]);
+  expect(isEdited(planReducer(start, { type: "returned", intent: now, title: "state 4" }))).toBe(false);
+});
+
 test("a draft is restored with the intent that it started from", () => {
   const state = initialPlanState(text("name: new"), { mine: text("name: mine"), base: text("name: old") });
   expect([state.intent.yaml, state.base.yaml, state.notice.text]).toEqual(["name: mine", "name: old", "Your unapplied text was restored."]);

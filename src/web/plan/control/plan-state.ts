@@ -66,6 +66,8 @@ export interface PlanState {
 
 export type PlanEvent =
   | { readonly type: "drawn"; readonly intent: IntentText; readonly prunes: boolean }
+  /** An earlier state of the lab as edited text: its plan also deletes what that state does not have. */
+  | { readonly type: "returned"; readonly intent: IntentText; readonly title: string }
   | { readonly type: "undone" }
   | { readonly type: "redone" }
   | { readonly type: "discarded" }
@@ -123,6 +125,14 @@ export function planReducer(state: PlanState, event: PlanEvent): PlanState {
       return typed(state, { ...state.intent, files: { ...state.intent.files, [event.path]: event.content } });
     case "drawn":
       return sameIntent(state.intent, event.intent) ? state : drawn(state, event.intent, event.prunes);
+    case "returned":
+      return sameIntent(state.intent, event.intent)
+        ? { ...state, notice: { text: `The text is the one of ${event.title} already.` } }
+        : {
+            ...drawn(state, event.intent, true),
+            computed: undefined,
+            notice: { text: `This is the text of ${event.title}. The host changes when you apply it.` },
+          };
     case "undone":
       return restored(state, "past");
     case "redone":

@@ -35,6 +35,8 @@ export interface PlanControl {
   readonly applySeen: (seen: PlanData) => void;
   /** Stores the text without applying it. */
   readonly save: () => void;
+  /** Shows an earlier state of the lab as edited text. */
+  readonly returnTo: (past: { readonly intent: IntentText; readonly title: string }) => void;
   /** Writes the host's changes into the text. */
   readonly takeOver: () => void;
   readonly cancel: (job: string) => Promise<void>;
@@ -149,6 +151,7 @@ export function usePlan({ lab, isManaged, mayChange, onLabChanged }: PlanInput):
     applySeen: (seen) => void run("Applying…", () => applySeen(seen)),
     save: () => void run("Saving…", save),
     apply: (confirm) => void run(confirm ? "Applying…" : "Applying steps that disturb no running node…", () => apply(confirm)),
+    returnTo: (past) => dispatch({ type: "returned", ...past }),
     takeOver: () => void run("Taking over…", takeOver),
     cancel: async (job) => {
       try {

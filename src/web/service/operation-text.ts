@@ -1,0 +1,22 @@
+const operations: Readonly<Record<string, string>> = {
+  deployProject: "Deploy",
+  reconcileProject: "Apply",
+  importProject: "Import",
+  destroyProject: "Destroy",
+  execProject: "Start or stop nodes",
+  applyLinkQuality: "Set a link's quality",
+  setLinkSuspend: "Suspend or resume a link",
+  resumeLab: "Restore",
+  renumberLab: "Renumber",
+  takeSnapshot: "Take a snapshot",
+  restoreSnapshot: "Restore a snapshot",
+  removeSnapshot: "Remove a snapshot",
+  saveConfigs: "Save configurations",
+  editProject: "Edit the text",
+  adoptLab: "Adopt",
+};
+
+/** Returns the name of an operation for people. */
+export function operationText(operation: string): string {
+  return operations[operation] ?? operation;
+}
