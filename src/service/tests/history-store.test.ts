@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
-import { sqliteStore } from "./sqlite.ts";
+import { sqliteStore } from "../store/sqlite.ts";
 
 const store = sqliteStore(":memory:");
 const row = (serial: number) => ({ identity: "a", serial, at: serial, nodes: 1, links: 0, digest: String(serial) });
