@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type TestLocalHost, testLocalHost } from "../../src/hosts/local/testing/test-local-host.fixture.ts";
 import type { RawClient } from "../wire/raw-client.ts";
@@ -92,7 +93,13 @@ test("a node's panel shows its state, saved configuration and console log, and s
   // A configuration that runs and is not saved yet.
   const exec = (node: string, command: string) => client.post("/api/v1/console/exec", { lab, node, command, timeout_ms: 60_000 });
   expect((await exec("r1", "configure terminal\ninterface eth0\ndescription only running\nend")).status).toBe(200);
+  await panel.getByText("Configuration", { exact: true }).click();
+  await panel.getByRole("region", { name: "Running configuration of r1" }).getByText("description only running").waitFor();
+  await panel.getByRole("button", { name: "Difference" }).click();
+  await panel.getByRole("region", { name: "Startup, Running" }).getByText("description only running").waitFor();
+  expect(await violationsOf(page)).toEqual([]);
   await panel.getByRole("button", { name: "Save running configuration" }).click();
+  await panel.getByText("both are the same").waitFor();
   await panel.getByText("Saved as the node's startup configuration.").waitFor();
   await panel.getByText("-  description only running").waitFor();
 
@@ -125,6 +132,37 @@ test("a node's panel shows its state, saved configuration and console log, and s
   await panel.getByRole("button", { name: "Start" }).click();
   await page.getByRole("button", { name: "r1, router, running" }).waitFor();
   await log.getByText("description by hand").waitFor({ state: "hidden" });
+});
+
+test("files are written into a running node and read from it", { timeout: 120_000 }, async () => {
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url, "admin", "test");
+  await page.goto(`${served.url}/ui/labs${lab}`);
+  await page.getByRole("button", { name: "h1, linux, running" }).click();
+  const panel = page.getByRole("complementary", { name: "Node h1" });
+  await panel.getByText("Files", { exact: true }).click();
+  await panel.getByRole("button", { name: "etc/" }).click();
+  const list = panel.getByRole("region", { name: "Files in /etc" });
+  await list.getByRole("rowheader", { name: "hosts", exact: true }).waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await panel.getByLabel("Folder", { exact: true }).fill("/tmp");
+  await page.keyboard.press("Enter");
+  const temporary = panel.getByRole("region", { name: "Files in /tmp" });
+  await temporary.waitFor();
+  const [name, content] = ["grüße 1.txt", Buffer.from("a line\n".repeat(200_000))];
+  await panel.getByLabel("Files for /tmp").setInputFiles({ name, mimeType: "text/plain", buffer: content });
+  await temporary.getByRole("row", { name: /^grüße 1\.txt 1\.3 MiB/ }).waitFor();
+  const size = await client.post("/api/v1/console/exec", { lab, node: "h1", command: "wc -c < '/tmp/grüße 1.txt'", timeout_ms: 60_000 });
+  expect(size.json.data.output).toContain("1400000");
+  const downloading = page.waitForEvent("download");
+  await temporary.getByRole("button", { name: `Download ${name}` }).click();
+  const saved = await downloading;
+  expect(saved.suggestedFilename()).toBe(name);
+  expect((await readFile(await saved.path())).equals(content)).toBe(true);
+  await panel.getByLabel("Folder", { exact: true }).fill("/nowhere");
+  await page.keyboard.press("Enter");
+  await panel.getByText(/can't cd to \/nowhere|No such file/).waitFor();
 });
 
 test("a link in a node's panel opens the link, and a node that never ran has no console log", async () => {

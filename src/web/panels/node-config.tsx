@@ -5,7 +5,6 @@ import { lazy } from "../parts/lazy.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import type { Answer } from "../parts/use-answer.ts";
-import { SaveConfig } from "./save-config.tsx";
 
 const DiffView = lazy(async () => ({ default: (await import("../intent/diff-view.tsx")).DiffView }));
 
@@ -13,14 +12,12 @@ interface NodeConfigProps {
   readonly lab: string;
   readonly node: InspectedNode;
   readonly drift: Answer<PlanData | undefined>;
-  /** Whether the node runs and the user may save its configuration. */
-  readonly maySave: boolean;
 }
 
 const originText = { intent: "changed in the intent", host: "changed on the node", both: "changed in both" } as const;
 
 /** Shows how a node differs from its intent: its startup-config line by line, and its other fields. */
-export function NodeConfig({ lab, node, drift: { data, error, again }, maySave }: NodeConfigProps) {
+export function NodeConfig({ lab, node, drift: { data, error, again } }: NodeConfigProps) {
   if (error !== undefined) {
     return (
       <details>
@@ -64,7 +61,6 @@ export function NodeConfig({ lab, node, drift: { data, error, again }, maySave }
           <Link to={{ page: "lab", lab, view: "plan" }}>Apply the intent, or take over the host's changes</Link>
         </p>
       )}
-      {maySave && <SaveConfig key={node.id} lab={lab} node={nodeKey(node)} onSaved={again} />}
     </details>
   );
 }

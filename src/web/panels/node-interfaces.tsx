@@ -1,6 +1,7 @@
 import type { InspectedInterface } from "../../contract/schemas/observe.ts";
 import { CaptureButton } from "../captures/capture-button.tsx";
 import { sideText } from "../topology/graph/quality-text.ts";
+import type { InterfaceState } from "./interface-state.ts";
 
 interface NodeInterfacesProps {
   readonly lab: string;
@@ -9,17 +10,20 @@ interface NodeInterfacesProps {
   /** Whether the node runs and the user may capture its packets. */
   readonly mayCapture: boolean;
   readonly interfaces: readonly InspectedInterface[];
+  readonly stateOf: (port: InspectedInterface) => InterfaceState;
   /** Selects a link, by key. */
   readonly onLink: (key: string) => void;
 }
 
 /** Lists the interfaces of a node, each with the other end of its link. */
-export function NodeInterfaces({ lab, node, mayCapture, interfaces, onLink }: NodeInterfacesProps) {
+export function NodeInterfaces({ lab, node, mayCapture, interfaces, stateOf, onLink }: NodeInterfacesProps) {
   if (interfaces.length === 0) return <p class="hint">None: the node has no links.</p>;
   return (
     <table class="rows">
       <tbody>
-        {interfaces.map(({ name, peer, link, mac, suspended, quality, addresses = [] }) => {
+        {interfaces.map((port) => {
+          const { name, peer, link, mac, suspended, quality, addresses = [] } = port;
+          const state = stateOf(port);
           const impairments = sideText(quality ?? {});
           return (
             <tr key={name}>
@@ -33,6 +37,11 @@ export function NodeInterfaces({ lab, node, mayCapture, interfaces, onLink }: No
                 {mac !== undefined && <small class="mac">{mac}</small>}
               </th>
               <td>
+                {link !== undefined && (
+                  <small class={`port-state${state.text === "up" ? "" : " off"}`} title={state.reason}>
+                    {state.text}
+                  </small>
+                )}{" "}
                 {link === undefined ? (
                   <small>free</small>
                 ) : (

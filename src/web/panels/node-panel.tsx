@@ -1,7 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { nodeKey, otherName } from "../../base/node-key.ts";
-import type { InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
+import type { InspectedInterface, InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
 import type { PlanData } from "../../contract/schemas/plan.ts";
+import { ConfigSection } from "../inside/config-section.tsx";
+import { FilesSection } from "../inside/files-section.tsx";
 import type { LoadSample } from "../load/load-history.ts";
 import { Sparkline } from "../load/sparkline.tsx";
 import { lazy } from "../parts/lazy.tsx";
@@ -10,6 +12,7 @@ import { useCapabilities } from "../parts/use-capabilities.ts";
 import { usePolling } from "../parts/use-polling.ts";
 import { ConsoleLog } from "./console-log.tsx";
 import { durationText } from "./duration-text.ts";
+import { interfaceState } from "./interface-state.ts";
 import { NodeConfig } from "./node-config.tsx";
 import { NodeInterfaces } from "./node-interfaces.tsx";
 import { NodePower } from "./node-power.tsx";
@@ -28,6 +31,8 @@ interface NodePanelProps {
   readonly reloadStatus: () => void;
   /** Reads the lab again: addresses change without an event. */
   readonly reload: () => void;
+  /** The other end of the link of an interface. */
+  readonly peerOf: (port: InspectedInterface) => { readonly isPeerSuspended: boolean; readonly peerStatus: string | undefined };
   /** Selects a link, by key. */
   readonly onLink: (key: string) => void;
   /** Opens the console; undefined if the node has none or the user may not use it. */
@@ -47,7 +52,7 @@ const lostText = { host_restart: "ended when the machine went down", lab_killed:
 
 /** Shows one node: its state, load and interfaces, its differences from the intent, and buttons to start, stop and wipe it. */
 export function NodePanel(props: NodePanelProps) {
-  const { lab, mode, node, live, load, drift, mayChange, reloadStatus, reload, onLink, onConsole, onShell, onClose } = props;
+  const { lab, mode, node, live, load, drift, mayChange, reloadStatus, reload, peerOf, onLink, onConsole, onShell, onClose } = props;
   usePolling(reloadStatus, pollMs);
   usePolling(reload, addressPollMs);
   // A node can save its configuration, and change its addresses, by itself, which causes no event.
@@ -116,6 +121,7 @@ export function NodePanel(props: NodePanelProps) {
         node={nodeKey(node)}
         mayCapture={mayChange && status === "running"}
         interfaces={node.interfaces}
+        stateOf={(port) => interfaceState({ port, status, ...peerOf(port) })}
         onLink={onLink}
       />
       {node.type === "switch" && capabilities?.features?.["switching"] === true && (
@@ -124,7 +130,19 @@ export function NodePanel(props: NodePanelProps) {
       {mayChange && status === "running" && capabilities?.features?.["traffic"] === true && node.interfaces.length > 0 && (
         <NodeTraffic key={node.id} lab={lab} node={nodeKey(node)} />
       )}
-      <NodeConfig lab={lab} node={node} drift={drift} maySave={mayChange && status === "running"} />
+      <NodeConfig lab={lab} node={node} drift={drift} />
+      {mayChange && status === "running" && (
+        <ConfigSection
+          key={`config ${node.id}`}
+          lab={lab}
+          node={nodeKey(node)}
+          isReadable={node.type === "router" && capabilities?.features?.["nodeExec"] === true}
+          onSaved={drift.again}
+        />
+      )}
+      {mayChange && status === "running" && capabilities?.features?.["nodeExec"] === true && (
+        <FilesSection key={`files ${node.id}`} lab={lab} node={nodeKey(node)} />
+      )}
       {onConsole !== undefined && mayChange && capabilities?.features?.["consoleLog"] === true && (
         <ConsoleLog key={node.id} lab={lab} node={nodeKey(node)} status={status} />
       )}

@@ -1,5 +1,5 @@
 import { nodeKey } from "../../base/node-key.ts";
-import type { InspectedLink, InspectedNode, InspectionData } from "../../contract/schemas/observe.ts";
+import type { InspectedInterface, InspectedLink, InspectedNode, InspectionData } from "../../contract/schemas/observe.ts";
 import { hasConsole } from "../consoles/has-console.ts";
 import type { LoadHistory } from "../load/load-history.ts";
 import { LinkPanel } from "../panels/link-panel.tsx";
@@ -45,6 +45,7 @@ export function PartPanel({
         mayChange={rights.operate}
         reloadStatus={reloadStatus}
         reload={reload}
+        peerOf={(port) => peerOf(inspection, live, port)}
         onLink={(key) => select(`link:${inspection.links.find((one) => one.key === key)?.id}`, {})}
         onConsole={rights.operate && hasConsole(node) ? () => onConsole(node.id) : undefined}
         onShell={rights.operate && hasConsole(node) ? () => onShell(node.id) : undefined}
@@ -64,6 +65,16 @@ export function PartPanel({
       onChanged={reload}
     />
   );
+}
+
+/** Returns the state of the other end of an interface's link. */
+function peerOf(inspection: InspectionData, live: WorkbenchProps["live"], { peer }: InspectedInterface) {
+  const end = peer?.includes(":") === true ? peer : undefined;
+  const node = inspection.nodes.find((one) => end !== undefined && nodeKey(one) === end.slice(0, end.indexOf(":")));
+  return {
+    isPeerSuspended: end !== undefined && interfaceAt(inspection, end)?.suspended === true,
+    peerStatus: node && (live.get(node.id)?.status ?? node.status),
+  };
 }
 
 /** Returns the interface at an end of a link, "r1:eth1"; undefined for a network's key. */
