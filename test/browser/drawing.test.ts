@@ -174,6 +174,63 @@ test("a dropped node stays where it was dropped, opening its panel moves nothing
   expect(await written("moved")).toMatch(/x: \d+, y: \d+.*# the first router/);
 });
 
+test("a text is added, changed, moved and deleted, and a link gets another interface, with the keyboard and menus", async () => {
+  await deploy("noted");
+  await openLab("noted");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByRole("region", { name: "Add to the lab" }).getByRole("button", { name: "text", exact: true }).click();
+  const note = (text: string) => page.getByRole("button", { name: `Text: ${text}`, exact: true });
+  await note("Note").press("F2");
+  await page.getByLabel("Text on the drawing").fill("the core");
+  await page.keyboard.press("Enter");
+  const from = await centreOf(note("the core"));
+  await drag(from, { x: from.x + 80, y: from.y + 60 });
+  await expect.poll(async () => Math.round((await centreOf(note("the core"))).x - from.x)).toBe(80);
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByRole("button", { name: /^Link r1:eth0 to r2:eth0/ }).focus();
+  await page.keyboard.press("ContextMenu");
+  await page.getByRole("menuitem", { name: "Change interfaces…" }).click();
+  const dialog = page.getByRole("dialog", { name: /^Interfaces of the link/ });
+  await dialog.getByLabel("Interface of r2").selectOption("eth3");
+  expect(await violationsOf(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "Change" }).click();
+  await bar()
+    .getByText(/link r1:eth0 – r2:eth3/)
+    .waitFor();
+  await page.getByRole("button", { name: "Text", exact: true }).click();
+  const pane = page.locator(".text-pane .editor");
+  await pane.getByText("the core").waitFor();
+  await pane.getByText("# the only link").waitFor();
+  await note("the core").press("Delete");
+  await note("the core").waitFor({ state: "detached" });
+  await pane.getByText("the core").waitFor({ state: "detached" });
+  await page.getByRole("application").focus();
+  await page.keyboard.press("Control+z");
+  await note("the core").waitFor();
+  await bar().getByRole("button", { name: "Discard" }).click();
+});
+
+test("a menu wipes a node after a question, and shows its configuration and the quality of a link", async () => {
+  await deploy("menus");
+  await openLab("menus");
+  const menuOf = async (name: string) => {
+    await node(name).focus();
+    await page.keyboard.press("ContextMenu");
+    return page.getByRole("menu", { name });
+  };
+  const menu = await menuOf("r1");
+  const items = (await menu.getByRole("menuitem").allInnerTexts()).map((text) => text.split("\n")[0]);
+  expect(items).toEqual(expect.arrayContaining(["Console", "Shell", "Start", "Stop", "Restart", "Wipe…", "Configuration"]));
+  await menu.getByRole("menuitem", { name: "Wipe…" }).click();
+  await page.getByRole("dialog", { name: "Wipe r1?" }).getByRole("button", { name: "Cancel" }).click();
+  await (await menuOf("r1")).getByRole("menuitem", { name: "Configuration" }).click();
+  await page.getByRole("complementary", { name: "Node r1" }).locator("details[open]", { hasText: "Configuration" }).waitFor();
+  await page.getByRole("button", { name: /^Link r1:eth0 to r2:eth0/ }).focus();
+  await page.keyboard.press("ContextMenu");
+  await page.getByRole("menuitem", { name: "Impair…" }).click();
+  await page.getByRole("complementary", { name: "Link r1:eth0 to r2:eth0" }).waitFor();
+});
+
 function pointOf({ x, y }: { readonly x: number; readonly y: number }): [number, number] {
   return [x, y];
 }

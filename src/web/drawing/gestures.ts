@@ -21,6 +21,27 @@ export function movesOf({ nodes }: Graph, places: ReadonlyMap<string, Place>): D
   };
 }
 
+const textPrefix = "text:";
+
+/** Returns the index of a text; undefined for another part. */
+export function textIndex(id: string): number | undefined {
+  return id.startsWith(textPrefix) ? Number(id.slice(textPrefix.length)) : undefined;
+}
+
+/** Returns the edit that moves texts. */
+export function textMovesOf(places: ReadonlyMap<string, Place>): DrawnEdit {
+  const moves = [...places].flatMap(([id, place]) => {
+    const index = textIndex(id);
+    return index === undefined ? [] : [[index, { x: place.x, y: place.y }] as const];
+  });
+  return { kind: "move-texts", places: new Map(moves) };
+}
+
+/** Returns the edit that removes the selected texts. */
+export function textRemovalOf(selected: ReadonlySet<string>): Extract<DrawnEdit, { kind: "remove-texts" }> {
+  return { kind: "remove-texts", indexes: new Set([...selected].flatMap((id) => textIndex(id) ?? [])) };
+}
+
 /** Returns computed positions for all parts, as if none had one. */
 export function arranged({ nodes, links }: Graph, kind: LayoutKind): ReadonlyMap<string, Place> {
   const members = nodes.map(({ id, label }) => ({ id, name: label, width: labelWidth(label) }));

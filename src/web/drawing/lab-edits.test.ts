@@ -51,6 +51,22 @@ describe("an edit that is drawn", () => {
     expect(named).toContain('"r1:eth1"');
   });
 
+  test("gives a link another interface, and changes, moves and removes texts; comments stay", () => {
+    const [link] = labIn(yaml).links;
+    const text = drawnText([
+      { kind: "set-interfaces", link: link!.key, interfaces: new Map([["r1", "eth9"]]) },
+      { kind: "add-text", text: "first", at: { x: 1, y: 2 } },
+      { kind: "add-text", text: "second", at: { x: 3, y: 4 } },
+      { kind: "set-text", index: 0, text: "the core" },
+      { kind: "move-texts", places: new Map([[0, { x: 50, y: 60 }]]) },
+      { kind: "remove-texts", indexes: new Set([1]) },
+    ]);
+    expect(text).toContain("r1:eth9");
+    expect(text).toMatch(/the core[\s\S]*x: 50,?\s*y: 60/);
+    expect(text).not.toMatch(/second|first/);
+    expect(text).toContain("# kept");
+  });
+
   test("pastes parts with their links under free names", () => {
     const text = drawnText([{ kind: "paste", copied: labIn(yaml), by: { x: 5, y: 5 } }]);
     expect(text).toMatch(/r2:\s+\{?template: frr[\s\S]*x: 5,?\s+y: 5/);

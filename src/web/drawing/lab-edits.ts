@@ -6,6 +6,12 @@ export type DrawnEdit =
   | { readonly kind: "add-node"; readonly template: string; readonly at: Position }
   | { readonly kind: "add-network"; readonly type: string; readonly at: Position }
   | { readonly kind: "add-text"; readonly text: string; readonly at: Position }
+  /** `index` is that of the text in the lab. */
+  | { readonly kind: "set-text"; readonly index: number; readonly text: string }
+  | { readonly kind: "move-texts"; readonly places: ReadonlyMap<number, Position> }
+  | { readonly kind: "remove-texts"; readonly indexes: ReadonlySet<number> }
+  /** Other interfaces for the ends of a link, by node. */
+  | { readonly kind: "set-interfaces"; readonly link: string; readonly interfaces: ReadonlyMap<string, string> }
   | { readonly kind: "link"; readonly from: string; readonly to: string; readonly interfaces: InterfaceNames }
   | { readonly kind: "move"; readonly places: ReadonlyMap<string, Position> }
   /** keepsKey: only the shown name changes, so that a node on the host stays the same node. */
@@ -49,6 +55,14 @@ function edited(lab: Lab, edit: DrawnEdit): Lab {
     }
     case "add-text":
       return { ...lab, texts: [...lab.texts, { text: edit.text, ...edit.at }] };
+    case "set-text":
+      return { ...lab, texts: lab.texts.map((one, index) => (index === edit.index ? { ...one, text: edit.text } : one)) };
+    case "move-texts":
+      return { ...lab, texts: lab.texts.map((one, index) => ({ ...one, ...edit.places.get(index) })) };
+    case "remove-texts":
+      return { ...lab, texts: lab.texts.filter((_one, index) => !edit.indexes.has(index)) };
+    case "set-interfaces":
+      return withInterfaces(lab, edit);
     case "link":
       return { ...lab, links: [...lab.links, newLink(lab, edit)] };
     case "move":
@@ -115,6 +129,21 @@ function newLink(lab: Lab, { from, to, interfaces }: Extract<DrawnEdit, { kind: 
   if (endpoints.every((end) => "network" in end)) throw new CannotDraw("two networks cannot be linked: link a node to each of them");
   if (from === to) throw new CannotDraw("a link needs two different ends");
   return { key: linkKey(...endpoints), endpoints };
+}
+
+function withInterfaces(lab: Lab, { link: key, interfaces }: Extract<DrawnEdit, { kind: "set-interfaces" }>): Lab {
+  const used = new Set(
+    lab.links.flatMap((link) =>
+      link.key === key ? [] : link.endpoints.map((end) => ("node" in end ? `${end.node}:${end.interface}` : "")),
+    ),
+  );
+  const end = (one: Endpoint): Endpoint => {
+    const name = "node" in one ? interfaces.get(one.node) : undefined;
+    if (!("node" in one) || name === undefined) return one;
+    if (used.has(`${one.node}:${name}`)) throw new CannotDraw(`${one.node}:${name} has a link already: choose another interface`);
+    return { node: one.node, interface: name };
+  };
+  return { ...lab, links: lab.links.map((link) => (link.key === key ? relinked(link, end) : link)) };
 }
 
 function moved(lab: Lab, places: ReadonlyMap<string, Position>): Lab {

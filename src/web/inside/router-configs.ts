@@ -1,7 +1,7 @@
 /** The configurations of a router. */
 export interface RouterConfigs {
   readonly running: string;
-  /** What the node saved and starts with; empty if it has saved nothing. */
+  /** The configuration that the node saved and starts with; empty if it has saved none. */
   readonly startup: string;
 }
 

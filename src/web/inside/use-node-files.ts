@@ -14,7 +14,7 @@ export interface NodeFiles {
   readonly error: unknown;
   /** The running copy, for people. */
   readonly work: string | undefined;
-  /** What the last copy did. */
+  /** The result of the last copy. */
   readonly notice: string | undefined;
   readonly open: (folder: string) => void;
   readonly again: () => void;

@@ -12,7 +12,7 @@ export interface InterfaceInput {
 
 export interface InterfaceState {
   readonly text: "up" | "down" | "no carrier" | "no link";
-  /** For people; absent if the text says it. */
+  /** For people; absent if the text is enough. */
   readonly reason?: string;
 }
 

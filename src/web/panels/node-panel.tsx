@@ -26,6 +26,8 @@ interface NodePanelProps {
   /** Its load in the last two minutes. */
   readonly load: readonly LoadSample[];
   readonly drift: Answer<PlanData | undefined>;
+  /** The section that a menu opened; a new object each time. */
+  readonly shown: { readonly section: string } | undefined;
   readonly mayChange: boolean;
   /** Reads the state again: load and memory change without an event. */
   readonly reloadStatus: () => void;
@@ -52,7 +54,7 @@ const lostText = { host_restart: "ended when the machine went down", lab_killed:
 
 /** Shows one node: its state, load and interfaces, its differences from the intent, and buttons to start, stop and wipe it. */
 export function NodePanel(props: NodePanelProps) {
-  const { lab, mode, node, live, load, drift, mayChange, reloadStatus, reload, peerOf, onLink, onConsole, onShell, onClose } = props;
+  const { lab, mode, node, live, load, drift, shown, mayChange, reloadStatus, reload, peerOf, onLink, onConsole, onShell, onClose } = props;
   usePolling(reloadStatus, pollMs);
   usePolling(reload, addressPollMs);
   // A node can save its configuration, and change its addresses, by itself, which causes no event.
@@ -136,6 +138,7 @@ export function NodePanel(props: NodePanelProps) {
           key={`config ${node.id}`}
           lab={lab}
           node={nodeKey(node)}
+          opened={shown?.section === "configuration" ? shown : undefined}
           isReadable={node.type === "router" && capabilities?.features?.["nodeExec"] === true}
           onSaved={drift.again}
         />

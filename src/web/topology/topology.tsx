@@ -3,6 +3,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LiveNodeData } from "../../contract/schemas/observe.ts";
 import type { Place } from "../../layout/layout.ts";
 import type { Graph, GraphNode } from "./graph/graph.ts";
+import { NoteShape } from "./note-shape.tsx";
 import { Search } from "./search.tsx";
 import type { View } from "./stage/view.ts";
 import { keyCommand, zoomInFactor, zoomOutFactor } from "./topology-keys.ts";
@@ -70,6 +71,7 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
   const { onMove, onLink, onFrame, onKey, onMenu, captured = nothing, onPackets } = more;
   const [found, setFound] = useState<string>();
   const nodes = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node])), [graph]);
+  const movable = useMemo(() => new Map([...graph.nodes, ...graph.texts].map((part) => [part.id, part])), [graph]);
   const stage = useStage(graph);
   const latest = useRef({ onSelect, onOpen, onPackets });
   latest.current = { onSelect, onOpen, onPackets };
@@ -98,7 +100,7 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
   }, []);
 
   const onKeyDown = (event: KeyboardEvent) => {
-    const node = nodes.get((event.target as Element).getAttribute("data-node") ?? "");
+    const node = movable.get((event.target as Element).getAttribute("data-node") ?? "");
     const command = keyCommand(event, node !== undefined && onMove !== undefined);
     if (command === undefined) {
       if (onKey?.(event, shapeIdOf(event.target as Element)) === true) event.preventDefault();
@@ -109,7 +111,7 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
     else if (command.kind === "zoom") stage.zoom(command.by);
     else if (command.kind === "fit") stage.fit();
     else if (command.kind === "deselect") onSelect(undefined, { byKeyboard: true });
-    else if (node !== undefined) onMove?.(movedBy(command, selected.has(node.id) ? selected : new Set([node.id]), nodes));
+    else if (node !== undefined) onMove?.(movedBy(command, selected.has(node.id) ? selected : new Set([node.id]), movable));
   };
   /** Brings the node or link that Tab focused into view. */
   const onFocus = (event: FocusEvent) => {
@@ -159,6 +161,7 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
         </p>
         <div ref={stage.layer} class="layer">
           {/* biome-ignore lint/a11y/noSvgWithoutTitle: its shapes have names; a title would be a tooltip over all of them */}
+<<<<<<< HEAD
           <svg class="nodes">{shapes.nodes}</svg>
           {/* biome-ignore lint/a11y/noSvgWithoutTitle: the same */}
           <svg ref={stage.svg} class="links">
@@ -166,6 +169,11 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
               <text key={`${at.x} ${at.y} ${text}`} class="note" x={at.x} y={at.y}>
                 {text}
               </text>
+=======
+          <svg ref={stage.svg}>
+            {graph.texts.map((note) => (
+              <NoteShape key={note.id} note={note} selected={selected.has(note.id)} edit={onMove && { onSelect: select, onOpen: open }} />
+>>>>>>> de393bfe (web: texts and interfaces of links are edited in the drawing; menus wipe, capture, impair and show configurations)
             ))}
             {shapes.links}
           </svg>
@@ -179,7 +187,7 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
 function movedBy(
   { dx, dy }: { readonly dx: number; readonly dy: number },
   ids: ReadonlySet<string>,
-  nodes: ReadonlyMap<string, GraphNode>,
+  nodes: ReadonlyMap<string, { readonly at: Place }>,
 ): ReadonlyMap<string, Place> {
   const at = (id: string) => nodes.get(id)?.at;
   return new Map(

@@ -35,7 +35,7 @@ export function usePointer({ stage, layer, svg, view, show, placeAt }: Stage, ac
       const target = event.target as Element;
       const id = target.closest("[data-node]")?.getAttribute("data-node");
       const { graph, selected, onMove, onLink, onFrame } = latest.current;
-      const node = graph.nodes.find((one) => one.id === id);
+      const node = [...graph.nodes, ...graph.texts].find((one) => one.id === id);
       if (node === undefined) {
         if (!event.shiftKey || onFrame === undefined) return target.closest("[data-link]") !== null;
         drawFrame(event, { stage: stage.current!, nodes: graph.nodes, placeOf, onDrop: onFrame });
@@ -52,7 +52,7 @@ export function usePointer({ stage, layer, svg, view, show, placeAt }: Stage, ac
     const removePanZoom = panAndZoom(stage.current!, { view, show: (next) => latestShow.current(next), onPress });
     const removeDoubleClick = onDoubleClick(stage.current!, (id) => {
       const { graph, open } = latest.current;
-      if (graph.nodes.some((node) => node.id === id && node.kind === "node")) open(id);
+      if (graph.nodes.some((node) => node.id === id && node.kind === "node") || graph.texts.some((text) => text.id === id)) open(id);
     });
     return () => {
       removePanZoom();

@@ -1,6 +1,7 @@
 import { nodeKey } from "../../base/node-key.ts";
 import type { InspectedLink, InspectedNode } from "../../contract/schemas/observe.ts";
 import { hasConsole } from "../consoles/has-console.ts";
+import { textIndex } from "../drawing/gestures.ts";
 import type { MenuItem } from "../menu/menu.tsx";
 import type { DrawActions } from "./actions/use-draw-actions.ts";
 import type { LinkActions } from "./actions/use-link-actions.ts";
@@ -20,6 +21,10 @@ interface MenuInput {
   readonly onConsole: (id: string) => void;
   /** undefined: the node has no shell for this user. */
   readonly onShell: ((id: string) => void) | undefined;
+  /** Asks, and then wipes nodes. @param nodes unique keys */
+  readonly onWipe: (nodes: readonly string[]) => void;
+  /** Shows the configuration of a node in its panel. */
+  readonly onConfig: (id: string) => void;
   readonly links: LinkActions;
   /** Opens the palette. */
   readonly onAdd: () => void;
@@ -31,7 +36,8 @@ export function menuItems(input: MenuInput): readonly MenuItem[] {
   const { id, node, link } = input;
   if (id === undefined) return drawingItems(input);
   const open: MenuItem = { label: "Details", keys: "Space", run: () => input.selection.select(id, { byKeyboard: true }) };
-  if (id.startsWith("link:")) return [open, ...linkItems(input, link), ...removeItem(input, id)];
+  if (id.startsWith("link:")) return [open, ...linkItems(input, link), ...interfaceItem(input, id), ...removeItem(input, id)];
+  if (textIndex(id) !== undefined) return [...textItem(input, id), ...removeItem(input, id)];
   return [...nodeItems(input, node), open, ...editItems(input, id), ...removeItem(input, id)];
 }
 
@@ -41,7 +47,18 @@ function drawingItems({ actions, selection, onAdd, allIds }: MenuInput): readonl
   return [{ label: "Add…", run: onAdd }, { label: "Paste", keys: "Ctrl+V", run: actions.paste }, all];
 }
 
-function nodeItems({ power, onConsole, onShell }: MenuInput, node: InspectedNode | undefined): readonly MenuItem[] {
+function textItem({ actions }: MenuInput, id: string): readonly MenuItem[] {
+  return actions === undefined ? [] : [{ label: "Change the text…", keys: "F2", run: () => actions.beginRename(id) }];
+}
+
+function interfaceItem({ actions }: MenuInput, id: string): readonly MenuItem[] {
+  return actions === undefined ? [] : [{ label: "Change interfaces…", run: () => actions.beginInterfaces(id) }];
+}
+
+function nodeItems(
+  { power, onConsole, onShell, onWipe, onConfig, links: { capturePort } }: MenuInput,
+  node: InspectedNode | undefined,
+): readonly MenuItem[] {
   if (node === undefined || power === undefined) return [];
   const key = [nodeKey(node)];
   return [
@@ -50,13 +67,26 @@ function nodeItems({ power, onConsole, onShell }: MenuInput, node: InspectedNode
     { label: "Start", run: () => power.run("start", key) },
     { label: "Stop", run: () => power.run("stop", key) },
     { label: "Restart", run: () => power.run("restart", key) },
+    { label: "Wipe…", isDangerous: true, run: () => onWipe(key) },
+    { label: "Configuration", run: () => onConfig(node.id) },
+    ...(capturePort === undefined ? [] : captureItems(node, capturePort)),
   ];
 }
 
-function linkItems({ power, links: { suspend, capture } }: MenuInput, link: InspectedLink | undefined): readonly MenuItem[] {
+/** Number of interfaces up to which the menu of a node has an entry for each. The panel of the node has all of them. */
+const maxPorts = 4;
+
+function captureItems(node: InspectedNode, capturePort: (node: string, port: string) => void): readonly MenuItem[] {
+  const ports = node.interfaces.filter(({ link }) => link !== undefined);
+  if (ports.length > maxPorts) return [];
+  return ports.map(({ name }) => ({ label: `Capture ${name}`, run: () => capturePort(nodeKey(node), name) }));
+}
+
+function linkItems({ power, selection, links: { suspend, capture } }: MenuInput, link: InspectedLink | undefined): readonly MenuItem[] {
   if (link === undefined || power === undefined) return [];
   return [
     ...(capture === undefined ? [] : [{ label: "Capture", run: () => capture(link) }]),
+    { label: "Impair…", run: () => selection.select(`link:${link.id}`, { byKeyboard: true }) },
     { label: link.suspended ? "Resume" : "Suspend", run: () => suspend(link) },
   ];
 }

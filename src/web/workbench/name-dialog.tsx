@@ -2,12 +2,14 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 interface NameDialogProps {
   readonly name: string;
+  /** Whether it is the content of a text, and not the name of a part. */
+  readonly isText?: boolean;
   readonly onName: (name: string) => void;
   readonly onCancel: () => void;
 }
 
-/** Asks for a new name. */
-export function NameDialog({ name, onName, onCancel }: NameDialogProps) {
+/** Asks for a new name, or a new text. */
+export function NameDialog({ name, isText = false, onName, onCancel }: NameDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const [typed, setTyped] = useState(name);
@@ -16,7 +18,7 @@ export function NameDialog({ name, onName, onCancel }: NameDialogProps) {
     input.current?.select();
   }, []);
   return (
-    <dialog ref={dialog} onCancel={onCancel} aria-label={`Rename ${name}`}>
+    <dialog ref={dialog} onCancel={onCancel} aria-label={isText ? "Change the text" : `Rename ${name}`}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -24,7 +26,7 @@ export function NameDialog({ name, onName, onCancel }: NameDialogProps) {
         }}
       >
         <label>
-          New name of {name}
+          {isText ? "Text on the drawing" : `New name of ${name}`}
           <input ref={input} value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autocomplete="off" spellcheck={false} />
         </label>
         <div class="buttons">
@@ -32,7 +34,7 @@ export function NameDialog({ name, onName, onCancel }: NameDialogProps) {
             Cancel
           </button>
           <button type="submit" class="primary" disabled={typed.trim() === ""}>
-            Rename
+            {isText ? "Change" : "Rename"}
           </button>
         </div>
       </form>

@@ -16,6 +16,8 @@ interface PartMenuProps {
   readonly links: LinkActions;
   readonly onConsole: (id: string) => void;
   readonly onShell: (id: string) => void;
+  readonly onWipe: (nodes: readonly string[]) => void;
+  readonly onConfig: (id: string) => void;
   readonly onAdd: () => void;
   readonly allIds: readonly string[];
   readonly onClose: () => void;

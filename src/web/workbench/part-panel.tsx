@@ -9,6 +9,8 @@ import type { WorkbenchProps } from "./workbench.tsx";
 
 interface PartPanelProps extends Pick<WorkbenchProps, "lab" | "inspection" | "live" | "rights" | "reload" | "reloadStatus" | "drift"> {
   readonly history: LoadHistory;
+  /** The section of the panel that a menu opened; a new object each time. */
+  readonly shown: { readonly section: string } | undefined;
   readonly onConsole: (id: string) => void;
   readonly onShell: (id: string) => void;
   readonly node: InspectedNode | undefined;
@@ -26,6 +28,7 @@ export function PartPanel({
   reloadStatus,
   drift,
   history,
+  shown,
   onConsole,
   onShell,
   node,
@@ -42,6 +45,7 @@ export function PartPanel({
         live={live.get(node.id)}
         load={history.get(node.id) ?? []}
         drift={drift}
+        shown={shown}
         mayChange={rights.operate}
         reloadStatus={reloadStatus}
         reload={reload}

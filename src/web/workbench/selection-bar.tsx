@@ -11,10 +11,12 @@ interface SelectionBarProps {
   readonly actions: DrawActions | undefined;
   /** undefined: the user may not operate the lab. */
   readonly power: NodesPower | undefined;
+  /** Asks, and then wipes nodes. */
+  readonly onWipe: (nodes: readonly string[]) => void;
 }
 
 /** Buttons for several selected parts. */
-export function SelectionBar({ names, nodes, selected, actions, power }: SelectionBarProps) {
+export function SelectionBar({ names, nodes, selected, actions, power, onWipe }: SelectionBarProps) {
   if (names.length < 2) return null;
   return (
     <div class="selection-bar" role="toolbar" aria-label="Selected parts">
@@ -29,6 +31,9 @@ export function SelectionBar({ names, nodes, selected, actions, power }: Selecti
           </button>
           <button type="button" onClick={() => power.run("restart", nodes)}>
             Restart
+          </button>
+          <button type="button" onClick={() => onWipe(nodes)}>
+            Wipe…
           </button>
         </>
       )}
@@ -45,6 +50,9 @@ export function SelectionBar({ names, nodes, selected, actions, power }: Selecti
           </button>
           <button type="button" disabled={names.length < 3} onClick={() => actions.distribute("y")}>
             Distribute down
+          </button>
+          <button type="button" onClick={() => actions.copy(selected)}>
+            Copy
           </button>
           <button type="button" onClick={() => actions.duplicate(selected)}>
             Duplicate

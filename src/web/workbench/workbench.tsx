@@ -3,6 +3,7 @@ import { nodeKey } from "../../base/node-key.ts";
 import type { InspectedLink, InspectedNode, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
 import type { PlanData } from "../../contract/schemas/plan.ts";
 import { CaptureAddresses } from "../captures/capture-routes.ts";
+import { textIndex } from "../drawing/gestures.ts";
 import type { LabRights } from "../labs/lab-rights.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -17,6 +18,7 @@ import type { TrafficSelection } from "../traffic/use-traffic.ts";
 import { runDrawKey } from "./actions/draw-keys.ts";
 import type { LinkActions } from "./actions/use-link-actions.ts";
 import { DrawTools } from "./draw-tools.tsx";
+import { InterfacesDialog } from "./interfaces-dialog.tsx";
 import { LabDrawer } from "./lab-drawer.tsx";
 import { NameDialog } from "./name-dialog.tsx";
 import { Palette } from "./palette.tsx";
@@ -24,6 +26,7 @@ import { PartMenu } from "./part-menu.tsx";
 import { PartPanel } from "./part-panel.tsx";
 import { SelectionBar } from "./selection-bar.tsx";
 import { useBench } from "./use-bench.ts";
+import { WipeQuestion } from "./wipe-question.tsx";
 import "./workbench.css";
 
 /** Loaded when the text is opened beside the drawing: the editor is larger than the rest of the page. */
@@ -50,7 +53,11 @@ export function Workbench(props: WorkbenchProps) {
   // An empty lab is about to be drawn.
   const [isAdding, setAdding] = useState(inspection.nodes.length + inspection.networks.length === 0);
   const [menu, setMenu] = useState<{ readonly id: string | undefined; readonly x: number; readonly y: number }>();
+  /** Keys of the nodes for which the question before a wipe is shown. */
+  const [wiping, setWiping] = useState<readonly string[]>();
   const [traffic, setTraffic] = useState<ShownTraffic>();
+  /** The section of the node's panel that a menu opened; a new object each time. */
+  const [shown, setShown] = useState<{ readonly section: string }>();
   const bench = useBench(props);
   const { selection, drawing, draws, power, preview, graph, places, links, text, addresses } = bench;
   const { go, openConsole, openShell } = bench;
@@ -77,7 +84,11 @@ export function Workbench(props: WorkbenchProps) {
             selected={selection.selected}
             onSelect={selection.select}
             // Also while the rights are unknown: the consoles wait for them.
-            onOpen={rights.operate || rights.reason === undefined ? openConsole : undefined}
+            onOpen={(id) => {
+              if (textIndex(id) !== undefined) actions?.beginRename(id);
+              else if (rights.operate || rights.reason === undefined) openConsole(id);
+              else selection.select(id, {});
+            }}
             onMove={actions?.move}
             onLink={actions?.link}
             onFrame={selection.selectAll}
@@ -113,6 +124,7 @@ export function Workbench(props: WorkbenchProps) {
           <PartPanel
             {...props}
             history={bench.history}
+            shown={shown}
             node={node}
             link={link}
             selection={selection}
@@ -124,6 +136,7 @@ export function Workbench(props: WorkbenchProps) {
               {...selectedParts(inspection, graph.nodes, selection.selected)}
               actions={actions}
               power={rights.operate ? power : undefined}
+              onWipe={setWiping}
             />
             {drawing.problem !== undefined && (
               <p class="notice" role="alert">
@@ -155,6 +168,11 @@ export function Workbench(props: WorkbenchProps) {
           links={links}
           onConsole={openConsole}
           onShell={openShell}
+          onWipe={(nodes) => setWiping(nodes)}
+          onConfig={(id) => {
+            setShown({ section: "configuration" });
+            selection.select(id, { byKeyboard: true });
+          }}
           onAdd={() => setAdding(true)}
           allIds={allIds}
           onClose={() => setMenu(undefined)}
@@ -162,9 +180,28 @@ export function Workbench(props: WorkbenchProps) {
       )}
       {draws.renaming !== undefined && (
         <NameDialog
-          name={draws.renaming.label}
+          name={"text" in draws.renaming ? draws.renaming.text : draws.renaming.label}
+          isText={"text" in draws.renaming}
           onName={(name) => draws.rename(draws.renaming!, name)}
           onCancel={() => draws.beginRename(undefined)}
+        />
+      )}
+      {draws.changing !== undefined && (
+        <InterfacesDialog
+          title={`Interfaces of the link ${draws.changing.key}`}
+          ends={draws.changing.ends}
+          onChosen={(interfaces) => draws.setInterfaces(draws.changing!, interfaces)}
+          onCancel={() => draws.beginInterfaces(undefined)}
+        />
+      )}
+      {wiping !== undefined && (
+        <WipeQuestion
+          names={wiping}
+          onCancel={() => setWiping(undefined)}
+          onConfirm={() => {
+            power.run("wipe", wiping);
+            setWiping(undefined);
+          }}
         />
       )}
     </CaptureAddresses.Provider>

@@ -45,7 +45,14 @@ export interface Graph {
   readonly nodes: readonly GraphNode[];
   readonly links: readonly GraphLink[];
   /** Texts on the drawing. */
-  readonly texts: readonly { readonly text: string; readonly at: Place }[];
+  readonly texts: readonly GraphText[];
+}
+
+export interface GraphText {
+  /** "text:" and its index in the lab. */
+  readonly id: string;
+  readonly text: string;
+  readonly at: Place;
 }
 
 export interface GraphOptions {
@@ -107,7 +114,7 @@ export function graphOf(inspection: InspectionData, { lab, types, actions = [], 
       autoPlaced: position === undefined,
     })),
     links: withLanes(links),
-    texts: (lab ?? inspection).texts.map(({ text, x, y }) => ({ text, at: { x, y } })),
+    texts: (lab ?? inspection).texts.map(({ text, x, y }, index) => ({ id: `text:${index}`, text, at: { x, y } })),
   };
 }
 

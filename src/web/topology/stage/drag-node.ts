@@ -17,7 +17,7 @@ export interface Drag {
 
 /** Moves nodes with the pointer until the button is released. Only they and their links are redrawn, so that it stays smooth in large labs. */
 export function dragNodes(begin: PointerEvent, { graph, picture, ids, scale, onDrop }: Drag): void {
-  const moving = graph.nodes.filter(({ id }) => ids.has(id));
+  const moving = [...graph.nodes, ...graph.texts].filter(({ id }) => ids.has(id));
   const shapes = new Map([...picture.querySelectorAll("[data-node]")].map((shape) => [shape.getAttribute("data-node"), shape]));
   const groups = new Map([...picture.querySelectorAll("[data-link]")].map((group) => [group.getAttribute("data-link"), group]));
   const byId = new Map(graph.nodes.map((one) => [one.id, one]));

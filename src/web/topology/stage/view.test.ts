@@ -36,7 +36,7 @@ test("tools over the stage cover no part of the fitted drawing", () => {
 test("a few nodes are enlarged 1.5 times at most, and an empty drawing has an area", () => {
   expect(fitted(areaOf(graph([5, 5])), stage).scale).toBe(1.5);
   expect(areaOf(graph())).toMatchObject({ width: 160, height: 160 });
-  expect(areaOf({ nodes: [], texts: [{ text: "far", at: { x: 1000, y: 0 } }] })).toMatchObject({ left: 920 });
+  expect(areaOf({ nodes: [], texts: [{ id: "text:0", text: "far", at: { x: 1000, y: 0 } }] })).toMatchObject({ left: 920 });
 });
 
 test("the point under the pointer stays there during a zoom, also at the limits of the scale", () => {

@@ -13,14 +13,18 @@ import {
   movesOf,
   pasteOf,
   removalOf,
+  textIndex,
+  textMovesOf,
+  textRemovalOf,
 } from "../../drawing/gestures.ts";
 import type { KnownInterfaces } from "../../drawing/interface-names.ts";
 import type { Drawing } from "../../drawing/use-drawing.ts";
 import type { IntentText } from "../../intent/intent-text.ts";
 import type { PlanControl } from "../../plan/control/use-plan.ts";
 import { call } from "../../service/api.ts";
-import type { Graph, GraphNode } from "../../topology/graph/graph.ts";
+import type { Graph, GraphNode, GraphText } from "../../topology/graph/graph.ts";
 import type { DrawingPlaces } from "../../topology/topology.tsx";
+import type { LinkEnd } from "./link-end.ts";
 import type { Selection } from "./use-selection.ts";
 
 export interface DrawInput {
@@ -45,10 +49,15 @@ export interface DrawActions {
   readonly move: (places: ReadonlyMap<string, Place>) => void;
   readonly link: (from: string, to: string) => void;
   readonly remove: (ids: ReadonlySet<string>) => void;
-  /** The part whose new name is asked for. */
-  readonly renaming: GraphNode | undefined;
+  /** The part whose new name, or the text whose new content is asked for. */
+  readonly renaming: Renamed | undefined;
   readonly beginRename: (id: string | undefined) => void;
-  readonly rename: (part: GraphNode, name: string) => void;
+  readonly rename: (part: Renamed, name: string) => void;
+  /** The link whose interfaces are asked for. */
+  readonly changing: ChangedLink | undefined;
+  /** @param id "link:" and the id of the link */
+  readonly beginInterfaces: (id: string | undefined) => void;
+  readonly setInterfaces: (link: ChangedLink, interfaces: ReadonlyMap<string, string>) => void;
   readonly copy: (ids: ReadonlySet<string>) => void;
   readonly paste: () => void;
   readonly duplicate: (ids: ReadonlySet<string>) => void;
@@ -58,9 +67,19 @@ export interface DrawActions {
   readonly arrange: (kind: LayoutKind) => void;
 }
 
+/** A node or a network whose name changes, or a text whose content does. */
+export type Renamed = GraphNode | GraphText;
+
+export interface ChangedLink {
+  readonly key: string;
+  readonly isOnHost: boolean;
+  readonly ends: readonly LinkEnd[];
+}
+
 /** The edits of the drawing by the pointer, the keyboard, menus and buttons. */
 export function useDrawActions({ graph, drawing, control, selection, places }: DrawInput): DrawActions {
-  const [renaming, setRenaming] = useState<GraphNode>();
+  const [renaming, setRenaming] = useState<Renamed>();
+  const [changing, setChanging] = useState<ChangedLink>();
   const { draw } = drawing;
   const { state, dispatch } = control;
   const partAt = (id: string) => graph.nodes.find((one) => one.id === id);
@@ -79,7 +98,7 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
           : { kind: "add-text", text: part.text, at: place },
     ]);
   };
-  const move = (moved: ReadonlyMap<string, Place>) => void draw(() => [keptPlaces(graph), movesOf(graph, moved)]);
+  const move = (moved: ReadonlyMap<string, Place>) => void draw(() => [keptPlaces(graph), movesOf(graph, moved), textMovesOf(moved)]);
   return {
     undo: state.past.length === 0 ? undefined : () => dispatch({ type: "undone" }),
     redo: state.future.length === 0 ? undefined : () => dispatch({ type: "redone" }),
@@ -91,20 +110,42 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
       void draw(async (lab, _tools, text) => [linkOf(lab, await freeInterfaces(text), a.key ?? a.label, b.key ?? b.label)]);
     },
     remove: (ids) => {
-      const removal = removalOf(graph, ids);
-      if (removal.parts.size + removal.links.size === 0) return;
+      const [removal, texts] = [removalOf(graph, ids), textRemovalOf(ids)];
+      if (removal.parts.size + removal.links.size + texts.indexes.size === 0) return;
       // The choice to delete on the host is needed only for parts that are there.
       const hostHas =
         graph.nodes.some((one) => ids.has(one.id) && isOnHost(one)) ||
         graph.links.some((one) => ids.has(`link:${one.id}`) && isOnHost(one));
-      void draw(() => [removal], hostHas);
+      void draw(() => [removal, texts], hostHas);
       selection.select(undefined, {});
     },
     renaming,
-    beginRename: (id) => setRenaming(id === undefined ? undefined : partAt(id)),
+    beginRename: (id) => setRenaming(id === undefined ? undefined : (partAt(id) ?? graph.texts.find((one) => one.id === id))),
     rename: (part, name) => {
       setRenaming(undefined);
-      if (part.key !== null) void draw(() => [{ kind: "rename", key: part.key!, to: name, keepsKey: isOnHost(part) }]);
+      if ("text" in part) void draw(() => [{ kind: "set-text", index: textIndex(part.id)!, text: name }]);
+      else if (part.key !== null) void draw(() => [{ kind: "rename", key: part.key!, to: name, keepsKey: isOnHost(part) }]);
+    },
+    changing,
+    beginInterfaces: (id) => {
+      const link = graph.links.find((one) => `link:${one.id}` === id);
+      if (link === undefined) return setChanging(undefined);
+      // No edit yet: the lab is read for the interfaces that the ends may have.
+      return void draw(async (lab, _tools, text) => {
+        const free = await freeInterfaces(text);
+        const { endpoints = [] } = lab.links.find((one) => one.key === link.key) ?? {};
+        const ends = endpoints.flatMap((end) => {
+          if (!("node" in end)) return [];
+          const choices = [...new Set([end.interface, ...(free.get(end.node) ?? [])])];
+          return [{ node: end.node, interface: end.interface, choices }];
+        });
+        setChanging({ key: link.key, isOnHost: isOnHost(link), ends });
+        return [];
+      });
+    },
+    setInterfaces: ({ key, isOnHost: isThere }, interfaces) => {
+      setChanging(undefined);
+      void draw(() => [{ kind: "set-interfaces", link: key, interfaces }], isThere);
     },
     copy: (ids) =>
       void draw((lab, { copied }) => {

@@ -13,6 +13,8 @@ export interface LinkActions {
   readonly captured: ReadonlySet<string>;
   /** Shows the packets of a link: of its running capture, or of one that is started; undefined: the host cannot capture. */
   readonly capture: ((link: InspectedLink) => void) | undefined;
+  /** Starts a capture of one interface, and shows its packets; undefined as for `capture`. */
+  readonly capturePort: ((node: string, port: string) => void) | undefined;
 }
 
 interface LinkActionsInput {
@@ -47,12 +49,16 @@ export function useLinkActions({ lab, links, addresses, onChanged }: LinkActions
     const known = captureOf(link);
     if (known !== undefined) return goTo(addresses.one(known));
     const [node = "", port = ""] = (endpoints.find((end) => end.includes(":")) ?? "").split(":");
+    await capturePort(node, port);
+  };
+  const capturePort = async (node: string, port: string) => {
     goTo(addresses.one((await call("startCapture", { lab, node, interface: port })).capture));
   };
   return {
     error,
     captured,
     suspend: (link) => void act(() => suspend(link)),
+    capturePort: hasCaptures ? (node, port) => void act(() => capturePort(node, port)) : undefined,
     capture: hasCaptures ? (link) => void act(() => capture(link)) : undefined,
   };
 }
