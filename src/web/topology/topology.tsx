@@ -161,20 +161,14 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
         </p>
         <div ref={stage.layer} class="layer">
           {/* biome-ignore lint/a11y/noSvgWithoutTitle: its shapes have names; a title would be a tooltip over all of them */}
-<<<<<<< HEAD
-          <svg class="nodes">{shapes.nodes}</svg>
-          {/* biome-ignore lint/a11y/noSvgWithoutTitle: the same */}
-          <svg ref={stage.svg} class="links">
-            {graph.texts.map(({ text, at }) => (
-              <text key={`${at.x} ${at.y} ${text}`} class="note" x={at.x} y={at.y}>
-                {text}
-              </text>
-=======
-          <svg ref={stage.svg}>
+          <svg class="nodes">
             {graph.texts.map((note) => (
               <NoteShape key={note.id} note={note} selected={selected.has(note.id)} edit={onMove && { onSelect: select, onOpen: open }} />
->>>>>>> de393bfe (web: texts and interfaces of links are edited in the drawing; menus wipe, capture, impair and show configurations)
             ))}
+            {shapes.nodes}
+          </svg>
+          {/* biome-ignore lint/a11y/noSvgWithoutTitle: the same */}
+          <svg ref={stage.svg} class="links">
             {shapes.links}
           </svg>
         </div>
