@@ -9,6 +9,8 @@ import { importers } from "../../importers/importers.ts";
 import { substitutes } from "../../importers/mapping/choose-template.ts";
 import { SourceFiles } from "../../importers/source/source-files.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
+import { importArchive } from "../archive/import-archive.ts";
+import { unpackLab } from "../archive/unpack-lab.ts";
 import type { Arguments } from "../command/arguments.ts";
 import type { Command } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
@@ -28,7 +30,7 @@ export const importFile: Command = {
   offline: true,
   details:
     "Finds the format by the content, and works without a service. Prints the lab, or writes it with its files (--output). The report lists each part of\n" +
-    "the source as kept, mapped or dropped.",
+    "the source as kept, mapped or dropped. An archive of labwright export is unpacked, after its digests are compared.",
   flags: [
     {
       long: "output",
@@ -67,6 +69,11 @@ export const importFile: Command = {
     const output = args.text("output");
     if (output !== undefined) await mustBeNew(output);
     const bytes = await sourceBytes(context, source);
+    const archived = unpackLab(bytes);
+    if (archived !== undefined) {
+      await importArchive(context, archived, output);
+      return 0;
+    }
     const [format, path, substitute] = [args.text("format"), args.text("path"), args.text("substitute")];
     const lab = await refusals(async () =>
       importLab(new SourceFiles(bytes.files), {

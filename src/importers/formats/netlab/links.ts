@@ -1,7 +1,8 @@
 import type { Part } from "../../tree/part.ts";
 import { refuse } from "../../tree/refuse.ts";
 import { deep } from "./deep.ts";
-import type { NetlabNode } from "./nodes.ts";
+import { fabricNames } from "./names.ts";
+import type { NetlabNode, NetlabNodes } from "./nodes.ts";
 
 export interface NetlabEnd {
   readonly node: NetlabNode;
@@ -23,32 +24,54 @@ export interface NetlabLink {
   readonly prefixes: string[];
 }
 
-type Nodes = ReadonlyMap<string, NetlabNode>;
+type Nodes = Pick<ReadonlyMap<string, NetlabNode>, "get" | "has">;
 
 const maxLinks = 50_000;
 const maxDepth = 16;
 
-/** Reads all forms of links: texts, lists of nodes, maps by node, lists of interfaces, groups of links, and links by group. */
-export function readLinks(root: Part, nodes: Nodes): readonly NetlabLink[] {
+/** Reads all forms of links: texts, lists of nodes, maps by node, lists of interfaces, groups of links, links by group, and aggregated links. */
+export function readLinks(root: Part, { nodes, inside }: NetlabNodes): readonly NetlabLink[] {
   const links: NetlabLink[] = [];
-  const add = (part: Part, around: readonly Part[], depth: number): void => {
-    if (links.length >= maxLinks || depth > maxDepth)
-      refuse(depth > maxDepth ? "groups of links are nested too deep" : `more than ${maxLinks} links`);
-    const members = part.get("members");
-    if (part.get("group") !== undefined && members !== undefined) {
+  const add = (part: Part, of: Nodes, around: readonly Part[] = []): void => {
+    if (links.length >= maxLinks || around.length > maxDepth)
+      refuse(around.length > maxDepth ? "groups of links are nested too deep" : `more than ${maxLinks} links`);
+    const members = part.get("group") === undefined ? deep(part, "lag", "members") : part.get("members");
+    if (members !== undefined) {
       part.get("group")?.mapped("the links of the group");
-      for (const member of members.all) add(member, [part, ...around], depth + 1);
+      for (const member of members.all) add(member, of, [part, ...around]);
       return;
     }
-    const link = readLink(part, around, nodes);
+    const link = readLink(part, around, of);
     if (link !== undefined) links.push(link);
   };
-  const list = root.get("links");
-  if (list?.node.kind === "map") for (const [, group] of list.entries) for (const part of linksOfGroup(group, nodes)) add(part, [], 0);
-  else for (const part of list?.all ?? []) add(part, [], 0);
-  const inside = ["vlans", "vrfs"].flatMap((key) => (root.get(key)?.entries ?? []).flatMap(([, each]) => each.get("links")?.all ?? []));
-  for (const part of inside) add(part, [], 0);
+  const addAll = (list: Part | undefined, of: Nodes): void => {
+    const parts = list?.node.kind === "map" ? list.entries.flatMap(([, group]) => linksOfGroup(group, of)) : (list?.all ?? []);
+    for (const part of parts) add(part, of);
+  };
+  addAll(root.get("links"), nodes);
+  for (const key of ["vlans", "vrfs"])
+    for (const [, each] of root.get(key)?.entries ?? []) for (const part of each.get("links")?.all ?? []) add(part, nodes);
+  for (const { prefix, links: list } of inside)
+    addAll(list, { get: (name) => nodes.get(prefix + name), has: (name) => nodes.has(prefix + name) });
+  addFabric(root, nodes, links);
   return links;
+}
+
+/** Each leaf of a fabric is linked with each spine. */
+function addFabric(root: Part, nodes: Nodes, links: NetlabLink[]): void {
+  const fabric = root.get("fabric");
+  if (fabric === undefined) return;
+  const side = (which: "spine" | "leaf") => fabricNames(root, which).flatMap((name) => nodes.get(name) ?? []);
+  const spines = side("spine");
+  for (const leaf of side("leaf")) {
+    for (const spine of spines)
+      links.push({
+        ends: [endOf(leaf, undefined, undefined), endOf(spine, undefined, undefined)],
+        parts: [fabric],
+        type: "p2p",
+        prefixes: [],
+      });
+  }
 }
 
 /** A group is a list of links, or one link. */

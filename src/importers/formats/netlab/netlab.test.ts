@@ -115,3 +115,29 @@ test("addresses are parsed and written in their shortest form", () => {
   expect(addressText(0n, 128)).toBe("::");
   for (const wrong of ["1.2.3", "256.0.0.1", "::1::", "1:2:3", "10.0.0.0/33", "x"]) expect(parseAddress(wrong)).toBeUndefined();
 });
+
+test("components, aggregated links and the fabric of its plugin become nodes and links", () => {
+  const { lab } = topology(`provider: clab
+defaults.device: frr
+groups: {_auto_create: true, hosts: {members: [h1, h2], device: linux}}
+components:
+  pod: {nodes: {s1: {include: rack}, c: }, links: [s1_leaf-c]}
+  rack: {nodes: [leaf, srv], links: [leaf-srv]}
+nodes: {p1: {include: pod}}
+plugin: [fabric]
+fabric: {spines: 1, leafs: 2, leaf.name: "l{count}"}
+links:
+- lag: {members: [h1-h2, h1-h2]}
+- h1-l1
+`);
+  expect(lab?.nodes.map(({ key }) => key)).toEqual(["S1", "h1", "h2", "l1", "l2", "p1_c", "p1_s1_leaf", "p1_s1_srv"]);
+  expect(lab?.links.map(({ key }) => key)).toEqual([
+    "S1:eth1 -- l1:eth2",
+    "S1:eth2 -- l2:eth1",
+    "h1:eth1 -- h2:eth1",
+    "h1:eth2 -- h2:eth2",
+    "h1:eth3 -- l1:eth1",
+    "p1_c:eth1 -- p1_s1_leaf:eth2",
+    "p1_s1_leaf:eth1 -- p1_s1_srv:eth1",
+  ]);
+});

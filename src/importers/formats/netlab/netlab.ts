@@ -47,13 +47,15 @@ const ownKeys = [
   "gateway",
   "routing",
   "lag",
+  "components",
+  "fabric",
 ];
 
 function score(root: Part): number {
   const nodes = root.get("nodes");
-  const hasGroups = (root.get("groups")?.entries ?? []).some(
-    ([, group]) => group.get("members") !== undefined || group.node.kind === "list",
-  );
+  const hasGroups =
+    deep(root, "groups", "_auto_create")?.boolean === true ||
+    (root.get("groups")?.entries ?? []).some(([, group]) => group.get("members") !== undefined || group.node.kind === "list");
   if (root.node.kind !== "map" || root.get("topology") !== undefined || root.get("lab") !== undefined) return 0;
   if (nodes === undefined && !hasGroups) return 0;
   if (nodes !== undefined && nodes.node.kind === "scalar") return 0;
@@ -89,7 +91,7 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
   const pools = new Pools(root);
   const links = readLinks(root, nodes);
   writeLinks(draft, links, pools);
-  configureNodes(draft, root, nodes, links);
+  configureNodes(draft, root, nodes.nodes, links);
   for (const part of root.get("module")?.all ?? []) {
     const isKnown = modules.has(part.text ?? "");
     if (isKnown) part.mapped(`in the configurations of template frr`);

@@ -5,6 +5,7 @@ import type { ReadOptions } from "../../reading/importer.ts";
 import type { Part } from "../../tree/part.ts";
 import { refuse } from "../../tree/refuse.ts";
 import { deep, firstOf } from "./deep.ts";
+import { fabricNames, type Named, namesOf, type PartLinks } from "./names.ts";
 
 /** Modules that become a part of FRR's configuration here. */
 export const modules: ReadonlySet<string> = new Set(["ospf", "bgp", "isis"]);
@@ -31,41 +32,44 @@ const usualImages: Readonly<Record<string, string>> = {
   "clab:vyos": "vyos:latest",
 };
 
-interface Named {
-  readonly name: string;
-  readonly part: Part | undefined;
-  readonly namePart: Part | undefined;
-}
-
 const maxNodes = 10_000;
 
-export function readNodes(draft: Draft, root: Part, options: ReadOptions): ReadonlyMap<string, NetlabNode> {
-  const named = namesOf(root);
+/** The nodes of a topology by name, and the links of its components. */
+export interface NetlabNodes {
+  readonly nodes: ReadonlyMap<string, NetlabNode>;
+  readonly inside: readonly PartLinks[];
+}
+
+export function readNodes(draft: Draft, root: Part, options: ReadOptions): NetlabNodes {
+  const { named: given, inside } = namesOf(root);
+  const named = [...given];
   const known = new Set(named.map(({ name }) => name));
   const members = groupsOf(root, known);
   for (const [group, { part, nodes }] of members) {
-    if (part.get("_auto_create")?.boolean !== true) continue;
+    const create = part.get("_auto_create") ?? deep(root, "groups", "_auto_create");
+    if (create?.boolean !== true) continue;
     for (const name of nodes) {
       if (known.has(name) || members.has(name)) continue;
       known.add(name);
-      named.push({ name, part: undefined, namePart: undefined });
+      named.push({ name, part: undefined, namePart: undefined, around: [] });
     }
-    part.get("_auto_create")?.mapped(`nodes of the group ${group}`);
+    create.mapped(`nodes of the group ${group}`);
   }
   if (named.length > maxNodes) refuse(`more than ${maxNodes} nodes`);
   const ids = idsOf(named);
   const clab = root.get("provider")?.text === "clab";
   const groupsOfNode = new Map<string, Part[]>();
-  for (const { part, nodes: inside } of members.values())
-    for (const name of inside) groupsOfNode.set(name, [...(groupsOfNode.get(name) ?? []), part]);
+  for (const { part, nodes: names } of members.values())
+    for (const name of names) groupsOfNode.set(name, [...(groupsOfNode.get(name) ?? []), part]);
   const nodes = new Map<string, NetlabNode>();
-  for (const { name, part, namePart } of named) {
+  for (const { name, part, namePart, around } of named) {
     if (nodes.has(name)) continue;
-    const groups = groupsOfNode.get(name) ?? [];
+    const groups = [...around, ...(groupsOfNode.get(name) ?? [])];
     const sources = [part, ...groups];
     const device = firstOf([
       ...sources.map((each) => deep(each, "device")),
       ...groups.map((group) => deep(group, "node_data", "device")),
+      ...fabricDevice(root, name),
       deep(root, "defaults", "device"),
     ]);
     const provider = firstOf(sources.map((each) => deep(each, "provider")))?.text;
@@ -89,7 +93,15 @@ export function readNodes(draft: Draft, root: Part, options: ReadOptions): Reado
     });
     if (place instanceof DraftNode) readSettings(place, part);
   }
-  return nodes;
+  return { nodes, inside };
+}
+
+/** The device of a side of the fabric, if the node is in it. */
+function fabricDevice(root: Part, name: string): readonly (Part | undefined)[] {
+  if (root.get("fabric") === undefined) return [];
+  return (["spine", "leaf"] as const)
+    .filter((side) => fabricNames(root, side).includes(name))
+    .map((side) => deep(root, "fabric", side, "device"));
 }
 
 function readSettings(node: DraftNode, part: Part | undefined): void {
@@ -113,21 +125,6 @@ function readSettings(node: DraftNode, part: Part | undefined): void {
   for (const config of part.get("config")?.all ?? []) config.dropped("a template of Ansible: netlab create makes the configuration of it");
 }
 
-/** Reads the names of a map, or of a list of names or of maps with a name. */
-function namesOf(root: Part): Named[] {
-  const nodes = root.get("nodes");
-  const named = (nodes?.entries ?? []).map(
-    ([name, part]): Named => ({ name, part, namePart: part.node.kind === "scalar" ? part : undefined }),
-  );
-  for (const item of nodes?.items ?? []) {
-    const name = item.get("name") ?? item;
-    if (name.text !== undefined) named.push({ name: name.text, part: item.node.kind === "map" ? item : undefined, namePart: name });
-    // - r1: {device: eos}
-    else for (const [key, part] of item.entries) named.push({ name: key, part, namePart: undefined });
-  }
-  return named;
-}
-
 interface Group {
   readonly part: Part;
   readonly nodes: Set<string>;
@@ -137,6 +134,7 @@ interface Group {
 function groupsOf(root: Part, known: ReadonlySet<string>): ReadonlyMap<string, Group> {
   const direct = new Map<string, { readonly part: Part; readonly names: readonly string[] }>();
   for (const [name, part] of root.get("groups")?.entries ?? []) {
+    if (name.startsWith("_")) continue;
     const list = part.node.kind === "map" ? part.get("members") : part;
     const names = (list?.all ?? []).flatMap((each) => each.text?.split(",").map((word) => word.trim()) ?? []);
     if (part.node.kind === "map" || names.length > 0) direct.set(name, { part, names });

@@ -1,0 +1,36 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import type { Context } from "../command/context.ts";
+import { fileFailure } from "../project-files/file-failure.ts";
+import { mustBeNew, writeProject } from "../project-files/write-project.ts";
+import { capturesFolder } from "./manifest.ts";
+import type { UnpackedLab } from "./unpack-lab.ts";
+
+/** Prints the lab of an archive, or writes it with its files, and its captures beside it. An existing capture is not overwritten. */
+export async function importArchive(context: Context, lab: UnpackedLab, output: string | undefined): Promise<void> {
+  const folder = output === undefined ? undefined : join(dirname(resolve(output)), capturesFolder);
+  if (folder !== undefined) for (const name of lab.captures.keys()) await mustBeNew(join(folder, name));
+  const written = output === undefined ? [] : [...(await writeProject(output, lab))];
+  if (folder !== undefined && lab.captures.size > 0) {
+    try {
+      await mkdir(folder, { recursive: true });
+      for (const [name, data] of lab.captures) {
+        await writeFile(join(folder, name), data, { flag: "wx" });
+        written.push(`${capturesFolder}/${name}`);
+      }
+    } catch (error) {
+      throw fileFailure(error, folder);
+    }
+  }
+  const { terminal } = context;
+  if (context.json) {
+    const { name, yaml, files, checked } = lab;
+    terminal.print(
+      JSON.stringify({ format: "labwright", name, yaml, files, captures: [...lab.captures.keys()], checked, written }, null, 2),
+    );
+    return;
+  }
+  if (written.length === 0) terminal.print(lab.yaml.trimEnd());
+  terminal.note(`compared SHA-256 digests, all equal: ${lab.checked}`);
+  if (written.length > 0) terminal.note(`wrote ${written.join(", ")}`);
+}

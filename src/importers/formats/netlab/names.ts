@@ -1,0 +1,95 @@
+import type { Part } from "../../tree/part.ts";
+import { refuse } from "../../tree/refuse.ts";
+import { deep } from "./deep.ts";
+
+/** A node as the topology names it. */
+export interface Named {
+  readonly name: string;
+  readonly part: Part | undefined;
+  /** Names it, if the name is a value and not a key. */
+  readonly namePart: Part | undefined;
+  /** The components that it is in, and the nodes that stand for them: their values are inherited. */
+  readonly around: readonly Part[];
+}
+
+/** The links of a component, whose nodes have a prefix. */
+export interface PartLinks {
+  readonly prefix: string;
+  readonly links: Part;
+}
+
+const maxNodes = 10_000;
+const maxDepth = 8;
+
+/** Returns all nodes: of the map or list, of components in the place of the nodes that include them, and of the fabric of its plugin. */
+export function namesOf(root: Part): { readonly named: readonly Named[]; readonly inside: readonly PartLinks[] } {
+  const named: Named[] = [];
+  const inside: PartLinks[] = [];
+  const add = (list: readonly Named[], prefix: string, depth: number): void => {
+    for (const each of list) {
+      if (named.length >= maxNodes || depth > maxDepth)
+        refuse(depth > maxDepth ? "components include each other" : `more than ${maxNodes} nodes`);
+      const name = `${prefix}${each.name}`;
+      const include = each.part?.get("include");
+      const component = include?.text === undefined ? undefined : deep(root, "components", include.text);
+      if (component === undefined || each.part === undefined) {
+        named.push({ ...each, name });
+        continue;
+      }
+      include?.mapped(`the nodes ${name}_…`);
+      const around = [each.part, component, ...each.around];
+      add(
+        listed(component.get("nodes")).map((inner) => ({ ...inner, around })),
+        `${name}_`,
+        depth + 1,
+      );
+      const links = component.get("links");
+      if (links !== undefined) inside.push({ prefix: `${name}_`, links });
+    }
+  };
+  add(listed(root.get("nodes")), "", 0);
+  add(fabricOf(root), "", 0);
+  return { named, inside };
+}
+
+/** Reads the names of a map, or of a list of names or of maps with a name. */
+function listed(nodes: Part | undefined): readonly Named[] {
+  const around: readonly Part[] = [];
+  const named = (nodes?.entries ?? []).map(
+    ([name, part]): Named => ({ name, part, namePart: part.node.kind === "scalar" ? part : undefined, around }),
+  );
+  for (const item of nodes?.items ?? []) {
+    const name = item.get("name") ?? item;
+    if (name.text !== undefined) named.push({ name: name.text, part: item.node.kind === "map" ? item : undefined, namePart: name, around });
+    // - r1: {device: eos}
+    else for (const [key, part] of item.entries) named.push({ name: key, part, namePart: undefined, around });
+  }
+  return named;
+}
+
+/** The sides of a fabric, with the names that its plugin gives them. */
+export const fabricSides = { spine: "S{count}", leaf: "L{count}" } as const;
+type Side = keyof typeof fabricSides;
+const maxFabric = 256;
+
+/** Returns the names of one side of the fabric that the plugin fabric makes. */
+export function fabricNames(root: Part, side: Side): readonly string[] {
+  const count = deep(root, "fabric", `${side}s`);
+  const format = deep(root, "fabric", side, "name");
+  const number = Math.min(maxFabric, Math.max(0, Math.floor(count?.number ?? 0)));
+  count?.mapped(`${number} nodes`);
+  format?.mapped("the names of the nodes");
+  return Array.from({ length: number }, (_, index) => (format?.text ?? fabricSides[side]).replaceAll("{count}", String(index + 1)));
+}
+
+function fabricOf(root: Part): readonly Named[] {
+  return (Object.keys(fabricSides) as Side[]).flatMap((side) => {
+    const part = deep(root, "fabric", side);
+    return fabricNames(root, side).map((name) => ({
+      name,
+      part: part?.node.kind === "map" ? part : undefined,
+      namePart: undefined,
+      around: [],
+    }));
+  });
+}
