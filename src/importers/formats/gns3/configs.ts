@@ -98,16 +98,32 @@ function readContainer(draft: Draft, node: DraftNode, context: Context): void {
   properties?.get("extra_volumes")?.mapped("the files in them");
   for (const key of ["container_id", "console_resolution", "console_http_port", "console_http_path", "extra_hosts"])
     properties?.get(key)?.dropped("belongs to the server that ran it");
-  const [folder] = folders(context.kind, context.id);
-  const start = [...folders(context.kind, context.id)]
-    .map((each) => prefixOf(context.path) + each)
-    .find((each) => context.files.paths.some((path) => path.startsWith(`${each}/`)));
-  if (start === undefined || folder === undefined) return;
-  let count = 0;
-  for (const path of context.files.paths) {
-    if (!path.startsWith(`${start}/`)) continue;
-    readFile(draft, node, context, { path, inside: path.slice(start.length), count: count++ });
+  const inner = filesBelow(context.files, prefixOf(context.path));
+  const folder = folders(context.kind, context.id).find((each) => inner.has(each));
+  for (const [count, path] of (inner.get(folder ?? "") ?? []).entries()) {
+    readFile(draft, node, context, { path, inside: path.slice(prefixOf(context.path).length + (folder?.length ?? 0)), count });
   }
+}
+
+const belowCache = new WeakMap<SourceFiles, ReadonlyMap<string, readonly string[]>>();
+
+/** Returns the files of a project by the folder of their node: project-files/KIND/ID. */
+function filesBelow(files: SourceFiles, prefix: string): ReadonlyMap<string, readonly string[]> {
+  let found = belowCache.get(files);
+  if (found === undefined) {
+    const folders = new Map<string, string[]>();
+    for (const path of files.paths) {
+      const [top, kind, id, ...inner] = path.startsWith(prefix) ? path.slice(prefix.length).split("/") : [];
+      if (top !== "project-files" || inner.length === 0) continue;
+      const folder = `${top}/${kind}/${id}`;
+      const list = folders.get(folder) ?? [];
+      folders.set(folder, list);
+      list.push(path);
+    }
+    found = folders;
+    belowCache.set(files, found);
+  }
+  return found;
 }
 
 function readFile(

@@ -12,7 +12,8 @@ export interface DeviceFiles {
   readonly device: string;
   /** Files that were read, for the report. */
   readonly used: Part[];
-  readonly seen: Set<string>;
+  /** By path: everything that was looked at. */
+  readonly seen: Map<string, Part>;
 }
 
 const routingFolders = ["/etc/frr/", "/etc/quagga/", "/etc/zebra/"];
@@ -117,10 +118,10 @@ function folderOf(path: string, name: string): string {
 
 /** Returns a file of the source as a part of the report: the same one for all devices that use it. */
 function partOf({ used, seen }: DeviceFiles, path: string): Part {
-  const before = used.find((part) => part.source.file === path);
+  const before = seen.get(path);
   if (before !== undefined) return before;
   const part = Part.of(scalar(path, 1), path);
   used.push(part);
-  seen.add(path);
+  seen.set(path, part);
   return part;
 }

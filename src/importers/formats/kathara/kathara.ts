@@ -31,7 +31,7 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
   for (const key of ["LAB_VERSION", "LAB_AUTHOR", "LAB_EMAIL", "LAB_WEB"]) root.get(key)?.dropped("labs have a name and a description");
   for (const [key, part] of root.entries) if (key.startsWith("line ")) part.dropped("the line is not DEVICE[ARGUMENT]=VALUE");
   const used: Part[] = [];
-  const seen = new Set<string>([path]);
+  const seen = new Map<string, Part>([[path, root]]);
   const domains = new Map<string, { readonly part: Part; readonly end: DraftEnd }[]>();
   const nodes = new Map<string, DraftNode>();
   for (const [device, part] of root.entries) {
@@ -151,16 +151,16 @@ function readDomains(draft: Draft, domains: Domains): void {
 }
 
 /** lab.dep: "pc1: r1 r2", which start before pc1. */
-function readOrder(files: SourceFiles, path: string, nodes: ReadonlyMap<string, DraftNode>, used: Part[], seen: Set<string>): void {
+function readOrder(files: SourceFiles, path: string, nodes: ReadonlyMap<string, DraftNode>, used: Part[], seen: Map<string, Part>): void {
   const found = files.beside(path, "lab.dep");
   if (found === undefined) return;
-  seen.add(found);
   const lines = (files.text(found) ?? "")
     .split("\n")
     .map((text, index) => scalar(text.trim(), index + 1))
     .filter(({ text }) => text !== "" && !text.startsWith("#"));
   const root = Part.of({ kind: "list", items: lines.slice(0, 10_000), line: 1 }, found);
   used.push(root);
+  seen.set(found, root);
   for (const line of root.items) {
     const [, device = "", before = ""] = /^([\w.-]+)\s*:\s*(.*)$/.exec(line.text ?? "") ?? [];
     const node = nodes.get(device);

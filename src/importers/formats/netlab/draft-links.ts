@@ -12,7 +12,8 @@ export function writeLinks(draft: Draft, links: readonly NetlabLink[], pools: Po
     const subnets = subnetsOf(link, pools);
     link.prefixes.push(...subnets.map(({ text }) => text));
     if (link.type !== "loopback") for (const end of link.ends) end.face = faceOf(end, next);
-    for (const [at, end] of link.ends.entries()) giveAddresses(link, end, at, subnets);
+    const isSequential = countsPositions(link);
+    for (const [at, end] of link.ends.entries()) giveAddresses(link, end, at, { subnets, isSequential });
     if (link.type === "loopback") for (const part of link.parts.slice(0, 1)) part.mapped("addresses of the loopback");
     else addLink(draft, link, index);
   }
@@ -57,11 +58,19 @@ function subnetsOf(link: NetlabLink, pools: Pools): readonly Subnet[] {
   });
 }
 
-function giveAddresses(link: NetlabLink, end: NetlabEnd, at: number, subnets: readonly Subnet[]): void {
-  const { type, ends, parts } = link;
+/** Whether the nodes of a link get addresses in their order, and not by their ids. */
+function countsPositions({ ends, parts }: NetlabLink): boolean {
   const allocation = firstOf(parts.map((part) => deep(part, "prefix", "allocation")));
-  const isSequential = allocation?.text === "sequential" || new Set(ends.map(({ node }) => node)).size < ends.length;
   allocation?.mapped("the addresses of its interfaces");
+  return allocation?.text === "sequential" || new Set(ends.map(({ node }) => node)).size < ends.length;
+}
+
+interface Allocation {
+  readonly subnets: readonly Subnet[];
+  readonly isSequential: boolean;
+}
+
+function giveAddresses({ type }: NetlabLink, end: NetlabEnd, at: number, { subnets, isSequential }: Allocation): void {
   for (const family of [32, 128] as const) {
     const subnet = subnets.find(({ bits }) => bits === family);
     const given = deep(end.part, family === 32 ? "ipv4" : "ipv6");

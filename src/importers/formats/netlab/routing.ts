@@ -221,11 +221,22 @@ function configureLinux(place: DraftNode, node: NetlabNode, faces: readonly Face
   ];
   if (node.isHost) {
     for (const isSix of [false, true]) {
-      const gateway = faces
-        .flatMap(({ link }) => link.ends.filter((end) => !end.node.isHost && end.node !== node).flatMap((end) => end.addresses))
-        .find((address) => address.includes(":") === isSix);
+      const gateway = faces.map(({ link }) => gatewaysOf(link)[isSix ? 1 : 0]).find((address) => address !== undefined);
       if (gateway !== undefined) commands.push(`ip ${isSix ? "-6 " : ""}route add default via ${gateway.split("/")[0]}`);
     }
   }
   if (commands.length > 0) place.add("exec", commands);
+}
+
+const gatewayCache = new WeakMap<NetlabLink, readonly [string | undefined, string | undefined]>();
+
+/** Returns the first IPv4 and IPv6 address of a router on a link. Thousands of hosts may share it. */
+function gatewaysOf(link: NetlabLink): readonly [string | undefined, string | undefined] {
+  let found = gatewayCache.get(link);
+  if (found === undefined) {
+    const addresses = link.ends.filter(({ node }) => !node.isHost).flatMap((end) => end.addresses);
+    found = [addresses.find((address) => !address.includes(":")), addresses.find((address) => address.includes(":"))];
+    gatewayCache.set(link, found);
+  }
+  return found;
 }
