@@ -1,5 +1,5 @@
 /**
- * Records the animated picture of the README: two routers are drawn, linked, applied and configured; then their packets are shown. The real service on the
+ * Records the animated picture of the README: two routers are drawn, linked, applied and configured; then their packets are shown, all in about 30 seconds. The real service on the
  * embedded host, real nodes, Debian's Chromium. `npm run recording` writes docs/img/recording.png.
  */
 import { writeFile } from "node:fs/promises";
@@ -39,7 +39,7 @@ async function draw(): Promise<void> {
   await signIn(page, served.url, "admin", "test");
   await page.getByRole("link", { name: "New lab" }).first().click();
   await page.getByRole("img", { name: "Drawing of ospf-triangle" }).waitFor();
-  await take(1_500);
+  await take(2_500);
   await page.getByLabel("Name of the new lab").fill("first");
   await take(900);
   await page.getByLabel("Name of the new lab").press("Enter");
@@ -68,12 +68,12 @@ async function drawLink(): Promise<void> {
   await page.getByRole("button", { name: "Text", exact: true }).click();
   await page.locator(".text-pane .editor").getByText("template: frr").first().waitFor();
   await page.getByRole("button", { name: "Show all" }).click();
-  await take(2_500);
+  await take(3_500);
   await bar.getByRole("button", { name: "Apply" }).click();
   await bar.getByText("Applied, ").waitFor();
   const nodes = async () => (await client.post("/api/v1/projects/status", { lab: "/first" })).json.data.live.nodes as readonly State[];
   await eventually("the routers run", 60_000, nodes, (all) => all.every(({ status, ready }) => status === "running" && ready !== false));
-  await take(1_800);
+  await take(2_500);
   await page.getByRole("button", { name: "Close the text" }).click();
 }
 
@@ -90,7 +90,7 @@ async function configure(name: string, address: string): Promise<void> {
   await tile.getByRole("textbox").focus();
   for (const line of ["configure terminal", "interface eth0", `ip address ${address}/24`, "end"]) await page.keyboard.type(`${line}\n`);
   await tile.getByText("end").first().waitFor();
-  await take(1_500);
+  await take(2_000);
 }
 
 async function watch(): Promise<void> {
@@ -102,7 +102,7 @@ async function watch(): Promise<void> {
   await take(1_500);
   await page.getByRole("button", { name: "Live traffic" }).click();
   await page.getByText("Watching.").waitFor();
-  for (let times = 0; times < 12; times++) {
+  for (let times = 0; times < 24; times++) {
     await page.waitForTimeout(120);
     await take(180);
   }
@@ -116,7 +116,7 @@ async function watch(): Promise<void> {
     .first()
     .click();
   await page.getByRole("tree", { name: "Fields of the packet" }).waitFor();
-  await take(3_000);
+  await take(5_000);
 }
 
 await draw();

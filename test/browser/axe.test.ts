@@ -2,19 +2,27 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Served } from "../wire/served.ts";
 import { violationsOf } from "./axe.fixture.ts";
-import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fixture.ts";
+import { servePages, signIn, type TestBrowser, type TestPage, testBrowser } from "./browser.fixture.ts";
 
 /** Accessibility of the pages, as far as a program can check it. */
 
 let browser: TestBrowser;
 let served: Served;
+let tab: TestPage;
 
 beforeAll(async () => {
   [browser, served] = await Promise.all([testBrowser(), servePages()]);
   const client = await served.signIn();
   expect((await client.post("/api/v1/projects/deploy", { yaml })).status).toBe(200);
+  tab = await browser.open();
+  // The check of the text with an error, and the page of a lab that does not exist.
+  tab.allowComplaint(/422|404/);
+  // Leaving an edited text asks.
+  tab.page.on("dialog", (dialog) => void dialog.accept());
+  await signIn(tab.page, served.url);
 });
 afterAll(async () => {
+  await tab[Symbol.asyncDispose]();
   await browser[Symbol.asyncDispose]();
   await served[Symbol.asyncDispose]();
 });
@@ -56,7 +64,6 @@ const views: Readonly<Record<string, (page: Page, at: (path: string) => Promise<
     await page.locator(".cm-lint-marker-error").waitFor();
   },
   "a plan, and the question before nodes stop": async (page, at) => {
-    page.once("dialog", (dialog) => void dialog.accept());
     await at("/labs/fair?view=plan");
     const editor = page.getByRole("textbox", { name: "The lab as YAML" });
     await editor.getByText("template: frr").first().waitFor();
@@ -99,7 +106,6 @@ const views: Readonly<Record<string, (page: Page, at: (path: string) => Promise<
     await page.getByRole("menu", { name: "r1" }).waitFor();
   },
   "several selected parts, and what apply would do": async (page, at) => {
-    page.once("dialog", (dialog) => void dialog.accept());
     await at("/labs/fair");
     const stage = page.getByRole("application");
     await page.getByRole("button", { name: "Text", exact: true }).click();
@@ -114,6 +120,7 @@ const views: Readonly<Record<string, (page: Page, at: (path: string) => Promise<
   },
   "the question for a new name": async (page, at) => {
     await at("/labs/fair");
+    await page.getByRole("button", { name: "Add", exact: true }).waitFor();
     await page.getByRole("button", { name: /^r2, / }).focus();
     await page.keyboard.press("F2");
     await page.getByRole("dialog", { name: "Rename r2" }).waitFor();
@@ -173,31 +180,26 @@ const views: Readonly<Record<string, (page: Page, at: (path: string) => Promise<
   },
 };
 
-test("no page has accessibility problems in light or dark colours", { timeout: 180_000 }, async () => {
-  await using tab = await browser.open();
-  const { page } = tab;
-  const found: Record<string, readonly string[]> = {};
-  const check = async (name: string) => {
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      // Of all rules, only that of contrast depends on colours.
-      const violations = await violationsOf(page, colorScheme === "light" ? undefined : ["color-contrast"]);
-      if (violations.length > 0) found[`${name}, ${colorScheme}`] = violations;
-    }
-  };
-  await page.goto(`${served.url}/ui/`);
-  await page.getByLabel("Password").waitFor();
-  await check("signing in");
-  await signIn(page, served.url);
-  for (const [name, goThere] of Object.entries(views)) {
-    await goThere(page, (path) => page.goto(`${served.url}/ui${path}`));
-    await check(name);
-  }
-  // The check of the text with an error.
-  await tab.expectComplaint(/422/);
-  // The page of a lab that does not exist.
-  tab.allowComplaint(/404/);
-  expect(found).toEqual({});
+/** Returns the problems of a page in light and dark colours. */
+async function problemsOf(page: Page): Promise<readonly string[]> {
+  await page.emulateMedia({ colorScheme: "light" });
+  const light = await violationsOf(page);
+  await page.emulateMedia({ colorScheme: "dark" });
+  // Of all rules, only that of contrast depends on colours.
+  const dark = await violationsOf(page, ["color-contrast"]);
+  return [...light.map((problem) => `light: ${problem}`), ...dark.map((problem) => `dark: ${problem}`)];
+}
+
+test("the page to sign in has no accessibility problems", async () => {
+  await using other = await browser.open();
+  await other.page.goto(`${served.url}/ui/`);
+  await other.page.getByLabel("Password").waitFor();
+  expect(await problemsOf(other.page)).toEqual([]);
+});
+
+test.each(Object.entries(views))("%s: no accessibility problems in light or dark colours", async (_name, goThere) => {
+  await goThere(tab.page, (path) => tab.page.goto(`${served.url}/ui${path}`));
+  expect(await problemsOf(tab.page)).toEqual([]);
 });
 
 test("the drawing is described, Tab reaches all nodes before the links, and parts are moved, linked and opened with keys alone", async () => {
@@ -206,6 +208,8 @@ test("the drawing is described, Tab reaches all nodes before the links, and part
   await signIn(page, served.url);
   await page.goto(`${served.url}/ui/labs/fair`);
   await page.getByRole("button", { name: /^r1, router, running/ }).waitFor();
+  // The text has been read: keys edit the lab.
+  await page.getByRole("button", { name: "Add", exact: true }).waitFor();
   const stage = page.getByRole("application", { name: "Topology of the lab" });
   const description = await page.locator(`#${await stage.getAttribute("aria-describedby")}`).textContent();
   expect(description).toMatch(/^3 nodes, 1 network, 3 links, 1 impaired\. Tab moves to each node and then to each link\./);
