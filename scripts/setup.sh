@@ -20,6 +20,7 @@ tshark     tests read captures with it
 wireshark-common  its sharkd decodes the packets of captures
 fonts-dejavu-core  letters for that browser
 openssh-client  tests log in to nodes with it
+postgresql  tests run a PostgreSQL of their own
 ansible-core    tests run it against a lab
 '
 # An installed Chromium is not replaced. The headless shell is smaller and starts faster.

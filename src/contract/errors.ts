@@ -48,6 +48,7 @@ export const errors = {
     status: 409,
     when: "the plan identity is not the one of the last plan of this direction, or the lab has changed since then",
   },
+  lab_elsewhere: { status: 409, when: "another service on the same database owns the lab; nothing was changed" },
   lab_busy: { status: 409, when: "another change of the same lab runs; data.operation describes it" },
   session_exists: {
     status: 409,
@@ -90,6 +91,11 @@ export const errors = {
   internal: { status: 500, when: "a defect of the service; data.request_id finds it in the log" },
   host_error: { status: 502, when: "the host refused a step or failed during it; data.host contains the host's message" },
   host_unreachable: { status: 503, when: "no connection to the host", retryAfter: 5 },
+  store_unavailable: {
+    status: 503,
+    when: "the service's database does not answer: nothing was changed, or data.job names the change, which continues when the database answers again",
+    retryAfter: 5,
+  },
   shutting_down: { status: 503, when: "the service shuts down and ended the call; data contains the progress of the call", retryAfter: 5 },
   overloaded: {
     status: 503,

@@ -42,6 +42,7 @@ export const commonErrors = [
   "bad_request",
   "internal",
   "overloaded",
+  "store_unavailable",
   "shutting_down",
 ] as const satisfies ErrorCode[];
 
@@ -60,14 +61,14 @@ const bodied = ["payload_too_large", "unsupported_media_type"] as const;
 const reading = ["field_not_allowed", "invalid_intent", "rate_limited"] as const;
 const authoring = [...host, ...bodied, ...reading, "template_not_found", "node_not_found"] as const;
 const project = [...host, ...bodied, ...reading, "lab_not_found", "operation_not_allowed"] as const;
-const changing = [...project, "lab_busy", "lab_locked", "lab_locked_mid_apply", "cancelled", "unsupported"] as const;
+const changing = [...project, "lab_busy", "lab_elsewhere", "lab_locked", "lab_locked_mid_apply", "cancelled", "unsupported"] as const;
 /** Of hosts whose labs share numbers, and whose users have power of their own. */
 const powering = [...changing, "number_clash", "node_stuck"] as const;
 const removing = [...powering, "lab_in_use"] as const;
 /** Of one link, in one step: cancelled only before it. */
-const linkChange = [...project, "lab_busy", "lab_locked", "cancelled", "unsupported", "link_not_found"] as const;
+const linkChange = [...project, "lab_busy", "lab_elsewhere", "lab_locked", "cancelled", "unsupported", "link_not_found"] as const;
 const consoles = [...project, "node_not_found", "node_not_running", "number_clash", "unsupported"] as const;
-const snapshotChange = [...project, "lab_busy", "cancelled", "unsupported", "nodes_running"] as const;
+const snapshotChange = [...project, "lab_busy", "lab_elsewhere", "cancelled", "unsupported", "nodes_running"] as const;
 const captures = [...host, "capture_not_found", "operation_not_allowed", "unsupported"] as const;
 const quarantine = [...host, "operation_not_allowed"] as const;
 
@@ -582,7 +583,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 30_000,
     replay: false,
-    errors: [...project, "lab_busy", "plan_stale"],
+    errors: [...project, "lab_busy", "lab_elsewhere", "plan_stale"],
     summary: "Replace one section of the intent; comments are kept",
   },
   listHistory: {
@@ -710,7 +711,7 @@ export const operations = {
     timeoutMs: 300_000,
     replay: false,
     feature: "saveConfigs",
-    errors: [...project, "lab_busy", "lab_locked", "cancelled", "unsupported", "node_not_found"],
+    errors: [...project, "lab_busy", "lab_elsewhere", "lab_locked", "cancelled", "unsupported", "node_not_found"],
     summary: "Save the running configuration of nodes as their startup configuration, and return it",
   },
   testProject: {
@@ -720,7 +721,7 @@ export const operations = {
     timeoutMs: 3_600_000,
     replay: false,
     feature: "nodeExec",
-    errors: [...project, "invalid_intent", "lab_busy", "lab_locked", "cancelled", "unsupported"],
+    errors: [...project, "invalid_intent", "lab_busy", "lab_elsewhere", "lab_locked", "cancelled", "unsupported"],
     summary: "Run the tests of the intent in the nodes of the running lab",
   },
   resumeLab: {
@@ -832,7 +833,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 60_000,
     replay: false,
-    errors: [...host, ...bodied, "field_not_allowed", "lab_not_found", "operation_not_allowed", "lab_exists", "lab_busy"],
+    errors: [...host, ...bodied, "field_not_allowed", "lab_not_found", "operation_not_allowed", "lab_exists", "lab_busy", "lab_elsewhere"],
     summary: "Create a record with an owner for a lab that has none; its intent is the host's definition; for admins",
   },
   listDisks: {

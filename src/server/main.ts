@@ -15,9 +15,9 @@ import { imageRecords } from "../hosts/local/images/images.ts";
 import { type LocalPaths, localPaths } from "../hosts/local/machine/paths.ts";
 import { memoryHost } from "../hosts/memory/memory-host.ts";
 import { createService } from "../service/create-service.ts";
-import { sqliteStore } from "../service/store/sqlite.ts";
 import type { Store } from "../service/store/store.ts";
 import { loadPages } from "./http/pages.ts";
+import { openStore } from "./open-store.ts";
 import { batchedLines } from "./process/batched-lines.ts";
 import { jsonLog } from "./process/json-log.ts";
 import { type ServeOptions, serveOptions, usage } from "./process/options.ts";
@@ -78,7 +78,8 @@ async function serve(options: ServeOptions): Promise<void> {
   if (isFull)
     log("warn", "the file system of the state directory is full: labs can be stopped and destroyed; free space on it", { stateDir });
   // Opened before anything that only a first start creates.
-  const store = await openStore(options);
+  const labs = options.host === "embedded" && !options.adopt ? await labsOnDisk(stateDir) : 0;
+  const store = await openStore(options, labs, log);
   const readCertificate = () => serverCertificate({ stateDir, names: options.names, warn, ...(options.own && { own: options.own }) });
   const certificate = await readCertificate();
   const host = await openHost(options, store, warn);
@@ -146,21 +147,6 @@ async function serve(options: ServeOptions): Promise<void> {
 
   const signal = await ending;
   log("info", "ending; labs keep running", { signal });
-}
-
-/** Opens the database. Throws if it was lost although labs exist. */
-async function openStore({ host, stateDir, adopt }: ServeOptions): Promise<Store> {
-  const labs = host === "embedded" && !adopt ? await labsOnDisk(stateDir) : 0;
-  const file = join(stateDir, "labwright.db");
-  return sqliteStore(file, {
-    whenNew: (state) => {
-      if (labs === 0) return;
-      throw new Error(
-        `the database ${file} is ${state}, and ${stateDir} contains ${labs === 1 ? "a lab" : `${labs} labs`}: restore the database from a backup; ` +
-          "or start once with labwright serve --adopt, which creates a new one: labs keep running, only admins see them until labwright adopt returns them to their owners, and users must sign in again",
-      );
-    },
-  });
 }
 
 /** A closed terminal is no longer a terminal for isatty. */

@@ -36,6 +36,7 @@ export class TestServer {
         return reply(request, caller, call);
       },
     }),
+    storeSilentMs: () => undefined,
     authenticate: (given) => {
       if (given === token) return { user: "ann", role: "user", session: "s1" };
       throw new Failure(given === "old-token" ? "expired_agent_session" : "unauthenticated", "sign in");

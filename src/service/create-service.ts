@@ -118,12 +118,15 @@ export function createService(options: ServiceOptions): Service {
     inspections: new RecentMap<InspectionData>(500),
     unrecordedPlans: new RecentMap<string>(1000),
   };
+  store.shared?.onDoubtful(() => context.jobs.suspend());
+  store.shared?.onRenewed(() => void continueChanges(context));
   const metrics = new Metrics(context);
   const traffic = new Traffic(context);
   const browsers = new Browsers(context, options.webUi);
   const captures = new Captures(context, browsers);
   return {
     handlers: handlersOf({ context, tickets: new Tickets<ConsoleGrant>(clock), browsers, captures, traffic, metrics }),
+    storeSilentMs: () => store.shared?.silentMs(),
     requestEnded: (request) => metrics.request(request),
     authenticate: (token) => sessions.authenticate(token),
     authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),
@@ -142,6 +145,20 @@ export function createService(options: ServiceOptions): Service {
       await store.close();
     },
   };
+}
+
+/** Continues the changes that were interrupted because the database did not answer. */
+async function continueChanges(context: Context): Promise<void> {
+  try {
+    await context.jobs.suspensionEnded();
+    const unfinished = await context.store.jobs.unfinished();
+    await recoverJobs(
+      context,
+      unfinished.filter(({ lab }) => context.jobs.running(lab) === undefined),
+    );
+  } catch (error) {
+    context.log("error", "changes that the database interrupted could not be continued", { error: String(error) });
+  }
 }
 
 /** Finishes interrupted changes, and restores labs that ended with the host. */

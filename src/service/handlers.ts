@@ -53,6 +53,7 @@ import { reconcileProject } from "./projects/reconcile.ts";
 import type { Handlers } from "./service.ts";
 import { listHostUsers } from "./sessions/host-users.ts";
 import { Tickets } from "./sessions/tickets.ts";
+import type { Store } from "./store/store.ts";
 import type { Traffic } from "./traffic/traffic.ts";
 import { workUser } from "./work/work-user.ts";
 
@@ -118,7 +119,7 @@ type Wrappers = ReturnType<typeof wrappers>;
 function sessionHandlers({ context, browsers, metrics }: HandlerParts, { known, onHost }: Wrappers) {
   const { sessions, version, events } = context;
   return {
-    getHealth: async () => healthOf(version),
+    getHealth: async () => healthOf(version, context.store),
     login: ({ body }, _caller, call) => sessions.login(body.username, body.password, call),
     logout: known(async (caller) => {
       await sessions.logout(caller);
@@ -244,6 +245,8 @@ function packetHandlers({ captures, traffic }: HandlerParts, { known }: Wrappers
   } satisfies Partial<Handlers>;
 }
 
-function healthOf(version: string): DataOf<"getHealth"> {
-  return { status: "ok", tls: true, version };
+function healthOf(version: string, { shared }: Store): DataOf<"getHealth"> {
+  const silentMs = shared?.silentMs();
+  const age = silentMs === undefined ? {} : { age: Math.ceil(silentMs / 1_000) };
+  return { status: "ok", tls: true, version, ...(shared !== undefined && { store: { reachable: silentMs === undefined, ...age } }) };
 }

@@ -26,6 +26,8 @@ export interface Service {
   authenticate(token: string | undefined): Caller;
   /** The caller of a browser session's cookie. Throws as authenticate. */
   authenticateBrowser(cookie: string): Caller;
+  /** Time since the last answer of the database, ms, if it does not answer: reads come from memory. */
+  storeSilentMs(): number | undefined;
   /** Called at the end of each request, for the metrics. */
   requestEnded(request: EndedRequest): void;
   /**

@@ -46,6 +46,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
   },
   service: {
     store: [],
+    "store/postgres": ["store"],
     common: [],
     streams: ["common"],
     sessions: ["store", "common"],

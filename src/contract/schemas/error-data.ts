@@ -102,6 +102,8 @@ export const errorData = {
   lab_not_found: data({ path: optionalText, moved_to: optionalText }),
   link_not_found: data({ endpoints: list(text) }),
   plan_stale: data({ revision: optionalText }),
+  lab_elsewhere: data({ lab: text }),
+  store_unavailable: data({ job: optionalText }),
   lab_busy: data({
     operation: Type.Object({ name: text, user: text, started_at: text, step: integer, steps: integer }),
   }),

@@ -1,7 +1,19 @@
 import Type, { type Static } from "typebox";
-import { flag, map, optionalFlag, optionalText, text, time, word } from "./shapes.ts";
+import { flag, map, optionalFlag, optionalInteger, optionalText, text, time, word } from "./shapes.ts";
 
-export const HealthData = Type.Object({ status: optionalText, tls: optionalFlag, version: optionalText });
+/** `store`: present if the service's data is in PostgreSQL. */
+export const HealthData = Type.Object({
+  status: optionalText,
+  tls: optionalFlag,
+  version: optionalText,
+  store: Type.Optional(
+    Type.Object({
+      reachable: flag,
+      /** Seconds since its last answer, if it is not reachable: reads come from memory and may be as old. */
+      age: optionalInteger,
+    }),
+  ),
+});
 export type HealthData = Static<typeof HealthData>;
 
 /** The one body whose unknown fields are refused. */

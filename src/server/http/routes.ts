@@ -127,6 +127,9 @@ function addHooks({ app, service, options: { closing, bodyWaitMs } }: Routes): v
     else void wait.then(() => done());
   });
   app.addHook("onSend", (request, reply, _payload, done) => {
+    // The answer comes from memory: it may be as old as the last answer of the database.
+    const silentMs = service.storeSilentMs();
+    if (silentMs !== undefined && reply.statusCode < 300) reply.header("Age", String(Math.ceil(silentMs / 1_000)));
     if (!drain(request.raw, bodyWaitMs) || closing.aborted) reply.header("Connection", "close");
     done();
   });

@@ -21,6 +21,10 @@ export interface ServeOptions {
   readonly sessionAbsoluteMs?: number;
   /** Whether nodes start again after a reboot of the machine, in labs without a setting of their own. */
   readonly resume: "always" | "never";
+  /** URL of a PostgreSQL database that replaces the file in the state directory. Without a password. */
+  readonly store?: string;
+  /** File with the password of that database. */
+  readonly storePasswordFile?: string;
   /** Starts with a new database although labs exist: their records are lost. */
   readonly adopt: boolean;
   /** Networks, as ADDRESS or ADDRESS/BITS, that labs may reach (`allow`) or may not reach (`deny`) through nat networks. */
@@ -49,6 +53,9 @@ export const usage = `Usage: labwright serve [FLAG...]
   --host-pin SHA256        fingerprint of its certificate, if the certificate is self-signed
   --host-plain-http        allows an http:// URL: passwords then cross the network unencrypted
   --state-dir DIR          default LABWRIGHT_STATE_DIR, else /var/lib/labwright or ~/.local/state/labwright
+  --store URL              keeps the service's data in PostgreSQL, such as postgres://labwright@db.example/labwright?sslmode=verify-full;
+                           default: a file in the state directory
+  --store-password-file FILE   the password of that database; otherwise PGPASSWORD or ~/.pgpass
   --cert FILE              your own certificate chain and key, PEM; without them
   --key FILE               the first start creates a certificate
   --name NAME              one more name or address for that certificate; may be repeated
@@ -67,7 +74,7 @@ export const usage = `Usage: labwright serve [FLAG...]
   --log-level LEVEL        debug, info (default), warn or error; JSON lines on standard error
   --help
 
-Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_HOST_URL, LABWRIGHT_HOST_PIN, LABWRIGHT_STATE_DIR, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
+Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_HOST_URL, LABWRIGHT_HOST_PIN, LABWRIGHT_STATE_DIR, LABWRIGHT_STORE, LABWRIGHT_STORE_PASSWORD_FILE, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
 list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_HOSTS_FILE, LABWRIGHT_BIND_ALLOW (colon list), LABWRIGHT_LOG_LEVEL replace the flags. LABWRIGHT_ADMIN_PASSWORD is the
 password of the user admin, which the first start creates.
 `;
@@ -92,6 +99,9 @@ export function serveOptions(
   if (host !== "eve" && (values["host-url"] ?? values.url ?? values["host-pin"]) !== undefined) {
     throw new Error(`--host-url and --host-pin are for --host eve, not ${host}`);
   }
+  const store = values.store ?? env.LABWRIGHT_STORE;
+  const storePasswordFile = values["store-password-file"] ?? env.LABWRIGHT_STORE_PASSWORD_FILE;
+  if (store === undefined && values["store-password-file"] !== undefined) throw new Error("--store-password-file needs --store");
   const resume = oneOf("--resume", values.resume ?? env.LABWRIGHT_RESUME ?? "never", ["always", "never"]);
   if (host !== "embedded" && values.resume === "always") {
     throw new Error(`--resume always is for --host embedded: the nodes of --host ${host} do not end with this machine`);
@@ -116,6 +126,8 @@ export function serveOptions(
     stateDir: directoryOf(values["state-dir"] ?? stateDir),
     names: values.name ?? listOf(env.LABWRIGHT_NAMES),
     resume,
+    ...(store !== undefined && { store }),
+    ...(storePasswordFile !== undefined && { storePasswordFile }),
     adopt: values.adopt ?? false,
     nat,
     ...(hostsFile !== undefined && { hostsFile }),
@@ -144,6 +156,8 @@ function flagsOf(args: readonly string[]) {
         cert: { type: "string" },
         key: { type: "string" },
         name: { type: "string", multiple: true },
+        store: { type: "string" },
+        "store-password-file": { type: "string" },
         "session-idle": { type: "string" },
         "session-lifetime": { type: "string" },
         resume: { type: "string" },

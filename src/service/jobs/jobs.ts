@@ -49,6 +49,8 @@ interface Running {
   step: number;
   steps: number;
   cancelled: boolean;
+  /** The service may not change the lab any more: the journal keeps the change as unfinished, and it is continued later. */
+  suspended: boolean;
   waiting?: string | undefined;
 }
 
@@ -126,6 +128,8 @@ export class Jobs {
       });
     } catch (error) {
       this.#byLab.delete(lab);
+      // The database may have the row although it did not answer.
+      if (error instanceof Failure && error.code === "store_unavailable") this.#endUnstarted(id);
       throw error;
     }
     return { id, result: this.#run(running, change, "finished") };
@@ -215,9 +219,38 @@ export class Jobs {
     throw new Failure("lab_busy", `${lab} is busy: ${operation.name} of ${operation.user} runs`, { data: { operation }, retryAfter: 2 });
   }
 
+  /** Stops all changes after their step in flight, and waits for their ends. The journal keeps them as unfinished. */
+  suspend(): void {
+    for (const running of this.#byLab.values()) {
+      running.suspended = true;
+      running.abort.abort(suspended(running.id));
+    }
+  }
+
+  /** After `suspend`: resolves when no change runs any more that was suspended, and the ends that were not written are written. */
+  async suspensionEnded(): Promise<void> {
+    await Promise.allSettled([...this.#byLab.values()].filter((one) => one.suspended).map(({ result }) => result));
+    await this.#rewrite();
+  }
+
+  #endUnstarted(id: string): void {
+    const error = { code: "store_unavailable", error: "the database did not answer at the start: nothing was changed" };
+    this.#unwritten.set(id, { status: "failed", outcome: "rolled_back", finishedAt: this.#clock.now(), error });
+    this.#rewriteLater();
+  }
+
   /** Makes the lab busy. */
   #take(job: Pick<Running, "id" | "identity" | "startedAt">, change: Running["change"]): Running {
-    const running: Running = { ...job, change, abort: new AbortController(), result: undefined, step: 0, steps: 0, cancelled: false };
+    const running: Running = {
+      ...job,
+      change,
+      abort: new AbortController(),
+      result: undefined,
+      step: 0,
+      steps: 0,
+      cancelled: false,
+      suspended: false,
+    };
     this.#byLab.set(change.lab, running);
     return running;
   }
@@ -282,6 +315,10 @@ export class Jobs {
       this.#log("info", "change ended", { ...about, outcome: finished, ms: this.#clock.now() - startedAt });
       return result;
     } catch (error) {
+      if (running.suspended && !running.cancelled) {
+        this.#log("warn", "change interrupted: the database did not answer in time", about);
+        throw suspended(id, error);
+      }
       const answered = errorOf(error);
       const outcome = running.cancelled ? "cancelled" : finished === "finished" ? "failed" : "interrupted";
       await progress.written();
@@ -326,7 +363,12 @@ export class Jobs {
       try {
         await this.#store.jobs.finish(id, end);
         this.#unwritten.delete(id);
-      } catch {
+      } catch (error) {
+        if (error instanceof Failure && error.code === "lab_elsewhere") {
+          this.#log("warn", "the end of a change was dropped: another service owns the lab", { job: id });
+          this.#unwritten.delete(id);
+          continue;
+        }
         // Logged at the first failure.
         this.#rewriteLater();
         return;
@@ -375,6 +417,12 @@ export class Jobs {
       ...(row.error !== undefined && { error: jobError(row.error) }),
     };
   }
+}
+
+/** The failure of a change that continues when the database answers again. */
+function suspended(job: string, cause?: unknown): Failure {
+  const text = `the change was interrupted because the service's database does not answer; it continues when the database answers again: labwright jobs ${job}`;
+  return new Failure("store_unavailable", text, { retryAfter: 10, data: { job }, ...(cause !== undefined && { cause }) });
 }
 
 /** Ensures that a change ends, even if its host hangs. */

@@ -1,14 +1,13 @@
 import type { DatabaseSync } from "node:sqlite";
 import { deflateSync, inflateSync } from "node:zlib";
 import type { DatabaseRoom } from "./database-room.ts";
-import { inTransaction, type Row } from "./rows.ts";
-import type { SqliteTables } from "./sqlite-tables.ts";
+import { inTransaction, type Row, type SqliteTables } from "./rows.ts";
 import type { HistoryRow, JobOutcome, JobStep } from "./store.ts";
 
 /** Maximum numbers of states of one lab, and of bytes of their compressed texts. The oldest ones are deleted. */
-const [maxStates, maxBytes] = [50, 4 * 2 ** 20];
+export const [maxStates, maxBytes] = [50, 4 * 2 ** 20];
 /** A longer text of a state, in characters of JSON, is not kept: it would delete the texts of all others. */
-const maxText = 4 * 2 ** 20;
+export const maxText = 4 * 2 ** 20;
 
 /** Steps of a change that are longer than this as JSON are only counted. */
 export const maxStepsText = 65_536;
@@ -51,7 +50,7 @@ export function historyTable(db: DatabaseSync, room: DatabaseRoom): SqliteTables
       });
       if (contents !== null) room.settle(contents.length);
     },
-    list: (identity) => sql.list.all(identity).map(rowOf),
+    list: (identity) => sql.list.all(identity).map(historyOfRow),
     text: (identity, serial) => {
       const contents = sql.text.get(identity, serial)?.["contents"];
       return contents === undefined || contents === null ? undefined : JSON.parse(inflateSync(contents as Uint8Array).toString());
@@ -62,7 +61,8 @@ export function historyTable(db: DatabaseSync, room: DatabaseRoom): SqliteTables
   };
 }
 
-function rowOf(row: Row): HistoryRow {
+/** Returns the state of a row. */
+export function historyOfRow(row: Row): HistoryRow {
   const steps = row["steps"] === null ? undefined : (JSON.parse(row["steps"] as string) as readonly JobStep[]);
   return {
     serial: row["serial"] as number,

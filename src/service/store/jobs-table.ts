@@ -1,11 +1,10 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type DatabaseRoom, makesRoom } from "./database-room.ts";
 import { maxStepsText } from "./history-table.ts";
-import { inTransaction, type Row } from "./rows.ts";
-import type { SqliteTables } from "./sqlite-tables.ts";
-import type { JobError, JobOutcome, JobRow, JobStatus, JobStep } from "./store.ts";
+import { jobKeyOfRow, jobOfRow } from "./job-rows.ts";
+import { inTransaction, type Row, type SqliteTables } from "./rows.ts";
+import type { JobOutcome } from "./store.ts";
 import { noRoom } from "./store-troubles.ts";
-import { readJobAnswer } from "./stored-json.ts";
 
 /** ?2 and ?3, identity and owner of the lab, are null to match any lab that was at the path. */
 const newestEndOf = `WHERE lab = ?1 AND finished_at IS NOT NULL
@@ -85,10 +84,10 @@ export function jobsTable(db: DatabaseSync, room: DatabaseRoom, file: string): S
         if (answer !== undefined) sql.answerKeys.run(JSON.stringify(answer), id);
       });
     },
-    get: (id) => jobOf(sql.getJob.get(id)),
-    newest: (limit) => sql.newestJobs.all(limit).map((row) => jobOf(row)!),
-    unfinished: () => sql.unfinishedJobs.all().map((row) => jobOf(row)!),
-    lastOf: (lab, record) => jobOf(sql.lastJob.get(lab, record?.identity ?? null, record?.owner ?? null)),
+    get: (id) => jobOfRow(sql.getJob.get(id)),
+    newest: (limit) => sql.newestJobs.all(limit).map((row) => jobOfRow(row)!),
+    unfinished: () => sql.unfinishedJobs.all().map((row) => jobOfRow(row)!),
+    lastOf: (lab, record) => jobOfRow(sql.lastJob.get(lab, record?.identity ?? null, record?.owner ?? null)),
     lastEnd: (lab, record) => {
       const row: Row | undefined = sql.lastEnd.get(lab, record?.identity ?? null, record?.owner ?? null);
       return row === undefined
@@ -119,63 +118,12 @@ function keysTable(db: DatabaseSync): Pick<SqliteTables["jobs"], "insertKey" | "
       sql.insertKey.run(user, key, request, job, createdAt);
     },
     findKey: (user, key) => {
-      const row: Row | undefined = sql.findKey.get(user, key);
-      if (row === undefined) return undefined;
-      return {
-        user,
-        key,
-        request: row["request"] as string,
-        job: row["job"] as string,
-        createdAt: row["created_at"] as number,
-        ...(row["answer"] !== null && { answer: readJobAnswer(row["job"] as string, row["answer"] as string) }),
-      };
+      return jobKeyOfRow(sql.findKey.get(user, key));
     },
     purgeKeys: (createdBefore) => {
       sql.purgeKeys.run(createdBefore);
     },
   };
-}
-
-function jobOf(row: Row | undefined): JobRow | undefined {
-  if (row === undefined) return undefined;
-  const [request, steps] = [readJson(row["request"]), readJson(row["steps"])];
-  return {
-    id: row["id"] as string,
-    lab: row["lab"] as string,
-    ...(row["identity"] !== null && { identity: row["identity"] as string }),
-    ...(row["owner"] !== null && { owner: row["owner"] as string }),
-    ...((request === undefined || !isSteps(steps)) && { unreadable: true as const }),
-    operation: row["operation"] as string,
-    user: row["user"] as string,
-    request: request ?? null,
-    status: row["status"] as JobStatus,
-    ...(row["outcome"] === null ? {} : { outcome: row["outcome"] as JobOutcome }),
-    startedAt: row["started_at"] as number,
-    ...(row["finished_at"] === null ? {} : { finishedAt: row["finished_at"] as number }),
-    steps: isSteps(steps) ? steps : [],
-    done: row["done"] as number,
-    ...(row["result"] === null ? {} : { result: readJson(row["result"]) }),
-    ...(row["error"] === null ? {} : { error: errorOf(readJson(row["error"])) }),
-  };
-}
-
-/** Returns `undefined` for a damaged text: one row must not prevent the start of the service or the list of jobs. */
-function readJson(text: unknown): unknown {
-  try {
-    return JSON.parse(text as string);
-  } catch {
-    return undefined;
-  }
-}
-
-function isSteps(value: unknown): value is readonly JobStep[] {
-  return Array.isArray(value) && value.every((step) => typeof step === "object" && step !== null && typeof step.key === "string");
-}
-
-function errorOf(value: unknown): JobError {
-  const known = value as Partial<JobError> | null | undefined;
-  if (typeof known?.code === "string" && typeof known.error === "string") return known as JobError;
-  return { code: "internal", error: "the job's error cannot be read any more" };
 }
 
 function jsonOrNull(value: unknown): string | null {

@@ -1,12 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { DatabaseRoom } from "./database-room.ts";
-import { inTransaction, type Row } from "./rows.ts";
-import type { SqliteTables } from "./sqlite-tables.ts";
+import { inTransaction, type Row, type SqliteTables } from "./rows.ts";
 import type { Direction, LabRecord } from "./store.ts";
 import { readLabRecord } from "./stored-json.ts";
 
 /** The large fields of a lab's record: written only if they changed. */
-const contentParts = ["yaml", "files", "applied", "source"] as const;
+export const contentParts = ["yaml", "files", "applied", "source"] as const;
 
 function prepare(db: DatabaseSync) {
   return {

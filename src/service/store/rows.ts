@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import type { Store } from "./store.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -13,4 +14,19 @@ export function inTransaction(db: DatabaseSync, work: () => void): void {
     if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
+}
+
+/** The calls of a group as SQLite answers them: at once. */
+type AtOnce<Group> = {
+  readonly [Name in keyof Group]: Group[Name] extends (...given: infer Given) => Promise<infer Result>
+    ? (...given: Given) => Result
+    : Group[Name];
+};
+
+/** The tables of the embedded database. */
+export interface SqliteTables {
+  readonly sessions: AtOnce<Store["sessions"]>;
+  readonly labs: AtOnce<Store["labs"]>;
+  readonly jobs: AtOnce<Store["jobs"]>;
+  readonly history: AtOnce<Store["history"]>;
 }

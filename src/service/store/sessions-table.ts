@@ -1,6 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Row } from "./rows.ts";
-import type { SqliteTables } from "./sqlite-tables.ts";
+import type { Row, SqliteTables } from "./rows.ts";
 import type { SessionRow } from "./store.ts";
 
 function prepare(db: DatabaseSync) {

@@ -1,6 +1,6 @@
 import { Failure } from "../../contract/errors.ts";
 import { type DatabaseRoom, isFull } from "./database-room.ts";
-import type { SqliteTables } from "./sqlite-tables.ts";
+import type { SqliteTables } from "./rows.ts";
 import type { Store } from "./store.ts";
 
 /** Calls that answer at once. All others return promises. */

@@ -241,5 +241,17 @@ export interface Store {
     /** Deletes states after this serial: their change was taken back. */
     forgetAfter(identity: string, serial: number): Promise<void>;
   };
+  /** Absent for the embedded database, which always answers and has one service. */
+  readonly shared?: SharedStore;
   close(): Promise<void>;
+}
+
+/** A database that other services use too, and that may not answer. */
+export interface SharedStore {
+  /** Time since the last answer, ms; undefined while the database answers. Reads from memory may be as old. */
+  silentMs(): number | undefined;
+  /** Called when this service must not change labs any more, because it cannot prove that it still owns them. */
+  onDoubtful(listener: () => void): void;
+  /** Called when it may change labs again. */
+  onRenewed(listener: () => void): void;
 }

@@ -1,0 +1,51 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Log } from "../service/common/log.ts";
+import { postgresAddress } from "../service/store/postgres/address.ts";
+import { postgresStore } from "../service/store/postgres/postgres-store.ts";
+import { sqliteStore } from "../service/store/sqlite.ts";
+import type { Store } from "../service/store/store.ts";
+import type { ServeOptions } from "./process/options.ts";
+
+/**
+ * Opens the database: the file in the state directory, or PostgreSQL.
+ * @param labs number of labs in the state directory whose records it must have. Throws if it has none at all.
+ */
+export async function openStore({ stateDir, store: url, storePasswordFile }: ServeOptions, labs: number, log: Log): Promise<Store> {
+  const some = labs === 1 ? "a lab" : `${labs} labs`;
+  if (url === undefined) {
+    const file = join(stateDir, "labwright.db");
+    return sqliteStore(file, {
+      whenNew: (state) => {
+        if (labs > 0)
+          throw lost(`the database ${file} is ${state}, and ${stateDir} contains ${some}: restore the database from a backup; or`);
+      },
+    });
+  }
+  const address = postgresAddress(url, { passwordFile: storePasswordFile });
+  const store = await postgresStore(address, { installation: installationOf(stateDir), log });
+  if (labs === 0 || store.labs.list().length > 0) return store;
+  await store.close();
+  throw lost(
+    `the database ${address.shown} has no labs, and ${stateDir} contains ${some}: restore the database from a backup, or start without --store; or`,
+  );
+}
+
+function lost(what: string): Error {
+  return new Error(
+    `${what} start once with labwright serve --adopt, which creates a new one: labs keep running, only admins see them until labwright adopt returns ` +
+      "them to their owners, and users must sign in again",
+  );
+}
+
+/** Returns the id of this state directory, which the first start creates: leases of an earlier process on it end when the next one starts. */
+function installationOf(stateDir: string): string {
+  const file = join(stateDir, "installation-id");
+  try {
+    writeFileSync(file, `${randomUUID()}\n`, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  return readFileSync(file, "utf8").trim();
+}

@@ -1,0 +1,100 @@
+import { deflateSync, inflateSync } from "node:zlib";
+import { historyOfRow, maxBytes, maxStates, maxStepsText, maxText } from "../history-table.ts";
+import type { Store } from "../store.ts";
+import type { Database, Statement } from "./database.ts";
+
+const sql = {
+  // An interrupted change that recovery continues records its intent again.
+  add: {
+    name: "add_state",
+    text: `WITH cleared AS (DELETE FROM history WHERE identity = $1 AND (serial > $2 OR (job = $6 AND serial <> $2)))
+      INSERT INTO history (identity, serial, at, username, operation, job, nodes, links, digest, contents) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+      ON CONFLICT (identity, serial) DO UPDATE SET at = excluded.at, username = excluded.username, operation = excluded.operation, job = excluded.job,
+        outcome = NULL, nodes = excluded.nodes, links = excluded.links, steps = NULL, step_count = NULL, digest = excluded.digest, contents = excluded.contents`,
+  },
+  deleteOld: {
+    name: "delete_old_states",
+    text: `DELETE FROM history WHERE identity = $1 AND serial NOT IN (
+      SELECT serial FROM (
+        SELECT serial, row_number() OVER newest AS number, sum(coalesce(length(contents), 0)) OVER newest AS bytes
+        FROM history WHERE identity = $1 WINDOW newest AS (ORDER BY serial DESC)
+      ) AS states WHERE number <= ${maxStates} AND bytes <= ${maxBytes})`,
+  },
+  list: {
+    name: "list_states",
+    text: `SELECT serial, at, username, operation, job, outcome, nodes, links, steps, step_count, contents IS NOT NULL AS has_text
+      FROM history WHERE identity = $1 ORDER BY serial DESC`,
+  },
+  text: { name: "state_text", text: "SELECT contents FROM history WHERE identity = $1 AND serial = $2" },
+  forget: { name: "forget_states", text: "DELETE FROM history WHERE identity = $1 AND serial > $2" },
+  // The history keeps the steps, because jobs are deleted after some time.
+  keepSteps: {
+    name: "keep_steps",
+    text: `UPDATE history SET outcome = $2, step_count = json_array_length(jobs.steps::json),
+        steps = CASE WHEN length(jobs.steps) <= ${maxStepsText} THEN jobs.steps END
+      FROM jobs WHERE jobs.id = $1 AND history.job = $1`,
+  },
+  // A change that had nothing to do is no new state.
+  dropSame: {
+    name: "drop_same_state",
+    text: `DELETE FROM history WHERE job = $1 AND step_count = 0 AND digest = (
+      SELECT digest FROM history AS earlier WHERE earlier.identity = history.identity AND earlier.serial < history.serial
+      ORDER BY serial DESC LIMIT 1)`,
+  },
+  // A change that only asked whether nodes may stop, and the one that did it, are one state.
+  dropAsked: {
+    name: "drop_asked_state",
+    text: `DELETE FROM history WHERE step_count = 0 AND job IS NOT NULL AND (identity, serial, digest) IN (
+      SELECT earlier.identity, max(earlier.serial), done.digest FROM history AS done
+      JOIN history AS earlier ON earlier.identity = done.identity AND earlier.serial < done.serial
+      WHERE done.job = $1 GROUP BY earlier.identity, done.digest)`,
+  },
+} as const satisfies Readonly<Record<string, Statement>>;
+
+/** How long a read of the history waits for PostgreSQL, ms. */
+const patienceMs = 1_500;
+
+/** The earlier intents of labs in PostgreSQL. A lab's history is deleted with its record. */
+export class History {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  readonly calls: Store["history"] = {
+    add: async ({ identity, serial, at, user = null, operation = null, job = null, nodes, links, digest }, text) => {
+      const json = JSON.stringify(text);
+      const contents = json.length > maxText ? null : deflateSync(json, { level: 1 });
+      await this.#run(sql.add, [identity, serial, at, user, operation, job, nodes, links, digest, contents]);
+      await this.#run(sql.deleteOld, [identity]);
+    },
+    list: async (identity) => {
+      const { rows } = await this.#run(sql.list, [identity]);
+      return rows.map((row) => historyOfRow({ ...row, user: row["username"], has_text: row["has_text"] === true ? 1 : 0 }));
+    },
+    text: async (identity, serial) => {
+      const contents = (await this.#run(sql.text, [identity, serial])).rows[0]?.["contents"];
+      return contents === undefined || contents === null ? undefined : JSON.parse(inflateSync(contents as Uint8Array).toString());
+    },
+    forgetAfter: async (identity, serial) => {
+      await this.#run(sql.forget, [identity, serial]);
+    },
+  };
+
+  /** Copies steps and outcome of an ended job into its state. */
+  async keep(job: string, outcome: string | undefined): Promise<void> {
+    await this.#run(sql.keepSteps, [job, outcome ?? null]);
+    await this.#run(sql.dropSame, [job]);
+    await this.#run(sql.dropAsked, [job]);
+  }
+
+  /** These statements give the same result if they run twice. */
+  #run(statement: Statement, values: readonly unknown[]) {
+    const end = performance.now() + patienceMs;
+    return this.#database.persist(
+      () => this.#database.query<Record<string, unknown>>(statement, values),
+      () => end,
+    );
+  }
+}

@@ -1,0 +1,221 @@
+import { Failure } from "../../../contract/errors.ts";
+import type { Database, Statement } from "./database.ts";
+
+/** A lab that this service owns: every write about the lab names both numbers. */
+export interface Fence {
+  readonly holder: number;
+  readonly fence: number;
+}
+
+export interface LeaseOptions {
+  /** Names the state directory of the service: only one service runs on it, so a restart ends the lease of its predecessor. */
+  readonly installation: string;
+  /** A service that cannot renew for this time loses its labs to the next service that asks for them, ms. */
+  readonly leaseMs: number;
+}
+
+export interface LeaseEvents {
+  /** The lease cannot be renewed in time: the service must not change labs any more. */
+  readonly doubtful: () => void;
+  /** The lease is renewed again. `isSame`: no other service has ended it meanwhile. */
+  readonly renewed: (isSame: boolean) => void;
+}
+
+const sql = {
+  end: { name: "end_services", text: "UPDATE services SET ended_at = clock_timestamp() WHERE installation = $1 AND ended_at IS NULL" },
+  register: {
+    name: "register_service",
+    text: "INSERT INTO services (installation, ends_at) VALUES ($1, clock_timestamp() + $2 * interval '1 ms') RETURNING id",
+  },
+  // A service that nobody has ended may renew late: the service that ends it takes the same row lock first.
+  renew: {
+    name: "renew_service",
+    text: "UPDATE services SET ends_at = clock_timestamp() + $2 * interval '1 ms' WHERE id = $1 AND ended_at IS NULL",
+  },
+  leave: { name: "leave_service", text: "UPDATE services SET ended_at = clock_timestamp() WHERE id = $1 AND ended_at IS NULL" },
+  make: {
+    name: "make_lease",
+    text: "INSERT INTO leases (lab, holder, fence) VALUES ($1, $2, nextval('fences')) ON CONFLICT (lab) DO NOTHING RETURNING fence",
+  },
+  lock: { name: "lock_lease", text: "SELECT holder, fence FROM leases WHERE lab = $1 FOR UPDATE" },
+  endLate: {
+    name: "end_late_service",
+    text: "UPDATE services SET ended_at = clock_timestamp() WHERE id = $1 AND ended_at IS NULL AND ends_at <= clock_timestamp()",
+  },
+  current: { name: "current_lease", text: "SELECT holder, fence FROM leases WHERE lab = $1" },
+  isEnded: { name: "is_service_ended", text: "SELECT ended_at IS NOT NULL AS ended, installation FROM services WHERE id = $1 FOR SHARE" },
+  endJobs: {
+    name: "end_jobs_of_lost_lab",
+    text: `UPDATE jobs SET status = 'failed', outcome = 'interrupted', finished_at = $3, error = $2, request = 'null'
+      WHERE lab = $1 AND status = 'running'`,
+  },
+  take: { name: "take_lease", text: "UPDATE leases SET holder = $2, fence = nextval('fences') WHERE lab = $1 RETURNING fence" },
+} as const satisfies Readonly<Record<string, Statement>>;
+
+/** Error of a change whose service lost the lab. */
+const takenOver = {
+  code: "cancelled",
+  error: "the service that ran this change was lost, and another one has taken the lab over. Plan the lab to see what is left to do",
+};
+
+/**
+ * The lease of this service, and the labs that it owns. A lab's lease ends with the lease of the service that holds it, so one row is renewed for all
+ * labs. Only the clock of the database decides whether a lease has ended; the service's own clock only makes it stop changing labs before that.
+ */
+export class Leases {
+  readonly #database: Database;
+  readonly #options: LeaseOptions;
+  readonly #events: LeaseEvents;
+  readonly #fences = new Map<string, Promise<Fence>>();
+  #holder = 0;
+  /** `performance.now()` until which the lease is certain. */
+  #certainUntil = 0;
+  #isDoubtful = false;
+  #renewTimer: NodeJS.Timeout | undefined;
+  #doubtTimer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(database: Database, options: LeaseOptions, events: LeaseEvents) {
+    this.#database = database;
+    this.#options = options;
+    this.#events = events;
+  }
+
+  /** Ends the lease of an earlier process on the same state directory, and begins a new one. */
+  async open(): Promise<void> {
+    await this.#register();
+    this.#renewLater();
+  }
+
+  /** `performance.now()` until which this service may change labs. */
+  get certainUntil(): number {
+    return this.#certainUntil;
+  }
+
+  get installation(): string {
+    return this.#options.installation;
+  }
+
+  get holder(): number {
+    return this.#holder;
+  }
+
+  /** Returns the fence of a lab, which this service takes if no other service owns it. Throws `lab_elsewhere`. */
+  fenceOf(lab: string): Promise<Fence> {
+    const known = this.#fences.get(lab);
+    if (known !== undefined) return known;
+    const taking = this.#take(lab);
+    this.#fences.set(lab, taking);
+    taking.catch(() => this.#fences.get(lab) === taking && this.#fences.delete(lab));
+    return taking;
+  }
+
+  /** Returns the owner of a lab, this service or another one. */
+  async current(lab: string): Promise<Fence | undefined> {
+    const { rows } = await this.#database.query<Fence & Record<string, unknown>>(sql.current, [lab]);
+    return rows[0];
+  }
+
+  /** A write named an old fence: another service owns the lab now. Returns the failure of the write. */
+  lost(lab: string, fence: Fence): Failure {
+    this.#fences.delete(lab);
+    const text = `another service has taken over ${lab}: nothing was written. Send the call to that service`;
+    return new Failure<"lab_elsewhere">("lab_elsewhere", text, {
+      data: { lab },
+      cause: new Error(`fence ${fence.fence} of holder ${fence.holder} is old`),
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#renewTimer);
+    clearTimeout(this.#doubtTimer);
+    // Without an answer the lease ends by itself.
+    await this.#database.query(sql.leave, [this.#holder]).catch(() => undefined);
+  }
+
+  async #register(): Promise<void> {
+    const { installation, leaseMs } = this.#options;
+    const sentAt = performance.now();
+    this.#holder = await this.#database.transaction(async (query) => {
+      await query(sql.end, [installation]);
+      const { rows } = await query<{ id: number }>(sql.register, [installation, leaseMs]);
+      return rows[0]!.id;
+    });
+    this.#fences.clear();
+    this.#renewed(sentAt);
+  }
+
+  #renewed(sentAt: number): void {
+    const { leaseMs } = this.#options;
+    // A step that has begun needs some time to end.
+    this.#certainUntil = sentAt + leaseMs * 0.8;
+    clearTimeout(this.#doubtTimer);
+    this.#doubtTimer = setTimeout(() => this.#doubt(), this.#certainUntil - performance.now());
+    this.#doubtTimer.unref();
+  }
+
+  #doubt(): void {
+    if (this.#isDoubtful || this.#closed) return;
+    this.#isDoubtful = true;
+    this.#events.doubtful();
+  }
+
+  #renewLater(): void {
+    if (this.#closed) return;
+    this.#renewTimer = setTimeout(() => void this.#renew(), this.#options.leaseMs / 6);
+    this.#renewTimer.unref();
+  }
+
+  async #renew(): Promise<void> {
+    const sentAt = performance.now();
+    // After a pause of the process, the timers of the doubt and of the renewal end at the same time.
+    if (sentAt > this.#certainUntil) this.#doubt();
+    try {
+      const { count } = await this.#database.query(sql.renew, [this.#holder, this.#options.leaseMs]);
+      const isSame = count === 1;
+      if (isSame) this.#renewed(sentAt);
+      else {
+        // Another service has ended this lease, and may own some of the labs.
+        this.#doubt();
+        await this.#register();
+      }
+      if (this.#isDoubtful && !this.#closed) {
+        this.#isDoubtful = false;
+        this.#events.renewed(isSame);
+      }
+    } catch {
+      // The database has logged that it is unreachable. The doubt comes by its own timer.
+    } finally {
+      this.#renewLater();
+    }
+  }
+
+  async #take(lab: string): Promise<Fence> {
+    const holder = this.#holder;
+    return this.#database.transaction(async (query) => {
+      const made = await query<{ fence: number }>(sql.make, [lab, holder]);
+      if (made.rows[0] !== undefined) return { holder, fence: made.rows[0].fence };
+      const { rows } = await query<Fence>(sql.lock, [lab]);
+      const [before] = rows;
+      // The row was there a moment ago, and rows of leases are deleted only with their service.
+      if (before === undefined) throw new Failure("store_unavailable", `the lease of ${lab} changes; try again`, { retryAfter: 1 });
+      if (before.holder === holder) return before;
+      await query(sql.endLate, [before.holder]);
+      const [owner] = (await query<{ ended: boolean; installation: string }>(sql.isEnded, [before.holder])).rows;
+      if (owner?.ended === false) {
+        throw new Failure<"lab_elsewhere">(
+          "lab_elsewhere",
+          `${lab} belongs to another service on the same database: send the call to that service`,
+          {
+            data: { lab },
+          },
+        );
+      }
+      // The jobs of an earlier process on this state directory are finished by recovery.
+      if (owner?.installation !== this.#options.installation) await query(sql.endJobs, [lab, JSON.stringify(takenOver), Date.now()]);
+      const taken = await query<{ fence: number }>(sql.take, [lab, holder]);
+      return { holder, fence: taken.rows[0]!.fence };
+    });
+  }
+}

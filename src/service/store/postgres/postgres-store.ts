@@ -1,0 +1,118 @@
+import { Client, type ClientConfig } from "pg";
+
+import type { Store } from "../store.ts";
+import type { PostgresAddress } from "./address.ts";
+import { Database } from "./database.ts";
+import { History } from "./history.ts";
+import { Jobs } from "./jobs.ts";
+import { Labs } from "./labs.ts";
+import { Leases } from "./leases.ts";
+import { migrate } from "./migrations.ts";
+import { type Notice, Notices } from "./notices.ts";
+import { Sessions } from "./sessions.ts";
+import { isUnavailable } from "./unavailable.ts";
+
+export interface PostgresOptions {
+  /** Names the state directory of the service. A restart ends the lease of its predecessor on the same directory. */
+  readonly installation: string;
+  readonly log: (level: "info" | "warn" | "error", text: string, fields?: Readonly<Record<string, unknown>>) => void;
+  /** A service that cannot renew its lease for this time may lose its labs, ms. Default 30,000. */
+  readonly leaseMs?: number;
+}
+
+/** Opens the store in a PostgreSQL database, and brings its tables to this release. Throws an Error with a readable message if it cannot be used. */
+export async function postgresStore(address: PostgresAddress, { installation, log, leaseMs = 30_000 }: PostgresOptions): Promise<Store> {
+  await prepare(address);
+  const doubtful = new Set<() => void>();
+  const renewed = new Set<() => void>();
+  const database = new Database(address, (isReachable) => {
+    if (isReachable) log("info", "the database answers again");
+    else log("warn", "the database does not answer: reads come from memory, and changes wait or are refused; running labs go on");
+  });
+  const leases = new Leases(
+    database,
+    { installation, leaseMs },
+    {
+      doubtful: () => {
+        log("error", "the lease of this service cannot be renewed: changes end; running labs go on");
+        for (const listener of doubtful) listener();
+      },
+      renewed: (isSame) => {
+        log(isSame ? "info" : "warn", isSame ? "the lease is renewed" : "another service ended the lease of this one: a new lease begins");
+        for (const listener of renewed) listener();
+      },
+    },
+  );
+  const unread = (what: string, error: unknown) =>
+    log("warn", "a change of another service could not be read", { what, error: String(error) });
+  const heard = ({ kind, key }: Notice) => {
+    const refresh = { lab: () => labs.refresh(key), job: () => jobs.refresh(key), session: () => sessions.refresh(key) };
+    refresh[kind]().catch((error: unknown) => unread(`${kind} ${key}`, error));
+  };
+  const notices = new Notices(
+    address,
+    () => leases.holder,
+    heard,
+    async () => {
+      await sessions.catchUp();
+      await labs.catchUp();
+      await jobs.catchUp();
+    },
+  );
+  const labs = new Labs(database, leases, notices, unread);
+  const history = new History(database);
+  const jobs = new Jobs(database, leases, notices, history);
+  const sessions = new Sessions(database, notices);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => database.close());
+  await leases.open();
+  opened.defer(() => leases.close());
+  await labs.open();
+  await notices.open();
+  opened.defer(() => notices.close());
+  const open = opened.move();
+  return {
+    sessions: sessions.calls,
+    labs: labs.calls,
+    jobs: jobs.calls,
+    history: history.calls,
+    shared: {
+      silentMs: () => (database.isReachable ? undefined : database.silentMs),
+      onDoubtful: (listener) => void doubtful.add(listener),
+      onRenewed: (listener) => void renewed.add(listener),
+    },
+    close: () => open.disposeAsync(),
+  };
+}
+
+/** Migrates the database over a connection of its own, whose statements may take long. Explains why it cannot be used. */
+async function prepare({ config, shown }: PostgresAddress): Promise<void> {
+  const client = new Client({ ...config, connectionTimeoutMillis: 10_000, application_name: "labwright starts" } as ClientConfig);
+  // Its end is reported by the statement that runs.
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    await migrate(client, shown);
+  } catch (error) {
+    throw explained(error, shown);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  "28P01": "the password is wrong: set PGPASSWORD, write ~/.pgpass, or name a file with --store-password-file",
+  "28000": "the server refuses this user from this address: add a line to its pg_hba.conf",
+  "3D000": "the database does not exist: create it with createdb",
+  "42501": "the user may not create tables there: make it the owner of the database",
+};
+
+function explained(error: unknown, shown: string): Error {
+  const { code, message } = error as { readonly code?: string; readonly message: string };
+  if (message.includes(shown)) return error as Error;
+  const remedy = remedies[code ?? ""] ?? (/password must be a string|no password/i.test(message) ? remedies["28P01"] : undefined);
+  if (remedy !== undefined) return new Error(`the store ${shown} cannot be used: ${remedy} (${message})`, { cause: error });
+  const text = message === "" && error instanceof AggregateError ? error.errors.map(String).join(", ") : message;
+  const next = isUnavailable(error) ? ": start PostgreSQL, or check host and port of the URL" : "";
+  return new Error(`the store ${shown} cannot be used: ${text}${next}`, { cause: error });
+}

@@ -1,0 +1,47 @@
+import { Failure } from "../../../contract/errors.ts";
+
+/** Classes of SQLSTATE after which the same statement can succeed later, perhaps on another server. */
+const passing = [
+  /^08/, // connection exception
+  /^57P0[1-5]$/, // shutdown, crash, starting up
+  /^53300$/, // too many connections
+  /^25006$/, // a standby, which is read-only: the primary has moved
+  /^40001$|^40P01$/, // serialization failure, deadlock
+];
+
+const systemCodes: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ENOENT",
+]);
+
+/** Messages of the client library, which have no codes. */
+const clientMessages =
+  /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|Client has encountered a connection error|Client was closed)/;
+
+/** Returns whether PostgreSQL did not answer, so that the outcome of the statement is unknown, or refused it only for now. */
+export function isUnavailable(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown };
+  if (typeof code === "string" && (systemCodes.has(code) || passing.some((known) => known.test(code)))) return true;
+  if (typeof message !== "string") return false;
+  return clientMessages.test(message) || (error instanceof AggregateError && error.errors.some(isUnavailable));
+}
+
+/** Returns the failure of a call that needs PostgreSQL now. */
+export function storeUnavailable(error: unknown): Failure {
+  const text = "the service's database does not answer: nothing was changed by this call; running labs and open consoles go on. Try again";
+  return new Failure("store_unavailable", text, { retryAfter: 5, cause: error });
+}
+
+/** Returns the failure of a statement that PostgreSQL refuses. Its text may contain data, so it is only in the cause, which is logged. */
+export function storeRefused(error: unknown): Failure {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  const why = code === "53100" ? "its disk is full: free space on it and try again" : "see the service's log";
+  return new Failure("internal", `the service's database failed: ${why}`, { cause: error });
+}

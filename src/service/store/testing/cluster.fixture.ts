@@ -1,0 +1,99 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { chownSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "pg";
+import { type PostgresAddress, postgresAddress } from "../postgres/address.ts";
+
+/** Directory with the programs of Debian's PostgreSQL; undefined: it is not installed. */
+export const postgresPrograms: string | undefined = globSync("/usr/lib/postgresql/*/bin").sort().at(-1);
+
+export interface Cluster {
+  /** Directory of its Unix socket. */
+  readonly socket: string;
+  /** Creates an empty database. */
+  database(): Promise<PostgresAddress & { readonly url: string }>;
+  /** Runs one statement as the superuser. */
+  query(database: string, text: string): Promise<readonly Record<string, unknown>[]>;
+}
+
+let running: Promise<Cluster> | undefined;
+
+/** A PostgreSQL of this test process on a Unix socket, without fsync. It starts at the first use and ends with the process. */
+export function cluster(): Promise<Cluster> {
+  running ??= start();
+  return running;
+}
+
+async function start(): Promise<Cluster> {
+  const bin = postgresPrograms;
+  if (bin === undefined) throw new Error("PostgreSQL is not installed: apt-get install postgresql");
+  const directory = mkdtempSync(join(tmpdir(), "labwright-postgres-"));
+  const [data, socket] = [join(directory, "data"), join(directory, "socket")];
+  for (const made of [data, socket]) mkdirSync(made, { mode: 0o700 });
+  // PostgreSQL refuses to run as root.
+  const ids = process.getuid?.() === 0 ? { uid: idOf("-u"), gid: idOf("-g") } : {};
+  for (const made of [directory, data, socket]) if (ids.uid !== undefined) chownSync(made, ids.uid, ids.gid);
+  execFileSync(join(bin, "initdb"), ["-D", data, "-U", "labwright", "--auth=trust", "-N", "-E", "UTF8", "--locale=C"], {
+    cwd: directory,
+    ...ids,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const settings = ["listen_addresses=", `unix_socket_directories=${socket}`, "fsync=off", "full_page_writes=off", "shared_buffers=16MB"];
+  const server = spawn(join(bin, "postgres"), ["-D", data, ...settings.flatMap((setting) => ["-c", setting])], {
+    cwd: directory,
+    ...ids,
+    stdio: "ignore",
+  });
+  endWith(server, directory);
+  await answers(socket, server);
+  const query = async (database: string, text: string) => {
+    const client = new Client({ host: socket, user: "labwright", database });
+    await client.connect();
+    try {
+      return (await client.query(text)).rows as Record<string, unknown>[];
+    } finally {
+      await client.end();
+    }
+  };
+  let made = 0;
+  return {
+    socket,
+    query,
+    database: async () => {
+      made += 1;
+      const name = `test_${made}`;
+      await query("postgres", `CREATE DATABASE ${name}`);
+      const url = `postgres://labwright@${encodeURIComponent(socket)}/${name}`;
+      return { ...postgresAddress(url), url };
+    },
+  };
+}
+
+function idOf(flag: string): number {
+  return Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
+}
+
+/** Ends the server with this process, and removes its directory. SIGQUIT: at once, without saving. */
+function endWith(server: ChildProcess, directory: string): void {
+  server.unref();
+  process.once("exit", () => {
+    server.kill("SIGQUIT");
+    rmSync(directory, { recursive: true, force: true });
+  });
+}
+
+async function answers(socket: string, server: ChildProcess): Promise<void> {
+  const end = performance.now() + 60_000;
+  for (;;) {
+    const client = new Client({ host: socket, user: "labwright", database: "postgres" });
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch (error) {
+      if (performance.now() > end || server.exitCode !== null) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
