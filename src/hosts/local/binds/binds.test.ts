@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openUsers } from "../accounts/users.ts";
 import { findImages } from "../images/images.ts";
 import { idRange } from "../machine/idmap.ts";
-import { labOf, noIds, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
+import { labOf, noIds, operation, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 import { idmappedPlaces } from "./writable-binds.ts";
 
 /** Paths of the machine in nodes: what is seen, what is not, and who may ask for it. */
@@ -79,6 +79,10 @@ describe.skipIf(process.getuid?.() !== 0)("binds of paths of the machine", () =>
     await expect(local.deploy(at, labOf(yaml(`${open}/late:/late:rw`)))).rejects.toThrow("chown -R 1000000:1000000");
     await chown(join(open, "late"), idRange.base, idRange.base);
     await expect(local.deploy(at, labOf(yaml(`${open}/late:/late:rw`)))).rejects.toThrow("stop all nodes of the lab, and start them again");
+    const power = (step: object) => local.session.apply(at, [operation(step, 1)], { ids: local.ids(at), step: () => undefined });
+    await power({ do: "stop", node: "h2", mode: 1 });
+    await power({ do: "start", node: "h1" });
+    expect((await sh("echo late > /late/note && cat /late/note")).stdout).toBe("late\n");
   });
 
   test("a link that appears after the check is refused by the kernel", async () => {

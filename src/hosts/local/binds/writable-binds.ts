@@ -15,22 +15,28 @@ export function writableSources(nodes: readonly BoundNode[]): readonly string[] 
   return all.filter((one) => !all.some((other) => other !== one && one.startsWith(`${other}/`))).sort();
 }
 
-/**
- * Throws host_error if these nodes write in paths that the running lab does not show in its own range of ids: a lab gets such paths only when its first node
- * starts.
- * @param pid the holder of the lab
- */
-export async function refuseUnmapped(pid: number, nodes: readonly BoundNode[]): Promise<void> {
-  if (writableSources(nodes).length === 0) return;
+/** A path of the machine in which a node is to write, and which the running lab does not show in its own range of ids. */
+export interface UnmappedBind {
+  readonly node: string;
+  readonly source: string;
+}
+
+/** Returns the first such path of these nodes: a lab gets writable paths only when its sandbox is made. @param pid the holder of the lab */
+export async function unmappedBind(pid: number, nodes: readonly BoundNode[]): Promise<UnmappedBind | undefined> {
+  if (writableSources(nodes).length === 0) return undefined;
   const mapped = idmappedPlaces(await readFile(`/proc/${pid}/mountinfo`, "utf8"));
   // The lab runs with the ids that files have on disk.
-  if (mapped.length === 0) return;
+  if (mapped.length === 0) return undefined;
   for (const node of nodes) {
-    const missing = writableSources([node]).find((source) => !mapped.some((place) => source === place || source.startsWith(`${place}/`)));
-    if (missing === undefined) continue;
-    const message = `node ${node.name}: a lab gets a writable path of the machine, ${missing}, when its first node starts: stop all nodes of the lab, and start them again`;
-    throw new Failure("host_error", message, { data: { host: { message } } });
+    const source = writableSources([node]).find((one) => !mapped.some((place) => one === place || one.startsWith(`${place}/`)));
+    if (source !== undefined) return { node: node.name, source };
   }
+  return undefined;
+}
+
+export function unmappedRefusal({ node, source }: UnmappedBind): Failure {
+  const message = `node ${node}: a lab gets a writable path of the machine, ${source}, when its first node starts: stop all nodes of the lab, and start them again`;
+  return new Failure("host_error", message, { data: { host: { message } } });
 }
 
 /** Returns the mount points whose files have other ids than on disk, from the text of mountinfo. */

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import type { StopMode } from "../../../engine/model/plan.ts";
 import type { BindPolicy } from "../binds/bind-policy.ts";
-import { refuseUnmapped, writableSources } from "../binds/writable-binds.ts";
+import { unmappedBind, unmappedRefusal, writableSources } from "../binds/writable-binds.ts";
 import type { DefinedLink, DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import type { Trash } from "../files/trash.ts";
 import { impassable } from "../images/preflight.ts";
@@ -228,12 +228,12 @@ export class LocalLab {
     const suspended = [...processes.map(({ id }) => id), ...thawed].filter((id) => states.get(id)?.state === "suspended");
     if (machines.size > 0) await openTun();
     for (const { name, binds = [] } of processes) await this.#binds.check(definition.owner, name, binds);
+    await this.#renewForBinds(processes, states);
     // Before anything runs: a port that another program has refuses the start.
     await this.publish(definition, catalogue, { starting: ids, strict: true });
     await this.settleManagement(definition, catalogue);
     const empty = this.#sandbox.sandbox === null;
     const sandbox = await this.#sandbox.ensure(definition.nodes.length, writableSources(definition.nodes));
-    await refuseUnmapped(sandbox.pid, processes);
     // The limits that this machine supports are known once the sandbox exists.
     const limits = fresh.map((node) => this.#resources.limitsOf(node, catalogue));
     const booting = new Set<number>();
@@ -285,6 +285,15 @@ export class LocalLab {
       if (recorded) await record(new Set()).catch(() => undefined);
       throw await explained(error, [this.directory, ...spawns.flatMap(({ lower }) => lower)]);
     }
+  }
+
+  /** Ends a sandbox without running nodes that lacks a writable path of these nodes: the start makes a new one. Throws host_error if nodes run in it. */
+  async #renewForBinds(nodes: readonly DefinedNode[], states: ReadonlyMap<number, NodeState>): Promise<void> {
+    const { sandbox } = this.#sandbox;
+    const missing = sandbox === null ? undefined : await unmappedBind(sandbox.pid, nodes);
+    if (missing === undefined) return;
+    if ([...states.values()].some(({ pid }) => pid > 0)) throw unmappedRefusal(missing);
+    await this.#sandbox.destroy();
   }
 
   /**
