@@ -123,6 +123,8 @@ function inline(field: string, value: unknown): string {
     if (isText(field, null, value)) return `${lineCount(value)} ${lineCount(value) === 1 ? "line" : "lines"}`;
     return value.length > 80 ? `${JSON.stringify(value.slice(0, 77))}…` : /^[\w./:() -]+$/.test(value) ? value : JSON.stringify(value);
   }
+  // The way out of a node, and into it: who applies a plan must see it.
+  if (Array.isArray(value) && (field === "binds" || field === "ports") && value.length <= maxEntries) return `[${value.join(", ")}]`;
   if (Array.isArray(value)) return `[${value.length === 1 ? inline(field, value[0]) : `${value.length} entries`}]`;
   if (typeof value === "object") {
     const entries = Object.entries(value).sort(([a], [b]) => compareNatural(a, b));
