@@ -2,13 +2,17 @@ import { deflateSync, inflateSync } from "node:zlib";
 import { historyOfRow, maxBytes, maxStates, maxStepsText, maxText } from "../history-table.ts";
 import type { Store } from "../store.ts";
 import type { Database, Statement } from "./database.ts";
+import type { Labs } from "./labs.ts";
+import type { Fence, Leases } from "./leases.ts";
 
 const sql = {
   // An interrupted change that recovery continues records its intent again.
   add: {
     name: "add_state",
-    text: `WITH cleared AS (DELETE FROM history WHERE identity = $1 AND (serial > $2 OR (job = $6 AND serial <> $2)))
-      INSERT INTO history (identity, serial, at, username, operation, job, nodes, links, digest, contents) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    text: `WITH held AS (SELECT lab FROM leases WHERE lab = $11 AND holder = $12 AND fence = $13 FOR SHARE),
+      cleared AS (DELETE FROM history USING held WHERE identity = $1 AND (serial > $2 OR (job = $6 AND serial <> $2)))
+      INSERT INTO history (identity, serial, at, username, operation, job, nodes, links, digest, contents)
+      SELECT $1::text, $2::integer, $3::bigint, $4::text, $5::text, $6::text, $7::integer, $8::integer, $9::text, $10::bytea FROM held
       ON CONFLICT (identity, serial) DO UPDATE SET at = excluded.at, username = excluded.username, operation = excluded.operation, job = excluded.job,
         outcome = NULL, nodes = excluded.nodes, links = excluded.links, steps = NULL, step_count = NULL, digest = excluded.digest, contents = excluded.contents`,
   },
@@ -26,7 +30,11 @@ const sql = {
       FROM history WHERE identity = $1 ORDER BY serial DESC`,
   },
   text: { name: "state_text", text: "SELECT contents FROM history WHERE identity = $1 AND serial = $2" },
-  forget: { name: "forget_states", text: "DELETE FROM history WHERE identity = $1 AND serial > $2" },
+  forget: {
+    name: "forget_states",
+    text: `WITH held AS (SELECT lab FROM leases WHERE lab = $3 AND holder = $4 AND fence = $5 FOR SHARE)
+      DELETE FROM history USING held WHERE identity = $1 AND serial > $2`,
+  },
   // The history keeps the steps, because jobs are deleted after some time.
   keepSteps: {
     name: "keep_steps",
@@ -57,16 +65,25 @@ const patienceMs = 1_500;
 /** The earlier intents of labs in PostgreSQL. A lab's history is deleted with its record. */
 export class History {
   readonly #database: Database;
+  readonly #leases: Leases;
+  readonly #labs: Labs;
 
-  constructor(database: Database) {
+  constructor(database: Database, leases: Leases, labs: Labs) {
     this.#database = database;
+    this.#leases = leases;
+    this.#labs = labs;
   }
 
   readonly calls: Store["history"] = {
     add: async ({ identity, serial, at, user = null, operation = null, job = null, nodes, links, digest }, text) => {
       const json = JSON.stringify(text);
       const contents = json.length > maxText ? null : deflateSync(json, { level: 1 });
-      await this.#run(sql.add, [identity, serial, at, user, operation, job, nodes, links, digest, contents]);
+      const fenced = await this.#fenceOf(identity);
+      // A lab without a record has no history.
+      if (fenced === undefined) return;
+      const [lab, fence] = fenced;
+      const values = [identity, serial, at, user, operation, job, nodes, links, digest, contents, lab, fence.holder, fence.fence];
+      if ((await this.#run(sql.add, values)).count === 0) throw this.#leases.lost(lab, fence);
       await this.#run(sql.deleteOld, [identity]);
     },
     list: async (identity) => {
@@ -78,15 +95,23 @@ export class History {
       return contents === undefined || contents === null ? undefined : JSON.parse(inflateSync(contents as Uint8Array).toString());
     },
     forgetAfter: async (identity, serial) => {
-      await this.#run(sql.forget, [identity, serial]);
+      const fenced = await this.#fenceOf(identity);
+      if (fenced !== undefined) await this.#run(sql.forget, [identity, serial, fenced[0], fenced[1].holder, fenced[1].fence]);
     },
   };
 
   /** Copies steps and outcome of an ended job into its state. */
   async keep(job: string, outcome: string | undefined): Promise<void> {
-    await this.#run(sql.keepSteps, [job, outcome ?? null]);
+    const { count } = await this.#run(sql.keepSteps, [job, outcome ?? null]);
+    if (count === 0) return;
     await this.#run(sql.dropSame, [job]);
     await this.#run(sql.dropAsked, [job]);
+  }
+
+  /** Returns the path of the lab with this identity, and its fence. */
+  async #fenceOf(identity: string): Promise<readonly [string, Fence] | undefined> {
+    const path = this.#labs.calls.list().find((record) => record.identity === identity)?.path;
+    return path === undefined ? undefined : [path, await this.#leases.fenceOf(path)];
   }
 
   /** These statements give the same result if they run twice. */

@@ -60,7 +60,7 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
     },
   );
   const labs = new Labs(database, leases, notices, unread);
-  const history = new History(database);
+  const history = new History(database, leases, labs);
   const jobs = new Jobs(database, leases, notices, history);
   const sessions = new Sessions(database, notices);
   await using opened = new AsyncDisposableStack();

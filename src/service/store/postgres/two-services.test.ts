@@ -75,16 +75,23 @@ test(
     const ended = once(child, "close");
     try {
       await until(() => out.includes("held"));
-      const two = await service(made, "two", leaseMs);
+      const two = await service(made, "two");
       const ann = await two.login();
       expect((await failureOf(ann.call("reconcileProject", { yaml: three }))).code).toBe("lab_elsewhere");
       child.kill("SIGSTOP");
-      await until(async () =>
+      // With the last failure in the message, if the lab is never taken over.
+      let last: unknown;
+      const takes = () =>
         ann.call("deployProject", { yaml: three, replace: true }).then(
           () => true,
-          () => false,
-        ),
-      );
+          (error: unknown) => {
+            last = error;
+            return false;
+          },
+        );
+      await until(takes).catch((error: unknown) => {
+        throw new Error(`the lab was not taken over: ${String(last)}`, { cause: error });
+      });
       const record = two.store.labs.get("/pair");
       child.kill("SIGCONT");
       child.stdin.write("go\n");
@@ -94,7 +101,7 @@ test(
       expect(two.store.labs.get("/pair")).toEqual(record);
       await benches.pop()?.service.close();
       // The database has the same, not only the memory of the second service.
-      const next = await service(made, "two", leaseMs);
+      const next = await service(made, "two");
       expect(next.store.labs.get("/pair")).toEqual(record);
       expect(await next.store.jobs.unfinished()).toEqual([]);
       const outcomes = (await next.store.jobs.newest(10)).map(({ operation, outcome, error }) => [operation, outcome, error?.code]);
