@@ -49,6 +49,21 @@ export const shots: readonly Shot[] = [
     },
   },
   {
+    name: "traffic",
+    tolerance: 0.02,
+    show: async ({ page, client, at }) => {
+      await page.emulateMedia({ reducedMotion: "no-preference" });
+      await client.post("/api/v1/console/exec", {
+        lab: "/ospf-triangle",
+        node: "h2",
+        command: "ping -i 0.2 -w 25 192.168.3.10 > /dev/null 2>&1 &",
+        timeout_ms: 60_000,
+      });
+      await at(`${triangle}?traffic=1`);
+      for (const protocol of ["ICMP", "OSPF"]) await page.getByRole("checkbox", { name: new RegExp(`^${protocol} .*packets/s`) }).waitFor();
+    },
+  },
+  {
     name: "drawer",
     tolerance: 0.006,
     show: async ({ page, at }) => {

@@ -117,9 +117,14 @@ test("changes of other users appear at once: new and stopped nodes, link quality
   await client.post("/api/v1/projects/exec", { lab, action: "start", node: "r2" });
   await client.post("/api/v1/projects/links/quality", { lab, endpoints, a: { delay: 25 }, save: true });
   await page.getByRole("button", { name: /^Link r1:eth0 to r2:eth0, → 25 ms/ }).waitFor({ state: "attached" }); // a straight line has no height
+  // The signs differ in their shapes, not only in their colours.
+  const sign = page.locator(".link .sign path");
+  const waves = await sign.getAttribute("d");
   await page.getByRole("link", { name: "out of sync: 1 difference" }).waitFor();
   await client.post("/api/v1/projects/links/suspend", { lab, endpoints, suspended: true });
   await page.getByRole("button", { name: /^Link r1:eth0 to r2:eth0, suspended/ }).waitFor({ state: "attached" });
+  expect(await sign.getAttribute("d")).not.toBe(waves);
+  expect(await page.evaluate("getComputedStyle(document.querySelector('.link .line')).strokeDasharray")).not.toBe("none");
   const wider = text("watched", "  h1: {template: linux, position: {x: 150, y: 200}}\n");
   expect((await client.post("/api/v1/projects/reconcile", { yaml: wider })).json.data.status).toBe("applied");
   await page.getByRole("button", { name: /^h1, / }).waitFor();

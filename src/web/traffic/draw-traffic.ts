@@ -83,7 +83,7 @@ export function drawHeat(context: CanvasRenderingContext2D, { traffic, curves, v
 }
 
 /** Minimum length of a link on the screen that shows its rate, px. */
-const minRatedLength = 200;
+const minRatedLength = 260;
 /** Distance of the rate from the middle of the link, px: the middle has its sign, and the other side the button for its packets. */
 const rateGap = 46;
 

@@ -52,9 +52,9 @@ export function TrafficOverlay({ graph, watchView, traffic }: TrafficOverlayProp
         return drawLinkRates(context, scene);
       }
       if (reducedMotion.matches) return drawRates(context, scene);
-      drawLinkRates(context, scene);
       const dots = traffic.dots.at(time);
       drawDots(context, scene, dots, time);
+      drawLinkRates(context, scene);
       // Without packets on their way no frame is requested: an idle lab costs nothing.
       if (dots.length > 0) requestDraw();
     };
