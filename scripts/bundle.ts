@@ -14,6 +14,7 @@ const programs = [
   "console/dialogue/expression-worker",
   "hosts/local/setup/main",
   "hosts/local/containers/main",
+  "hosts/local/registries/main",
   "hosts/local/accounts/main",
   "hosts/local/own-kernel/doctor",
 ];

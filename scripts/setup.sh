@@ -22,6 +22,7 @@ fonts-dejavu-core  letters for that browser
 openssh-client  tests log in to nodes with it
 postgresql  tests run a PostgreSQL of their own
 ansible-core    tests run it against a lab
+docker-registry  tests pull container images from it
 '
 # An installed Chromium is not replaced. The headless shell is smaller and starts faster.
 command -v chromium > /dev/null || packages="$packages

@@ -42,6 +42,7 @@ import { plan } from "./commands/plan.ts";
 import { restart, start, stop, wipe } from "./commands/power.ts";
 import { pull } from "./commands/pull.ts";
 import { quarantine } from "./commands/quarantine.ts";
+import { registry } from "./commands/registry.ts";
 import { renumber } from "./commands/renumber.ts";
 import { resume } from "./commands/resume.ts";
 import { save } from "./commands/save.ts";
@@ -162,6 +163,7 @@ export const commands: readonly Command[] = [
   host,
   templates,
   image,
+  registry,
   users,
   completion,
   version,

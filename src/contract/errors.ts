@@ -103,6 +103,10 @@ export const errors = {
     retryAfter: 5,
   },
   host_timeout: { status: 504, when: "the host did not answer in time" },
+  image_pull_failed: {
+    status: 502,
+    when: "an image that a node needs could not be pulled from its registry: nothing was changed; data.image names it, data.reason is the kind of the problem",
+  },
   console_timeout: { status: 504, when: "the prompt or an expected text did not appear; data.output contains the output until then" },
   tls_untrusted: {
     status: 0,

@@ -64,6 +64,8 @@ const project = [...host, ...bodied, ...reading, "lab_not_found", "operation_not
 const changing = [...project, "lab_busy", "lab_elsewhere", "lab_locked", "lab_locked_mid_apply", "cancelled", "unsupported"] as const;
 /** Of hosts whose labs share numbers, and whose users have power of their own. */
 const powering = [...changing, "number_clash", "node_stuck"] as const;
+/** Changes that start nodes, whose images the host may have to pull. */
+const starting = ["image_pull_failed"] as const;
 const removing = [...powering, "lab_in_use"] as const;
 /** Of one link, in one step: cancelled only before it. */
 const linkChange = [...project, "lab_busy", "lab_elsewhere", "lab_locked", "cancelled", "unsupported", "link_not_found"] as const;
@@ -258,7 +260,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 300_000,
     replay: false,
-    errors: [...removing, "lab_exists"],
+    errors: [...removing, "lab_exists", ...starting],
     summary: "Create the lab and start it; replace true recreates an existing one",
   },
   reconcileProject: {
@@ -267,7 +269,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 300_000,
     replay: false,
-    errors: [...removing, "invalid_direction", "plan_stale"],
+    errors: [...removing, "invalid_direction", "plan_stale", ...starting],
     summary: "Make the host match the intent (to_host), or return the host's definition as intent (from_host)",
   },
   destroyProject: {
@@ -321,7 +323,7 @@ export const operations = {
     auth: "bearer",
     timeoutMs: 180_000,
     replay: false,
-    errors: [...powering, "invalid_action", "node_not_found"],
+    errors: [...powering, "invalid_action", "node_not_found", ...starting],
     summary: "Start, stop or wipe nodes",
   },
   execConsole: {

@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { Failure } from "../contract/errors.ts";
 import type { NumberClash, ObservedEndpoint, ObservedLab, ObservedLink, Power } from "../engine/model/observed.ts";
 import type { HostRules, Operation, StopMode } from "../engine/model/plan.ts";
-import type { Quality, Scalar } from "../intent/lab/lab.ts";
+import type { PullPolicy, Quality, Scalar } from "../intent/lab/lab.ts";
 import type { HostCaptures } from "./host-captures.ts";
 import type { ConfigProblem, ConfigToCheck } from "./host-configs.ts";
 import type { HostDisks } from "./host-disks.ts";
@@ -144,6 +144,11 @@ export interface HostSession {
    * for a template whose configurations the host cannot check. Absent: the host checks none.
    */
   readonly checkConfigs?: (configs: readonly ConfigToCheck[]) => Promise<readonly (readonly ConfigProblem[])[]>;
+  /**
+   * Makes the images of nodes available on the host, before the steps that create or start them. Changes no lab, and may run beside changes of the lab.
+   * Absent: the host fetches no images. Throws image_pull_failed and operation_not_allowed.
+   */
+  readonly fetchImages?: (images: readonly WantedImage[], progress: FetchProgress) => Promise<void>;
   /** Disks of labs that were removed without wiping. Absent if the host keeps none (feature `keptDisks`). */
   readonly disks?: HostDisks;
   /** Packet captures. Absent if the host has none (feature `capture`). */
@@ -287,6 +292,19 @@ export interface Progress {
   readonly stopMode?: StopMode;
   /** Deletes the lab even if another user uses it or a node cannot be stopped; each node that may still run gives a warning. */
   readonly force?: boolean;
+}
+
+/** The image of a node that a change creates or starts. */
+export interface WantedImage {
+  readonly template: string;
+  readonly image: string;
+  readonly pull: PullPolicy;
+}
+
+export interface FetchProgress {
+  readonly signal: AbortSignal;
+  /** Receives what is being fetched and how far it is, for people. */
+  readonly say: (text: string) => void;
 }
 
 export interface ChangeWarning {

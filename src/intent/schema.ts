@@ -88,6 +88,20 @@ const inheritable: Readonly<Record<string, Json>> = {
     ...orNull({ type: LOOSE, pattern: LINE, maxLength: 255 }),
     examples: ["default"],
   },
+  pull: {
+    title: "Pull",
+    description:
+      "When the host pulls the image of a container from its registry. missing: if the host does not have it, the default. always: before each start. never: it must be there.",
+    enum: ["missing", "always", "never", null],
+    examples: ["always"],
+  },
+  "image-pull-policy": {
+    title: "Pull, in containerlab's words",
+    description: "The same as pull. IfNotPresent is missing.",
+    type: ["string", "null"],
+    pattern: "^([Aa]lways|[Nn]ever|[Mm]issing|[Ii]f-?[Nn]ot-?[Pp]resent)$",
+    examples: ["IfNotPresent"],
+  },
   kernel: {
     title: "Kernel",
     description: "own: a Linux kernel of the node's own, in a small virtual machine. shared: the machine's kernel, the default.",

@@ -25,6 +25,11 @@ export function imagesPath(): string {
   return programPath("hosts/local/containers/main");
 }
 
+/** The path of the program that manages the registries of this machine's embedded host. */
+export function registriesPath(): string {
+  return programPath("hosts/local/registries/main");
+}
+
 /** The path of the program that manages the accounts of this machine's embedded host. */
 export function usersPath(): string {
   return programPath("hosts/local/accounts/main");

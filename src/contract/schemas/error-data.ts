@@ -128,6 +128,8 @@ export const errorData = {
   }),
   host_timeout: data({ ...dialogue, code: optionalInteger, stdout: optionalText, stderr: optionalText }),
   shutting_down: data(dialogue),
+  /** reason: not_found, unauthorized, unreachable, digest_mismatch, wrong_platform, too_large, disk_full, timeout … */
+  image_pull_failed: data({ image: text, reason: text }),
   console_timeout: data({ output: text, steps: dialogue.steps }),
   tls_untrusted: data({ fingerprint: text, reason: optionalText }),
   tls_pin_mismatch: data({ fingerprint: text }),

@@ -230,6 +230,7 @@ function blankNode(intent: LabNode, template: TemplateRules | undefined): LabNod
     name: "",
     template: intent.template,
     image: template?.image,
+    pull: undefined,
     icon: template?.icon,
     kernel: undefined,
     startupConfig: undefined,

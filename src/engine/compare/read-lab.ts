@@ -128,6 +128,7 @@ function readNode(
     name: lost("name") ? (base?.name ?? native.name) : native.name,
     template: native.template,
     image: scalar("image", native.image, template?.image),
+    pull: base?.pull,
     icon: scalar("icon", native.icon, template?.icon),
     kernel: lost("kernel") ? base?.kernel : native.kernel,
     startupConfig,

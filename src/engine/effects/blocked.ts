@@ -2,10 +2,11 @@ import { nearest } from "../../intent/diagnostics/nearest.ts";
 import type { LabNode } from "../../intent/lab/lab.ts";
 import type { Comparison, LinkWork, NetworkWork, NodeWork } from "../compare/comparison.ts";
 import { wholeGroups } from "../compare/node-values.ts";
+import { imageReference } from "../model/image-reference.ts";
 import { type InterfaceNaming, interfaceAlias, interfaceNaming } from "../model/interface-names.ts";
 import { modulePorts } from "../model/module-ports.ts";
 import type { NumberClash } from "../model/observed.ts";
-import type { HostRules, ModuleRule, SerialRule, TemplateRules, ValueRule } from "../model/plan.ts";
+import type { HostRules, ModuleRule, PullRules, SerialRule, TemplateRules, ValueRule } from "../model/plan.ts";
 import type { Reason } from "../model/reasons.ts";
 import { type SerialPort, serialPort } from "../model/serial-port.ts";
 import { unsupportedOnNode } from "../model/support.ts";
@@ -64,16 +65,28 @@ function imageObstacle(node: NodeWork, rules: HostRules, template: TemplateRules
   }
   if (!template.images.includes(after.image)) {
     const { image } = after;
+    const pull = template.pulls && pullProblem(image, intent.pull, template.pulls);
+    if (template.pulls !== undefined && pull === undefined) return undefined;
     const other = rules.templates.find(({ images }) => images?.includes(image) === true);
     const elsewhere = other === undefined ? "" : `; template ${other.id} has that one`;
     const own = template.image === undefined ? "" : `; leave image out to take ${template.image}`;
     return {
       code: "unknown_image",
-      text: `template ${template.id} has no image ${image}; ${itHas(image, template.images)}${elsewhere}${own}`,
+      text: `template ${template.id} has no image ${image}; ${itHas(image, template.images)}${elsewhere}${own}${pull === undefined || pull === "" ? "" : `; ${pull}`}`,
       field: "image",
     };
   }
   return undefined;
+}
+
+/** Returns why the host cannot fetch the image, or undefined if it will try. The text is empty if no registry is open and the image names none. */
+export function pullProblem(image: string, policy: LabNode["pull"], { defaultRegistry, registries }: PullRules): string | undefined {
+  if (policy === "never") return "pull: never keeps the host from fetching it";
+  const reference = imageReference(image, defaultRegistry);
+  if ("problem" in reference) return registries.length === 0 ? "" : `it cannot be pulled: ${reference.problem}`;
+  if (registries === "any" || registries.includes(reference.registry)) return undefined;
+  const known = registries.length === 0 ? "none is" : `${registries.join(", ")} ${registries.length === 1 ? "is" : "are"}`;
+  return `it cannot be pulled: the registry ${reference.registry} is not open to you, ${known}. An admin opens it with labwright registry add`;
 }
 
 /** Returns why a node cannot be started, or changed while it may run, because its number on the host is or may be used by another lab. */

@@ -1,7 +1,8 @@
 import type { LabNode } from "../../intent/lab/lab.ts";
 
 /**
- * The fields of a node that are compared one by one. Left out: key (its identity), template (always recreates), start (power), startupConfigFile and
+ * The fields of a node that are compared one by one. Left out: key (its identity), template (always recreates), start (power), pull (only for
+ * the next start), startupConfigFile and
  * fileSources (the sources of texts; the texts are compared).
  */
 export const nodeFields = [
@@ -30,7 +31,7 @@ export const nodeFields = [
 export type NodeField = (typeof nodeFields)[number];
 
 // A field added to LabNode does not compile until it is compared above or listed here.
-type Handled = NodeField | "key" | "template" | "start" | "startupConfigFile" | "fileSources";
+type Handled = NodeField | "key" | "template" | "start" | "pull" | "startupConfigFile" | "fileSources";
 const everyFieldIsHandled: [Exclude<keyof LabNode, Handled>] extends [never] ? true : never = true;
 void everyFieldIsHandled;
 

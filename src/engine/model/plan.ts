@@ -129,6 +129,14 @@ export interface Plan {
 /** How a running node takes a change of one field. "unsupported": the host cannot store the field. */
 export type FieldRule = "live" | "restart" | "recreate" | "unsupported";
 
+/** The registries from which a host fetches images that it does not have. */
+export interface PullRules {
+  /** For names without a registry. */
+  readonly defaultRegistry?: string;
+  /** Those that the user may name, sorted; "any" if all. */
+  readonly registries: readonly string[] | "any";
+}
+
 /** The facts of a template that plans need: its defaults, and how each field of a node changes. From the host's catalogue. */
 export interface TemplateRules {
   readonly id: string;
@@ -136,6 +144,8 @@ export interface TemplateRules {
   readonly image?: string;
   /** Names of the installed images; empty if there are none. Absent: the template takes no image, or the host cannot list them. */
   readonly images?: readonly string[];
+  /** The host fetches images for this template. Absent: it has all that nodes can have. */
+  readonly pulls?: PullRules;
   readonly icon?: string;
   readonly cpu?: number;
   readonly ram?: number;

@@ -50,7 +50,7 @@ type NodeWithSecrets = Pick<LabNode, "env" | "attributes" | "labels" | "exec" | 
 
 /** Fields without secrets: names, places, numbers, and texts of a form that the reader checks, such as addresses and public keys. */
 type PublicOfNode = "key" | "name" | "template" | "image" | "icon" | "kernel" | "startupConfigFile" | "fileSources" | "switching" | "ports";
-type PublicOfNodeToo = "binds" | "mgmtIpv4" | "mgmtIpv6" | "sshKeys" | "cpu" | "ram" | "ethernet" | "start" | "position";
+type PublicOfNodeToo = "pull" | "binds" | "mgmtIpv4" | "mgmtIpv6" | "sshKeys" | "cpu" | "ram" | "ethernet" | "start" | "position";
 type PublicOfLab = "name" | "management" | "networks" | "links" | "trafficFilters" | "inherited";
 type Decided<Of, Fields extends keyof Of> = [Exclude<keyof Of, Fields>] extends [never] ? true : never;
 

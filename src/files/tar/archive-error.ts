@@ -10,9 +10,14 @@ export type ArchiveErrorCode =
   | "in_use"
   | "not_found"
   | "busy"
+  | "disk_full"
+  | "unreachable"
+  | "unauthorized"
+  | "not_allowed"
+  | "timeout"
   | "interrupted";
 
-/** A container archive is refused, or an image cannot be removed. The message names the place, the hint the remedy. */
+/** A container archive is refused, or an image cannot be pulled or removed. The message names the place, the hint the remedy. */
 export class ArchiveError extends Error {
   readonly code: ArchiveErrorCode;
   readonly hint: string | undefined;

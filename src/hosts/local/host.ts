@@ -69,6 +69,7 @@ export function localHost(options: LocalHostOptions): Host {
     close: async () => {
       // A failure was thrown at login. Nothing of the host runs then.
       const state = await opening.catch(() => undefined);
+      await state?.pulls.close();
       await state?.spares.close();
       await state?.disks.close();
       await state?.neighbours?.close();

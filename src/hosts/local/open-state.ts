@@ -2,6 +2,7 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { KeyedQueue } from "../../base/keyed-queue.ts";
+import { programPath } from "../../files/program-path.ts";
 import { openSpareFiles } from "../../files/spare-files.ts";
 import { bindPolicy } from "./binds/bind-policy.ts";
 import { type CaptureLimits, captureLimits } from "./capture/capture-limits.ts";
@@ -27,6 +28,7 @@ import { openCatalogue } from "./open-catalogue.ts";
 import { shapingMeans } from "./quality/quality-means.ts";
 import { PublishedPorts } from "./reach/published-ports.ts";
 import { Readiness } from "./readiness/readiness.ts";
+import { Pulls } from "./registries/pulls.ts";
 import { Admission } from "./resources/admission.ts";
 import { raiseKernelTables } from "./resources/kernel-tables.ts";
 import { sweepLabGroups } from "./resources/lab-groups.ts";
@@ -103,6 +105,8 @@ export async function openState(
     definitions,
     trash,
     spares,
+    directory: paths.state,
+    pulls: new Pulls(paths, programPath("hosts/local/containers/main")),
     bootId,
     lab,
     catalogue,

@@ -41,6 +41,11 @@ export const managementInterface = "mgmt0";
 
 export type Scalar = string | number | boolean;
 
+/** missing: if the host does not have the image. always: before each start. never: the host must have it. */
+export const pullPolicies = ["missing", "always", "never"] as const;
+
+export type PullPolicy = (typeof pullPolicies)[number];
+
 export interface LabNode {
   /** The node's key in the intent. */
   readonly key: string;
@@ -48,6 +53,8 @@ export interface LabNode {
   readonly name: string;
   readonly template: string;
   readonly image?: string;
+  /** When the host fetches the image from its registry. Absent: missing. */
+  readonly pull?: PullPolicy;
   readonly icon?: string;
   /** A node with a Linux kernel of its own, instead of the machine's. */
   readonly kernel?: "own";

@@ -2,7 +2,7 @@ import { ipv4Number, ipv4Text } from "../addresses/ipv4.ts";
 import { ipv6Number, ipv6Text } from "../addresses/ipv6.ts";
 import { didYouMean } from "../diagnostics/nearest.ts";
 import type { Problems } from "../diagnostics/problems.ts";
-import type { Position, Scalar } from "../lab/lab.ts";
+import { type Position, type PullPolicy, pullPolicies, type Scalar } from "../lab/lab.ts";
 import type { TestCheck } from "../lab/lab-test.ts";
 import { type PublishedPort, portText, publishedPort } from "../lab/published-port.ts";
 import type { Switching } from "../lab/switching.ts";
@@ -38,6 +38,7 @@ export interface NodeFields {
   readonly name?: string | null;
   readonly template?: string | null;
   readonly image?: string | null;
+  readonly pull?: PullPolicy | null;
   readonly icon?: string | null;
   readonly kernel?: "own" | "shared" | null;
   readonly startupConfig?: StartupConfig | null;
@@ -110,8 +111,7 @@ export function readNodeForm(context: ReadContext, map: MapValue, path: string, 
     } else {
       const name = fieldNames[entry.key];
       if (name === undefined) continue;
-      if (fields[name] !== undefined)
-        problems.error("duplicate_key", at.place, at.path, '"ram" and "memory" mean the same: write one of them');
+      if (fields[name] !== undefined) problems.error("duplicate_key", at.place, at.path, `${twins[name]} mean the same: write one of them`);
       const value = isNull(at.value) ? null : readField(context, name, at);
       if (value !== undefined) fields[name] = value;
       if (name === "binds") fields["machineBinds"] = value === null ? null : readMachineBinds(at);
@@ -135,11 +135,16 @@ export function inherit(base: NodeFields, over: NodeFields): NodeFields {
   return result as NodeFields;
 }
 
+/** Fields with two keys. */
+const twins: { readonly [Name in keyof NodeFields]?: string } = { ram: '"ram" and "memory"', pull: '"pull" and "image-pull-policy"' };
+
 const fieldNames: Readonly<Record<string, keyof NodeFields>> = {
   // biome-ignore format: one table
   name: "name",
   template: "template",
   image: "image",
+  pull: "pull",
+  "image-pull-policy": "pull",
   icon: "icon",
   kernel: "kernel",
   "startup-config": "startupConfig",
@@ -172,6 +177,8 @@ function readField(context: ReadContext, name: keyof NodeFields, at: Field): Nod
       return readName(problems, at);
     case "image":
       return readLine(problems, at, { loose: true });
+    case "pull":
+      return readPull(problems, at);
     case "icon":
       return readLine(problems, at);
     case "kernel":
@@ -215,6 +222,14 @@ function readField(context: ReadContext, name: keyof NodeFields, at: Field): Nod
     case "ready":
       return readConditions(context, at);
   }
+}
+
+function readPull(problems: Problems, at: Field): PullPolicy | undefined {
+  const text = readText(problems, at, { loose: true });
+  if (text === undefined) return undefined;
+  // containerlab's image-pull-policy has the words of Kubernetes.
+  const word = text.toLowerCase().replace(/^if-?not-?present$/, "missing");
+  return pullPolicies.find((one) => one === word) ?? invalid(problems, at, "it must be missing (the default), always or never");
 }
 
 function readKernel(problems: Problems, at: Field): "own" | "shared" | undefined {

@@ -1,7 +1,7 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
 import { type Place, pointer } from "../diagnostics/problems.ts";
 import { order, sortedRecord } from "../lab/canonical.ts";
-import type { LabNetwork, LabNode, Position, Scalar } from "../lab/lab.ts";
+import type { LabNetwork, LabNode, Position, PullPolicy, Scalar } from "../lab/lab.ts";
 import type { TestCheck } from "../lab/lab-test.ts";
 import { inheritableVocabulary, nodeVocabulary } from "../lab/vocabulary.ts";
 import type { Entry, MapValue } from "../parse/parse.ts";
@@ -121,7 +121,8 @@ export function readNodes(
       problems.error("too_large", entry.place, here.path, message, "declare large configurations and files for fewer nodes");
       break;
     }
-    const node = labNode(entry.key, template, takeConfigFile(problems, template, fields, entry.place, here.path));
+    const chosen = isContainer(template, kind, groups, [form, inheritance], fields.image) ? "container" : template;
+    const node = labNode(entry.key, chosen, takeConfigFile(problems, chosen, fields, entry.place, here.path));
     const tooMany = filesProblem(node.files);
     if (tooMany !== undefined) problems.error("too_large", entry.place, here.path, tooMany);
     nodes.set(entry.key, {
@@ -137,6 +138,22 @@ export function readNodes(
     });
   }
   return { nodes, bridges };
+}
+
+/**
+ * Returns whether containerlab's kind linux means a container: it does with an image of a registry. A template linux that is named as a template is not
+ * changed, nor is a kind linux with the name of an image of that template.
+ */
+function isContainer(
+  template: string,
+  kind: string | undefined,
+  groups: readonly string[],
+  [form, { defaults, kinds, groups: known }]: readonly [NodeForm, Inheritance],
+  image: string | null | undefined,
+): boolean {
+  if (template !== "linux" || kind !== "linux" || image == null || !/[/:@]/.test(image)) return false;
+  const forms = [form, kinds.get(kind), ...groups.map((group) => known.get(group)), defaults];
+  return forms.every((one) => one?.fields.template == null);
 }
 
 /** Measures the texts of nodes, in characters. A part that several nodes inherit is measured once. */
@@ -249,15 +266,24 @@ const noFields: readonly string[] = [];
 
 function labNode(key: string, template: string, fields: NodeFields): LabNode {
   const { startupConfig: config } = fields;
-  const optional: { -readonly [K in "image" | "icon" | "cpu" | "ram" | "ethernet" | "start" | "position"]?: unknown } = {};
-  for (const name of ["image", "icon", "cpu", "ram", "ethernet", "start", "position"] as const) {
+  const optional: { -readonly [K in "image" | "pull" | "icon" | "cpu" | "ram" | "ethernet" | "start" | "position"]?: unknown } = {};
+  for (const name of ["image", "pull", "icon", "cpu", "ram", "ethernet", "start", "position"] as const) {
     if (fields[name] != null) optional[name] = fields[name];
   }
   return {
     key,
     name: fields.name ?? key,
     template,
-    ...(optional as { image?: string; icon?: string; cpu?: number; ram?: number; ethernet?: number; start?: boolean; position?: Position }),
+    ...(optional as {
+      image?: string;
+      pull?: PullPolicy;
+      icon?: string;
+      cpu?: number;
+      ram?: number;
+      ethernet?: number;
+      start?: boolean;
+      position?: Position;
+    }),
     ...(config == null ? {} : { startupConfig: config.text, ...(config.file === undefined ? {} : { startupConfigFile: config.file }) }),
     ...(fields.kernel === "own" && { kernel: fields.kernel }),
     ...filesOf(fields.binds, fields.files),

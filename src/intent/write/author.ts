@@ -21,6 +21,7 @@ export function authorNode(node: LabNode): Fields {
     template: node.template,
     name: node.name === node.key ? undefined : node.name,
     image: node.image,
+    pull: node.pull,
     kernel: node.kernel,
     "startup-config": authorConfig(node),
     files: authorFiles(node),

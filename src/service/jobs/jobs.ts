@@ -34,6 +34,8 @@ export interface Job {
   done(count: number): void;
   /** The step that waits and its reason, for people; undefined: none waits. */
   waits(text: string | undefined): void;
+  /** Like `waits`, for work before the first step that goes on: a change that reports progress is not cancelled as stalled. */
+  progresses(text: string): void;
   /** Unexpected effects on the host so far. */
   readonly warnings: readonly ChangeWarning[];
   warn(warning: ChangeWarning): void;
@@ -300,6 +302,10 @@ export class Jobs {
           progress.write(count);
         },
         waits: (text) => {
+          running.waiting = text;
+        },
+        progresses: (text) => {
+          if (running.waiting !== text) watch.progress();
           running.waiting = text;
         },
       });

@@ -9,6 +9,7 @@ import type { Operation, Step, StopMode } from "../../engine/model/plan.ts";
 import type { NativeIds } from "../../hosts/host.ts";
 import { applyOperations } from "../changes/apply.ts";
 import type { ChangeKind } from "../changes/change-kind.ts";
+import { fetchImages } from "../changes/fetch-images.ts";
 import { refuseLocked, runChange } from "../changes/managed.ts";
 import { withOwedStarts } from "../changes/owed-starts.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
@@ -124,6 +125,7 @@ export async function powerNodes(
   }
   // All stops come before all wipes, so that a driver can batch each kind.
   operations.sort((a, b) => rank(a) - rank(b));
+  await fetchImages(target.host, job, operations, { intent: target.intent?.lab, observed: before, ids });
   const failed = await applyEach(context, job, target, operations, ids, mode);
   const after = operations.length === 0 ? before : await target.host.observe(target.path);
   for (const [key, message] of count(tally, action, asked, failed, after)) failed.set(key, message);

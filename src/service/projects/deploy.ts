@@ -8,6 +8,7 @@ import type { Operation, Plan } from "../../engine/model/plan.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
 import { applyOperations, doneUnrecorded } from "../changes/apply.ts";
 import type { ChangeKind, ChangeRun } from "../changes/change-kind.ts";
+import { fetchImages } from "../changes/fetch-images.ts";
 import { keepFolders, noteFolder } from "../changes/lab-folders.ts";
 import { recordApplied, recordBroken, recordIntent, recordUntouched, refuseLocked, runChange } from "../changes/managed.ts";
 import { unstarted } from "../changes/owed-starts.ts";
@@ -67,6 +68,7 @@ async function deployLab({ context, job, target, interrupted }: ChangeRun, { rep
   // An interrupted deploy was allowed when it started; since then it may have created the lab itself.
   if (interrupted === undefined) await refuseDeploy(context, target, intent, planned, replace);
   const known = observed === null ? noIds : ids;
+  await fetchImages(target.host, job, plan.operations, { intent: intent.lab, observed, ids });
   const reportConfigs = checkChanged(context, target.host, intent, plan.operations);
   const state = await applyIntent(context, job, target, intent, { operations: plan.operations, ids: known, replace, observed });
   await reportConfigs(job.warn);

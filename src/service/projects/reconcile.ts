@@ -7,6 +7,7 @@ import { files, flag, optionalFlag, optionalText, text } from "../../contract/sc
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import { splitByDisruption } from "../../engine/plan/split.ts";
 import type { ChangeKind, ChangeRun } from "../changes/change-kind.ts";
+import { fetchImages } from "../changes/fetch-images.ts";
 import { recordApplied, refuseLocked, runChange } from "../changes/managed.ts";
 import { type Planned, planAgainstHost } from "../changes/planned.ts";
 import { shownOperations } from "../changes/shown-changes.ts";
@@ -107,13 +108,14 @@ async function reconcileToHost({ context, job, target, interrupted }: ChangeRun,
     return { ...answer, applied: 0, status: "unchanged", operations: [...shownOperations(plan.operations)] };
   }
 
+  // A lab that this change created is completed without a confirmation.
+  const isWhole = confirm || observed === null || interrupted?.steps.some((step) => step.do === "create-lab") === true;
+  const { now, later } = isWhole ? { now: plan.operations, later: [] } : splitByDisruption(plan);
+  await fetchImages(target.host, job, now, { intent: intent.lab, observed, ids });
   // Kept disks and sessions of the owner depend on the host's owner of the lab.
   if (interrupted === undefined && observed !== null && target.record === undefined && target.caller.role === "admin") {
     await target.host.setOwner?.(target.path, target.caller.user);
   }
-  // A lab that this change created is completed without a confirmation.
-  const isWhole = confirm || observed === null || interrupted?.steps.some((step) => step.do === "create-lab") === true;
-  const { now, later } = isWhole ? { now: plan.operations, later: [] } : splitByDisruption(plan);
   const reportConfigs = checkChanged(context, target.host, intent, now);
   const state =
     now.length > 0 || interrupted !== undefined || !isRecorded(target, intent)

@@ -1,8 +1,6 @@
 import { join } from "node:path";
-import { createInterface } from "node:readline/promises";
-import { Writable } from "node:stream";
-import { text } from "node:stream/consumers";
 import { Failure } from "../../../contract/errors.ts";
+import { askSecret, readSecret } from "../machine/ask-secret.ts";
 import { commandLine, UsageError } from "../machine/command-line.ts";
 import { localPaths } from "../machine/paths.ts";
 import { type OwnedLabs, ownedLabs } from "./owned-labs.ts";
@@ -148,19 +146,12 @@ async function newPassword(user: string, fromStdin: boolean): Promise<string> {
 
 /** Read from the terminal or stdin, never from the command line, which other users can see. */
 async function password(user: string, fromStdin: boolean): Promise<string> {
-  if (fromStdin) return (await text(process.stdin)).replace(/\r?\n$/, "");
+  if (fromStdin) return readSecret();
   const given = process.env.LABWRIGHT_PASSWORD;
   if (given !== undefined && given !== "") return given;
-  if (process.stdin.isTTY !== true) throw new UsageError("no password: set LABWRIGHT_PASSWORD, or pipe it in with --password-stdin");
-  process.stderr.write(`Password of ${user}: `);
-  const nothing = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: process.stdin, output: nothing, terminal: true });
-  try {
-    return await lines.question("");
-  } finally {
-    lines.close();
-    process.stderr.write("\n");
-  }
+  const asked = await askSecret(`Password of ${user}`);
+  if (asked === undefined) throw new UsageError("no password: set LABWRIGHT_PASSWORD, or pipe it in with --password-stdin");
+  return asked;
 }
 
 try {

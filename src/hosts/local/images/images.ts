@@ -15,6 +15,17 @@ export interface ContainerConfig {
   readonly stopSignal?: number;
 }
 
+/** The origin of a pulled image. */
+export interface PulledFrom {
+  readonly registry: string;
+  /** SHA-256 (hex) of the manifest or index that the reference named. */
+  readonly digest: string;
+  /** The user whose lab was the first to need it. Absent: the administrator pulled it. */
+  readonly by?: string;
+  /** RFC 3339. */
+  readonly at: string;
+}
+
 /** A root file system in the image directory, ready to be an overlay's lower layers. */
 export interface LocalImage {
   readonly name: string;
@@ -30,6 +41,8 @@ export interface LocalImage {
   readonly digest: string;
   /** Of an image from a container archive: the process that it is for. Others are booted by their template. */
   readonly container?: ContainerConfig;
+  /** Of an image from a registry. */
+  readonly pulled?: PulledFrom;
   /** Of a virtual machine's image; its tree holds the files that this names. */
   readonly vm?: VmImage;
 }
@@ -57,6 +70,7 @@ export interface ImageRecord {
   /** Outside ids that inside ids start at; 0 if the tree belongs to one ordinary user. */
   readonly id_base: number;
   readonly container?: ContainerConfig;
+  readonly pulled?: PulledFrom;
 }
 
 /**
@@ -81,6 +95,7 @@ export async function findImages(directory: string): Promise<readonly LocalImage
       modified: record.created,
       digest: record.digest,
       ...(container === undefined ? {} : { container }),
+      ...(record.pulled === undefined ? {} : { pulled: record.pulled }),
       ...(record.machine === true ? { vm: (await readVmImage(join(directory, entry, "rootfs"))).vm } : {}),
     };
     const key = `${container === undefined ? "" : "container "}${image.name}`;

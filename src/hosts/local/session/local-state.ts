@@ -8,6 +8,7 @@ import type { Definitions } from "../definitions/definitions.ts";
 import type { Trash } from "../files/trash.ts";
 import type { LocalLab } from "../lab/local-lab.ts";
 import type { Readiness } from "../readiness/readiness.ts";
+import type { Pulls } from "../registries/pulls.ts";
 import type { Admission } from "../resources/admission.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import type { DiskWatch } from "../watches/disk-watch.ts";
@@ -19,6 +20,9 @@ export interface LocalState {
   readonly trash: Trash;
   readonly spares: SpareFiles;
   readonly catalogue: () => Promise<Catalogue>;
+  /** The state directory. */
+  readonly directory: string;
+  readonly pulls: Pulls;
   readonly admission: Admission;
   readonly binds: BindPolicy;
   readonly disks: DiskWatch;

@@ -7,6 +7,7 @@ import { observedLab } from "../lab/observed-lab.ts";
 import { tellingTrouble } from "../machine/machine-trouble.ts";
 import { saveConfigs } from "../nodes/save-configs.ts";
 import { savedConfigs } from "../nodes/saved-config.ts";
+import { fetchImages, imageRules, imageTemplates } from "../registries/user-images.ts";
 import { vmAttributeProblem } from "../templates/attribute-problem.ts";
 import { checkConfigs } from "./check-configs.ts";
 import { setLinkQuality, setLinkSuspend } from "./links.ts";
@@ -53,6 +54,7 @@ type HostCalls =
   | "networkTypes"
   | "icons"
   | "rules"
+  | "fetchImages"
   | "checkAttribute"
   | "checkPcapFilter"
   | "checkConfigs"
@@ -62,18 +64,24 @@ type HostCalls =
 /** The calls that need no lab. */
 function hostCalls(
   state: LocalState,
-  { name, refuseUnlessAdmin }: UserLabs,
+  { name, role, mayChange, refuseUnlessAdmin }: UserLabs,
   accounts: () => Promise<readonly LocalUser[]>,
 ): Required<Pick<HostSession, HostCalls>> {
   const { definitions, catalogue } = state;
+  const user = { name, role };
   return {
     capabilities: async () => ({ reachable: true, features: (await catalogue()).features, stopModes: [0, 1, 2, 3] }),
-    templates: async () => (await catalogue()).templates,
+    templates: async () => imageTemplates(state.directory, await catalogue(), user),
     networkTypes: async () => (await catalogue()).networkTypes,
     icons: async () => (await catalogue()).icons,
     rules: async () => {
       const offered = await catalogue();
-      return { ...offered.rules, freeMemory: await state.admission.room(offered) };
+      return { ...(await imageRules(state.directory, offered, user)), freeMemory: await state.admission.room(offered) };
+    },
+    fetchImages: async (images, progress) => {
+      mayChange();
+      const { directory, pulls } = state;
+      await tellingTrouble(() => fetchImages({ state: directory, pulls, catalogue }, user, images, progress));
     },
     checkAttribute: async (template, attribute, value) =>
       (await catalogue()).template(template)?.backend === "vm" ? vmAttributeProblem(attribute, value) : undefined,

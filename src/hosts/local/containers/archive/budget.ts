@@ -11,6 +11,8 @@ export interface UnpackLimits {
   /** Maximum ratio of a layer to its compressed form, checked from `ratioFrom` bytes on. */
   readonly ratio: number;
   readonly ratioFrom: number;
+  /** The next step of a user who exceeds the maximum of bytes. */
+  readonly hint?: string;
 }
 
 export const unpackLimits: UnpackLimits = {
@@ -35,7 +37,11 @@ export class Budget {
   spendBytes(count: number): void {
     this.#bytes += count;
     if (this.#bytes > this.limits.bytes) {
-      throw new ArchiveError("too_large", `the image unpacks to more than ${this.limits.bytes} bytes`, "--max-bytes raises the limit");
+      throw new ArchiveError(
+        "too_large",
+        `the image unpacks to more than ${this.limits.bytes} bytes`,
+        this.limits.hint ?? "--max-bytes raises the limit",
+      );
     }
   }
 

@@ -5,9 +5,10 @@ import { afterEach, beforeEach } from "vitest";
 import { ArchiveError } from "../../../../files/tar/archive-error.ts";
 import { type TarWrite, tarArchive } from "../../../../files/tar/tar-writer.ts";
 import { findImages } from "../../images/images.ts";
-import { type AddedImage, type AddOptions, addImage } from "../add-image.ts";
+import { type AddOptions, addImage } from "../add-image.ts";
 import { unpackLimits } from "../archive/budget.ts";
 import { machinePlatform } from "../platform.ts";
+import type { AddedImage } from "../store/store-image.ts";
 
 export const idBase = process.getuid?.() === 0 ? 1_000_000 : undefined;
 

@@ -9,7 +9,7 @@ import { tarArchive } from "../../../../files/tar/tar-writer.ts";
 import { testedProgram } from "../../../../files/tested-program.fixture.ts";
 import { findImages } from "../../images/images.ts";
 import { removeImage } from "../remove-image.ts";
-import { lockImages } from "../store-lock.ts";
+import { lockImages } from "../store/store-lock.ts";
 import { refusal, testImages } from "./add-image.fixture.ts";
 import { configOf, dockerArchive, file, layoutFiles, sha256, tarOf, writeLayout } from "./archive.fixture.ts";
 
@@ -93,7 +93,7 @@ describe("images in the directory", () => {
   });
 
   test("are locked by one of many who find the lock of a process that was killed", async () => {
-    const script = `const { lockImages } = await import(${JSON.stringify(new URL("../store-lock.ts", import.meta.url).href)});
+    const script = `const { lockImages } = await import(${JSON.stringify(new URL("../store/store-lock.ts", import.meta.url).href)});
       await lockImages(${JSON.stringify(at.images)}); console.log("locked");`;
     const other = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
     const gone = once(other, "close");

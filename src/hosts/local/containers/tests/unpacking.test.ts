@@ -5,9 +5,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ArchiveError } from "../../../../files/tar/archive-error.ts";
 import { type TarWrite, tarArchive } from "../../../../files/tar/tar-writer.ts";
-import type { AddedImage } from "../add-image.ts";
 import { unpackLimits } from "../archive/budget.ts";
-import { isWhiteout } from "../layer-tree.ts";
+import { isWhiteout } from "../store/layer-tree.ts";
+import type { AddedImage } from "../store/store-image.ts";
 import { refusal, testImages } from "./add-image.fixture.ts";
 import { configOf, directory, dockerArchive, file } from "./archive.fixture.ts";
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { mountedPaths } from "../files/mounted-paths.ts";
-import { imageRecords, layerDirectories } from "../images/images.ts";
+import { mountedPaths } from "../../files/mounted-paths.ts";
+import { type ImageRecord, imageRecords, layerDirectories } from "../../images/images.ts";
 import { removeTree } from "./remove-tree.ts";
 
 /** layer.json in a layer's directory. */
@@ -29,13 +29,18 @@ export async function layerRecord(directory: string, layer: string): Promise<Lay
   return JSON.parse(await readFile(join(directory, layer, "layer.json"), "utf8")) as LayerRecord;
 }
 
-/** Removes the layers that no image uses and no running node has mounted. The caller must hold the images' lock. Returns their names. */
-export async function removeUnusedLayers(directory: string): Promise<readonly string[]> {
-  const used = new Set([...(await imageRecords(directory)).values()].flatMap((record) => record.layers));
+/** Returns the layers that none of these images uses and no running node has mounted. */
+export async function unusedLayers(directory: string, records: readonly ImageRecord[]): Promise<readonly string[]> {
+  const used = new Set(records.flatMap((record) => record.layers));
   const unused = (await layerDirectories(directory)).filter((layer) => !used.has(layer));
   if (unused.length === 0) return [];
   const mounted = await mountedPaths();
-  const gone = unused.filter((layer) => !mounted.some((text) => text.includes(join(directory, layer, "rootfs"))));
+  return unused.filter((layer) => !mounted.some((text) => text.includes(join(directory, layer, "rootfs"))));
+}
+
+/** Removes the layers that no image uses and no running node has mounted. The caller must hold the images' lock. Returns their names. */
+export async function removeUnusedLayers(directory: string): Promise<readonly string[]> {
+  const gone = await unusedLayers(directory, [...(await imageRecords(directory)).values()]);
   for (const layer of gone) removeTree(Buffer.from(join(directory, layer)));
   return gone;
 }

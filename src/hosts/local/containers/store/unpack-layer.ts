@@ -16,10 +16,10 @@ import {
   symlinkSync,
   writeSync,
 } from "node:fs";
-import { ArchiveError } from "../../../files/tar/archive-error.ts";
-import { readTar, type TarEntry } from "../../../files/tar/tar-reader.ts";
-import type { Budget } from "./archive/budget.ts";
-import type { Bytes } from "./archive/decompress.ts";
+import { ArchiveError } from "../../../../files/tar/archive-error.ts";
+import { readTar, type TarEntry } from "../../../../files/tar/tar-reader.ts";
+import type { Budget } from "../archive/budget.ts";
+import type { Bytes } from "../archive/decompress.ts";
 import { diskPath, type ImagePath, joined, LayerTree, shown } from "./layer-tree.ts";
 import { removeTree } from "./remove-tree.ts";
 import { makeSpecialFiles, type SpecialFile } from "./special-files.ts";

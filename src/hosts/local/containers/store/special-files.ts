@@ -1,5 +1,5 @@
-import { tarArchive } from "../../../files/tar/tar-writer.ts";
-import { runOnMachine } from "../machine/machine.ts";
+import { tarArchive } from "../../../../files/tar/tar-writer.ts";
+import { runOnMachine } from "../../machine/machine.ts";
 import type { ImagePath } from "./layer-tree.ts";
 
 export interface SpecialFile {

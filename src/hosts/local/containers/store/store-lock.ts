@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { ArchiveError } from "../../../files/tar/archive-error.ts";
+import { ArchiveError } from "../../../../files/tar/archive-error.ts";
 
 const name = ".lock";
 const takenCode = 75;
@@ -16,11 +16,14 @@ const maxRetries = 1_200;
 
 /**
  * Locks the image directory, so that only one process changes it at a time. Node has no call for it: a child process of util-linux' flock holds the
- * lock and ends with this process, so that a killed process leaves no lock. Throws ArchiveError busy.
+ * lock and ends with this process, so that a killed process leaves no lock.
+ * @param waits waits for the lock until this signal aborts. Absent: throws ArchiveError busy if another process has it
  */
-export async function lockImages(directory: string): Promise<AsyncDisposable> {
+export async function lockImages(directory: string, waits?: AbortSignal): Promise<AsyncDisposable> {
+  const path = join(directory, name);
+  if (waits !== undefined) return lockFile(path, waits);
   for (let left = maxRetries; ; left--) {
-    const held = await tryLock(directory);
+    const held = await tryLock(path, ["--nonblock"]);
     if (typeof held !== "string") return held;
     if (left === 0 || isAlive(Number(held))) {
       throw new ArchiveError("busy", `process ${held} is adding or removing an image`, "try again when it is done");
@@ -29,12 +32,20 @@ export async function lockImages(directory: string): Promise<AsyncDisposable> {
   }
 }
 
+/** Waits for the lock of a file, which is created and never removed. Throws the signal's reason. */
+export async function lockFile(path: string, signal: AbortSignal): Promise<AsyncDisposable> {
+  const held = await tryLock(path, [], signal);
+  if (typeof held !== "string") return held;
+  signal.throwIfAborted();
+  throw new Error(`${path} cannot be locked`);
+}
+
 /** Returns the process that holds the lock, if it is taken. */
-async function tryLock(directory: string): Promise<AsyncDisposable | string> {
-  const path = join(directory, name);
+async function tryLock(path: string, flags: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable | string> {
+  signal?.throwIfAborted();
   // Only the owner may open the file, because every user who can open it can lock it. It is never removed, because a lock on a removed file has no effect.
   await (await open(path, "a", 0o600)).close();
-  const argv = ["--nonblock", "--conflict-exit-code", String(takenCode), "--no-fork", path, "sh", "-c", hold, path, String(process.pid)];
+  const argv = [...flags, "--conflict-exit-code", String(takenCode), "--no-fork", path, "sh", "-c", hold, path, String(process.pid)];
   // In a session of its own: an interrupt from the terminal must not end it before this process has cleaned up.
   const child = spawn("flock", argv, { stdio: ["pipe", "pipe", "pipe"], detached: true });
   let problem = "";
@@ -43,8 +54,12 @@ async function tryLock(directory: string): Promise<AsyncDisposable | string> {
   });
   // A flock that has ended reports that by its exit code.
   child.stdin.on("error", () => undefined);
+  const giveUp = () => child.kill("SIGKILL");
+  signal?.addEventListener("abort", giveUp, { once: true });
   const ended = once(child, "close") as Promise<[number | null]>;
-  const held = await Promise.race([once(child.stdout, "data").then(() => true), ended.then(() => false)]);
+  const held = await Promise.race([once(child.stdout, "data").then(() => true), ended.then(() => false)]).finally(() =>
+    signal?.removeEventListener("abort", giveUp),
+  );
   if (held) {
     return {
       [Symbol.asyncDispose]: async () => {
@@ -54,6 +69,7 @@ async function tryLock(directory: string): Promise<AsyncDisposable | string> {
     };
   }
   const [code] = await ended;
+  signal?.throwIfAborted();
   if (code !== takenCode) throw new Error(`${path} cannot be locked: ${problem.trim() || `code ${code}`}`);
   return (await readFile(path, "utf8")).trim();
 }

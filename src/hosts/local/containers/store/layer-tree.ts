@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
-import { ArchiveError } from "../../../files/tar/archive-error.ts";
+import { ArchiveError } from "../../../../files/tar/archive-error.ts";
 
 /**
  * Paths below an image's root: no slash at either end, "" for the root. Bytes as latin1, as a file name need not be UTF-8.
