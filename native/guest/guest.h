@@ -17,18 +17,22 @@
 /* Prints a message on the console, and ends the guest. */
 _Noreturn __attribute__((format(printf, 1, 2))) void fail(const char *format, ...);
 
-/* root.c: loads the kernel modules, and makes the node's root of the read-only images and the node's own disk. */
+/* root.c: loads the kernel modules, mounts the read-only images, and makes the node's root of them and the node's own disk. */
 void load_modules(void);
+void mount_images(void);
 void enter_root(void);
 
 /* links.c: the interfaces. Those that the node does not have are in a net namespace that only this program uses, with the private link. */
 void links_open(void);
 /* Sockets of the private link. */
 int private_listen(void);
-int private_connect(void);
+int private_connect(void); /* tries until the supervisor accepts it */
 /* Handles a message: "<number> <address> <MTU>" for an interface that the node has, "<number>" for one that it has no more. */
 void link_added(const char *text);
 void link_removed(const char *text);
+
+/* begin.c: waits until this guest is a node, and returns the connection with its supervisor. A snapshot of the guest may be taken before. */
+int begin_node(void);
 
 /* settings.c: the node's settings, which its supervisor sends. */
 struct settings { char **env, **boot, **console; };

@@ -3,9 +3,13 @@
 #include "../common/netlink.h"
 #include <arpa/inet.h>
 #include <net/if.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+
+/* A busy machine may need longer than the first time for the answer. */
+enum { FIRST_CONNECT_MS = 50, MOST_CONNECT_MS = 3200, CONNECT_PAUSE_MS = 10 };
 
 static int node_ns, private_ns;
 
@@ -140,11 +144,23 @@ int private_listen(void) {
   return fd;
 }
 
+/* Connects within the time. A segment that was on its way when a snapshot was taken is lost, and TCP would repeat it after a second only. */
+static bool connects(int fd, int ms) {
+  const struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(GUEST_PORT), .sin_addr.s_addr = htonl(HOST_ADDRESS)};
+  struct pollfd writable = {.fd = fd, .events = POLLOUT};
+  int problem = 0;
+  if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0) return true;
+  if (errno != EINPROGRESS || poll(&writable, 1, ms) <= 0) return false;
+  return getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &(socklen_t){sizeof problem}) == 0 && problem == 0;
+}
+
 int private_connect(void) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(GUEST_PORT), .sin_addr.s_addr = htonl(HOST_ADDRESS)};
-  int fd = private_socket(0);
-  if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) fail("the supervisor: %s", strerror(errno));
-  return fd;
+  for (int ms = FIRST_CONNECT_MS;; ms = ms < MOST_CONNECT_MS ? 2 * ms : ms) {
+    int fd = private_socket(SOCK_NONBLOCK);
+    if (connects(fd, ms)) return fcntl(fd, F_SETFL, 0), fd;
+    close(fd);
+    usleep(CONNECT_PAUSE_MS * 1000);
+  }
 }
 
 void link_added(const char *text) {

@@ -182,13 +182,14 @@ int main(void) {
   reboot(RB_DISABLE_CAD);
   load_modules();
   links_open();
+  mount_images();
+  listener = private_listen();
+  control = begin_node();
   enter_root();
   sigemptyset(&set);
   for (size_t i = 0; i < ARRAY(wanted); i++) sigaddset(&set, wanted[i]);
   sigprocmask(SIG_BLOCK, &set, NULL);
   signal(SIGPIPE, SIG_IGN);
   int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  listener = private_listen(); /* programs can be served when the supervisor accepts them */
-  control = private_connect();
   loop(signals);
 }

@@ -1,6 +1,7 @@
 /* The node's root: read-only images, and over them the node's own disk. */
 #include "guest.h"
 #include <dirent.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -46,7 +47,10 @@ static const char *disk_named(const char *name) {
   return NULL;
 }
 
-static void mount_layers(char *options, size_t size) {
+static char options[512];
+
+void mount_images(void) {
+  const size_t size = sizeof options;
   size_t length = (size_t)snprintf(options, size, "upperdir=/disk/upper,workdir=/disk/work,lowerdir=");
   for (int i = 0; i < MAX_LAYERS; i++) {
     char name[16], at[32];
@@ -67,14 +71,20 @@ static void mount_devices(void) {
   for (size_t i = 0; i < ARRAY(links); i++) (void)!symlink(links[i][0], links[i][1]);
 }
 
+/* A snapshot was taken with another disk: nothing of that one may be left in memory. */
+static void forget_blocks(const char *disk) {
+  int fd = open(disk, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || ioctl(fd, BLKFLSBUF, 0) < 0) fail("%s: %s", disk, strerror(errno));
+  close(fd);
+}
+
 void enter_root(void) {
-  char options[512];
   const char *disk = disk_named("disk");
   if (!disk) fail("the node's disk is missing");
+  forget_blocks(disk);
   /* A node that is switched off loses at most a second of what it wrote. */
   require_mount(disk, "/disk", "ext4", MS_NOATIME, "commit=1");
   if ((mkdir("/disk/upper", 0755) < 0 || mkdir("/disk/work", 0755) < 0) && errno != EEXIST) fail("the node's disk: %s", strerror(errno));
-  mount_layers(options, sizeof options);
   require_mount("overlay", "/system", "overlay", 0, options);
   if (chdir("/system") < 0) fail("/system: %s", strerror(errno));
   require_mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);

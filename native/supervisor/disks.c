@@ -12,7 +12,7 @@ static void make_directory(const char *path) {
 }
 
 void make_disks(const struct config *c) {
-  if (mkdir(RUN, 0755) < 0) fail("%s: %s", RUN, strerror(errno));
+  if (mkdir(RUN, 0755) < 0 && errno != EEXIST) fail("%s: %s", RUN, strerror(errno));
   make_directory(DISKS);
   make_directory(RUN "/screen");
   make_directory(RUN "/agent");

@@ -6,16 +6,28 @@
 #include "vm.h"
 #include <arpa/inet.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <time.h>
 
-enum { MAX_REPORT = 64, PATIENCE_S = 20 /* for a guest that does not read */ };
+enum { ENTROPY = 64, MAX_REPORT = 64, PATIENCE_S = 20 /* for a guest that does not read */ };
 
 int guest_fd = -1; /* listens until the guest has connected */
 static bool connected;
 static struct guest_message input = {.most = MAX_REPORT};
+
+/* The guest of a snapshot has the address of this interface in its neighbour table. */
+static bool set_address(int fd, const char *interface) {
+  static const unsigned char address[] = {0x52, 0x4c, 0x57, 0, 1, GUEST_LINK};
+  struct ifreq r = {.ifr_hwaddr.sa_family = ARPHRD_ETHER};
+  snprintf(r.ifr_name, sizeof r.ifr_name, "%s", interface);
+  memcpy(r.ifr_hwaddr.sa_data, address, sizeof address);
+  return ioctl(fd, SIOCSIFHWADDR, &r) == 0;
+}
 
 void guest_open(const char *interface) {
   struct ifreq r = {0};
@@ -23,7 +35,7 @@ void guest_open(const char *interface) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(GUEST_PORT), .sin_addr.s_addr = htonl(HOST_ADDRESS)};
   snprintf(r.ifr_name, sizeof r.ifr_name, "%s", interface);
   memcpy(&r.ifr_addr, &address, sizeof address);
-  bool done = fd >= 0 && ioctl(fd, SIOCSIFADDR, &r) == 0;
+  bool done = fd >= 0 && set_address(fd, interface) && ioctl(fd, SIOCSIFADDR, &r) == 0;
   struct sockaddr_in mask = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(~0u << (32 - GUEST_PREFIX))};
   memcpy(&r.ifr_netmask, &mask, sizeof mask);
   done = done && ioctl(fd, SIOCSIFNETMASK, &r) == 0;
@@ -38,13 +50,15 @@ void guest_open(const char *interface) {
 }
 
 /* Sends a message. A guest that does not read, or has closed the connection, gets no more. */
-static void tell(char type, const char *text) {
-  if (!connected || guest_send(guest_fd, type, text, strlen(text))) return;
+static void tell_bytes(char type, const char *bytes, size_t length) {
+  if (!connected || guest_send(guest_fd, type, bytes, length)) return;
   dprintf(2, "labwright: the guest takes no more settings\r\n");
   close(guest_fd);
   guest_fd = -1;
   connected = false;
 }
+
+static void tell(char type, const char *text) { tell_bytes(type, text, strlen(text)); }
 
 void guest_link(int index, bool exists, const unsigned char *m, unsigned mtu) {
   char text[64];
@@ -52,6 +66,8 @@ void guest_link(int index, bool exists, const unsigned char *m, unsigned mtu) {
   else snprintf(text, sizeof text, "%d", index);
   tell(exists ? 'N' : 'D', text);
 }
+
+bool guest_connected(void) { return connected; }
 
 void guest_power_off(void) { tell('T', ""); }
 
@@ -75,6 +91,16 @@ static bool send_settings(int fd) {
   return got == 0;
 }
 
+/* The time, and random numbers that no other guest has. */
+static void begin(void) {
+  char bytes[64 + ENTROPY];
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  const size_t head = (size_t)snprintf(bytes, 64, "%lld %ld", (long long)now.tv_sec, now.tv_nsec) + 1;
+  if (getrandom(bytes + head, ENTROPY, 0) != ENTROPY) fail("random numbers: %s", strerror(errno));
+  tell_bytes('C', bytes, head + ENTROPY);
+}
+
 static void greet(void) {
   int fd = accept4(guest_fd, NULL, NULL, SOCK_CLOEXEC);
   if (fd < 0) return;
@@ -82,8 +108,10 @@ static void greet(void) {
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   close(guest_fd);
   guest_fd = fd;
-  if (!send_settings(fd)) fail("the guest does not take its settings: %s", strerror(errno));
   connected = true;
+  if (taking_snapshot()) return tell('S', "");
+  begin();
+  if (!send_settings(fd)) fail("the guest does not take its settings: %s", strerror(errno));
   guest_window();
   ports_report();
   int mark = open(GUEST_MARK, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -109,6 +137,7 @@ void guest_events(void) {
     close(guest_fd);
     guest_fd = -1;
     connected = false;
+    if (taking_snapshot()) save_state();
   }
   if (got <= 0) return;
   report(&input);

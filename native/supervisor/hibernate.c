@@ -32,6 +32,7 @@ static void answer(const char *text) {
 }
 
 static void give_up(const char *why) {
+  if (taking_snapshot()) fail("the snapshot could not be saved: %s", why);
   char words[sizeof qmp_problem + 64];
   snprintf(words, sizeof words, "%s", why);
   unlink(DRAFT);
@@ -54,6 +55,10 @@ void control_ready(void) {
     return;
   }
   asker = fd;
+  save_state();
+}
+
+void save_state(void) {
   file = open(DRAFT, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return give_up(strerror(errno));
   if (!qmp(-1, "{\"execute\":\"stop\"}") ||
@@ -82,18 +87,25 @@ void hibernate_step(void) {
     return give_up(qmp_problem);
   }
   if (strcmp(status, "completed")) return;
-  if (!save_ready() || fsync(file) < 0 || rename(DRAFT, SAVED_STATE) < 0) return give_up(strerror(errno));
+  if (!save_ready() || (!taking_snapshot() && fsync(file) < 0) || rename(DRAFT, SAVED_STATE) < 0) return give_up(strerror(errno));
   close(file);
   file = -1;
   answer("saved");
   qmp(-1, "{\"execute\":\"quit\"}");
 }
 
-/* Opens the saved state. Returns -1 if there is none. */
-int saved_state_open(void) {
+static int saved_state_open(void) {
   unlink(DRAFT);
   int fd = open(SAVED_STATE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0 && errno != ENOENT) fail("%s: %s", SAVED_STATE, strerror(errno));
+  loading = fd >= 0;
+  return fd;
+}
+
+/* Opens the state from which the guest goes on. Returns -1 if there is none. A node with a kernel of its own begins from a snapshot, which stays. */
+int state_open(const struct config *c) {
+  if (!c->own_kernel) return saved_state_open();
+  int fd = snapshot_open();
   loading = fd >= 0;
   return fd;
 }
@@ -104,6 +116,7 @@ void resume_step(void) {
   if (!qmp(-1, "{\"execute\":\"query-status\"}")) return; /* the hypervisor's exit code and messages show why */
   if (!strcmp(qmp_returned("status"), "inmigrate")) return;
   loading = false;
+  if (snapshot_begins()) return;
   if (unlink(SAVED_STATE) < 0) fail("%s: %s", SAVED_STATE, strerror(errno));
   if (unlink(SAVED_READY) == 0) mark_ready();
 }

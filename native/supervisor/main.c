@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { STEP_MS = 50, POWERDOWN_AGAIN_MS = 10000 /* a guest that was busy booting missed the first */ };
+enum { STEP_MS = 10, POWERDOWN_AGAIN_MS = 10000 /* a guest that was busy booting missed the first */ };
 
 static struct config config;
 static pid_t hypervisor;
@@ -64,7 +64,7 @@ static void launch(void) {
     config_arg(&config, "%s tsc_early_khz=%lu", config.append, counter_khz());
   }
   ports_arguments(&config, keep, &kept);
-  int state = saved_state_open();
+  int state = state_open(&config);
   if (state >= 0) {
     config_arg(&config, "-incoming");
     config_arg(&config, "fd:%d", state);
@@ -94,8 +94,18 @@ static _Noreturn void end(void) {
   exit(exit_code(status));
 }
 
+/* Starts again, with a boot. Nothing of the node has begun: its disk was not in use yet. */
+static _Noreturn void boot_instead(void) {
+  dprintf(2, "labwright: the kernel boots: its snapshot does not work\r\n");
+  kill(hypervisor, SIGKILL);
+  while (waitpid(hypervisor, NULL, 0) < 0 && errno == EINTR) {}
+  execl("/proc/self/exe", "vm", "boot-kernel", NULL);
+  fail("vm: %s", strerror(errno));
+}
+
 static _Noreturn void end_after_hypervisor(void) {
   int status;
+  if (snapshot_begins()) boot_instead();
   for (int i = 0; i < 200; i++) {
     pid_t pid = waitpid(hypervisor, &status, WNOHANG);
     if (pid == hypervisor) {
@@ -167,7 +177,8 @@ static int boot(void) {
       {.fd = terminal_fd, .events = (short)((typing_stuck() ? 0 : POLLIN) | (console_stuck() ? POLLOUT : 0))},
       {.fd = guest_fd, .events = POLLIN},
     };
-    int wait = !running || hibernating() ? STEP_MS : powerdown ? 1000 : -1;
+    if (snapshot_late()) boot_instead();
+    int wait = !running || hibernating() ? STEP_MS : powerdown || snapshot_begins() ? 1000 : -1;
     if (poll(p, ARRAY(p), wait) < 0 && errno != EINTR) fail("poll: %s", strerror(errno));
     if (p[4].revents & POLLOUT) typing_drain();
     if (p[4].revents & ~POLLOUT && !console_stuck() && !serial_ready()) serial_fd = -1;
@@ -189,6 +200,9 @@ static int boot(void) {
 }
 
 int main(int argc, char **argv) {
-  if (argc == 2 && !strcmp(argv[1], "boot")) return boot();
+  const char *command = argc == 2 ? argv[1] : "";
+  if (!strcmp(command, "snapshot")) snapshot_prepare();
+  if (!strcmp(command, "boot-kernel")) snapshot_refuse();
+  if (!strcmp(command, "boot") || !strcmp(command, "boot-kernel") || !strcmp(command, "snapshot")) return boot();
   return tool(argc, argv);
 }

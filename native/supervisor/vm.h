@@ -23,6 +23,8 @@
 /* Of a node with a kernel of its own: its settings as messages, and the mark that its init takes programs. */
 #define GUEST_SETTINGS "/etc/labwright/guest"
 #define GUEST_MARK RUN "/guest"
+/* A layer of its root: a snapshot of a guest that has booted, from which the node starts. */
+#define SNAPSHOT "/snapshot/state"
 
 enum {
   MAX_PORTS = 24,
@@ -100,7 +102,16 @@ bool hibernating(void);
 void hibernate_step(void);
 bool resuming(void);
 void resume_step(void);
-int saved_state_open(void);
+int state_open(const struct config *c);
+void save_state(void); /* to the node's disk; then the hypervisor ends */
+
+/* snapshot.c: a guest with a kernel of its own that has booted, and is no node yet. */
+void snapshot_prepare(void);
+void snapshot_refuse(void); /* this guest boots */
+bool taking_snapshot(void); /* this guest becomes a snapshot instead of a node */
+int snapshot_open(void);
+bool snapshot_begins(void); /* the guest of a snapshot runs, and its init has not connected yet */
+bool snapshot_late(void);
 
 /* guest.c: the init of a node with a kernel of its own. */
 extern int guest_fd;
@@ -109,6 +120,7 @@ void guest_events(void);
 void guest_link(int index, bool exists, const unsigned char *mac, unsigned mtu);
 void guest_window(void);
 void guest_power_off(void);
+bool guest_connected(void);
 
 /* Returns the frequency of the processor's time stamp counter, kHz. */
 unsigned long counter_khz(void);

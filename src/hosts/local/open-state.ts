@@ -25,6 +25,7 @@ import { HostsFile } from "./management/hosts-file.ts";
 import { labNames } from "./management/lab-names.ts";
 import type { NatPolicy } from "./nat/nat-rules.ts";
 import { openCatalogue } from "./open-catalogue.ts";
+import { KernelSnapshots } from "./own-kernel/kernel-snapshots.ts";
 import { shapingMeans } from "./quality/quality-means.ts";
 import { PublishedPorts } from "./reach/published-ports.ts";
 import { Readiness } from "./readiness/readiness.ts";
@@ -93,6 +94,7 @@ export async function openState(
   const lab = labsOf(labs, (id) => new LocalLab(id, definitions.directory(id), fixed));
   const parts = { paths, definitions, lab, catalogue, warn };
 
+  await fixed.snapshots.endAbandoned();
   await adoptLabs(parts, labs, means);
   const captures = new Captures(paths.tap, { ...captureLimits, ...options.captureLimits }, trash, () =>
     definitions.ids().map((id) => definitions.directory(id)),
@@ -174,6 +176,7 @@ function labOptions({ paths, nat, stopGrace: grace }: LocalHostOptions, warn: (t
     paths,
     natPolicy: nat ?? { allow: [], deny: [] },
     ports: new PublishedPorts(),
+    snapshots: new KernelSnapshots(paths, warn),
     stopGrace: { ...stopGrace, ...grace },
     onSharedRange: sharedRangeWarning(warn),
     warn,

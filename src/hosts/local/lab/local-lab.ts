@@ -15,6 +15,7 @@ import type { NatPolicy } from "../nat/nat-rules.ts";
 import { backendOf, isSwitch, type NodeLife, nodeLife, runsHypervisor, switchLife } from "../nodes/node-life.ts";
 import { nodeAddresses, nodeSpawn } from "../nodes/node-spawn.ts";
 import { naming, nodeTrouble } from "../nodes/node-trouble.ts";
+import type { KernelSnapshots } from "../own-kernel/kernel-snapshots.ts";
 import type { LinkQuality } from "../quality/quality.ts";
 import type { ShapingMeans } from "../quality/quality-means.ts";
 import type { InterfaceAddresses } from "../reach/interface-addresses.ts";
@@ -64,6 +65,7 @@ export class LocalLab {
   readonly #ports: PublishedPorts;
   readonly #binds: BindPolicy;
   readonly #names: LabNames | undefined;
+  readonly #snapshots: KernelSnapshots;
   #life: KnownLife | undefined;
 
   constructor(
@@ -81,6 +83,7 @@ export class LocalLab {
       names,
       onSharedRange,
       onSwitchesLost,
+      snapshots,
       trash,
       warn,
     }: {
@@ -98,6 +101,8 @@ export class LocalLab {
       readonly onSharedRange: (why: string) => void;
       /** Called when Open vSwitch of this lab has ended unasked. */
       readonly onSwitchesLost: (lab: string) => void;
+      /** Of all labs. */
+      readonly snapshots: KernelSnapshots;
       readonly trash: Trash;
       readonly warn: (text: string) => void;
     },
@@ -109,6 +114,7 @@ export class LocalLab {
     this.#ports = ports;
     this.#binds = binds;
     this.#names = names;
+    this.#snapshots = snapshots;
     this.#stopGrace = stopGrace;
     const root = process.getuid?.() === 0;
     this.#screens = new Screens(join(paths.run, id));
@@ -229,6 +235,7 @@ export class LocalLab {
     if (machines.size > 0) await openTun();
     for (const { name, binds = [] } of processes) await this.#binds.check(definition.owner, name, binds);
     await this.#renewForBinds(processes, states);
+    const prepared = await Promise.all(spawns.map((spawn) => this.#snapshots.prepare(spawn)));
     // Before anything runs: a port that another program has refuses the start.
     await this.publish(definition, catalogue, { starting: ids, strict: true });
     await this.settleManagement(definition, catalogue);
@@ -254,7 +261,7 @@ export class LocalLab {
         const onWired = (some: readonly number[]) => boots.add(some.filter((id) => (addresses.get(id) ?? "") === ""));
         early = await this.#wiring.spawning(sandbox, definition, { nodes: plain, all }, empty, catalogue, onWired);
         spawned = await sandbox.spawn(
-          spawns.map((spawn, i) => ({ ...spawn, limits: limits[i] ?? [] })),
+          prepared.map((spawn, i) => ({ ...spawn, limits: limits[i] ?? [] })),
           (node) => early?.add(node),
         );
       }

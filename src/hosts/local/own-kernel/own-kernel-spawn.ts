@@ -3,6 +3,9 @@ import type { LocalImage } from "../images/images.ts";
 import type { NodeSpawn } from "../sandbox/sandbox.ts";
 import { ownKernelInterfaces, supervisor } from "../templates/vm-template.ts";
 
+/** The supervisor's settings, as the path in the node. */
+export const supervisorFile = "/run/labwright/vm";
+
 /** The programs and files of a node, as with the kernel of the machine. */
 interface NodeSettings extends Pick<NodeSpawn, "files" | "env" | "boot" | "console" | "hostname"> {
   /** MiB. */
@@ -25,7 +28,7 @@ export function ownKernelSpawn(
   return {
     lower: [kernel.rootfs, ...image.layers.map(layerOfDisk), ...hypervisor.layers],
     files: [
-      { path: "/run/labwright/vm", mode: 0o600, text: supervisorSettings(node, image, kvm) },
+      { path: supervisorFile, mode: 0o600, text: supervisorSettings(node, image, kvm) },
       { path: "/run/labwright/guest", mode: 0o600, text: guestSettings(node) },
     ],
     env: node.env,
