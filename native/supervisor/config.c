@@ -45,6 +45,10 @@ void config_read(struct config *c, const char *path) {
     else if (!strcmp(line, "failed")) c->failed = rest;
     else if (!strcmp(line, "drive")) c->label = rest;
     else if (!strcmp(line, "append")) c->append = rest;
+    else if (!strcmp(line, "memory")) {
+      c->memory = atoi(rest);
+      if (c->memory < 1 || c->memory > MAX_MEMORY) fail("%s: memory %s", path, rest);
+    }
     else if (!strcmp(line, "guest")) {
       c->guest_links = atoi(rest);
       if (c->guest_links < 0 || c->guest_links > MAX_PORTS) fail("%s: guest %s", path, rest);

@@ -61,7 +61,7 @@ void control_ready(void) {
 void save_state(void) {
   file = open(DRAFT, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return give_up(strerror(errno));
-  if (!qmp(-1, "{\"execute\":\"stop\"}") ||
+  if (!qmp(-1, "{\"execute\":\"stop\"}") || (taking_snapshot() && !snapshot_without_memory()) ||
       !qmp(-1, "{\"execute\":\"migrate-set-parameters\",\"arguments\":{\"max-bandwidth\":1000000000000}}") ||
       !qmp(file, "{\"execute\":\"getfd\",\"arguments\":{\"fdname\":\"state\"}}") ||
       !qmp(-1, "{\"execute\":\"migrate\",\"arguments\":{\"uri\":\"fd:state\"}}"))
@@ -87,7 +87,7 @@ void hibernate_step(void) {
     return give_up(qmp_problem);
   }
   if (strcmp(status, "completed")) return;
-  if (!save_ready() || (!taking_snapshot() && fsync(file) < 0) || rename(DRAFT, SAVED_STATE) < 0) return give_up(strerror(errno));
+  if (!save_ready() || !(taking_snapshot() ? snapshot_save_memory() : fsync(file) == 0) || rename(DRAFT, SAVED_STATE) < 0) return give_up(strerror(errno));
   close(file);
   file = -1;
   answer("saved");

@@ -43,8 +43,46 @@ static int pair(int *far) {
   return ends[0];
 }
 
+/* Relays the guest's last output after the hypervisor's end. Bounded, so that a slow reader cannot keep the node from ending. */
+static void drain_serial(void) {
+  fcntl(terminal_fd, F_SETFL, 0);
+  console_drain();
+  for (int i = 0; i < 64 && serial_ready(); i++) console_drain();
+}
+
+/* Ends as the hypervisor did. */
+static _Noreturn void end(void) {
+  int status = 0;
+  kill(hypervisor, SIGKILL); /* if it closed the connection without ending; a hypervisor that has ended keeps its exit code */
+  while (waitpid(hypervisor, &status, 0) < 0 && errno == EINTR) {}
+  drain_serial();
+  exit(exit_code(status));
+}
+
+void boot_instead(void) {
+  dprintf(2, "labwright: the kernel boots: its snapshot does not work\r\n");
+  if (hypervisor > 0) kill(hypervisor, SIGKILL);
+  while (hypervisor > 0 && waitpid(hypervisor, NULL, 0) < 0 && errno == EINTR) {}
+  execl("/proc/self/exe", "vm", "boot-kernel", NULL);
+  fail("vm: %s", strerror(errno));
+}
+
+static _Noreturn void end_after_hypervisor(void) {
+  int status;
+  if (snapshot_begins()) boot_instead();
+  for (int i = 0; i < 200; i++) {
+    pid_t pid = waitpid(hypervisor, &status, WNOHANG);
+    if (pid == hypervisor) {
+      drain_serial();
+      exit(exit_code(status));
+    }
+    nanosleep(&(struct timespec){.tv_nsec = 25000000}, NULL);
+  }
+  end();
+}
+
 static void launch(void) {
-  int keep[MAX_PORTS + 4], serial, monitor;
+  int keep[MAX_PORTS + 5], serial, monitor;
   size_t kept = 0;
   serial_fd = pair(&serial);
   qmp_fd = pair(&monitor);
@@ -64,57 +102,21 @@ static void launch(void) {
     config_arg(&config, "%s tsc_early_khz=%lu", config.append, counter_khz());
   }
   ports_arguments(&config, keep, &kept);
+  snapshot_memory(&config, keep, &kept);
   int state = state_open(&config);
   if (state >= 0) {
     config_arg(&config, "-incoming");
-    config_arg(&config, "fd:%d", state);
-    keep[kept++] = state;
+    if (snapshot_begins()) config_arg(&config, "defer");
+    else config_arg(&config, "fd:%d", state), keep[kept++] = state;
   }
   hypervisor = start_hypervisor(config.args, keep, kept);
   if (hypervisor < 0) fail("the hypervisor: %s", strerror(errno));
   close(serial);
   close(monitor);
-  if (state >= 0) close(state);
   fcntl(serial_fd, F_SETFL, O_NONBLOCK);
-}
-
-/* Relays the guest's last output after the hypervisor's end. Bounded, so that a slow reader cannot keep the node from ending. */
-static void drain_serial(void) {
-  fcntl(terminal_fd, F_SETFL, 0);
-  console_drain();
-  for (int i = 0; i < 64 && serial_ready(); i++) console_drain();
-}
-
-/* Ends as the hypervisor did. */
-static _Noreturn void end(void) {
-  int status = 0;
-  kill(hypervisor, SIGKILL); /* if it closed the connection without ending; a hypervisor that has ended keeps its exit code */
-  while (waitpid(hypervisor, &status, 0) < 0 && errno == EINTR) {}
-  drain_serial();
-  exit(exit_code(status));
-}
-
-/* Starts again, with a boot. Nothing of the node has begun: its disk was not in use yet. */
-static _Noreturn void boot_instead(void) {
-  dprintf(2, "labwright: the kernel boots: its snapshot does not work\r\n");
-  kill(hypervisor, SIGKILL);
-  while (waitpid(hypervisor, NULL, 0) < 0 && errno == EINTR) {}
-  execl("/proc/self/exe", "vm", "boot-kernel", NULL);
-  fail("vm: %s", strerror(errno));
-}
-
-static _Noreturn void end_after_hypervisor(void) {
-  int status;
-  if (snapshot_begins()) boot_instead();
-  for (int i = 0; i < 200; i++) {
-    pid_t pid = waitpid(hypervisor, &status, WNOHANG);
-    if (pid == hypervisor) {
-      drain_serial();
-      exit(exit_code(status));
-    }
-    nanosleep(&(struct timespec){.tv_nsec = 25000000}, NULL);
-  }
-  end();
+  if (!qmp_open()) end_after_hypervisor();
+  if (snapshot_begins()) snapshot_load(state);
+  if (state >= 0) close(state);
 }
 
 /* Ends the node if the guest's boot failed, as for a namespace node. The guest's last output stays on the console. */
@@ -155,7 +157,6 @@ static int boot(void) {
   int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals < 0) fail("signals: %s", strerror(errno));
   launch();
-  if (!qmp_open()) end_after_hypervisor();
   bool running = false;
   int64_t powerdown = 0;
   for (;;) {

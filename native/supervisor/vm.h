@@ -20,15 +20,17 @@
 #define READY_MARK RUN "/ready"
 #define SAVED_STATE DISKS "/state"
 #define SAVED_READY DISKS "/state.ready"
+#define SAVED_MEMORY DISKS "/memory" /* of a snapshot, beside the state */
 /* Of a node with a kernel of its own: its settings as messages, and the mark that its init takes programs. */
 #define GUEST_SETTINGS "/etc/labwright/guest"
 #define GUEST_MARK RUN "/guest"
 /* A layer of its root: a snapshot of a guest that has booted, from which the node starts. */
-#define SNAPSHOT "/snapshot/state"
+#define SNAPSHOT "/snapshot"
 
 enum {
   MAX_PORTS = 24,
   FIRST_SLOT = 8, /* PCI slot of the first interface: the same at every start, so that a saved state fits */
+  MAX_MEMORY = 1 << 20, /* MiB */
   VM_UID = 1000,  /* the user id of the hypervisor inside the node */
 };
 
@@ -44,10 +46,14 @@ struct config {
   struct { const char *format, *file; } disks[16];
   size_t disk_count;
   bool own_kernel; /* a node with a kernel of its own */
+  int memory; /* of a guest that can begin from a snapshot, MiB; 0: it boots */
   int guest_links; /* its interfaces, with those that the node does not have yet */
 };
 void config_read(struct config *c, const char *path);
 __attribute__((format(printf, 2, 3))) void config_arg(struct config *c, const char *format, ...);
+
+/* main.c: starts again, with a boot. Nothing of the node has begun: its disk was not in use yet. */
+_Noreturn void boot_instead(void);
 
 /* run.c: programs. */
 void drop_privilege(void);
@@ -109,7 +115,11 @@ void save_state(void); /* to the node's disk; then the hypervisor ends */
 void snapshot_prepare(void);
 void snapshot_refuse(void); /* this guest boots */
 bool taking_snapshot(void); /* this guest becomes a snapshot instead of a node */
+void snapshot_memory(struct config *c, int *keep, size_t *keep_count);
+bool snapshot_without_memory(void); /* the state that is saved next has no memory in it */
+bool snapshot_save_memory(void);
 int snapshot_open(void);
+void snapshot_load(int state);
 bool snapshot_begins(void); /* the guest of a snapshot runs, and its init has not connected yet */
 bool snapshot_late(void);
 

@@ -196,6 +196,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
       "management",
       "resources",
       "vm",
+      "own-kernel",
       "nodes",
       "switching",
       "reach",

@@ -48,8 +48,7 @@ export class KernelSnapshots {
   /** Returns the spawn, with the snapshot from which its kernel starts. Makes a missing snapshot first. Returns other spawns as they are. */
   async prepare(spawn: NodeSpawn): Promise<NodeSpawn> {
     const settings = spawn.files.find(({ path }) => path === supervisorFile);
-    const isOwnKernel = settings !== undefined && /^guest /m.test(settings.text);
-    if (!isOwnKernel || (spawn.devices ?? []).length > 0) return spawn;
+    if (settings === undefined || !/^memory /m.test(settings.text)) return spawn;
     const key = createHash("sha256")
       .update(JSON.stringify([spawn.lower, settings.text]))
       .digest("hex")
@@ -93,10 +92,10 @@ export class KernelSnapshots {
       const rest = { env: {}, boot: [], console: [supervisor, "snapshot"], ...(main === undefined ? {} : { main }) };
       await sandbox.spawn([{ id: node, hostname: "snapshot", lower, disk: join(draft, "disk"), files: settings, ...rest }]);
       await ended(sandbox);
-      const state = join(draft, "disk/upper/vm/state");
-      if ((await stat(state).catch(() => undefined))?.isFile() !== true)
+      const saved = join(draft, "disk/upper/vm");
+      if ((await stat(join(saved, "state")).catch(() => undefined))?.isFile() !== true)
         throw new Error((await sandbox.tail(node)).trim().slice(-500) || "its hypervisor saved no state");
-      await this.#publish(draft, state, name);
+      await this.#publish(draft, saved, name);
     } finally {
       await sandbox?.destroy();
       await rm(dir, { recursive: true, force: true });
@@ -104,11 +103,13 @@ export class KernelSnapshots {
     }
   }
 
-  async #publish(draft: string, state: string, name: string): Promise<void> {
+  async #publish(draft: string, saved: string, name: string): Promise<void> {
     const directories = ["whole", "whole/rootfs", "whole/rootfs/snapshot"].map((path) => join(draft, path));
     for (const path of directories) await mkdir(path, { mode: 0o755 });
-    await rename(state, join(draft, "whole/rootfs/snapshot/state"));
-    await chmod(join(draft, "whole/rootfs/snapshot/state"), 0o644);
+    for (const file of ["state", "memory"]) {
+      await rename(join(saved, file), join(draft, "whole/rootfs/snapshot", file));
+      await chmod(join(draft, "whole/rootfs/snapshot", file), 0o644);
+    }
     if (isRoot()) for (const path of directories.slice(1)) await chown(path, idRange.base, idRange.base);
     await rename(join(draft, "whole"), join(this.#paths.images, name)).catch((error: NodeJS.ErrnoException) => {
       // Another service made the same one.

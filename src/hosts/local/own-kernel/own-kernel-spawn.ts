@@ -75,7 +75,13 @@ function supervisorSettings({ ram }: NodeSettings, { layers }: LocalImage, kvm: 
     ...["-device", "virtio-balloon-device,free-page-reporting=on"],
     ...disk("disk", "/vm/disk0.qcow2", "format=qcow2,discard=unmap"),
   ];
-  const lines = [...argv.map((word) => `arg ${word}`), "disk raw guest/disk.raw", `append ${commandLine}`, `guest ${ownKernelInterfaces}`];
+  const lines = [
+    ...argv.map((word) => `arg ${word}`),
+    "disk raw guest/disk.raw",
+    `append ${commandLine}`,
+    ...(kvm ? [] : [`memory ${ram}`]),
+    `guest ${ownKernelInterfaces}`,
+  ];
   return `${lines.join("\n")}\n`;
 }
 

@@ -1,14 +1,18 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { readdir, realpath, rm, symlink, truncate } from "node:fs/promises";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { arch } from "node:os";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { StopMode } from "../../../engine/model/plan.ts";
 import { testedProgram } from "../../../files/tested-program.fixture.ts";
 import type { LiveNode } from "../../host.ts";
 import type { NodeProgram, ProcessEnd } from "../../host-processes.ts";
+import { localPaths } from "../machine/paths.ts";
+import { testDirectory } from "../testing/test-directory.fixture.ts";
 import { eventually, labOf, operation, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 import { kernelFeatureScript, missingKernelFeatures } from "./kernel-features.ts";
 
@@ -39,6 +43,10 @@ links: [${links}]
 `;
 
 let local: TestLocalHost;
+/** Links to the images of set-up, so that the snapshots are those of this file. */
+let ownImages: string;
+/** The boot_id of the first start. */
+let firstBoot: string;
 
 /** Returns the pids of the QEMU processes below this process. */
 function emulatorsBelow(pid: number): readonly number[] {
@@ -54,14 +62,26 @@ function stateOf(pid: number): string {
 
 describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
   beforeAll(async () => {
-    local = await testLocalHost({ stopGrace: { graceful: hang, machine: hang } });
+    const { images } = localPaths(process.env, process.getuid!());
+    ownImages = await testDirectory("own-kernel-images");
+    for (const name of await readdir(images))
+      if (!name.includes("snapshot-")) await symlink(join(await realpath(images), name), join(ownImages, name));
+    local = await testLocalHost({ images: ownImages, stopGrace: { graceful: hang, machine: hang } });
     await local.deploy(at, labOf(yaml()));
     await ready();
   }, hang);
-  afterAll(() => local[Symbol.asyncDispose](), hang);
+  afterAll(async () => {
+    await local[Symbol.asyncDispose]();
+    await rm(ownImages, { recursive: true });
+  }, hang);
 
   const live = async (): Promise<LiveNode> => (await local.session.status(at)).nodes.find(({ name }) => name === "k1")!;
   const ready = () => eventually("k1 is ready", hang, live, (node) => node.ready === true);
+  const commandLine = async () => {
+    const [emulator = 0] = emulatorsBelow((await local.sandbox(at)).pid);
+    return readFileSync(`/proc/${emulator}/cmdline`, "utf8");
+  };
+  const isEmulated = async () => (await commandLine()).includes("\0tcg");
   const said = async (...argv: readonly string[]) => (await local.exec(at, "k1", ...argv)).stdout.trim();
   const carrier = () => said("cat", "/sys/class/net/eth0/carrier");
 
@@ -95,6 +115,14 @@ describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
     );
     expect(await said("ip", "-br", "link", "show", "type", "vrf")).toMatch(/^red /);
     expect(await said("sh", "-c", "ls /sys/class/net")).toBe("eth0\nlo\nred");
+  });
+
+  test("starts from a snapshot without hardware virtualisation, with the time of the machine", async () => {
+    if (!(await isEmulated())) return;
+    expect(await commandLine()).toContain("-incoming");
+    const drift = Number(await said("date", "+%s")) - Date.now() / 1000;
+    expect(Math.abs(drift)).toBeLessThan(60);
+    firstBoot = await said("cat", "/proc/sys/kernel/random/boot_id");
   });
 
   test("has interfaces with a speed, which LACP needs, and no bond of its own", async () => {
@@ -222,18 +250,27 @@ describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
       await power({ do: "start" });
       await ready();
       expect(await said("cat", "/root/boots")).toBe("booted\nbooted");
+      if (!(await isEmulated())) return;
+      expect(await commandLine()).toContain("-incoming");
+      expect(await said("cat", "/proc/sys/kernel/random/boot_id"), "random numbers of its own").not.toBe(firstBoot);
     },
     hang,
   );
 
   test(
-    "is connected again when it is started at once after its virtual machine ended",
+    "is connected again when it is started at once after its virtual machine ended, and boots if its snapshot is damaged",
     async () => {
-      await said("sh", "-c", "echo b > /proc/sysrq-trigger");
+      const emulated = await isEmulated();
+      const snapshots = (await readdir(ownImages)).filter((name) => name.startsWith("snapshot-"));
+      expect(snapshots.length).toBe(emulated ? 1 : 0);
+      for (const name of snapshots) await truncate(join(ownImages, name, "rootfs/snapshot/state"), 5_000);
+      await said("sh", "-c", "sync; echo b > /proc/sysrq-trigger");
       await eventually("it has ended", hang, live, ({ status }) => status !== "running");
       await power({ do: "start" });
       await ready();
       await eventually("eth0 has its carrier", hang, carrier, (text) => text === "1");
+      expect(await said("cat", "/root/boots")).toBe("booted\nbooted\nbooted");
+      expect(await commandLine()).not.toContain("-incoming");
     },
     hang,
   );
