@@ -27,7 +27,7 @@ void links_open(void);
 /* Sockets of the private link. */
 int private_listen(void);
 int private_connect(void); /* tries until the supervisor accepts it */
-/* Handles a message: "<number> <address> <MTU>" for an interface that the node has, "<number>" for one that it has no more. */
+/* Handles a message: "<number> <hardware address> <MTU> <name> [<addresses>]" for an interface that the node has, "<number>" for one that it has no more. */
 void link_added(const char *text);
 void link_removed(const char *text);
 

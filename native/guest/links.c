@@ -163,12 +163,45 @@ int private_connect(void) {
   }
 }
 
+/* Adds or removes an address, such as 198.18.0.2/24. */
+static int address_change(int index, const char *text, bool add) {
+  char address[INET6_ADDRSTRLEN] = "";
+  unsigned length;
+  unsigned char bytes[16];
+  struct netlink_request r;
+  if (sscanf(text, "%45[^/]/%u", address, &length) != 2) return EINVAL;
+  const int family = strchr(address, ':') ? AF_INET6 : AF_INET;
+  const size_t size = family == AF_INET ? 4 : 16;
+  if (inet_pton(family, address, bytes) != 1 || length > 8 * size) return EINVAL;
+  /* No other node has the address, so that it need not be tried first. */
+  const struct ifaddrmsg head = {
+    .ifa_family = (unsigned char)family, .ifa_prefixlen = (unsigned char)length, .ifa_index = (unsigned)index, .ifa_flags = family == AF_INET6 ? IFA_F_NODAD : 0};
+  netlink_begin(&r, add ? RTM_NEWADDR : RTM_DELADDR, add ? NLM_F_CREATE | NLM_F_REPLACE : 0, &head, sizeof head);
+  netlink_put(&r, IFA_LOCAL, bytes, size);
+  netlink_put(&r, IFA_ADDRESS, bytes, size);
+  return change(&r);
+}
+
+/* Gives the management interface these addresses, separated by blanks, instead of those that it got before. */
+static void set_addresses(int index, const char *text) {
+  static char now[96];
+  char next[sizeof now];
+  snprintf(next, sizeof next, "%s", text);
+  for (char *rest = now, *one; (one = strsep(&rest, " "));)
+    if (*one && !strstr(next, one)) address_change(index, one, false); /* the interface or its address may be gone */
+  snprintf(now, sizeof now, "%s", text);
+  for (char *rest = next, *one; (one = strsep(&rest, " "));) {
+    int problem = *one ? address_change(index, one, true) : 0;
+    if (problem) dprintf(2, "labwright: address %s: %s\n", one, strerror(problem));
+  }
+}
+
 void link_added(const char *text) {
-  int number;
+  int number, at = 0;
   unsigned mtu, m[6];
   struct found link;
   char name[IFNAMSIZ];
-  if (sscanf(text, "%d %x:%x:%x:%x:%x:%x %u", &number, &m[0], &m[1], &m[2], &m[3], &m[4], &m[5], &mtu) != 8) return;
+  if (sscanf(text, "%d %x:%x:%x:%x:%x:%x %u %15s %n", &number, &m[0], &m[1], &m[2], &m[3], &m[4], &m[5], &mtu, name, &at) != 9) return;
   enter(private_ns);
   int problem = 0;
   if (find(number, &link)) {
@@ -177,7 +210,6 @@ void link_added(const char *text) {
     begin(&r, link.index, 0, 0);
     netlink_put(&r, IFLA_ADDRESS, mac, sizeof mac);
     netlink_put(&r, IFLA_MTU, &mtu, sizeof mtu);
-    snprintf(name, sizeof name, "eth%d", number);
     problem = change(&r);
     if (!problem) problem = move(link.index, node_ns, name);
   }
@@ -188,6 +220,7 @@ void link_added(const char *text) {
   struct netlink_request up;
   begin(&up, link.index, IFF_UP, IFF_UP);
   change(&up);
+  if (at > 0) set_addresses(link.index, text + at);
 }
 
 void link_removed(const char *text) {

@@ -51,7 +51,7 @@ void config_read(struct config *c, const char *path) {
     }
     else if (!strcmp(line, "guest")) {
       c->guest_links = atoi(rest);
-      if (c->guest_links < 0 || c->guest_links > MAX_PORTS) fail("%s: guest %s", path, rest);
+      if (c->guest_links < 0 || c->guest_links >= MAX_PORTS) fail("%s: guest %s", path, rest);
       c->own_kernel = true;
     }
     else if (!strcmp(line, "nic") && strchr(rest, ' ')) {

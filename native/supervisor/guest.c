@@ -60,11 +60,16 @@ static void tell_bytes(char type, const char *bytes, size_t length) {
 
 static void tell(char type, const char *text) { tell_bytes(type, text, strlen(text)); }
 
-void guest_link(int index, bool exists, const unsigned char *m, unsigned mtu) {
-  char text[64];
-  if (exists) snprintf(text, sizeof text, "%d %02x:%02x:%02x:%02x:%02x:%02x %u", index, m[0], m[1], m[2], m[3], m[4], m[5], mtu);
-  else snprintf(text, sizeof text, "%d", index);
-  tell(exists ? 'N' : 'D', text);
+void guest_link(int index, const char *name, const unsigned char *m, unsigned mtu, const char *addresses) {
+  char text[256];
+  snprintf(text, sizeof text, "%d %02x:%02x:%02x:%02x:%02x:%02x %u %s %s", index, m[0], m[1], m[2], m[3], m[4], m[5], mtu, name, addresses);
+  tell('N', text);
+}
+
+void guest_unlink(int index) {
+  char text[16];
+  snprintf(text, sizeof text, "%d", index);
+  tell('D', text);
 }
 
 bool guest_connected(void) { return connected; }

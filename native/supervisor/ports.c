@@ -12,7 +12,7 @@
 
 enum { PRIVATE_LINK = MAX_PORTS /* the tap of a node with a kernel of its own */, MAX_MTU = 65521, CARRIER = 1 << 16 /* IFF_LOWER_UP, which linux/if.h and net/if.h quarrel about */ };
 
-static struct port { int tap; bool exists, carrier, plugged, released, joined; unsigned mtu; unsigned char mac[6]; } ports[MAX_PORTS];
+static struct port { int tap; bool exists, carrier, plugged, released, joined; unsigned mtu; unsigned char mac[6]; char addresses[96]; } ports[MAX_PORTS];
 static int private_tap;
 static const struct config *attached, *settings;
 int link_fd = -1;
@@ -37,14 +37,37 @@ static int tap_open(int index) {
   return fd;
 }
 
+/* The index of the interface in the management network, after those of links. Only a node with a kernel of its own has one. */
+static int management_port(void) { return settings->own_kernel ? settings->guest_links : -1; }
+
+static int all_guest_ports(void) { return settings->guest_links + 1; }
+
+static const char *port_name(int index) {
+  static char name[16];
+  if (index == management_port()) return MANAGEMENT_NAME;
+  snprintf(name, sizeof name, "eth%d", index);
+  return name;
+}
+
+/* Returns the index of the interface with this name, -1 if it is none of the guest's. */
+static int port_of(const char *name) {
+  char *end;
+  if (!strcmp(name, MANAGEMENT_NAME)) return management_port();
+  if (strncmp(name, "eth", 3) != 0) return -1;
+  long index = strtol(name + 3, &end, 10);
+  return *end || end == name + 3 || index < 0 || index >= MAX_PORTS ? -1 : (int)index;
+}
+
 /* Sends every frame that arrives at one interface out of the other. Uses a u32 filter that matches everything: unlike matchall, every kernel with tc has u32. */
 static bool join(int index, bool new_tap) {
-  static const char filter[] = "filter replace dev %s%d ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev %s%d\n";
-  char text[1024];
-  int n = snprintf(text, sizeof text, "qdisc replace dev eth%d clsact\n", index);
-  if (new_tap) n += snprintf(text + n, sizeof text - (size_t)n, "qdisc replace dev tap%d clsact\n", index);
-  n += snprintf(text + n, sizeof text - (size_t)n, filter, "eth", index, "tap", index);
-  snprintf(text + n, sizeof text - (size_t)n, filter, "tap", index, "eth", index);
+  static const char filter[] = "filter replace dev %s ingress protocol all prio 1 handle 800::800 u32 match u32 0 0 action mirred egress redirect dev %s\n";
+  char text[1024], tap[16];
+  const char *port = port_name(index);
+  snprintf(tap, sizeof tap, "tap%d", index);
+  int n = snprintf(text, sizeof text, "qdisc replace dev %s clsact\n", port);
+  if (new_tap) n += snprintf(text + n, sizeof text - (size_t)n, "qdisc replace dev %s clsact\n", tap);
+  n += snprintf(text + n, sizeof text - (size_t)n, filter, port, tap);
+  snprintf(text + n, sizeof text - (size_t)n, filter, tap, port);
   char *const argv[] = {"/usr/sbin/tc", "-batch", "-", NULL};
   return run(argv, text, true) == 0;
 }
@@ -79,10 +102,10 @@ static void set_carrier(int index) {
     interface_problem("its carrier could not be set", index);
 }
 
-static void interface_added(int index, bool carrier, unsigned mtu, const unsigned char *mac) {
+static void interface_added(int index, bool carrier, unsigned mtu, const unsigned char *mac, const char *addresses) {
   struct port *p = &ports[index];
-  bool fresh = !p->exists;
-  if (settings->own_kernel && index >= settings->guest_links) {
+  bool fresh = !p->exists, moved = strcmp(p->addresses, addresses) != 0;
+  if (settings->own_kernel && index >= all_guest_ports()) {
     if (fresh) dprintf(2, "labwright: interface %d: a node with a kernel of its own has at most %d\r\n", index, settings->guest_links);
     return;
   }
@@ -94,16 +117,15 @@ static void interface_added(int index, bool carrier, unsigned mtu, const unsigne
     if (!join(index, !was_joined)) {
       if (!attached) fail("interface %d could not be joined", index);
       /* The interface was probably removed, which must not end the guest. If it still exists, the failure is reported, and its next change tries again. */
-      char name[16];
-      snprintf(name, sizeof name, "eth%d", index);
-      if (if_nametoindex(name) != 0) dprintf(2, "labwright: interface %d could not be joined\r\n", index);
+      if (if_nametoindex(port_name(index)) != 0) dprintf(2, "labwright: interface %d could not be joined\r\n", index);
       if (!had) close(p->tap), p->tap = 0;
       return;
     }
     p->exists = p->joined = true;
     if (attached && !p->plugged) plug(index);
   }
-  if (fresh && settings->own_kernel) guest_link(index, true, mac, mtu);
+  snprintf(p->addresses, sizeof p->addresses, "%s", addresses);
+  if ((fresh || moved) && settings->own_kernel) guest_link(index, port_name(index), mac, mtu, addresses);
   if (!fresh && p->carrier == carrier) return;
   p->carrier = carrier;
   set_carrier(index);
@@ -114,7 +136,7 @@ static void interface_removed(int index) {
   if (!p->exists) return;
   p->exists = p->carrier = false;
   set_carrier(index);
-  if (settings->own_kernel) return guest_link(index, false, p->mac, 0);
+  if (settings->own_kernel) return guest_unlink(index);
   if (!attached || !p->plugged) return;
   if (!qmp(-1, "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"nic%d\"}}", index)) interface_problem("it cannot be unplugged", index);
 }
@@ -148,21 +170,20 @@ void ports_settle(void) {
 
 static void link_message(const struct nlmsghdr *m) {
   const struct ifinfomsg *info = NLMSG_DATA(m);
-  const char *name = NULL;
+  const char *name = NULL, *alias = "";
   const unsigned char *mac = NULL;
   unsigned mtu = 1500;
   int left = (int)IFLA_PAYLOAD(m);
   for (const struct rtattr *a = IFLA_RTA(info); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
     if (a->rta_type == IFLA_IFNAME) name = RTA_DATA(a);
+    if (a->rta_type == IFLA_IFALIAS) alias = RTA_DATA(a); /* the addresses in the management network, from the service */
     if (a->rta_type == IFLA_ADDRESS && RTA_PAYLOAD(a) == 6) mac = RTA_DATA(a);
     if (a->rta_type == IFLA_MTU) memcpy(&mtu, RTA_DATA(a), sizeof mtu);
   }
-  char *end;
-  if (!name || strncmp(name, "eth", 3) != 0 || !mac) return;
-  long index = strtol(name + 3, &end, 10);
-  if (*end || end == name + 3 || index < 0 || index >= MAX_PORTS) return;
-  if (m->nlmsg_type == RTM_DELLINK) interface_removed((int)index);
-  else interface_added((int)index, (info->ifi_flags & CARRIER) != 0, mtu, mac);
+  const int index = name && mac ? port_of(name) : -1;
+  if (index < 0) return;
+  if (m->nlmsg_type == RTM_DELLINK) interface_removed(index);
+  else interface_added(index, (info->ifi_flags & CARRIER) != 0, mtu, mac, index == management_port() ? alias : "");
 }
 
 static bool ask_for_all(void) { return netlink_dump(link_fd, RTM_GETLINK, &(struct ifinfomsg){0}, sizeof(struct ifinfomsg)); }
@@ -183,7 +204,7 @@ static bool receive(int flags, bool *done) {
 
 /* The guest has all of its interfaces from the start: those that the node does not have are hidden by its init. */
 static void open_spares(void) {
-  for (int i = 0; i < settings->guest_links; i++)
+  for (int i = 0; i < all_guest_ports(); i++)
     if (!ports[i].tap) ports[i].tap = tap_open(i);
   private_tap = tap_open(PRIVATE_LINK);
   char name[16];
@@ -201,8 +222,8 @@ void ports_open(const struct config *c) {
 }
 
 void ports_report(void) {
-  for (int i = 0; i < settings->guest_links; i++)
-    if (ports[i].exists) guest_link(i, true, ports[i].mac, ports[i].mtu);
+  for (int i = 0; i < all_guest_ports(); i++)
+    if (ports[i].exists) guest_link(i, port_name(i), ports[i].mac, ports[i].mtu, ports[i].addresses);
 }
 
 static void guest_nic(struct config *c, int tap, int index, int last_byte) {
@@ -214,7 +235,7 @@ static void guest_nic(struct config *c, int tap, int index, int last_byte) {
 }
 
 static void guest_arguments(struct config *c, int *keep, size_t *keep_count) {
-  for (int i = 0; i < c->guest_links; i++) {
+  for (int i = 0; i < all_guest_ports(); i++) {
     guest_nic(c, ports[i].tap, i, i);
     keep[(*keep_count)++] = ports[i].tap;
     ports[i].plugged = true;

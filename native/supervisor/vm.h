@@ -21,6 +21,7 @@
 #define SAVED_STATE DISKS "/state"
 #define SAVED_READY DISKS "/state.ready"
 #define SAVED_MEMORY DISKS "/memory" /* of a snapshot, beside the state */
+#define MANAGEMENT_NAME "mgmt0"
 /* Of a node with a kernel of its own: its settings as messages, and the mark that its init takes programs. */
 #define GUEST_SETTINGS "/etc/labwright/guest"
 #define GUEST_MARK RUN "/guest"
@@ -127,7 +128,8 @@ bool snapshot_late(void);
 extern int guest_fd;
 void guest_open(const char *interface);
 void guest_events(void);
-void guest_link(int index, bool exists, const unsigned char *mac, unsigned mtu);
+void guest_link(int index, const char *name, const unsigned char *mac, unsigned mtu, const char *addresses);
+void guest_unlink(int index);
 void guest_window(void);
 void guest_power_off(void);
 bool guest_connected(void);

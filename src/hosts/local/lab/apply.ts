@@ -120,10 +120,9 @@ async function warnUnmanaged({ path, definitions, catalogue }: ApplyContext, ope
   if (!gets && before?.management === undefined) return;
   const put = operations.flatMap(({ step }) => (step.do === "create-node" ? [step.node] : []));
   const old = gets ? (before?.nodes ?? []).map((node) => ({ ...node, key: node.name })) : [];
-  for (const { key, kernel, template } of [...put, ...old]) {
-    if (kernel !== "own" && catalogue.template(template)?.backend !== "vm") continue;
-    const why = kernel === "own" ? "has a kernel of its own" : "is a virtual machine";
-    const message = `${key} ${why}: it has no interface in the management network. labwright ssh and ports: reach a node with a kernel of its own`;
+  for (const { key, template } of [...put, ...old]) {
+    if (catalogue.template(template)?.backend !== "vm") continue;
+    const message = `${key} is a virtual machine: it has no interface in the management network`;
     progress.warn?.({ code: "no_management_interface", node: key, message });
   }
 }

@@ -76,9 +76,9 @@ export async function publishPorts(
   await published.set({ id, owner }, publishing, connect, strict);
 }
 
-/** Returns the nodes with an interface in the management network: those with processes of their own and the machine's kernel. */
+/** Returns the nodes with an interface in the management network: all but switches and virtual machines. */
 export function managedNodes({ nodes }: LabDefinition, catalogue: Catalogue): readonly DefinedNode[] {
-  return nodes.filter((node) => hasSystem(node, catalogue) && node.kernel !== "own");
+  return nodes.filter((node) => hasSystem(node, catalogue));
 }
 
 /** Returns whether the node has processes of its own in the sandbox, and addresses that can be asked for. */

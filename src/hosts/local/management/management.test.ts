@@ -270,11 +270,11 @@ links:
     const warnings: string[] = [];
     const { plan } = await local.plan(
       "/own",
-      labOf("name: own\nmanagement: true\nnodes: {k1: {template: linux, kernel: own, start: false}}\n"),
+      labOf("name: own\nmanagement: true\nnodes: {v1: {template: vm, start: false}, k1: {template: linux, kernel: own, start: false}}\n"),
     );
     const warn = ({ code, node, message }: { code: string; node: string; message: string }) => warnings.push(`${code} ${node}: ${message}`);
     await local.session.apply("/own", plan.operations, { ids: noIds, step: () => undefined, warn });
-    expect(warnings).toEqual([expect.stringMatching(/^no_management_interface k1: k1 has a kernel of its own/)]);
+    expect(warnings).toEqual([expect.stringMatching(/^no_management_interface v1: v1 is a virtual machine/)]);
     await local.deploy("/own", null);
   });
 

@@ -72,10 +72,19 @@ export function ensureManagement(
       await makeUplink(lab.id, sandbox, settled);
       return settled;
     });
+    const guests = new Set(managed.flatMap(({ id, kernel }) => (kernel === "own" ? [id] : [])));
     const nodes = [...live].flatMap(([id, pid]) => {
       const [own4, own6] = [ipv4.addresses.get(id), ipv6?.addresses.get(id)];
       if (own4 === undefined) return [];
-      return [{ id, pid, ipv4: `${own4}/${ipv4.subnet.length}`, ...(own6 !== undefined && { ipv6: `${own6}/${ipv6?.subnet.length}` }) }];
+      return [
+        {
+          id,
+          pid,
+          isGuest: guests.has(id),
+          ipv4: `${own4}/${ipv4.subnet.length}`,
+          ...(own6 !== undefined && { ipv6: `${own6}/${ipv6?.subnet.length}` }),
+        },
+      ];
     });
     await connectNodes(sandbox, lab.id, nodes);
   });

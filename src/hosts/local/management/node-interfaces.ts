@@ -14,6 +14,8 @@ export interface ConnectedNode {
   readonly id: number;
   /** Inside the sandbox. */
   readonly pid: number;
+  /** Its interface belongs to a guest, which sets the addresses. */
+  readonly isGuest: boolean;
   /** With its prefix, as ipv6. */
   readonly ipv4: string;
   readonly ipv6?: string;
@@ -42,7 +44,9 @@ export async function connectNodes(sandbox: Pick<Sandbox, "run">, lab: string, n
   const bridged = [...wanted.keys()].map((name) => `link set dev ${name} master ${managementBridge} up`);
   await run(sandbox, ["ip", "-batch", "-"], [...lines, ...bridged]);
   const before = assigned.get(sandbox) ?? new Map<string, string>();
-  const after = new Map([...wanted].map(([name, { pid, ipv4, ipv6 = "" }]) => [name, `${pid} ${ipv4} ${ipv6}`]));
+  const after = new Map(
+    [...wanted].map(([name, { pid, isGuest, ipv4, ipv6 = "" }]) => [name, `${pid} ${isGuest ? "guest" : "node"} ${ipv4} ${ipv6}`]),
+  );
   const addresses = [...after].flatMap(([name, line]) => (known.has(name) && before.get(name) === line ? [] : [line]));
   assigned.delete(sandbox);
   await run(sandbox, ["sh", "-c", setAddresses], addresses);
@@ -57,8 +61,15 @@ export async function disconnectNodes(sandbox: Pick<Sandbox, "run">): Promise<vo
 
 const oneQueue = " numtxqueues 1 numrxqueues 1";
 
-/** Reads lines with the pid and the addresses of a node. A node that has its addresses already is left alone. */
-const setAddresses = `while read -r pid ipv4 ipv6; do
+/**
+ * Reads lines with the pid and the addresses of a node. A node that has its addresses already is left alone. The supervisor of a guest reads them from the
+ * interface's alias (native/supervisor/ports.c).
+ */
+const setAddresses = `while read -r pid of ipv4 ipv6; do
+  if test "$of" = guest; then
+    nsenter -t "$pid" -n ip link set dev ${managementInterface} alias "$ipv4 $ipv6" </dev/null || exit
+    continue
+  fi
   nsenter -t "$pid" -n sh -c '
     has() { ip -o "$1" addr show dev ${managementInterface} scope global | sed -n "s/.* inet6* \\([^ ]*\\).*/\\1/p"; }
     test "$(has -4)" = "$1" || { ip -4 addr flush dev ${managementInterface} && ip addr add "$1" dev ${managementInterface}; } || exit

@@ -231,6 +231,49 @@ describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
     hang,
   );
 
+  test.skipIf(process.getuid!() !== 0)(
+    "has an address in the management network, which it gets, changes and loses while it runs",
+    async () => {
+      const links = '["k1:eth0", "h1:eth0"]';
+      const address = async () => (/inet ([0-9.]+)/.exec(await said("sh", "-c", "ip -4 addr show dev mgmt0 2>&1; true")) ?? [])[1];
+      await local.deploy(at, labOf(yaml(links, "two").replace("nodes:", "management: {ipv6-subnet: auto}\nnodes:")));
+      const got = await eventually("k1 has an address", hang, address, (text) => text !== undefined);
+      expect(got).toMatch(/^198\.(18|19)\./);
+      expect((await local.session.addresses!(at)).get(String(local.ids(at).nodes["k1"]))?.get("mgmt0")).toEqual([
+        expect.stringContaining(`${got}/`),
+        expect.stringMatching(/^fd/),
+      ]);
+      await said("sh", "-c", "socat TCP-LISTEN:8081,fork,reuseaddr PIPE > /dev/null 2>&1 &");
+      const answer = async (host: string) => {
+        const socket = connect({ host, port: 8081, allowHalfOpen: true });
+        socket.on("error", () => socket.destroy());
+        socket.end("hello");
+        return text(socket).catch(() => "");
+      };
+      const reached = (host: string) =>
+        eventually(
+          `the machine reaches ${host}`,
+          hang,
+          () => answer(host),
+          (got) => got === "hello",
+        );
+      await reached(got!);
+      expect(await said("ip", "-6", "addr", "show", "dev", "mgmt0", "scope", "global")).toMatch(/inet6 fd/);
+      const other = got!.replace(/\d+$/, "77");
+      await local.deploy(at, labOf(yaml(links, "two", `mgmt-ipv4: ${other}`).replace("nodes:", "management: true\nnodes:")));
+      await eventually("k1 has the declared address", hang, address, (text) => text === other);
+      await reached(other);
+      expect(await said("sh", "-c", "ls /sys/class/net")).toBe("eth0\nlo\nmgmt0\nred");
+      await local.deploy(at, labOf(yaml(links, "two")));
+      await eventually(
+        "mgmt0 is gone",
+        hang,
+        () => said("sh", "-c", "ls /sys/class/net"),
+        (text) => text === "eth0\nlo\nred",
+      );
+    },
+  );
+
   test("has every feature that labwright doctor looks for", async () => {
     expect(await said("sh", "-c", kernelFeatureScript)).toBe("");
     const report = JSON.parse(
