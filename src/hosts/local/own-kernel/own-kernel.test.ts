@@ -260,7 +260,12 @@ describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
       await reached(got!);
       expect(await said("ip", "-6", "addr", "show", "dev", "mgmt0", "scope", "global")).toMatch(/inet6 fd/);
       const other = got!.replace(/\d+$/, "77");
-      await local.deploy(at, labOf(yaml(links, "two", `mgmt-ipv4: ${other}`).replace("nodes:", "management: true\nnodes:")));
+      await local.deploy(
+        at,
+        labOf(
+          yaml(links, "two", `mgmt-ipv4: ${other}`).replace("nodes:", `management: {ipv4-subnet: ${got!.replace(/\d+$/, "0/24")}}\nnodes:`),
+        ),
+      );
       await eventually("k1 has the declared address", hang, address, (text) => text === other);
       await reached(other);
       expect(await said("sh", "-c", "ls /sys/class/net")).toBe("eth0\nlo\nmgmt0\nred");
