@@ -5,6 +5,7 @@ import { bindsOf } from "../read/machine-binds.ts";
 import { inherit, type NodeFields } from "../read/node-fields.ts";
 import { filesOf } from "../read/node-files.ts";
 import type { Reading } from "../read/read.ts";
+import { isRegistryImage, type ReadNode } from "../read/read-nodes.ts";
 import { authorConfig, authorNetwork, authorNode, type Fields } from "../write/author.ts";
 import { type Data, isRecord } from "../write/write.ts";
 import { Changes, remove, type Target } from "./rewrite.ts";
@@ -69,9 +70,12 @@ function newNode(reading: Reading, node: LabNode): Data {
 }
 
 function changeNode(reading: Reading, current: LabNode, wanted: LabNode): Target {
-  const { entry, inherited } = reading.nodes.get(wanted.key) as { entry: Entry; inherited: NodeFields };
-  const below = authored(inherited);
-  return changeFields(entry, authorNode(current), authorNode(wanted), (key) => below[key]);
+  const { entry, inherited, kind } = reading.nodes.get(wanted.key) as ReadNode;
+  // With another image, kind linux would mean another template: the wanted one is written.
+  const isUnclear = kind === "linux" && (wanted.template === "container") !== isRegistryImage(wanted.image);
+  const unclear: Fields = isUnclear ? { template: undefined } : {};
+  const below = { ...authored(inherited), ...unclear };
+  return changeFields(entry, { ...authorNode(current), ...unclear }, authorNode(wanted), (key) => below[key]);
 }
 
 /** Inherited values, as the YAML has them; null for values that are reset. */

@@ -140,6 +140,11 @@ export function readNodes(
   return { nodes, bridges };
 }
 
+/** Returns whether the name of an image has a registry, a path, a tag or a digest. */
+export function isRegistryImage(image: string | null | undefined): boolean {
+  return image != null && /[/:@]/.test(image);
+}
+
 /**
  * Returns whether containerlab's kind linux means a container: it does with an image of a registry. A template linux that is named as a template is not
  * changed, nor is a kind linux with the name of an image of that template.
@@ -151,7 +156,7 @@ function isContainer(
   [form, { defaults, kinds, groups: known }]: readonly [NodeForm, Inheritance],
   image: string | null | undefined,
 ): boolean {
-  if (template !== "linux" || kind !== "linux" || image == null || !/[/:@]/.test(image)) return false;
+  if (template !== "linux" || kind !== "linux" || !isRegistryImage(image)) return false;
   const forms = [form, kinds.get(kind), ...groups.map((group) => known.get(group)), defaults];
   return forms.every((one) => one?.fields.template == null);
 }

@@ -92,7 +92,7 @@ describe.skipIf(process.getuid?.() !== 0)("container nodes", () => {
       { code: "unknown_image", text: "template container needs an image: one of shell:1, stop:1, stop:2, web:1", field: "image" },
       {
         code: "unknown_image",
-        text: "template container has no image web:2; did you mean web:1? It has shell:1, stop:1, stop:2, web:1",
+        text: "template container has no image web:2; did you mean web:1? It has shell:1, stop:1, stop:2, web:1; it cannot be pulled: it names no registry, and the host has no default registry",
         field: "image",
       },
     ]);
