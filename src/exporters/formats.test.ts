@@ -93,6 +93,7 @@ test("EVE-NG: linked switches are one network, which keeps the name of a network
   expect(xml).toContain('<interface id="0" name="eth0" type="ethernet" network_id="3" source_delay="30"/>');
   expect(xml).toContain(`<config id="3">${Buffer.from("hostname r1\n").toString("base64")}</config>`);
   expect(notes).toContain("EVE-NG has no place for mtu: h1:eth0 -- r1:eth0");
+  expect(notes).toContain("EVE-NG impairs and suspends no interface of a network, only that of the node: lan -- r1:eth1");
 });
 
 test("GNS3: filters, VLANs, the files of nodes and a hub before a NAT with two links", () => {

@@ -1,5 +1,6 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { makeDirectory } from "../../files/make-directory.ts";
 import type { Context } from "../command/context.ts";
 import { fileFailure } from "../project-files/file-failure.ts";
 import { mustBeNew, writeProject } from "../project-files/write-project.ts";
@@ -13,7 +14,7 @@ export async function importArchive(context: Context, lab: UnpackedLab, output: 
   const written = output === undefined ? [] : [...(await writeProject(output, lab))];
   if (folder !== undefined && lab.captures.size > 0) {
     try {
-      await mkdir(folder, { recursive: true });
+      await makeDirectory(folder, 0o777);
       for (const [name, data] of lab.captures) {
         await writeFile(join(folder, name), data, { flag: "wx" });
         written.push(`${capturesFolder}/${name}`);

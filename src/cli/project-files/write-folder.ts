@@ -1,5 +1,6 @@
-import { mkdir, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
+import { makeDirectory } from "../../files/make-directory.ts";
 import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { fileFailure } from "./file-failure.ts";
@@ -19,12 +20,12 @@ export async function mustBeEmpty(folder: string): Promise<void> {
 export async function writeFolder(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   const root = resolve(folder);
   try {
-    await mkdir(root, { recursive: true });
+    await makeDirectory(root, 0o777);
     for (const [path, text] of Object.entries(files)) {
       const target = resolve(root, path);
       if (!target.startsWith(root.endsWith(sep) ? root : root + sep))
         throw new UsageError(`${path} leads out of ${folder}`, "give the node or file another name");
-      await mkdir(dirname(target), { recursive: true });
+      await makeDirectory(dirname(target), 0o777);
       await writeFileAtomic(target, text, 0o666 & ~process.umask());
     }
   } catch (error) {

@@ -27,6 +27,12 @@ test("export writes a new folder with the lab and its files, and notes what has 
   expect(again.stderr).toContain(`${folder} is not empty, and nothing in it is overwritten`);
 });
 
+test("export into a folder of a file system that takes none ends with an error", async () => {
+  write("campus");
+  const { code, stderr } = await run(["export", "-o", "cml", "--output", "/proc/x/y"]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("/proc/x")]);
+});
+
 test("export without a format, and of a lab with errors, writes nothing", async () => {
   write("campus", yaml("campus").replace("template: frr", "tmplate: frr"));
   expect((await run(["export"])).stderr).toContain("one of containerlab, unl, gns3, cml");

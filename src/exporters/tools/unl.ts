@@ -191,6 +191,12 @@ function notesOf(lab: Lab): readonly string[] {
   const switches = lab.nodes.filter((node) => roleOf(node) === "switch").map(({ key }) => key);
   const containers = lab.nodes.filter((node) => ["frr", "linux", "container"].includes(roleOf(node))).map(({ key }) => key);
   const common: readonly NodeField[] = ["name", "icon", "startupConfig", "ethernet", "position"];
+  const isNetwork = (end: Endpoint) => "network" in end || switches.includes(end.node);
+  const towards = lab.links.filter(
+    ({ endpoints, quality, suspended }) =>
+      (isNetwork(endpoints[0]) && (quality?.a !== undefined || suspended?.a === true)) ||
+      (isNetwork(endpoints[1]) && (quality?.b !== undefined || suspended?.b === true)),
+  );
   return [
     ...leftOut(lab, "EVE-NG", {
       lab: ["description", "texts"],
@@ -203,6 +209,9 @@ function notesOf(lab: Lab): readonly string[] {
       network: ["name", "position"],
       link: ["delay", "jitter", "loss", "bandwidth", "suspended"],
     }),
+    ...(towards.length === 0
+      ? []
+      : [`EVE-NG impairs and suspends no interface of a network, only that of the node: ${named(towards.map(({ key }) => key))}`]),
     ...(switches.length === 0 ? [] : [`these switches are networks of EVE-NG, those that are linked are one: ${named(switches)}`]),
     ...(containers.length === 0 ? [] : [`these nodes are containers, which EVE-NG Professional and PNETLab run: ${named(containers)}`]),
   ];
