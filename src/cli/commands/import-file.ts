@@ -34,7 +34,6 @@ export const importFile: Command = {
   flags: [
     {
       long: "output",
-      short: "o",
       value: "FILE",
       completes: "file",
       summary: "Write the lab to this file, which must not exist yet, and its files beside it",
@@ -61,7 +60,7 @@ export const importFile: Command = {
     },
     { long: "report", summary: "Show all lines of the report, also what was kept" },
   ],
-  example: "labwright import-file campus.clab.yml -o campus.lw.yml",
+  example: "labwright import-file campus.clab.yml --output campus.lw.yml",
   run: async (context, args) => {
     const [source] = args.operands;
     if (source === undefined)
