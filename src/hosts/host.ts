@@ -35,6 +35,8 @@ export interface Host {
   readonly resume?: (user: string, limit?: "user") => Promise<HostSession | null>;
   /** Reads the host's users at any time. Absent: only a login returns the role, and a session keeps it. */
   readonly accounts?: HostAccounts;
+  /** Changes the host's users, for admins: the service checks that. Absent: others manage them (feature `userChanges`). */
+  readonly userChanges?: HostUserChanges;
   /** Returns the path of the lab of a capture, undefined if there is no such capture. Absent: the host makes none. */
   readonly labOfCapture?: (capture: string) => Promise<string | undefined>;
   /**
@@ -58,6 +60,16 @@ export interface HostAccounts {
   mark(): string;
   /** null: no such user. */
   find(user: string): HostAccount | null;
+}
+
+/** Each call throws bad_request for an unknown user, and for a change that would leave no admin. */
+export interface HostUserChanges {
+  /** Throws bad_request for a user that exists, and for a name or password that the host refuses. */
+  add(user: string, password: string, role: HostSession["role"]): Promise<void>;
+  setPassword(user: string, password: string): Promise<void>;
+  setRole(user: string, role: HostSession["role"]): Promise<void>;
+  /** Labs and disks of the user stay. */
+  remove(user: string): Promise<void>;
 }
 
 export interface HostAccount {
@@ -456,6 +468,7 @@ export const featureNames = [
   "nodeExec",
   "hostLoad",
   "hostUsers",
+  "userChanges",
   "renumber",
   "snapshots",
   "pictures",

@@ -51,7 +51,7 @@ import { importProject } from "./projects/import-project.ts";
 import { planProject } from "./projects/plan-project.ts";
 import { reconcileProject } from "./projects/reconcile.ts";
 import type { Handlers } from "./service.ts";
-import { listHostUsers } from "./sessions/host-users.ts";
+import { listHostUsers, removeHostUser, setHostUser } from "./sessions/host-users.ts";
 import { Tickets } from "./sessions/tickets.ts";
 import type { Store } from "./store/store.ts";
 import type { Traffic } from "./traffic/traffic.ts";
@@ -144,6 +144,8 @@ function hostHandlers({ context }: HandlerParts, { known, onHost }: Wrappers) {
     listNetworkTypes: known(async (caller) => networkTypes(await onHost(caller))),
     getHostLoad: known(async (caller) => context.hostLoads.read(await onHost(caller))),
     listHostUsers: known(async (caller) => listHostUsers(caller, await onHost(caller))),
+    setHostUser: known((caller, { body }) => setHostUser({ ...context, session: onHost }, caller, body)),
+    removeHostUser: known((caller, { body }) => removeHostUser({ ...context, session: onHost }, caller, body)),
     listIcons: known(async (caller) => icons(await onHost(caller))),
     completeLinkInterfaces: known(async (caller, { body }) => completeLinkInterfaces(context, await onHost(caller), body)),
     previewInterfaces: known(async (caller, { body }) => previewInterfaces(context, await onHost(caller), body)),

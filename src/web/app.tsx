@@ -82,7 +82,7 @@ function Page({ route, user, mayChange }: { readonly route: Route; readonly user
     case "new":
       return <NewLab />;
     case "host":
-      return <HostPage />;
+      return <HostPage user={user} />;
     case "lab":
       return <LabPage key={route.lab} route={route} user={user} mayChange={mayChange} />;
     case "capture":

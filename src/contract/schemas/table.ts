@@ -38,7 +38,7 @@ import { DisksData, DisksRemovedData } from "./disks.ts";
 import { EditData, EditPayload, PublicProjectData, PublicProjectPayload, TrafficAttachData, TrafficPayload } from "./editing.ts";
 import { HistoryData, HistoryTextData, HistoryTextPayload } from "./history.ts";
 import { HostLoadData } from "./host-load.ts";
-import { HostUsersData } from "./host-users.ts";
+import { HostUserPayload, HostUserRemovePayload, HostUsersData } from "./host-users.ts";
 import { JobData, JobsData } from "./jobs.ts";
 import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "./links.ts";
 import { LabLockData, LabLockPayload } from "./lock.ts";
@@ -102,6 +102,8 @@ export const requestSchemas = {
   listIcons: {},
   getHostLoad: {},
   listHostUsers: {},
+  setHostUser: { body: HostUserPayload },
+  removeHostUser: { body: HostUserRemovePayload },
   completeLinkInterfaces: { body: AuthoringPayload },
   previewInterfaces: { body: AuthoringPayload },
   validateProject: { body: ProjectPayload },
@@ -193,6 +195,8 @@ export const dataSchemas = {
   listIcons: IconsData,
   getHostLoad: HostLoadData,
   listHostUsers: HostUsersData,
+  setHostUser: HostUsersData,
+  removeHostUser: HostUsersData,
   completeLinkInterfaces: LinkCompletionsData,
   previewInterfaces: InterfacesPreviewData,
   validateProject: ValidateData,

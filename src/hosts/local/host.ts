@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
+import { userChanges } from "./accounts/user-changes.ts";
 import { type LocalUser, openUsers } from "./accounts/users.ts";
 import { findCapture } from "./capture/captures.ts";
 import { hidingPaths } from "./files/hidden-paths.ts";
@@ -65,6 +66,7 @@ export function localHost(options: LocalHostOptions): Host {
     kind: "embedded",
     url: "local:",
     accounts: users.accounts,
+    userChanges: userChanges(users),
     ...hidingPaths(calls, privateDirectories(paths)),
     close: async () => {
       // A failure was thrown at login. Nothing of the host runs then.

@@ -160,6 +160,7 @@ function catalogue(
     "saveConfigs",
     "hostLoad",
     "hostUsers",
+    "userChanges",
     ...(nat ? (["nat"] as const) : []),
     ...(kvm ? (["kvm"] as const) : []),
     ...(shaping ? (["linkQuality"] as const) : []),

@@ -33,6 +33,7 @@ const served: Readonly<Record<Feature, boolean>> = {
   nodeExec: true,
   hostLoad: true,
   hostUsers: true,
+  userChanges: true,
   renumber: true,
   snapshots: true,
   pictures: true,
@@ -112,6 +113,7 @@ const featureLabels: Readonly<Partial<Record<Feature, string>>> = {
   switching: "VLAN-aware switches",
   hostLoad: "a report of its load",
   hostUsers: "a list of its users",
+  userChanges: "changes of its users: they are managed on the host",
   renumber: "renumbering: its labs share no numbers",
   resume: "resuming labs after a restart of the machine",
 };

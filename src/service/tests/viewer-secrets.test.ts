@@ -202,7 +202,15 @@ const asked: Readonly<Record<OperationId, Readonly<Record<string, Ask>> | string
   ...nothing("no lab", [
     ...(["getHealth", "login", "logout", "getSession", "createBrowserSession", "getCapabilities", "getOpenApi"] as const),
     ...(["listTemplates", "getTemplate", "listTemplateImages", "listTemplateAttributes", "listNetworkTypes", "listIcons"] as const),
-    ...(["getHostLoad", "listHostUsers", "listQuarantine", "restoreQuarantined", "deleteQuarantined"] as const),
+    ...([
+      "getHostLoad",
+      "listHostUsers",
+      "setHostUser",
+      "removeHostUser",
+      "listQuarantine",
+      "restoreQuarantined",
+      "deleteQuarantined",
+    ] as const),
     ...(["listDisks", "removeDisks", "cancelJob"] as const),
   ]),
   ...nothing("needs the right to edit or to own", [

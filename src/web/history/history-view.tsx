@@ -91,7 +91,7 @@ function EntryDetails({ lab, entry, before, mayEdit }: DetailsProps) {
   return (
     <>
       {entry.steps !== undefined && entry.steps.length > 0 && (
-        <ol class="job-steps">
+        <ol class="history-steps">
           {entry.steps.map(({ op, kind, key }, at) => (
             <li key={`${at} ${key}`}>
               {op} {kind} {key}

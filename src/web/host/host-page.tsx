@@ -1,15 +1,17 @@
 import type { HostLoadData } from "../../contract/schemas/host-load.ts";
 import type { HostUser } from "../../contract/schemas/host-users.ts";
+import JobList from "../jobs/job-list.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useTitle } from "../parts/use-title.ts";
 import type { Usage } from "./usage.ts";
 import { useHost } from "./use-host.ts";
+import { UserAdmin } from "./user-admin.tsx";
 import "./host.css";
 
-/** The page of the host, for admins: its load, the use by the labs of each owner, and its users. */
-export default function HostPage() {
+/** The page of the host, for admins: its load, the use by the labs of each owner, its users, and the newest jobs of all labs. */
+export default function HostPage({ user }: { readonly user: string | undefined }) {
   useTitle("Host");
-  const { load, users, usage, isKnown } = useHost();
+  const { load, users, usage, mayChangeUsers, hasJobs, isKnown } = useHost();
   return (
     <section class="host">
       <h1>Host</h1>
@@ -20,7 +22,14 @@ export default function HostPage() {
       {usage.error !== undefined && <Problem error={usage.error} retry={usage.again} />}
       {usage.data !== undefined && <UsageTable usage={usage.data} />}
       {users.error !== undefined && <Problem error={users.error} retry={users.again} />}
-      {users.data !== undefined && <Users users={users.data} />}
+      {users.data !== undefined &&
+        (mayChangeUsers ? <UserAdmin users={users.data} me={user} again={users.again} /> : <Users users={users.data} />)}
+      {hasJobs && (
+        <>
+          <h2>Jobs</h2>
+          <JobList mayCancel />
+        </>
+      )}
     </section>
   );
 }

@@ -14,6 +14,8 @@ export interface HostControl {
   readonly load: Answer<HostLoadData | undefined>;
   readonly users: Answer<readonly HostUser[] | undefined>;
   readonly usage: Answer<readonly Usage[]>;
+  readonly mayChangeUsers: boolean;
+  readonly hasJobs: boolean;
   readonly isKnown: boolean;
 }
 
@@ -40,5 +42,5 @@ export function useHost(): HostControl {
   usePolling(() => {
     if (has("hostLoad")) load.again();
   }, pollMs);
-  return { load, users, usage, isKnown: features !== undefined };
+  return { load, users, usage, mayChangeUsers: has("userChanges"), hasJobs: has("jobs"), isKnown: features !== undefined };
 }

@@ -17,7 +17,7 @@ import type { Selection } from "./actions/use-selection.ts";
 const Consoles = lazy(() => import("../consoles/consoles.tsx"));
 const Captures = lazy(() => import("../captures/captures-view.tsx"));
 const CapturePage = lazy(() => import("../captures/capture-page.tsx"));
-const JobList = lazy(() => import("../drawer/job-list.tsx"));
+const JobList = lazy(() => import("../jobs/job-list.tsx"));
 const HistoryView = lazy(() => import("../history/history-view.tsx"));
 const NodeTable = lazy(() => import("../drawer/node-table.tsx"));
 

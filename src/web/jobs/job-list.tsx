@@ -8,16 +8,18 @@ import { useEvents } from "../service/events.ts";
 import { operationText } from "../service/operation-text.ts";
 
 import { JobSteps } from "./job-steps.tsx";
+import "./jobs.css";
 
 interface JobListProps {
-  readonly lab: string;
+  /** Only jobs of this lab; absent: of all labs. */
+  readonly lab?: string;
   readonly mayCancel: boolean;
 }
 
-/** Lists the changes of a lab, newest first: who made each, its progress or outcome, and its steps. */
+/** Lists the changes of a lab, or of all labs, newest first: who made each, its progress or outcome, and its steps. */
 export default function JobList({ lab, mayCancel }: JobListProps) {
   const { data, error, again } = useAnswer(
-    async (signal) => (await call("listJobs", {}, { signal })).jobs.filter((job) => job.lab === lab),
+    async (signal) => (await call("listJobs", {}, { signal })).jobs.filter((job) => lab === undefined || job.lab === lab),
     [lab],
   );
   const [cancelError, setCancelError] = useState<unknown>();
@@ -37,17 +39,32 @@ export default function JobList({ lab, mayCancel }: JobListProps) {
   return (
     <>
       {cancelError !== undefined && <Problem error={cancelError} />}
-      {data.length === 0 && <p class="hint">No changes of this lab among the newest hundred jobs of the service.</p>}
+      {data.length === 0 && (
+        <p class="hint">No changes{lab !== undefined && " of this lab"} among the newest hundred jobs of the service.</p>
+      )}
       <ul class="job-list">
         {data.map((job) => (
-          <JobRow key={job.job} job={job} onCancel={mayCancel && job.status === "running" ? () => void cancel(job.job) : undefined} />
+          <JobRow
+            key={job.job}
+            job={job}
+            showsLab={lab === undefined}
+            onCancel={mayCancel && job.status === "running" ? () => void cancel(job.job) : undefined}
+          />
         ))}
       </ul>
     </>
   );
 }
 
-function JobRow({ job, onCancel }: { readonly job: JobData; readonly onCancel: (() => void) | undefined }) {
+function JobRow({
+  job,
+  showsLab,
+  onCancel,
+}: {
+  readonly job: JobData;
+  readonly showsLab: boolean;
+  readonly onCancel: (() => void) | undefined;
+}) {
   const [isOpen, setOpen] = useState(false);
   const { operation, user, status, started_at: started, finished_at: finished, step, steps, text, error } = job;
   const took = finished === undefined ? "" : ` in ${durationText(Date.parse(finished) - Date.parse(started))}`;
@@ -58,6 +75,7 @@ function JobRow({ job, onCancel }: { readonly job: JobData; readonly onCancel: (
           {operationText(operation)}{" "}
           <span class={`mark${status === "failed" ? " warn" : status === "running" ? " busy" : ""}`}>{status}</span>{" "}
           <small>
+            {showsLab && `${job.lab}, `}
             {user}, {new Date(started).toLocaleString()}
             {took}
             {status === "running" && steps > 0 && `, step ${Math.min(step + 1, steps)} of ${steps}${text === undefined ? "" : `: ${text}`}`}
