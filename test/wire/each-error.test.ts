@@ -63,6 +63,10 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   setLinkSuspend: { lab, endpoints, suspended: true },
   startCapture: { lab, node: "r1", interface: "eth0" },
   listCaptures: { lab },
+  setHostUser: { user: "bob", role: "user" },
+  removeHostUser: { user: "bob" },
+  listHistory: { lab },
+  getHistoryText: { lab, serial: 1 },
   getPublicProject: { lab },
   editProject: { lab, section: "description", value: "x" },
   attachTraffic: { lab },
@@ -87,7 +91,7 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
 };
 
 /** Who may call an operation at all. */
-const userOf = (id: OperationId) => (id === "adoptLab" || id === "listHostUsers" ? "admin" : "ann");
+const userOf = (id: OperationId) => (["adoptLab", "listHostUsers", "setHostUser", "removeHostUser"].includes(id) ? "admin" : "ann");
 
 /** Pairs that this file does not bring about, and why. "*" is any operation. */
 const elsewhere: Readonly<Record<string, string>> = {
@@ -593,6 +597,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
   link_not_found: (id) => send(ann, id, { endpoints: ["r1:eth0", "r1:eth7"] }),
   template_not_found: (id, row) =>
     row.body === "json" ? send(ann, id, { yaml: "name: x\nnodes: {a: {template: nope}}\n" }) : send(ann, id, {}, "nope"),
+  history_not_found: (id) => send(ann, id, { serial: 999_999 }),
   capture_not_found: (id) => send(ann, id, {}, "nope"),
   job_not_found: (id) => send(ann, id, {}, "nope"),
   session_exists: async () => {

@@ -35,6 +35,8 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["listIcons"],
   ["getHostLoad"],
   ["listHostUsers"],
+  ["setHostUser", { user: "cat", password: "correct-horse", add: true }],
+  ["removeHostUser", { user: "cat" }],
   ["previewInterfaces", { template: "frr", attributes: { ethernet: 2 } }],
   ["completeLinkInterfaces", { yaml, node: "r1", excludeUsed: true }],
   ["validateProject", { yaml }],
@@ -94,7 +96,12 @@ export async function recordExchanges(): Promise<Readonly<Record<OperationId, Ex
     },
   });
   const [admin, ann, eve] = [await served.signIn("admin"), await served.signIn("ann"), await served.signIn("eve")];
-  const by: Readonly<Partial<Record<OperationId, RawClient>>> = { getMetrics: eve, listHostUsers: admin };
+  const by: Readonly<Partial<Record<OperationId, RawClient>>> = {
+    getMetrics: eve,
+    listHostUsers: admin,
+    setHostUser: admin,
+    removeHostUser: admin,
+  };
   const exchanges = new Map<OperationId, Exchange>();
   const words: Record<string, string> = { id: "none", ticket: "0".repeat(64), number: "1" };
   const rest = (Object.keys(operations) as OperationId[])

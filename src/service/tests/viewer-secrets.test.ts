@@ -113,7 +113,7 @@ const withoutSecret: readonly (readonly [reason: string, paths: RegExp])[] = [
   ["an address or a word without blanks and signs", /^(?:tests|node\.ready)\.(?:ping|port|route|path|neighbor)(?:\.(?!state)\w+)?$/],
   ["interfaces and VLANs", /^switching\./],
   ["a public key", /^node\.ssh-keys$/],
-  ["an amount, a mode or a user", /^node\.(?:ram|memory|files\.\*\.(?:mode|owner))$/],
+  ["an amount, a mode or a user", /^node\.(?:ram|memory|image-pull-policy|files\.\*\.(?:mode|owner))$/],
   ["a colour, and a filter that must compile", /^filter\.(?:color|match)$/],
 ];
 
