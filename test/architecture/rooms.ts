@@ -121,7 +121,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     jobs: ["service", "parts", "panels"],
     host: ["service", "parts", "jobs"],
     drawing: ["intent", "topology/graph", "plan/control"],
-    drawer: ["service", "parts"],
+    drawer: ["service", "parts", "panels"],
     "workbench/actions": ["service", "parts", "intent", "captures", "topology/graph", "topology", "plan/control", "drawing"],
     workbench: [
       "menu",
