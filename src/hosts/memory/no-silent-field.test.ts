@@ -164,6 +164,10 @@ const withoutEffect: Readonly<Record<string, string>> = {
   "inheritable.ready": "the service checks it, no host stores it",
   "node.depends-on": "the service orders starts, no host stores it",
   "node.stages": "as depends-on",
+  "node.pull": "read when the image is needed, no host stores it",
+  "inheritable.pull": "as the node's own",
+  "node.image-pull-policy": "as pull",
+  "inheritable.image-pull-policy": "as pull",
 };
 
 /** Absent means unmanaged: taking these away keeps what the host has. */
