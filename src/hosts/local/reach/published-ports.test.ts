@@ -155,8 +155,10 @@ test("with more senders than sessions, all are answered, and the one that was si
   await local.deploy(at, labOf(yaml([`${free[0]}:80`, `${free[0]}:53/udp`])));
   const senders = Array.from({ length: 66 }, () => new Sender());
   try {
-    const first = portIn(await senders[0]!.ask(free[0], "n0"));
-    const others = await Promise.all(senders.slice(1).map(async (sender, i) => portIn(await sender.ask(free[0], `n${i + 1}`))));
+    const first = portIn(await senders[0]!.ask(free[0], "n0 "));
+    // One after another: the node's program loses datagrams of new senders that come at once.
+    const others: string[] = [];
+    for (const [number, sender] of senders.entries()) if (number > 0) others.push(portIn(await sender.ask(free[0], `n${number} `)));
     expect(others).not.toContain("");
     expect(portIn(await senders[0]!.ask(free[0], "again"))).not.toBe(first);
   } finally {
