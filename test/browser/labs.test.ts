@@ -164,7 +164,7 @@ test("the page of a shared lab offers only what the right allows, and shows the 
   expect([await offered("Stop all…"), await panel.getByRole("button", { name: /Stop|Console/ }).count()]).toEqual([false, 0]);
   await page.goto(`${served.url}/ui/labs/shared?drawer=consoles&node=r1`);
   await page.getByText("shared with you, read-only").waitFor();
-  expect(await page.getByRole("tab").allInnerTexts()).toEqual(["Captures", "Nodes", "Log", "Jobs"]);
+  expect(await page.getByRole("tab").allInnerTexts()).toEqual(["Captures", "Nodes", "Log", "Jobs", "History"]);
   expect(await page.getByRole("tabpanel").count()).toBe(0);
   await page.getByRole("link", { name: "Consoles" }).click();
   await page.getByRole("heading", { name: "You may not use the consoles of this lab" }).waitFor();

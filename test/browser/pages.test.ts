@@ -114,7 +114,7 @@ test("a hidden tab closes its event stream, and catches up when it is visible ag
   await using tab = await browser.open();
   const { page } = tab;
   await signIn(page, served.url, "ann");
-  const listening = page.waitForRequest(/\/events\?lab=%2Fhidden$/);
+  const listening = page.waitForRequest(/\/events\?lab=%2Fhidden&/);
   await page.goto(`${served.url}/ui/labs/hidden`);
   await page.getByRole("button", { name: /^r1, / }).waitFor();
   const stream = await listening;
@@ -127,7 +127,7 @@ test("a hidden tab closes its event stream, and catches up when it is visible ag
   await ended;
   const more = yaml("hidden").replace("links:", "  r3: {template: frr}\nlinks:");
   expect((await client.post("/api/v1/projects/reconcile", { yaml: more })).json.data.status).toBe("applied");
-  const again = page.waitForRequest(/\/events\?lab=%2Fhidden$/);
+  const again = page.waitForRequest(/\/events\?lab=%2Fhidden&/);
   await setHidden(false);
   await again;
   await page.getByRole("button", { name: /^r3, / }).waitFor();
