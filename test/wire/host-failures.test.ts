@@ -138,7 +138,12 @@ test("every operation that needs its host is tried, except those of other tests"
   // The memory host makes no captures and keeps no disks, loses no lab, and changes no users.
   const missing = listed
     .map(([id]) => id)
-    .filter((id) => calls[id] === undefined && ![...streams].includes(id) && !/Captures?$|CapturePackets?$|Disks$|Quarantined?$|^(?:set|remove)HostUser$/.test(id));
+    .filter(
+      (id) =>
+        calls[id] === undefined &&
+        ![...streams].includes(id) &&
+        !/Captures?$|CapturePackets?$|Disks$|Quarantined?$|^(?:set|remove)HostUser$/.test(id),
+    );
   expect(missing).toEqual([]);
 });
 

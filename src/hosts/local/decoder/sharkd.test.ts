@@ -11,7 +11,8 @@ let sharkd: Sharkd;
 beforeEach(async () => {
   work = await mkdtemp(join(tmpdir(), "labwright-sharkd-"));
   await makeDecoderDirectory(join(work, "view"));
-  sharkd = new Sharkd(program, join(work, "view"), work);
+  // On a busy machine, with sanitizers, sharkd takes seconds to start.
+  sharkd = new Sharkd(program, join(work, "view"), work, { long: 60_000, short: 60_000 });
 });
 afterEach(async () => {
   await sharkd.close();
@@ -27,9 +28,11 @@ test("a request as long as sharkd reads is answered, and a longer one is never s
 });
 
 test("an answer to no request ends the wait at once, and sharkd with it", async () => {
-  const started = performance.now();
-  await expect(sharkd.request("no such method \0")).rejects.toMatchObject({ code: "host_error" });
-  expect(performance.now() - started).toBeLessThan(9_000);
+  await expect(sharkd.request("no such method \0")).rejects.toMatchObject({
+    code: "host_error",
+    message: expect.stringContaining("sharkd answered no request"),
+  });
+  expect(sharkd.ended).toBe(true);
 });
 
 test("a request that takes longer than its deadline ends sharkd", async () => {
