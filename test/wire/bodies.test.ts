@@ -181,9 +181,9 @@ describe("dir and out", () => {
     .filter(({ name }) => name === "dir" || name === "out")
     .map((each) => [`${each.id}.${each.name}`, each] as const);
 
-  test("are known to every body but those of login and of browser sessions", () => {
+  test("are known to every body but those of sign-in and of users", () => {
     const without = bodies.filter(({ schema }) => schema.properties.dir === undefined).map(({ id }) => id);
-    expect(without).toEqual(["login", "createBrowserSession"]);
+    expect(without).toEqual(["login", "createBrowserSession", "setHostUser", "removeHostUser"]);
   });
 
   test.each(withLocalPaths)("%s is refused unless it is empty", async (_name, { row, schema, name }) => {
