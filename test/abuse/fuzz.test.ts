@@ -54,7 +54,8 @@ describe(`fuzzing the whole contract, seed ${seed}`, () => {
       "editProject",
       "attachConsole",
     ];
-    expect(Object.keys(report.done)).toEqual(expect.arrayContaining(often.slice(0, report.sent < 10_000 ? 4 : undefined)));
+    // The rarest come after many requests, of which a busy machine sends fewer.
+    expect(Object.keys(report.done)).toEqual(expect.arrayContaining(often.slice(0, report.sent < 15_000 ? 4 : undefined)));
   });
 
   test("memory does not grow over the second half", () => {
