@@ -56,23 +56,28 @@ static bool give(int client, struct frame *out) {
   return true;
 }
 
-/* A node's side, with the last datagram that was sent: a program may listen on the IPv6 loopback address alone. */
-struct side { int fd, port; bool answered, is_v6; };
+/* A node's side: a program may listen on the IPv6 loopback address alone. `repeated`: the last datagram was sent to both addresses. */
+struct side { int fd, port; bool answered, is_v6, repeated; };
 
 static void send_datagram(const struct side *s, const struct frame *in) {
   /* A datagram that the socket does not take now is lost, as datagrams may be. */
   (void)!send(s->fd, in->bytes + HEAD, length_of(in), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Tries the other address, once, if nothing has ever answered. */
+/*
+ * Tries the other address if nothing has ever answered. It gets the last datagram, too, but not again after both have refused it. The program may start
+ * later than its first sender, so the next datagram begins at the other address again.
+ */
 static void turn(struct side *s, const struct frame *last) {
-  if (s->answered || s->is_v6) return;
-  s->is_v6 = true;
-  int fd = connect_to(true, s->port);
+  if (s->answered) return;
+  int fd = connect_to(!s->is_v6, s->port);
   if (fd < 0) return;
+  s->is_v6 = !s->is_v6;
   dup3(fd, s->fd, O_CLOEXEC);
   close(fd);
-  if (last->end > HEAD || (last->end == HEAD && length_of(last) == 0)) send_datagram(s, last);
+  if (s->repeated) return;
+  s->repeated = true;
+  send_datagram(s, last);
 }
 
 void datagrams_relay(int client, int fd, int port) {
@@ -89,7 +94,10 @@ void datagrams_relay(int client, int fd, int port) {
       int state = take(client, &in);
       if (state < 0) return;
       complete = state > 0;
-      if (complete) send_datagram(&node, &in);
+      if (complete) {
+        node.repeated = false;
+        send_datagram(&node, &in);
+      }
     }
     if (out.at < out.end) continue;
     ssize_t got = recv(node.fd, out.bytes + HEAD, LARGEST, MSG_DONTWAIT);
