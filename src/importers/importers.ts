@@ -1,3 +1,4 @@
+import { containerlab } from "./formats/containerlab/containerlab.ts";
 import { gns3 } from "./formats/gns3/gns3.ts";
 import { dot } from "./formats/graphs/dot.ts";
 import { mermaid } from "./formats/graphs/mermaid.ts";
@@ -7,4 +8,4 @@ import { virl } from "./formats/virl/virl.ts";
 import type { Importer } from "./reading/importer.ts";
 
 /** Every format, in the order in which messages list them. */
-export const importers: readonly Importer[] = [virl, gns3, netlab, kathara, dot, mermaid];
+export const importers: readonly Importer[] = [containerlab, virl, gns3, netlab, kathara, dot, mermaid];

@@ -51,6 +51,8 @@ export class Draft {
   readonly networks: DraftNetwork[] = [];
   readonly links: DraftLink[] = [];
   readonly texts: LabText[] = [];
+  /** Interfaces that nodes have without a link. */
+  readonly unlinked: { readonly node: DraftNode; readonly interface: string; readonly part: Part }[] = [];
   readonly missing: { readonly node: string; readonly image: MissingImage }[] = [];
   readonly #files = new Map<string, string>();
   readonly #keys = new Keys();
@@ -88,7 +90,9 @@ export class Draft {
     if (choice.image !== undefined) node.set("image", choice.image);
     if (from.image !== undefined) {
       if (choice.image === undefined)
-        from.image.dropped(choice.isStandIn ? choice.message : `template ${choice.template} has its own image`);
+        from.image.dropped(
+          choice.isStandIn ? `not there: template ${choice.template} stands in` : `template ${choice.template} has its own image`,
+        );
       else if (choice.image === from.image.text) from.image.kept(choice.missing === undefined ? "as it is" : choice.message);
       else from.image.mapped(`the image ${choice.image}`);
     }

@@ -15,9 +15,14 @@ export interface WrittenLab {
  * original one in a label.
  */
 export function writeDraft(draft: Draft, heading: readonly string[]): WrittenLab {
-  const switches = switchesBetweenNetworks(draft);
-  const names = interfacesOf(draft);
-  const links = linksOf(draft, names, switches);
+  const accepted = acceptedLinks(draft);
+  const switches = switchesBetweenNetworks(accepted);
+  const names = interfacesOf(draft, accepted);
+  const links = linksOf(accepted, names, switches);
+  for (const { node, interface: face, part } of draft.unlinked) {
+    const here = names.get(node)?.get(face) ?? face;
+    part.mapped(`an interface without a link${here === face ? "" : `, ${here} here`}`);
+  }
   const { name, description, management, nodes, networks, texts } = draft;
   const lines = [...heading.map(comment), writePair("name", name, 0)];
   if (description !== undefined) lines.push(writePair("description", description, 0));
@@ -66,8 +71,32 @@ function writeNode(key: string, fields: { readonly [key: string]: Data | undefin
   return writePair(key, fields, 2, { style: Object.keys(fields).length <= 2 ? "auto" : "block" });
 }
 
+/** Returns the links that a lab can have, and drops the others: each interface has one link. */
+function acceptedLinks({ links }: Draft): readonly DraftLink[] {
+  const used = new Map<DraftNode, Set<string>>();
+  return links.filter((link) => {
+    const problem = problemOf(link, used);
+    if (problem === undefined) {
+      for (const { at, interface: name = "" } of link.ends)
+        if (at instanceof DraftNode) used.set(at, (used.get(at) ?? new Set()).add(name));
+      return true;
+    }
+    link.part.dropped(problem);
+    for (const part of link.ends.flatMap(({ parts = [] }) => parts)) part?.dropped(problem);
+    return false;
+  });
+}
+
+function problemOf({ ends: [a, b] }: DraftLink, used: ReadonlyMap<DraftNode, ReadonlySet<string>>): string | undefined {
+  if (a.at === b.at && (!(a.at instanceof DraftNode) || a.interface === b.interface)) return "its ends are the same";
+  if (!(a.at instanceof DraftNode || b.at instanceof DraftNode) && a.at.type === "nat" && b.at.type === "nat")
+    return "a link joins no two networks of type nat";
+  const taken = [a, b].find(({ at, interface: name = "" }) => at instanceof DraftNode && used.get(at)?.has(name));
+  return taken === undefined ? undefined : "another link uses one of its interfaces already";
+}
+
 /** A link joins no two networks: one of them, a bridge, becomes a switch. */
-function switchesBetweenNetworks({ links }: Draft): ReadonlySet<DraftNetwork> {
+function switchesBetweenNetworks(links: readonly DraftLink[]): ReadonlySet<DraftNetwork> {
   const switches = new Set<DraftNetwork>();
   for (const { ends } of links) {
     const [a, b] = ends.map(({ at }) => at);
@@ -79,12 +108,15 @@ function switchesBetweenNetworks({ links }: Draft): ReadonlySet<DraftNetwork> {
   return switches;
 }
 
+type Used = Pick<DraftEnd, "at" | "interface" | "index">;
+
 type Names = ReadonlyMap<DraftNode, ReadonlyMap<string, string>>;
 
 /** Chooses the names of all interfaces that links use. */
-function interfacesOf({ links, nodes }: Draft): Names {
+function interfacesOf({ nodes, unlinked }: Draft, links: readonly DraftLink[]): Names {
   const used = new Map<DraftNode, { readonly name: string; readonly index?: number }[]>();
-  for (const { at, interface: name = "", index } of links.flatMap(({ ends }) => ends)) {
+  const single = unlinked.map(({ node, interface: name }) => ({ at: node, interface: name, index: undefined }));
+  for (const { at, interface: name = "", index } of [...links.flatMap(({ ends }): readonly Used[] => ends), ...single]) {
     if (!(at instanceof DraftNode)) continue;
     const list = used.get(at) ?? [];
     used.set(at, list);
@@ -95,37 +127,27 @@ function interfacesOf({ links, nodes }: Draft): Names {
     const chosen = ethNames(used.get(node) ?? [], maxInterfaces(node.template));
     names.set(node, chosen);
     for (const [original, name] of chosen) if (original !== name && original !== "") node.put("labels", `interface-${name}`, original);
+    const highest = Math.max(-1, ...[...chosen.values()].map((name) => Number(name.slice(3))));
+    const wanted = node.get("ethernet");
+    const isReserved = unlinked.some((each) => each.node === node);
+    // A lab without a number has as many interfaces as the links need.
+    if (typeof wanted === "number" ? wanted <= highest : isReserved) node.set("ethernet", highest + 1);
   }
   return names;
 }
 
-function linksOf({ links }: Draft, names: Names, switches: ReadonlySet<DraftNetwork>): readonly Data[] {
-  const used = new Set<string>();
+function linksOf(links: readonly DraftLink[], names: Names, switches: ReadonlySet<DraftNetwork>): readonly Data[] {
   const ports = new Map<DraftNetwork, number>();
-  return links.flatMap((link) => {
-    const [a, b] = link.ends.map((end) => endText(end, names));
-    const isNetworks = link.ends.every(({ at }) => !(at instanceof DraftNode) && !switches.has(at));
-    const problem = isNetworks
-      ? "a link joins no two networks of type nat"
-      : [a, b].find((end) => end?.includes(":") && used.has(end)) !== undefined
-        ? "another link uses one of its interfaces already"
-        : a === b && a?.includes(":")
-          ? "an interface is not linked with itself"
-          : undefined;
-    if (problem !== undefined) {
-      link.part.dropped(problem);
-      for (const part of link.ends.flatMap(({ parts = [] }) => parts)) part?.dropped(problem);
-      return [];
-    }
-    const texts = link.ends.map(({ at }, side) => {
-      if (at instanceof DraftNode || !switches.has(at)) return (side === 0 ? a : b) ?? "";
+  return links.map((link) => {
+    const texts = link.ends.map((end) => {
+      const { at } = end;
+      if (at instanceof DraftNode || !switches.has(at)) return endText(end, names);
       const port = ports.get(at) ?? 0;
       ports.set(at, port + 1);
       return `${at.key}:eth${port}`;
     });
-    for (const text of texts) used.add(text);
     for (const [side, end] of link.ends.entries()) markEnd(end, texts[side] ?? "");
-    return [authored(link, texts)];
+    return authored(link, texts);
   });
 }
 

@@ -51,7 +51,8 @@ export function chooseTemplate(options: ChoiceOptions, tool: string, type: strin
   const shown = rule?.vendor ?? type;
   if (rule?.network !== undefined)
     return { rule, template: "", network: rule.network, isStandIn: false, message: `${shown} is a network of type ${rule.network}` };
-  const template = rule?.template ?? (image === undefined ? "linux" : "container");
+  const isPlainHost = image === undefined && rule?.template === "container" && rule.role === "host";
+  const template = isPlainHost ? "linux" : (rule?.template ?? (image === undefined ? "linux" : "container"));
   const wanted = rule?.image === undefined ? image : rule.image.replace("{image}", image ?? "").trim();
   if (!withImages.has(template)) {
     const own = rule?.image === undefined ? undefined : wanted;

@@ -3,7 +3,10 @@ import type { ChoiceOptions } from "../mapping/choose-template.ts";
 import type { SourceFiles } from "../source/source-files.ts";
 import type { Part } from "../tree/part.ts";
 
-export interface ReadOptions extends ChoiceOptions {}
+export interface ReadOptions extends ChoiceOptions {
+  /** Values of variables that a file names. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
 
 /** The result of a reader. */
 export interface Reading {

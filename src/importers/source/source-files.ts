@@ -93,6 +93,15 @@ export class SourceFiles {
     return "path" in result && this.#files.has(result.path) ? result.path : undefined;
   }
 
+  /** Returns the files of a folder that a lab file names relative to its own, and the folder's path with a slash at its end. */
+  below(lab: string, name: string): { readonly folder: string; readonly files: readonly string[] } {
+    const own = lab.includes("/") ? lab.slice(0, lab.lastIndexOf("/") + 1) : "";
+    const path = joined(`${own}${name.replaceAll("\\", "/")}`).replace(/\/+$/, "");
+    // The folder of the lab itself is everything, which nobody means.
+    if (path === "" || path.startsWith("..")) return { folder: "", files: [] };
+    return { folder: `${path}/`, files: this.paths.filter((each) => each.startsWith(`${path}/`)) };
+  }
+
   #parse(path: string, notation: Notation): SourceNode | Error {
     const text = this.text(path);
     try {

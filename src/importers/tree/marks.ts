@@ -6,6 +6,8 @@ export type Level = "kept" | "mapped" | "dropped";
 export interface Mark {
   readonly level: Level;
   readonly message: string;
+  /** The part that the reader marked; absent: none did. */
+  readonly node?: SourceNode;
 }
 
 const strength: Readonly<Record<Level, number>> = { dropped: 1, kept: 2, mapped: 3 };

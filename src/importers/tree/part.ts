@@ -6,6 +6,8 @@ import type { SourceNode } from "./source-tree.ts";
 export interface SourceFile {
   readonly file: string;
   readonly marks: Marks;
+  /** Changes of the text before it was read, by line. */
+  readonly notes?: ReadonlyMap<number, string>;
 }
 
 /**
@@ -27,8 +29,8 @@ export class Part {
   }
 
   /** The whole of a file. */
-  static of(node: SourceNode, file: string): Part {
-    return new Part(node, { file, marks: new Marks() });
+  static of(node: SourceNode, file: string, notes?: ReadonlyMap<number, string>): Part {
+    return new Part(node, { file, marks: new Marks(), ...(notes && { notes }) });
   }
 
   /** Returns the value of a key; undefined if this is no map or has no such key. */
@@ -85,19 +87,19 @@ export class Part {
 
   /** This part is in the lab as it is. */
   kept(message = "as it is"): this {
-    this.source.marks.set(this.node, { level: "kept", message });
+    this.source.marks.set(this.node, { level: "kept", message, node: this.node });
     return this;
   }
 
   /** This part is in the lab in another form. */
   mapped(message: string): this {
-    this.source.marks.set(this.node, { level: "mapped", message });
+    this.source.marks.set(this.node, { level: "mapped", message, node: this.node });
     return this;
   }
 
   /** This part is not in the lab. */
   dropped(message: string): this {
-    this.source.marks.set(this.node, { level: "dropped", message });
+    this.source.marks.set(this.node, { level: "dropped", message, node: this.node });
     return this;
   }
 }

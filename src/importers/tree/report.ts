@@ -15,6 +15,10 @@ export interface ImportLine {
   readonly message: string;
 }
 
+function noted(line: ImportLine, note: string | undefined): ImportLine {
+  return note === undefined ? line : { ...line, level: line.level === "kept" ? "mapped" : line.level, message: `${line.message}; ${note}` };
+}
+
 const unused: Mark = { level: "dropped", message: "has no counterpart here" };
 /** The leaves below a node have different marks. */
 const mixed = Symbol("mixed");
@@ -38,6 +42,9 @@ export function reportOf(root: Part): readonly ImportLine[] {
     }
     return found;
   };
+  const above = new Set<SourceNode>();
+  /** A whole list or map has one line if the reader marked it as a whole, not if it has a single leaf. */
+  const isWhole = (node: SourceNode, mark: Mark) => mark.node === undefined || mark.node === node || above.has(mark.node) || isLeaf(node);
   const emit = (node: SourceNode, path: string, line: number): void => {
     const before = reported.get(node);
     const mark = markOf(node);
@@ -45,11 +52,16 @@ export function reportOf(root: Part): readonly ImportLine[] {
     if (before !== undefined) {
       const level = mark === mixed ? "mapped" : mark.level;
       lines.push({ file, path, line, level, message: `repeats line ${before}, which has its report` });
-    } else if (mark !== mixed) lines.push({ file, path, line, ...mark });
-    else if (node.kind === "list") for (const [index, item] of node.items.entries()) emit(item, pointer(path, index), item.line);
-    else if (node.kind === "map") for (const [key, entry] of node.entries) emitEntry(path, key, entry);
+    } else if (mark !== mixed && isWhole(node, mark)) lines.push({ file, path, line, level: mark.level, message: mark.message });
+    else {
+      above.add(node);
+      if (node.kind === "list") for (const [index, item] of node.items.entries()) emit(item, pointer(path, index), item.line);
+      if (node.kind === "map") for (const [key, entry] of node.entries) emitEntry(path, key, entry);
+      above.delete(node);
+    }
   };
   const emitEntry = (path: string, key: string, { node, line }: SourceEntry): void => emit(node, pointer(path, key), line);
   emit(root.node, root.path, root.line);
-  return lines;
+  const { notes } = root.source;
+  return notes === undefined ? lines : lines.map((line) => noted(line, notes.get(line.line)));
 }
