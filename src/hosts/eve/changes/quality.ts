@@ -1,9 +1,10 @@
 import { Failure } from "../../../contract/errors.ts";
+import { linksOf, sameEnd, type UnlEnd } from "../../../formats/unl/links.ts";
 import type { Quality } from "../../../intent/lab/lab.ts";
 import type { LinkQualityState, LinkSides, LiveLink } from "../../host.ts";
 import { entriesOf, numberOf, recordOf, textOf } from "../api/answer.ts";
 import type { UnlLab } from "../lab-file/unl.ts";
-import { endsOf, linksOf, sameEnd, type UnlEnd } from "../lab-file/unl-links.ts";
+import { endsOf } from "../lab-file/unl-links.ts";
 import type { EvePlace } from "../labs/world.ts";
 import type { EveLabPath } from "../read/lab-path.ts";
 import { mustReadHead, type NodeStatus, nodeStatuses, readNodes } from "../read/lab-read.ts";

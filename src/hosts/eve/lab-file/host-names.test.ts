@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { htmlEntities } from "../../../formats/html/html-entities.ts";
 import { networkNamePattern, plainAuthor, plainNetworkName } from "./host-names.ts";
-import { htmlEntities } from "./html-entities.ts";
 
 const escapes = new Map([...htmlEntities].map(([name, character]) => [character, `&${name};`]));
 const asPhp = (quotes: boolean) => (text: string) =>

@@ -1,4 +1,4 @@
-import { htmlEntities } from "./html-entities.ts";
+import { htmlEntities } from "../../../formats/html/html-entities.ts";
 import type { UnlLab } from "./unl.ts";
 
 /** The entities of htmlspecialchars without quotes. */

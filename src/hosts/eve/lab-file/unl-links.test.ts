@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { linksOf, type UnlEnd } from "../../../formats/unl/links.ts";
 import { readUnl, type UnlLab, writeUnl } from "./unl.ts";
-import { attach, connect, connectSerial, disconnect, linksOf, lowestFree, type UnlEnd } from "./unl-links.ts";
+import { attach, connect, connectSerial, disconnect, lowestFree } from "./unl-links.ts";
 
 const node = (id: number) => ({ id, name: `r${id}`, type: "iol", template: "iol", ethernet: 1, serial: 1, interfaces: [] });
 const bare: UnlLab = {

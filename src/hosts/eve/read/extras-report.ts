@@ -1,7 +1,7 @@
+import { linksOf } from "../../../formats/unl/links.ts";
 import type { CopiedExtra, ExtrasCopy } from "../../host.ts";
 import { readText, writeText } from "../lab-file/texts.ts";
 import type { Other, UnlLab, UnlNode, UnlTextObject } from "../lab-file/unl.ts";
-import { linksOf } from "../lab-file/unl-links.ts";
 import type { EveCatalogue } from "../templates/catalogue.ts";
 import { drawingKey, hasHotspots, pictureInCopy, pictureKey, sameThings } from "./lab-extras.ts";
 import { usesConfig } from "./observe.ts";

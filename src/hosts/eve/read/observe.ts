@@ -1,9 +1,9 @@
 import type { NumberClash, ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../../engine/model/observed.ts";
+import { linksOf, type UnlEnd, type UnlLink } from "../../../formats/unl/links.ts";
 import type { Quality } from "../../../intent/lab/lab.ts";
 import type { EveEdition } from "../account/edition.ts";
 import { readText } from "../lab-file/texts.ts";
 import type { UnlInterface, UnlLab, UnlNode } from "../lab-file/unl.ts";
-import { linksOf, type UnlEnd, type UnlLink } from "../lab-file/unl-links.ts";
 import type { EveCatalogue } from "../templates/catalogue.ts";
 import type { InterfaceLists } from "../templates/interface-list.ts";
 import { consoleType } from "../templates/template.ts";

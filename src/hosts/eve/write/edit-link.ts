@@ -1,8 +1,9 @@
 import { interfaceNaming } from "../../../engine/model/interface-names.ts";
+import { linksOf, sameEnd, type UnlEnd, type UnlLink } from "../../../formats/unl/links.ts";
 import { type Endpoint, type LabLink, linkKey } from "../../../intent/lab/lab.ts";
 import { hostFailure } from "../api/host-failure.ts";
 import type { UnlLab, UnlNode } from "../lab-file/unl.ts";
-import { attach, connectSerial, disconnect, endsOf, linksOf, sameEnd, type UnlEnd, type UnlLink } from "../lab-file/unl-links.ts";
+import { attach, connectSerial, disconnect, endsOf } from "../lab-file/unl-links.ts";
 import { linkId } from "../read/observe.ts";
 import { hostCount } from "../templates/interface-shape.ts";
 import type { EveTemplate } from "../templates/template.ts";

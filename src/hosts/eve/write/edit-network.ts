@@ -1,6 +1,6 @@
+import { linksOf } from "../../../formats/unl/links.ts";
 import type { LabNetwork } from "../../../intent/lab/lab.ts";
 import { hostFailure } from "../api/host-failure.ts";
-import { linksOf } from "../lab-file/unl-links.ts";
 import type { LabDraft } from "./lab-draft.ts";
 
 export function putNetwork(draft: LabDraft, wanted: LabNetwork): void {

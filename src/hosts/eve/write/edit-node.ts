@@ -1,7 +1,8 @@
+import { linksOf } from "../../../formats/unl/links.ts";
 import type { LabNode } from "../../../intent/lab/lab.ts";
 import { hostFailure } from "../api/host-failure.ts";
 import type { UnlNode } from "../lab-file/unl.ts";
-import { endsOf, linksOf } from "../lab-file/unl-links.ts";
+import { endsOf } from "../lab-file/unl-links.ts";
 import { writeAttributes } from "../read/node-attributes.ts";
 import { usesConfig } from "../read/observe.ts";
 import { hostCount } from "../templates/interface-shape.ts";

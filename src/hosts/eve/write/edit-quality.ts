@@ -1,7 +1,7 @@
 import { Failure } from "../../../contract/errors.ts";
+import type { UnlEnd } from "../../../formats/unl/links.ts";
 import type { Endpoint, LabLink, Quality } from "../../../intent/lab/lab.ts";
 import type { UnlInterface } from "../lab-file/unl.ts";
-import type { UnlEnd } from "../lab-file/unl-links.ts";
 import type { LabDraft } from "./lab-draft.ts";
 
 /** Writes the link's quality at its ends, if the host supports it. Throws unsupported for values that EVE-NG cannot store. */

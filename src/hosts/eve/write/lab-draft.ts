@@ -1,9 +1,9 @@
 import { Failure } from "../../../contract/errors.ts";
+import { linksOf } from "../../../formats/unl/links.ts";
 import type { LabNode, Position } from "../../../intent/lab/lab.ts";
 import type { NativeIds } from "../../host.ts";
 import { hostFailure } from "../api/host-failure.ts";
 import type { UnlLab, UnlNetwork, UnlNode } from "../lab-file/unl.ts";
-import { linksOf } from "../lab-file/unl-links.ts";
 import type { TakenIds } from "../labs/other-labs.ts";
 import type { EveCatalogue } from "../templates/catalogue.ts";
 import type { InterfaceLists } from "../templates/interface-list.ts";

@@ -1,9 +1,9 @@
+import { linksOf } from "../../../formats/unl/links.ts";
 import type { EveAccount } from "../account/account.ts";
 import type { EveEdition } from "../account/edition.ts";
 import { type EveAnswer, hostError, numberOf, recordOf } from "../api/answer.ts";
 import { hostFailure } from "../api/host-failure.ts";
 import type { UnlInterface, UnlLab, UnlNetwork, UnlNode } from "../lab-file/unl.ts";
-import { linksOf } from "../lab-file/unl-links.ts";
 import { rawAttribute } from "../read/node-attributes.ts";
 import { usesConfig } from "../read/observe.ts";
 import type { EveCatalogue } from "../templates/catalogue.ts";
