@@ -20,7 +20,8 @@ export function carryConfig(draft: Draft, node: DraftNode, text: string, part: P
   }
   const { rule, isStandIn } = node.choice;
   const language = rule?.config;
-  const isOwn = !isStandIn && language !== undefined && (languages[node.template]?.includes(language) ?? false);
+  const isScript = language !== "shell" || !/^\s*(#cloud-config|\{)|^(users|packages|runcmd|write_files|network|hostname):/m.test(text);
+  const isOwn = isScript && !isStandIn && language !== undefined && (languages[node.template]?.includes(language) ?? false);
   if (isOwn || (node.template === "qemu" && !isStandIn)) {
     node.set("startup-config", draft.file(path, text));
     part.kept(`the startup-config, in ${path}`);

@@ -23,13 +23,26 @@ const reasons: Readonly<Record<string, string>> = {
 export function readFields(node: DraftNode, form: NodeForm): void {
   readExec(node, form);
   readPorts(node, form);
-  const cpu = form.one("cpu");
-  if (cpu !== undefined) node.set("cpu", cpu.number !== undefined && cpu.number > 0 && cpu.number <= 1024 ? cpu.number : undefined, cpu);
-  const memory = form.one("memory");
-  if (memory !== undefined) node.set("ram", mebibytes(memory.text ?? ""), memory, `${mebibytes(memory.text ?? "")} MiB`);
+  readSize(node, form);
   for (const [key, part] of form.merged("labels")) readLabel(node, key, part);
   const group = form.one("group");
   if (group?.text !== undefined && group.text.trim() !== "") node.put("labels", "group", group.text, group, "the label group");
+  readPrograms(node, form);
+  for (const [key, reason] of Object.entries(reasons)) for (const part of form.every(key)) part.dropped(reason);
+}
+
+/** A stand-in for a vendor's software takes what its template needs. */
+function readSize(node: DraftNode, form: NodeForm): void {
+  const [cpu, memory] = [form.one("cpu"), form.one("memory")];
+  if (node.choice.isStandIn && node.choice.rule?.role !== "host") {
+    for (const part of [cpu, memory]) part?.dropped(`template ${node.template} takes what it needs`);
+    return;
+  }
+  if (cpu !== undefined) node.set("cpu", cpu.number !== undefined && cpu.number > 0 && cpu.number <= 1024 ? cpu.number : undefined, cpu);
+  if (memory !== undefined) node.set("ram", mebibytes(memory.text ?? ""), memory, `${mebibytes(memory.text ?? "")} MiB`);
+}
+
+function readPrograms(node: DraftNode, form: NodeForm): void {
   const isContainer = node.template === "container";
   for (const [key, attribute] of [
     ["cmd", "command"],
@@ -41,7 +54,6 @@ export function readFields(node: DraftNode, form: NodeForm): void {
     if (isContainer) node.put("attributes", attribute, part.text, part, `the attribute ${attribute}`);
     else part.dropped(`template ${node.template} starts its own programs`);
   }
-  for (const [key, reason] of Object.entries(reasons)) for (const part of form.every(key)) part.dropped(reason);
 }
 
 /** Commands that cannot fail on interfaces of the lab. All others may fail, as in containerlab, without ending the boot. */
