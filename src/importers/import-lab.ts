@@ -36,7 +36,9 @@ export interface ImportedLab {
 export function importLab(files: SourceFiles, options: ImportOptions): ImportedLab {
   const { importer, path } = find(files, options);
   const { draft, parts } = importer.read(files, path, options);
-  const { yaml, files: texts } = writeDraft(draft, [`Imported from ${path} (${importer.title}).`]);
+  const { yaml, files: texts } = writeDraft(draft, [`Imported from ${path} (${importer.title}).`], {
+    translateConfigs: options.translateConfigs === true,
+  });
   const missing = new Map<string, MissingImage & { nodes: string[] }>();
   for (const { node, image } of draft.missing) {
     const key = `${image.template} ${image.image}`;

@@ -51,6 +51,8 @@ export const importFile: Command = {
       choices: substitutes,
       summary: "Replace nodes whose image is not there: routers by this template, hosts by linux, switches by switch",
     },
+    { long: "translate-configs", summary: "Make FRR configurations of those in the language of IOS, for routers that FRR replaces" },
+    { long: "var", value: "NAME=VALUE", multiple: true, summary: "Value of a variable that the file names, such as ${NAME} of containerlab" },
     {
       long: "mapping",
       value: "FILE",
@@ -79,6 +81,8 @@ export const importFile: Command = {
         mapping: await readMappings([...args.texts("mapping").map((file) => resolve(file)), packagePath("mappings")]),
         ...(format !== undefined && format !== "json" && { format }),
         ...(path !== undefined && { path }),
+        translateConfigs: args.has("translate-configs"),
+        variables: variablesOf(args.texts("var")),
         ...(substitute !== undefined && { substitute: substitute as (typeof substitutes)[number] }),
       }),
     );
@@ -88,6 +92,16 @@ export const importFile: Command = {
     return lab.diagnostics.some(({ severity }) => severity === "error") ? 1 : 0;
   },
 };
+
+function variablesOf(texts: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [, name, value = ""] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
+      if (name === undefined) throw new UsageError(`--var takes NAME=VALUE, not "${text}"`);
+      return [name, value];
+    }),
+  );
+}
 
 /** The CLI shows a refusal as a mistake of its input. */
 async function refusals<T>(work: () => Promise<T>): Promise<T> {

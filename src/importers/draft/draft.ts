@@ -54,6 +54,8 @@ export class Draft {
   /** Interfaces that nodes have without a link. */
   readonly unlinked: { readonly node: DraftNode; readonly interface: string; readonly part: Part }[] = [];
   readonly missing: { readonly node: string; readonly image: MissingImage }[] = [];
+  /** Configurations of vendors of nodes that have a stand-in, in the language of IOS. */
+  readonly iosConfigs: { readonly node: DraftNode; readonly text: string; readonly part: Part; readonly message: string }[] = [];
   readonly #files = new Map<string, string>();
   readonly #keys = new Keys();
   #characters = 0;

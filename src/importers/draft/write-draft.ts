@@ -1,6 +1,7 @@
 import type { Quality } from "../../intent/lab/lab.ts";
 import { type Data, writeItem, writePair } from "../../intent/write/write.ts";
 import { ethNames } from "../mapping/interface-names.ts";
+import { iosToFrr } from "../translate/ios-to-frr.ts";
 import type { Draft, DraftEnd, DraftLink, DraftNetwork } from "./draft.ts";
 import { DraftNode } from "./draft-node.ts";
 import { maxInterfaces } from "./template-fields.ts";
@@ -14,7 +15,7 @@ export interface WrittenLab {
  * Returns the text of a lab, in the order of the source. Chooses the names of interfaces, and marks the ends of links: interfaces that have another name here have their
  * original one in a label.
  */
-export function writeDraft(draft: Draft, heading: readonly string[]): WrittenLab {
+export function writeDraft(draft: Draft, heading: readonly string[], options: { readonly translateConfigs: boolean }): WrittenLab {
   const accepted = acceptedLinks(draft);
   const switches = switchesBetweenNetworks(accepted);
   const names = interfacesOf(draft, accepted);
@@ -23,6 +24,7 @@ export function writeDraft(draft: Draft, heading: readonly string[]): WrittenLab
     const here = names.get(node)?.get(face) ?? face;
     part.mapped(`an interface without a link${here === face ? "" : `, ${here} here`}`);
   }
+  writeConfigs(draft, names, options.translateConfigs);
   const { name, description, management, nodes, networks, texts } = draft;
   const lines = [...heading.map(comment), writePair("name", name, 0)];
   if (description !== undefined) lines.push(writePair("description", description, 0));
@@ -53,6 +55,27 @@ export function writeDraft(draft: Draft, heading: readonly string[]): WrittenLab
     ),
   );
   return { yaml: `${lines.join("\n")}\n`, files: Object.fromEntries([...draft.files].sort(([a], [b]) => (a < b ? -1 : 1))) };
+}
+
+/** Translates configurations in the language of IOS, if the user wants it. The original is a file in any case. */
+function writeConfigs(draft: Draft, names: Names, isWanted: boolean): void {
+  for (const { node, text, part, message } of draft.iosConfigs) {
+    const { text: translated, left } = isWanted ? iosToFrr(text, names.get(node) ?? new Map()) : { text: "", left: [] };
+    if (translated.trim() === "") {
+      part.mapped(message);
+      continue;
+    }
+    const comments = left.slice(0, 500).map(({ line, text: command }) => `! not translated, line ${line}: ${command.slice(0, 200)}`);
+    const path = draft.file(
+      `configs/${node.key}.frr.conf`,
+      ["! Translated from the configuration of another vendor.", ...comments, translated].join("\n"),
+    );
+    node.set("startup-config", path);
+    node.comments.push("its configuration is translated");
+    const rest =
+      left.length === 0 ? "" : `; ${left.length} lines are not translated, such as line ${left[0]?.line}: ${left[0]?.text.slice(0, 80)}`;
+    part.mapped(`translated for FRR into ${path}${rest}. ${message}`);
+  }
 }
 
 function section(key: string, lines: readonly string[]): readonly string[] {

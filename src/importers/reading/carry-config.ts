@@ -35,5 +35,7 @@ export function carryConfig(draft: Draft, node: DraftNode, text: string, part: P
   const file = draft.file(path, text);
   node.put("files", inNode, { from: file });
   const why = isStandIn ? `, unchanged: template ${node.template} does not read it` : "";
-  part.mapped(`the file ${inNode} of the node, from ${file}${why}`);
+  const message = `the file ${inNode} of the node, from ${file}${why}`;
+  if (isStandIn && language === "ios" && node.template === "frr") draft.iosConfigs.push({ node, text, part, message });
+  else part.mapped(message);
 }

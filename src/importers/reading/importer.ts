@@ -4,6 +4,8 @@ import type { SourceFiles } from "../source/source-files.ts";
 import type { Part } from "../tree/part.ts";
 
 export interface ReadOptions extends ChoiceOptions {
+  /** Makes configurations of FRR for stand-ins, of those in the language of IOS. */
+  readonly translateConfigs?: boolean;
   /** Values of variables that a file names. */
   readonly variables?: Readonly<Record<string, string>>;
 }

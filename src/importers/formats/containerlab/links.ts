@@ -13,7 +13,7 @@ interface End {
   readonly node: Part;
   readonly name: string;
   readonly interface: string;
-  /** What names the end. */
+  /** The parts of the source that name the end. */
   readonly parts: readonly (Part | undefined)[];
 }
 
