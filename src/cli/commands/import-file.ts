@@ -52,7 +52,12 @@ export const importFile: Command = {
       summary: "Replace nodes whose image is not there: routers by this template, hosts by linux, switches by switch",
     },
     { long: "translate-configs", summary: "Make FRR configurations of those in the language of IOS, for routers that FRR replaces" },
-    { long: "var", value: "NAME=VALUE", multiple: true, summary: "Value of a variable that the file names, such as ${NAME} of containerlab" },
+    {
+      long: "var",
+      value: "NAME=VALUE",
+      multiple: true,
+      summary: "Value of a variable that the file names, as in topologies of containerlab",
+    },
     {
       long: "mapping",
       value: "FILE",
