@@ -1,5 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chownSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chownSync, globSync, mkdirSync, mkdtempSync } from "node:fs";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -40,12 +41,11 @@ async function start(): Promise<Cluster> {
     stdio: ["ignore", "ignore", "inherit"],
   });
   const settings = ["listen_addresses=", `unix_socket_directories=${socket}`, "fsync=off", "full_page_writes=off", "shared_buffers=16MB"];
-  const server = spawn(join(bin, "postgres"), ["-D", data, ...settings.flatMap((setting) => ["-c", setting])], {
-    cwd: directory,
-    ...ids,
-    stdio: "ignore",
-  });
-  endWith(server, directory);
+  const argv = [join(bin, "postgres"), "-D", data, ...settings.flatMap((setting) => ["-c", setting])];
+  const server = spawn("sh", ["-c", whileRead, "sh", directory, ...argv], { cwd: "/", ...ids, stdio: ["pipe", "ignore", "ignore"] });
+  // Neither keeps this process from its end.
+  server.unref();
+  (server.stdin as Socket).unref();
   await answers(socket, server);
   const query = async (database: string, text: string) => {
     const client = new Client({ host: socket, user: "labwright", database });
@@ -74,14 +74,18 @@ function idOf(flag: string): number {
   return Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
 }
 
-/** Ends the server with this process, and removes its directory. SIGQUIT: at once, without saving. */
-function endWith(server: ChildProcess, directory: string): void {
-  server.unref();
-  process.once("exit", () => {
-    server.kill("SIGQUIT");
-    rmSync(directory, { recursive: true, force: true });
-  });
-}
+/**
+ * Runs the server until standard input ends, which is when this process ends, also by SIGKILL: the test runner ends its workers by signals. Removes the
+ * server's directory. SIGQUIT: at once, without saving.
+ */
+const whileRead = `
+trap '' INT TERM HUP
+directory=$1; shift
+"$@" & server=$!
+read -r _
+kill -QUIT $server
+wait $server
+rm -rf "$directory"`;
 
 async function answers(socket: string, server: ChildProcess): Promise<void> {
   const end = performance.now() + 60_000;
