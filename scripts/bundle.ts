@@ -24,7 +24,7 @@ await buildOnce({
   target: "dist/bundle",
   sources: [
     "scripts/bundle.ts",
-    "src/{base,cli,client,console,contract,engine,files,hosts,intent,packets,server,service,transport}/**/*.ts",
+    "src/{base,cli,client,console,contract,engine,exporters,files,formats,hosts,importers,intent,layout,packets,server,service,transport}/**/*.ts",
   ],
   build: bundle,
 });

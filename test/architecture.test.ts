@@ -180,6 +180,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
       "console",
       "packets",
       "files",
+      "importers",
       "host interface",
     ],
     packages: ["typebox", "pg", "pg-connection-string"],

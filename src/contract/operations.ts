@@ -852,6 +852,16 @@ export const operations = {
     errors: [...project, "node_not_found", "unsupported"],
     summary: "Return the VLAN-aware switches of a lab as they run: VLANs, LACP and spanning tree of their ports, learned addresses",
   },
+  importFile: {
+    ...post,
+    path: "/api/v1/projects/import-file",
+    auth: "bearer",
+    timeoutMs: 60_000,
+    replay: true,
+    errors: [...bearer, "expired_host_session", ...bodied, "rate_limited", "invalid_source"],
+    summary:
+      "Make the intent of a lab from a file or archive of another tool, such as containerlab, EVE-NG or GNS3, with a report of each part; changes nothing",
+  },
   adoptLab: {
     ...post,
     path: "/api/v1/labs/adopt",

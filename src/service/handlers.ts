@@ -24,6 +24,7 @@ import { ExecPlaces } from "./consoles/exec-places.ts";
 import type { Context } from "./context/context.ts";
 import { explainMoved } from "./context/moved.ts";
 import { deleteQuarantined, explainAbsence, listQuarantine, restoreQuarantined } from "./context/quarantine.ts";
+import { importFile } from "./imports/import-file.ts";
 import { testProject } from "./lab-tests/test-project.ts";
 import type { Browsers } from "./labs/browsers.ts";
 import { icons, listTemplates, networkTypes, templateAttributes, templateDetail, templateImages } from "./labs/catalogue.ts";
@@ -166,6 +167,7 @@ function projectHandlers({ context }: HandlerParts, { known, changing }: Wrapper
     validateProject: known((caller, { body }, call) => validateProject(context, caller, body, call)),
     planProject: known((caller, { body }, call) => planProject(context, caller, body, call)),
     getPublicProject: known((caller, { body }) => publicProject(context, caller, body)),
+    importFile: known((caller, { body }) => importFile(context, caller, body)),
     editProject: known((caller, { body }, call) => editProject(context, caller, body, call)),
     listHistory: known((caller, { body }) => listHistory(context, caller, body)),
     getHistoryText: known((caller, { body }) => historyText(context, caller, body)),

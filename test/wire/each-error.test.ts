@@ -86,6 +86,7 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   getPicture: { lab, id: "1" },
   getTasks: { lab },
   listSwitches: { lab },
+  importFile: { text: "graph { r1 -- h1 }" },
   adoptLab: { lab },
   events: { lab },
 };
@@ -485,6 +486,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
       lacks = [];
     }
   },
+  invalid_source: (id) => send(ann, id, { text: "no lab" }),
   invalid_direction: (id) => send(ann, id, { direction: "sideways" }),
   invalid_action: (id) => send(ann, id, { action: "dance" }),
   lab_not_found: async (id) => {

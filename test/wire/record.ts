@@ -40,6 +40,7 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["previewInterfaces", { template: "frr", attributes: { ethernet: 2 } }],
   ["completeLinkInterfaces", { yaml, node: "r1", excludeUsed: true }],
   ["validateProject", { yaml }],
+  ["importFile", { filename: "campus.dot", text: "graph campus { r1 -- h1; r1 [fillcolor=red] }" }],
   ["planProject", { yaml }],
   ["deployProject", { yaml }],
   ["reconcileProject", { yaml, direction: "to_host" }],

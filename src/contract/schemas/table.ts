@@ -39,6 +39,7 @@ import { EditData, EditPayload, PublicProjectData, PublicProjectPayload, Traffic
 import { HistoryData, HistoryTextData, HistoryTextPayload } from "./history.ts";
 import { HostLoadData } from "./host-load.ts";
 import { HostUserPayload, HostUserRemovePayload, HostUsersData } from "./host-users.ts";
+import { ImportFileData, ImportFilePayload } from "./import-file.ts";
 import { JobData, JobsData } from "./jobs.ts";
 import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "./links.ts";
 import { LabLockData, LabLockPayload } from "./lock.ts";
@@ -165,6 +166,7 @@ export const requestSchemas = {
   getPicture: { params: byId, query: PictureQuery },
   getTasks: { body: ProjectPayload },
   listSwitches: { body: ProjectPayload },
+  importFile: { body: ImportFilePayload },
   adoptLab: { body: LabAdoptPayload },
   listDisks: {},
   removeDisks: { params: byId },
@@ -258,6 +260,7 @@ export const dataSchemas = {
   getPicture: bytes,
   getTasks: TasksData,
   listSwitches: SwitchesData,
+  importFile: ImportFileData,
   adoptLab: LabAdoptData,
   listDisks: DisksData,
   removeDisks: DisksRemovedData,

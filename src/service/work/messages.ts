@@ -14,9 +14,9 @@ export type Outcome =
   | { readonly error: unknown };
 
 /** Returns the result or error of `run` in a form that can be sent to another thread. */
-export function outcomeOf(run: () => unknown): Outcome {
+export async function outcomeOf(run: () => unknown): Promise<Outcome> {
   try {
-    return { result: run() };
+    return { result: await run() };
   } catch (error) {
     if (!(error instanceof Failure)) return { error };
     const { code, message, data } = error;

@@ -39,7 +39,7 @@ interface Thread {
 /**
  * Worker threads for long computations on user input, so that other requests are served meanwhile. Time, memory and number are limited. A free thread
  * takes a task of the user with the fewest threads, of equals of the least recently served user; no user gets more than half of the threads. A task
- * over a limit fails with invalid_intent, because the intent is too large.
+ * over a limit fails with invalid_intent, because the intent is too large; an import with invalid_source.
  */
 export class WorkPool {
   readonly #options: Required<PoolOptions>;
@@ -73,7 +73,11 @@ export class WorkPool {
    * Runs a task in a thread. `weight`: the approximate number of characters of its input. Throws the errors of the task, rate_limited, and
    * shutting_down.
    */
-  async run<Name extends TaskName>(name: Name, weight: number, ...input: Parameters<Tasks[Name]>): Promise<ReturnType<Tasks[Name]>> {
+  async run<Name extends TaskName>(
+    name: Name,
+    weight: number,
+    ...input: Parameters<Tasks[Name]>
+  ): Promise<Awaited<ReturnType<Tasks[Name]>>> {
     if (this.#closed) throw shuttingDown();
     const user = workUser.getStore();
     this.#refuseTooMany(user, weight);
@@ -82,7 +86,7 @@ export class WorkPool {
       this.#weight += weight;
       this.#next();
     });
-    return resultOf(outcome) as ReturnType<Tasks[Name]>;
+    return resultOf(outcome) as Awaited<ReturnType<Tasks[Name]>>;
   }
 
   /** Starts a thread, and from now on keeps one idle thread: the start of a thread takes longer than parsing a large intent. */
@@ -143,7 +147,7 @@ export class WorkPool {
     worker.on("message", (message: Packed) => this.#done(thread, unpacked(message) as Outcome));
     worker.on("error", (error: NodeJS.ErrnoException) => {
       const full = error.code === "ERR_WORKER_OUT_OF_MEMORY";
-      void this.#end(thread, full ? failed(tooMuch(`needs more than ${this.#options.heapMib} MiB of memory`)) : { error });
+      void this.#end(thread, full ? failed(tooMuch(thread.task, `needs more than ${this.#options.heapMib} MiB of memory`)) : { error });
     });
     return thread;
   }
@@ -152,7 +156,7 @@ export class WorkPool {
     const { timeoutMs } = this.#options;
     clearTimeout(thread.timer);
     thread.task = task;
-    thread.timer = setTimeout(() => void this.#end(thread, failed(tooMuch(`takes longer than ${timeoutMs / 1000} s`))), timeoutMs);
+    thread.timer = setTimeout(() => void this.#end(thread, failed(tooMuch(task, `takes longer than ${timeoutMs / 1000} s`))), timeoutMs);
     thread.worker.ref();
     thread.worker.postMessage(packed(task.order));
   }
@@ -193,7 +197,8 @@ function shuttingDown(): Failure {
   return new Failure("shutting_down", "the service goes down");
 }
 
-function tooMuch(problem: string): Failure {
+function tooMuch(task: Task | undefined, problem: string): Failure {
+  if (task?.order.name === "importSource") return new Failure("invalid_source", `the file ${problem} to import`);
   const place = { line: 1, column: 1, end_line: 1, end_column: 1 };
   const message = `the intent ${problem} to work on`;
   const diagnostic = { severity: "error" as const, code: "too_large", message, path: "", ...place };

@@ -6,6 +6,7 @@ import { filterPlaces } from "../../intent/places/filter-places.ts";
 import { sourceLines } from "../../intent/places/source-lines.ts";
 import { type ReadResult, readIntent } from "../../intent/read/read.ts";
 import { computePlan } from "./compute-plan.ts";
+import type { ImportedSource, SourceInput } from "./import-source.ts";
 
 /** A parse result with its diagnostics as text, if it has no lab. */
 export type ShownReading = ReadResult & { readonly shown: string };
@@ -22,6 +23,8 @@ export const tasks = {
   filterPlaces,
   fieldPlaces,
   computePlan,
+  /** Loads the importers at the first use: most services never need them. */
+  importSource: async (input: SourceInput): Promise<ImportedSource> => (await import("./import-source.ts")).importSource(input),
 };
 
 export type Tasks = typeof tasks;

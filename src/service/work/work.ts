@@ -5,6 +5,7 @@ import type { SourceLines } from "../../intent/places/source-lines.ts";
 import type { ValuePlace } from "../../intent/places/value-place.ts";
 import type { IntentText } from "../../intent/write/print.ts";
 import type { ComputedPlan, PlanWork } from "./compute-plan.ts";
+import type { ImportedSource, SourceInput } from "./import-source.ts";
 import { type PoolOptions, WorkPool } from "./pool.ts";
 import { RecentReads } from "./recent-reads.ts";
 import { type ShownReading, tasks } from "./tasks.ts";
@@ -71,6 +72,13 @@ export class Work {
     const size = sizeOf(desired) + sizeOf(observed);
     const small = size <= smallLab && isSmall(work.yaml ?? "", work.files) && roomAfter([desired?.nodes, observed?.nodes], smallTexts) > 0;
     return small ? tasks.computePlan(work) : this.#pool.run("computePlan", 200 * size + (work.yaml?.length ?? 0), work);
+  }
+
+  /** As importSource(). Always in a thread: a short file of another tool can be long work. */
+  importSource(input: SourceInput): Promise<ImportedSource> {
+    const { base64 = "", text = "", files = {} } = input;
+    const texts = Object.values(files).reduce((sum, { length }) => sum + length, 0);
+    return this.#pool.run("importSource", base64.length + text.length + texts, input);
   }
 
   /** Keeps a thread ready for the next large intent, see WorkPool.keepReady(). */

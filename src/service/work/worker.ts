@@ -6,8 +6,8 @@ import { tasks } from "./tasks.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this file is the program of a worker thread");
-port.on("message", (message: Packed) => {
+port.on("message", async (message: Packed) => {
   const { name, input } = unpacked(message) as Order;
   const task = tasks[name] as (...input: readonly unknown[]) => unknown;
-  port.postMessage(packed(outcomeOf(() => task(...input))));
+  port.postMessage(packed(await outcomeOf(() => task(...input))));
 });

@@ -1,0 +1,67 @@
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { sample } from "../../importers/samples.fixture.ts";
+import { readIntent } from "../../intent/read/read.ts";
+import { type Bench, type Client, createBench, failureOf } from "../service.fixture.ts";
+
+let bench: Bench;
+let ann: Client;
+beforeAll(async () => {
+  bench = createBench();
+  ann = await bench.login();
+});
+afterAll(async () => {
+  await bench.service.close();
+  await bench.host.close();
+});
+
+const textOf = (name: string) => Buffer.from(Object.values(sample(name))[0] ?? "").toString("utf8");
+
+test("a file of another tool becomes a lab that can be deployed, with a report of each part and its line", async () => {
+  const text = textOf("eve/samples/ospf-hosts.unl");
+  const answer = await ann.call("importFile", { filename: "ospf.unl", text, substitute: "frr" });
+  expect(answer).toMatchObject({ format: "eve", path: "ospf.unl", report_left_out: 0, left_out: [] });
+  const levels = Object.values(answer.counts).reduce((sum, count) => sum + count, 0);
+  expect([answer.counts.dropped > 0, answer.report.length]).toEqual([true, levels]);
+  expect(answer.report.every(({ line }) => line > 0 && line <= text.split("\n").length)).toBe(true);
+  expect(readIntent(answer.yaml, answer.files).diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+  expect(bench.store.labs.list()).toEqual([]);
+  expect(await ann.call("deployProject", { yaml: answer.yaml, files: answer.files })).toMatchObject({ nodes: expect.any(Number) });
+});
+
+test("the same file has the same result as text, as base64, compressed, and as a folder", async () => {
+  const text = textOf("containerlab/samples/fabric.clab.yml");
+  const plain = await ann.call("importFile", { filename: "fabric.clab.yml", text });
+  const others = [
+    { filename: "fabric.clab.yml", base64: Buffer.from(text).toString("base64") },
+    { filename: "fabric.clab.yml.gz", base64: gzipSync(text).toString("base64") },
+    { files: { "fabric.clab.yml": text } },
+  ];
+  for (const other of others) expect(await ann.call("importFile", other)).toEqual(plain);
+});
+
+test("images, variables, and rules of the caller are taken into account", async () => {
+  const text = 'name: v\ntopology:\n  nodes:\n    r1: {kind: own-kind, image: "x:${V:=1}"}\n';
+  const as = (more: object) => ann.call("importFile", { text, ...more });
+  expect((await as({})).missing).toMatchObject([{ image: "x:1", nodes: ["r1"] }]);
+  expect((await as({ variables: { V: "2" } })).missing).toMatchObject([{ image: "x:2" }]);
+  const mapping = ["containerlab:\n  - {types: own-kind, role: router, template: frr}\n"];
+  expect(await as({ mapping })).toMatchObject({ missing: [], yaml: expect.stringContaining("template: frr") });
+});
+
+test.each([
+  ["no file", {}, "bad_request", "one of text, base64 and files"],
+  ["two files", { text: "a", base64: "aaaa" }, "bad_request", "one of text, base64 and files"],
+  ["text that is not base64", { base64: "not base64!" }, "bad_request", "is not base64"],
+  ["no lab", { text: "hello" }, "invalid_source", "no lab was found"],
+  ["an unknown format", { text: "a", format: "nope" }, "invalid_source", "unknown format"],
+  ["a path out of the folder", { files: { "../x": "a" } }, "invalid_source", ".."],
+  ["a bomb", { base64: gzipSync(Buffer.alloc(65 * 1024 * 1024)).toString("base64") }, "invalid_source", "unpacks to more than"],
+  ["a damaged archive", { base64: gzipSync("hello hello").subarray(0, 14).toString("base64") }, "invalid_source", "is damaged"],
+  ["entities", { text: '<!DOCTYPE lab [<!ENTITY a "b">]><lab name="&a;"/>' }, "invalid_source", "a document type is not allowed"],
+  ["a wrong table of types", { text: "graph { a -- b }", mapping: ["containerlab: [{nope: 1}]"] }, "invalid_source", "mapping 1:1"],
+])("%s is refused", async (_name, body, code, message) => {
+  const failure = await failureOf(ann.call("importFile", body));
+  expect(failure.code).toBe(code);
+  expect(failure.message).toContain(message);
+});

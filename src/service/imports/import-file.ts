@@ -1,0 +1,40 @@
+import { Failure } from "../../contract/errors.ts";
+import type { ImportFileData, ImportFilePayload } from "../../contract/schemas/import-file.ts";
+import type { Caller } from "../common/call.ts";
+import { badRequest } from "../common/refusals.ts";
+import type { SessionsPart, WorkPart } from "../context/parts.ts";
+
+/**
+ * Makes the intent of a lab from a file of another tool. Changes nothing. Images count as missing if the host does not have them; if the host cannot be
+ * reached, all images of users do. Throws bad_request, invalid_source, rate_limited and expired_host_session.
+ */
+export async function importFile(context: SessionsPart & WorkPart, caller: Caller, payload: ImportFilePayload): Promise<ImportFileData> {
+  const { filename, path, format, substitute, text, base64, files } = payload;
+  const given = Object.entries({ text, base64, files }).filter(([, value]) => value !== undefined);
+  if (given.length !== 1)
+    throw badRequest("/text", "one of text, base64 and files is needed: the file, the file in base64, or the files of a folder");
+  const images = await imagesOf(context, caller);
+  return context.work.importSource({
+    ...Object.fromEntries(given),
+    filename: filename === undefined || filename === "" ? "lab" : filename,
+    translateConfigs: payload.translate_configs === true,
+    variables: payload.variables ?? {},
+    mapping: payload.mapping ?? [],
+    ...(path !== undefined && path !== "" && { path }),
+    ...(format !== undefined && format !== "" && { format }),
+    ...(substitute !== undefined && { substitute }),
+    ...(images !== undefined && { images }),
+  });
+}
+
+/** Returns the images of the host by template, or undefined if the host cannot be asked. */
+async function imagesOf({ sessions }: SessionsPart, caller: Caller): Promise<Readonly<Record<string, readonly string[]>> | undefined> {
+  try {
+    const templates = await (await sessions.hostSession(caller)).templates();
+    return Object.fromEntries(templates.map(({ id, images, provisioned }) => [id, provisioned ? images.map(({ name }) => name) : []]));
+  } catch (error) {
+    // If the caller's host session has ended, the caller must sign in and repeat the request.
+    if (!(error instanceof Failure) || error.code === "expired_host_session") throw error;
+    return undefined;
+  }
+}
