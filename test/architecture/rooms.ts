@@ -62,7 +62,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     context: ["store", "common", "conditions", "streams", "sessions", "work", "jobs", "observe", "events"],
     changes: ["store", "common", "conditions", "streams", "sessions", "work", "jobs", "context"],
     checks: ["common", "work", "context"],
-    imports: ["common", "work", "context"],
+    imports: ["common", "context"],
     projects: ["store", "common", "sessions", "work", "jobs", "context", "changes", "checks"],
     consoles: ["common", "sessions", "context"],
     power: ["store", "common", "jobs", "context", "changes", "consoles"],

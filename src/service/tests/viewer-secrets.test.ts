@@ -201,7 +201,15 @@ const asked: Readonly<Record<OperationId, Readonly<Record<string, Ask>> | string
   getJob: "read in a test below",
   ...nothing("no lab", [
     ...(["getHealth", "login", "logout", "getSession", "createBrowserSession", "getCapabilities", "getOpenApi"] as const),
-    ...(["listTemplates", "getTemplate", "listTemplateImages", "listTemplateAttributes", "listNetworkTypes", "listIcons", "importFile"] as const),
+    ...([
+      "listTemplates",
+      "getTemplate",
+      "listTemplateImages",
+      "listTemplateAttributes",
+      "listNetworkTypes",
+      "listIcons",
+      "importFile",
+    ] as const),
     ...([
       "getHostLoad",
       "listHostUsers",
