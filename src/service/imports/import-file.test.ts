@@ -41,12 +41,12 @@ test("the same file has the same result as text, as base64, compressed, and as a
 });
 
 test("images, variables, and rules of the caller are taken into account", async () => {
-  const text = 'name: v\ntopology:\n  nodes:\n    r1: {kind: own-kind, image: "x:${V:=1}"}\n';
+  const text = 'name: v\ntopology:\n  nodes:\n    r1: {kind: own-kind, image: "x:$V"}\n';
   const as = (more: object) => ann.call("importFile", { text, ...more });
-  expect((await as({})).missing).toMatchObject([{ image: "x:1", nodes: ["r1"] }]);
+  expect((await as({ variables: { V: "1" } })).missing).toMatchObject([{ image: "x:1", nodes: ["r1"] }]);
   expect((await as({ variables: { V: "2" } })).missing).toMatchObject([{ image: "x:2" }]);
   const mapping = ["containerlab:\n  - {types: own-kind, role: router, template: frr}\n"];
-  expect(await as({ mapping })).toMatchObject({ missing: [], yaml: expect.stringContaining("template: frr") });
+  expect(await as({ mapping, variables: { V: "1" } })).toMatchObject({ missing: [], yaml: expect.stringContaining("template: frr") });
 });
 
 test.each([
