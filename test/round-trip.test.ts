@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { exportLab, type GraphFormat, graphText, type LabFormat } from "../src/exporters/formats.ts";
+import type { GraphFormat, LabFormat } from "../src/exporters/format-names.ts";
+import { exportLab, graphText } from "../src/exporters/formats.ts";
 import { imported } from "../src/importers/testing.fixture.ts";
 import { canonicalLab } from "../src/intent/lab/canonical.ts";
 import { arbitraryLab } from "../src/intent/lab/lab.arbitrary.ts";

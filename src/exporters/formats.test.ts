@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import { arbitraryLab } from "../intent/lab/lab.arbitrary.ts";
 import type { Lab } from "../intent/lab/lab.ts";
 import { readIntent } from "../intent/read/read.ts";
-import { exportLab, graphFormats, graphText, labFormats } from "./formats.ts";
+import { graphFormats, labFormats } from "./format-names.ts";
+import { exportLab, graphText } from "./formats.ts";
 
 function labOf(yaml: string, files: Readonly<Record<string, string>> = {}): Lab {
   const { lab, diagnostics } = readIntent(yaml, files);

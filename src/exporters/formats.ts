@@ -4,14 +4,12 @@ import { dotText } from "./drawing/dot.ts";
 import { drawioText } from "./drawing/drawio.ts";
 import { mermaidText } from "./drawing/mermaid.ts";
 import { svgText } from "./drawing/svg.ts";
+import type { GraphFormat, LabFormat } from "./format-names.ts";
 import type { Exported } from "./shared/exported.ts";
 import { cmlOf } from "./tools/cml.ts";
 import { containerlabOf } from "./tools/containerlab.ts";
 import { gns3Of } from "./tools/gns3.ts";
 import { unlOf } from "./tools/unl.ts";
-
-export const labFormats = ["containerlab", "unl", "gns3", "cml"] as const;
-export type LabFormat = (typeof labFormats)[number];
 
 const tools: Readonly<Record<LabFormat, (lab: Lab) => Exported>> = {
   containerlab: containerlabOf,
@@ -24,9 +22,6 @@ const tools: Readonly<Record<LabFormat, (lab: Lab) => Exported>> = {
 export function exportLab(lab: Lab, format: LabFormat): Exported {
   return tools[format](lab);
 }
-
-export const graphFormats = ["svg", "mermaid", "d2", "drawio", "dot"] as const;
-export type GraphFormat = (typeof graphFormats)[number];
 
 const drawings: Readonly<Record<GraphFormat, (lab: Lab) => string>> = {
   svg: svgText,

@@ -1,3 +1,4 @@
+import { type FormatName, formatNames } from "./format-names.ts";
 import { cml } from "./formats/cml/cml.ts";
 import { containerlab } from "./formats/containerlab/containerlab.ts";
 import { eve } from "./formats/eve/eve.ts";
@@ -9,5 +10,7 @@ import { netlab } from "./formats/netlab/netlab.ts";
 import { virl } from "./formats/virl/virl.ts";
 import type { Importer } from "./reading/importer.ts";
 
+const byName: Readonly<Record<FormatName, Importer>> = { containerlab, eve, cml, virl, gns3, netlab, kathara, dot, mermaid };
+
 /** Every format, in the order in which messages list them. */
-export const importers: readonly Importer[] = [containerlab, eve, cml, virl, gns3, netlab, kathara, dot, mermaid];
+export const importers: readonly Importer[] = formatNames.map((name) => byName[name]);

@@ -1,4 +1,4 @@
-import { exportLab, type LabFormat, labFormats } from "../../exporters/formats.ts";
+import { type LabFormat, labFormats } from "../../exporters/format-names.ts";
 import { archiveParts, exportArchive } from "../archive/export-archive.ts";
 import { type Command, topoFlag } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
@@ -45,6 +45,7 @@ export const exportCommand: Command = {
       context.terminal.print(`wrote ${await exportArchive(context, args, lab)}`);
       return 0;
     }
+    const { exportLab } = await import("../../exporters/formats.ts");
     const { main, files, notes } = exportLab(lab, format);
     const { terminal } = context;
     const folder = args.text("output") ?? `${lab.name}-${format}`;

@@ -1,4 +1,4 @@
-import { type GraphFormat, graphFormats, graphText } from "../../exporters/formats.ts";
+import { type GraphFormat, graphFormats } from "../../exporters/format-names.ts";
 import { type Command, topoFlag } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { checkOutput } from "../project-files/check-output.ts";
@@ -37,6 +37,7 @@ export const graph: Command = {
       await mustBeNew(output);
       await checkOutput(output);
     }
+    const { graphText } = await import("../../exporters/formats.ts");
     const text = graphText(await offlineLab(context), format);
     if (output === undefined) context.terminal.stdout.write(text);
     else {

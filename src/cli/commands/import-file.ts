@@ -4,10 +4,9 @@ import { Failure } from "../../contract/errors.ts";
 import { packagePath } from "../../files/program-path.ts";
 import { readFolder, type SourceBytes, sourceLimits, unpackSource } from "../../files/source/read-source.ts";
 import { ArchiveError } from "../../files/tar/archive-error.ts";
-import { type ImportedLab, importLab } from "../../importers/import-lab.ts";
-import { importers } from "../../importers/importers.ts";
+import { formatNames } from "../../importers/format-names.ts";
+import type { ImportedLab } from "../../importers/import-lab.ts";
 import { substitutes } from "../../importers/mapping/choose-template.ts";
-import { SourceFiles } from "../../importers/source/source-files.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
 import { importArchive } from "../archive/import-archive.ts";
 import { unpackLab } from "../archive/unpack-lab.ts";
@@ -16,11 +15,8 @@ import type { Command } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { fileFailure } from "../project-files/file-failure.ts";
-import { readMappings } from "../project-files/mappings.ts";
 import { readStandardInput } from "../project-files/standard-input.ts";
 import { mustBeNew, writeProject } from "../project-files/write-project.ts";
-
-const formats = importers.map(({ format }) => format);
 
 export const importFile: Command = {
   name: "import-file",
@@ -41,7 +37,7 @@ export const importFile: Command = {
     {
       long: "format",
       value: "FORMAT",
-      choices: [...formats, "json"],
+      choices: [...formatNames, "json"],
       summary: "Format of the file, if its content does not show it; json: write the result as JSON",
     },
     { long: "path", value: "PATH", summary: "The lab's file within the folder or archive, if there are several" },
@@ -71,7 +67,7 @@ export const importFile: Command = {
   run: async (context, args) => {
     const [source] = args.operands;
     if (source === undefined)
-      throw new UsageError("import-file needs a file, a folder, or - for standard input", `formats: ${formats.join(", ")}`);
+      throw new UsageError("import-file needs a file, a folder, or - for standard input", `formats: ${formatNames.join(", ")}`);
     const output = args.text("output");
     if (output !== undefined) await mustBeNew(output);
     const bytes = await sourceBytes(context, source);
@@ -81,6 +77,11 @@ export const importFile: Command = {
       return 0;
     }
     const [format, path, substitute] = [args.text("format"), args.text("path"), args.text("substitute")];
+    const [{ importLab }, { SourceFiles }, { readMappings }] = await Promise.all([
+      import("../../importers/import-lab.ts"),
+      import("../../importers/source/source-files.ts"),
+      import("../project-files/mappings.ts"),
+    ]);
     const lab = await refusals(async () =>
       importLab(new SourceFiles(bytes.files), {
         mapping: await readMappings([...args.texts("mapping").map((file) => resolve(file)), packagePath("mappings")]),

@@ -1,4 +1,5 @@
 import type { Draft } from "../draft/draft.ts";
+import type { FormatName } from "../format-names.ts";
 import type { ChoiceOptions } from "../mapping/choose-template.ts";
 import type { SourceFiles } from "../source/source-files.ts";
 import type { Part } from "../tree/part.ts";
@@ -20,7 +21,7 @@ export interface Reading {
 /** Reads the lab files of one tool. Plain data and pure functions. */
 export interface Importer {
   /** The name in commands, the API and the tables of node types. */
-  readonly format: string;
+  readonly format: FormatName;
   /** For people, such as "containerlab topology". */
   readonly title: string;
   /**
