@@ -1,5 +1,6 @@
 import { readFileSync, rmdirSync } from "node:fs";
 import { chown, mkdir, readdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { KeyedQueue } from "../../../base/keyed-queue.ts";
@@ -48,6 +49,7 @@ export async function makeLabGroups(
     // Ten times a node's share, so that the holder answers and makes links while all nodes are busy.
     const [file, value] = cpu.version === 1 ? ["cpu.shares", 10 * 1024] : ["cpu.weight", 10 * 100];
     await writeFile(join(directories[cpu.hierarchy]!, "lab", file), String(value));
+    await writeFile(join(groups.hierarchies[cpu.hierarchy]!.base, file), String(allLabsShare(cpu.version)));
   }
   if (pids !== undefined) {
     await writeFile(join(groups.hierarchies[pids.hierarchy]!.base, "pids.max"), String(most.machineProcesses));
@@ -58,6 +60,15 @@ export async function makeLabGroups(
     await writeFile(join(groups.hierarchies[memory.hierarchy]!.base, file), String(most.machineMemory));
   }
   return { groups, directories };
+}
+
+/**
+ * The share of all labs together. With version 1, the group competes with each process of the service's group: the labs weigh as much as one such process
+ * on each processor, since with the share of one process on the whole machine they starve beside a busy one. With version 2 a group without processes of
+ * its own competes with other groups only: the default.
+ */
+function allLabsShare(version: 1 | 2): number {
+  return version === 1 ? 1024 * availableParallelism() : 100;
 }
 
 /** The limits for all labs together and for one lab. They leave enough for the machine and the service. */

@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { accessSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Operation, Step } from "../../../engine/model/plan.ts";
@@ -61,6 +62,13 @@ describe("the machine's control groups", () => {
     }
     const none = await probeControlGroups("none");
     expect(none).toEqual({ hierarchies: [], why: expect.objectContaining({ memory: "LABWRIGHT_CGROUP is none" }) });
+  });
+
+  test("give all labs together the share of one busy process on each processor", (context) => {
+    const { cpu } = groups;
+    if (cpu === undefined) return context.skip(groups.why.cpu);
+    const [file, share] = cpu.version === 1 ? ["cpu.shares", 1024 * availableParallelism()] : ["cpu.weight", 100];
+    expect(Number(readFileSync(join(groups.hierarchies[cpu.hierarchy]!.base, file), "utf8"))).toBe(share);
   });
 });
 
