@@ -1,8 +1,8 @@
 import type { Draft } from "../draft/draft.ts";
-import type { FormatName } from "../format-names.ts";
 import type { ChoiceOptions } from "../mapping/choose-template.ts";
 import type { SourceFiles } from "../source/source-files.ts";
 import type { Part } from "../tree/part.ts";
+import type { FormatName } from "./format-names.ts";
 
 export interface ReadOptions extends ChoiceOptions {
   /** Makes configurations of FRR for stand-ins, of those in the language of IOS. */
