@@ -10,7 +10,7 @@ import { readMapping } from "../../importers/mapping/read-mapping.ts";
 import { SourceFiles } from "../../importers/source/source-files.ts";
 import type { ImportLine } from "../../importers/tree/report.ts";
 
-/** A file of another tool, and the options of its import. One of text, base64, bytes and files is set. */
+/** A file of another tool, and the options of its import. One of text, base64 and files is set. */
 export interface SourceInput {
   readonly filename: string;
   readonly text?: string;
@@ -27,15 +27,13 @@ export interface SourceInput {
   readonly images?: AvailableImages;
 }
 
-export type ImportedSource = ImportFileData;
-
 /** Maximum number of lines of a report in an answer. */
 const maxLines = 50_000;
 /** Maximum characters of a lab with its files: a larger one would not fit into the request that deploys it. */
 const maxCharacters = 32 << 20;
 
 /** Unpacks and reads a lab of another tool. Throws invalid_source, and bad_request for text that is not base64. */
-export async function importSource(input: SourceInput): Promise<ImportedSource> {
+export async function importSource(input: SourceInput): Promise<ImportFileData> {
   const { path, format, substitute, images } = input;
   const { files, leftOut } = await bytesOf(input);
   const { report, ...lab } = importLab(new SourceFiles(files), {
@@ -76,7 +74,8 @@ async function bytesOf({ filename, text, base64, files }: SourceInput): Promise<
 }
 
 function fromBase64(text: string): Buffer {
-  if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text)) {
+  // Spaces have one place before a padding character: with two, a long run of them would take quadratic time.
+  if (!/^[A-Za-z0-9+/\s]*(?:=\s*){0,2}$/.test(text)) {
     const problem = { path: "/base64", message: "is not base64" };
     throw new Failure("bad_request", `${problem.path}: ${problem.message}`, { data: { problems: [problem] } });
   }

@@ -1,3 +1,4 @@
+import type { ImportFileData } from "../../contract/schemas/import-file.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
 import { editIntent } from "../../intent/edit/edit.ts";
 import { type EditableSection, replaceSection } from "../../intent/edit/replace-section.ts";
@@ -6,7 +7,7 @@ import { filterPlaces } from "../../intent/places/filter-places.ts";
 import { sourceLines } from "../../intent/places/source-lines.ts";
 import { type ReadResult, readIntent } from "../../intent/read/read.ts";
 import { computePlan } from "./compute-plan.ts";
-import type { ImportedSource, SourceInput } from "./import-source.ts";
+import type { SourceInput } from "./import-source.ts";
 
 /** A parse result with its diagnostics as text, if it has no lab. */
 export type ShownReading = ReadResult & { readonly shown: string };
@@ -24,7 +25,7 @@ export const tasks = {
   fieldPlaces,
   computePlan,
   /** Loads the importers at the first use: most services never need them. */
-  importSource: async (input: SourceInput): Promise<ImportedSource> => (await import("./import-source.ts")).importSource(input),
+  importSource: async (input: SourceInput): Promise<ImportFileData> => (await import("./import-source.ts")).importSource(input),
 };
 
 export type Tasks = typeof tasks;

@@ -1,3 +1,4 @@
+import type { ImportFileData } from "../../contract/schemas/import-file.ts";
 import type { EditableSection } from "../../intent/edit/replace-section.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
 import type { FieldName } from "../../intent/places/field-places.ts";
@@ -5,7 +6,7 @@ import type { SourceLines } from "../../intent/places/source-lines.ts";
 import type { ValuePlace } from "../../intent/places/value-place.ts";
 import type { IntentText } from "../../intent/write/print.ts";
 import type { ComputedPlan, PlanWork } from "./compute-plan.ts";
-import type { ImportedSource, SourceInput } from "./import-source.ts";
+import type { SourceInput } from "./import-source.ts";
 import { type PoolOptions, WorkPool } from "./pool.ts";
 import { RecentReads } from "./recent-reads.ts";
 import { type ShownReading, tasks } from "./tasks.ts";
@@ -75,7 +76,7 @@ export class Work {
   }
 
   /** As importSource(). Always in a thread: a short file of another tool can be long work. */
-  importSource(input: SourceInput): Promise<ImportedSource> {
+  importSource(input: SourceInput): Promise<ImportFileData> {
     const { base64 = "", text = "", files = {} } = input;
     const texts = Object.values(files).reduce((sum, { length }) => sum + length, 0);
     return this.#pool.run("importSource", base64.length + text.length + texts, input);

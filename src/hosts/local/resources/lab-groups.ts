@@ -49,7 +49,8 @@ export async function makeLabGroups(
     // Ten times a node's share, so that the holder answers and makes links while all nodes are busy.
     const [file, value] = cpu.version === 1 ? ["cpu.shares", 10 * 1024] : ["cpu.weight", 10 * 100];
     await writeFile(join(directories[cpu.hierarchy]!, "lab", file), String(value));
-    await writeFile(join(groups.hierarchies[cpu.hierarchy]!.base, file), String(allLabsShare(cpu.version)));
+    // With version 2 a group competes with other groups only, and keeps the weight that the administrator gives it.
+    if (cpu.version === 1) await writeFile(join(groups.hierarchies[cpu.hierarchy]!.base, file), String(allLabsShares()));
   }
   if (pids !== undefined) {
     await writeFile(join(groups.hierarchies[pids.hierarchy]!.base, "pids.max"), String(most.machineProcesses));
@@ -63,12 +64,11 @@ export async function makeLabGroups(
 }
 
 /**
- * The share of all labs together. With version 1, the group competes with each process of the service's group: the labs weigh as much as one such process
- * on each processor, since with the share of one process on the whole machine they starve beside a busy one. With version 2 a group without processes of
- * its own competes with other groups only: the default.
+ * The CPU shares of all labs together. With version 1 their group competes with each process of the service's group. The labs weigh as much as one such
+ * process on each processor: with the default, one process on the whole machine, they starve on a busy machine.
  */
-function allLabsShare(version: 1 | 2): number {
-  return version === 1 ? 1024 * availableParallelism() : 100;
+function allLabsShares(): number {
+  return 1024 * availableParallelism();
 }
 
 /** The limits for all labs together and for one lab. They leave enough for the machine and the service. */

@@ -1,6 +1,6 @@
 import type { Part } from "../../tree/part.ts";
 
-/** The fields of a node with those that it inherits: defaults, its kind, its group, its own. */
+/** The fields of a node: its own, and the ones it inherits from its group, its kind and the defaults. */
 export class NodeForm {
   readonly node: Part;
   readonly kind: Part | undefined;
@@ -17,7 +17,7 @@ export class NodeForm {
     this.#layers = [defaults, ofKind, inGroup, node].filter((layer) => layer !== undefined);
   }
 
-  /** Returns the value that counts, and marks those that it replaces. */
+  /** Returns the effective value of a field, and marks the values that it overrides. */
   one(key: string): Part | undefined {
     const found = this.#layers.flatMap((layer) => layer.get(key) ?? []).filter((part) => !part.isNull);
     return found.at(-1);

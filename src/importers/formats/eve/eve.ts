@@ -127,7 +127,7 @@ function optional<Name extends string>(name: Name, value: Quality | undefined): 
   return (value === undefined ? {} : { [name]: value }) as { readonly [N in Name]?: Quality };
 }
 
-/** The impairments that an interface names: of what it sends, and of what it receives. */
+/** The impairments of an interface, for the traffic that it sends and for the traffic that it receives. */
 function qualities(part: Part | undefined): { readonly source: Quality; readonly destination: Quality } {
   const of = (direction: string): Quality =>
     Object.fromEntries(
