@@ -65,3 +65,8 @@ test.each([
   expect(failure.code).toBe(code);
   expect(failure.message).toContain(message);
 });
+
+test("base64 with a long run of spaces before a wrong character is refused as that, not for the time it takes", async () => {
+  const failure = await failureOf(ann.call("importFile", { base64: `${" ".repeat(1 << 20)}!` }));
+  expect(failure).toMatchObject({ code: "bad_request", message: "/base64: is not base64" });
+});
