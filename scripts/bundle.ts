@@ -10,6 +10,7 @@ const root = join(import.meta.dirname, "..");
 const programs = [
   "cli/main",
   "server/main",
+  "server/copy-store",
   "service/work/worker",
   "console/dialogue/expression-worker",
   "hosts/local/setup/main",

@@ -6,6 +6,7 @@ import { testedProgram } from "../src/files/tested-program.fixture.ts";
 import { localPaths } from "../src/hosts/local/machine/paths.ts";
 import { freePort } from "../src/hosts/local/testing/free-port.fixture.ts";
 import { testDirectory } from "../src/hosts/local/testing/test-directory.fixture.ts";
+import { cluster, postgresPrograms } from "../src/service/store/testing/cluster.fixture.ts";
 import { type Block, blocks, isFollowed, pages } from "./docs-blocks.ts";
 import { commandsOf, followPage, missingLine, shell } from "./docs-session.ts";
 
@@ -48,7 +49,7 @@ describe.concurrent("the commands of", () => {
       LABWRIGHT_PORT: "0",
     };
     try {
-      await followPage(await withFreePorts(blocks.filter(({ page }) => page === name)), { folder, env });
+      await followPage(await withDatabase(await withFreePorts(blocks.filter(({ page }) => page === name))), { folder, env });
     } catch (error) {
       throw new Error(`${(error as Error).message}\n${await circumstances(folder, env)}`, { cause: error });
     } finally {
@@ -70,6 +71,15 @@ async function withFreePorts(page: readonly Block[]): Promise<readonly Block[]> 
     replaced = replaced.map((block) => ({ ...block, text: block.text.replaceAll(new RegExp(`\\b${port}\\b`, "g"), free) }));
   }
   return replaced;
+}
+
+/** Replaces the database of the page by an empty one of a real server. Without PostgreSQL on this machine, its commands are left out. */
+async function withDatabase(page: readonly Block[]): Promise<readonly Block[]> {
+  const shown = "postgres://labwright@db.example/labwright";
+  if (page.every(({ kind, text }) => kind !== "console" || !text.includes(shown))) return page;
+  if (postgresPrograms === undefined) return page.filter(({ kind }) => kind !== "console");
+  const { url } = await (await cluster()).database();
+  return page.map((block) => ({ ...block, text: block.text.replaceAll(shown, url) }));
 }
 
 const addsImages = (page: string) => blocks.some((block) => block.page === page && /^\$ labwright image add/m.test(block.text));

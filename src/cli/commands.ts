@@ -52,6 +52,7 @@ import { shell } from "./commands/shell.ts";
 import { snapshot } from "./commands/snapshot.ts";
 import { ssh } from "./commands/ssh.ts";
 import { status } from "./commands/status.ts";
+import { store } from "./commands/store.ts";
 import { switches } from "./commands/switches.ts";
 import { systemdUnitCommand } from "./commands/systemd-unit.ts";
 import { tasks } from "./commands/tasks.ts";
@@ -165,6 +166,7 @@ export const commands: readonly Command[] = [
   image,
   registry,
   users,
+  store,
   completion,
   version,
   help,

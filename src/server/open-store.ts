@@ -1,11 +1,10 @@
-import { randomUUID } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Log } from "../service/common/log.ts";
 import { postgresAddress } from "../service/store/postgres/address.ts";
 import { postgresStore } from "../service/store/postgres/postgres-store.ts";
 import { sqliteStore } from "../service/store/sqlite.ts";
 import type { Store } from "../service/store/store.ts";
+import { installationOf } from "./process/installation.ts";
 import type { ServeOptions } from "./process/options.ts";
 
 /**
@@ -37,15 +36,4 @@ function lost(what: string): Error {
     `${what} start once with labwright serve --adopt, which creates a new one: labs keep running, only admins see them until labwright adopt returns ` +
       "them to their owners, and users must sign in again",
   );
-}
-
-/** Returns the id of this state directory, which the first start creates: leases of an earlier process on it end when the next one starts. */
-function installationOf(stateDir: string): string {
-  const file = join(stateDir, "installation-id");
-  try {
-    writeFileSync(file, `${randomUUID()}\n`, { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-  return readFileSync(file, "utf8").trim();
 }

@@ -51,6 +51,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
   service: {
     store: [],
     "store/postgres": ["store"],
+    "store/copy": ["store", "store/postgres"],
     common: [],
     streams: ["common"],
     sessions: ["store", "common"],
@@ -284,6 +285,7 @@ export const circles: Readonly<Record<string, string>> = {
 export const entries: Readonly<Record<string, string>> = {
   "cli/main.ts": "the command labwright",
   "server/main.ts": "the service",
+  "server/copy-store.ts": "labwright store copy",
   "client/index.ts": "the SDK",
   "client/browser.ts": "the SDK in browsers",
   "web/main.tsx": "the pages",

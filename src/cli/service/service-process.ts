@@ -15,6 +15,11 @@ export function servicePath(): string {
   return programPath("server/main");
 }
 
+/** The path of the program that copies the data of a service into another database. */
+export function copyStorePath(): string {
+  return programPath("server/copy-store");
+}
+
 /** The path of the program that prepares a machine for the embedded host. */
 export function setupPath(): string {
   return programPath("hosts/local/setup/main");

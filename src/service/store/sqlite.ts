@@ -68,7 +68,8 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
   return storeOf(tables, file, room);
 }
 
-function migrate(db: DatabaseSync, file: string): void {
+/** Brings the database to the version of this release. Throws an Error for the user, and closes it, if a newer release wrote it. */
+export function migrate(db: DatabaseSync, file: string): void {
   const version = (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
   if (version > migrations.length) {
     db.close();

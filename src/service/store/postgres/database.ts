@@ -21,7 +21,7 @@ const connectMs = 3_000;
 const againMs = 250;
 
 /** Large numbers of PostgreSQL as numbers: all of ours are times and counters. */
-const parsers = {
+export const parsers = {
   getTypeParser: (oid: number, format?: "text" | "binary") => (oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format)),
 };
 

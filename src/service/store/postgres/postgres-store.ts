@@ -1,5 +1,4 @@
 import { Client, type ClientConfig } from "pg";
-
 import type { Store } from "../store.ts";
 import type { PostgresAddress } from "./address.ts";
 import { Database } from "./database.ts";
@@ -10,7 +9,7 @@ import { Leases } from "./leases.ts";
 import { migrate } from "./migrations.ts";
 import { type Notice, Notices } from "./notices.ts";
 import { Sessions } from "./sessions.ts";
-import { isUnavailable } from "./unavailable.ts";
+import { explained } from "./unusable.ts";
 
 export interface PostgresOptions {
   /** Names the state directory of the service. A restart ends the lease of its predecessor on the same directory. */
@@ -98,21 +97,4 @@ async function prepare({ config, shown }: PostgresAddress): Promise<void> {
   } finally {
     await client.end().catch(() => undefined);
   }
-}
-
-const remedies: Readonly<Record<string, string>> = {
-  "28P01": "the password is wrong: set PGPASSWORD, write ~/.pgpass, or name a file with --store-password-file",
-  "28000": "the server refuses this user from this address: add a line to its pg_hba.conf",
-  "3D000": "the database does not exist: create it with createdb",
-  "42501": "the user may not create tables there: make it the owner of the database",
-};
-
-function explained(error: unknown, shown: string): Error {
-  const { code, message } = error as { readonly code?: string; readonly message: string };
-  if (message.includes(shown)) return error as Error;
-  const remedy = remedies[code ?? ""] ?? (/password must be a string|no password/i.test(message) ? remedies["28P01"] : undefined);
-  if (remedy !== undefined) return new Error(`the store ${shown} cannot be used: ${remedy} (${message})`, { cause: error });
-  const text = message === "" && error instanceof AggregateError ? error.errors.map(String).join(", ") : message;
-  const next = isUnavailable(error) ? ": start PostgreSQL, or check host and port of the URL" : "";
-  return new Error(`the store ${shown} cannot be used: ${text}${next}`, { cause: error });
 }
