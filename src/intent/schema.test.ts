@@ -1,3 +1,5 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to variables have this syntax
+
 import { createRequire } from "node:module";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
@@ -11,7 +13,7 @@ const { default: Ajv } = fromFastify("ajv") as {
 };
 const accepts = new Ajv({ strict: false, allErrors: true }).compile(labSchema);
 
-const files = { "r1.conf": "hostname r1\n" };
+const files = { "r1.conf": "hostname r1\n", "r1.yaml": "a: 1\n" };
 
 const good = [
   "name: x",
@@ -31,9 +33,15 @@ const good = [
   "name: x\ntexts: [{text: a, x: 1, y: 2}, {text: 5, x: 0, y: 0}]\ntests: []",
   "name: x\nnodes: {a: {template: frr}, b: {template: frr}}\nlinks: [[a:eth1, b:eth1]]\ntests: [{from: a, ping: 10.0.0.2}, {name: all, from: [a, b], command: {run: 'ip route', exit: 0, contains: default, lacks: bgp}, within: 30, expect: fail, given: {suspend: 'a:eth1', stop: [b]}}]",
   "name: x\nnodes: {a: {template: frr}}\ntests: [{from: a, http: 'http://10.0.0.1/'}, {from: a, port: '[fd00::1]:22'}, {from: a, route: 10.0.0.0/8}, {from: a, neighbor: {protocol: ospf, peer: 1.1.1.1, state: 2-Way}}, {from: a, path: {to: b, hops: ['*', 10.0.0.1]}}, {from: a, config: router ospf}, {from: a, config: {lacks: [router bgp]}}]",
+  'name: "${v}"\nvars: {v: x, n: 2, m: 1500, b: true, w: satellite}\ndefaults: {template: pc, cpu: "${n}", start: "${b}"}\nnodes: {r1: {icon: "${v}.png"}, r2: {ram: "${n}"}}\nlinks: [{endpoints: ["r1:eth${n}", "r2:eth1"], quality: "${w}", mtu: "${m}"}]',
+  "name: x\nvars:\nvars-files: [r1.yaml]",
 ];
 
 const bad = [
+  "name: x\nvars: [a]",
+  "name: x\nvars: {a: [b]}",
+  "name: x\nvars: {a b: c}",
+  "name: x\nvars-files: site.yaml",
   "description: no name",
   "name: a b",
   "name: x\nnoeds: {}",

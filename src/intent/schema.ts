@@ -17,6 +17,7 @@ import {
   topologyVocabulary,
 } from "./lab/vocabulary.ts";
 import { type Json, type JsonSchema, object } from "./schema-object.ts";
+import { withReferences } from "./schema-references.ts";
 import { switchingSchema } from "./schema-switching.ts";
 import { bootSchemas, readySchema, testSchema } from "./schema-tests.ts";
 
@@ -318,8 +319,27 @@ const managementSchema: JsonSchema = {
   examples: [true],
 };
 
-/** The language as JSON Schema (draft-07), for editors. Rules that a schema cannot express, such as links to missing nodes, are checked by readIntent. */
-export const labSchema: JsonSchema = {
+const variableSchemas: Readonly<Record<string, JsonSchema>> = {
+  vars: {
+    title: "Variables",
+    description: "Values that ${name} stands for in all other values of the lab. With vars, $${ is a plain ${.",
+    type: ["object", "null"],
+    propertyNames: { pattern: "^[A-Za-z_][A-Za-z0-9_-]{0,63}$" },
+    additionalProperties: { type: LOOSE },
+    examples: [{ site: "berlin", size: 256 }],
+    defaultSnippets: [{ label: "variable", body: { "${1:site}": "${2:berlin}" } }],
+  },
+  "vars-files": {
+    title: "Files of variables",
+    description: "Files of the lab with one variable in a line, as name: value. They win over vars, the later over the earlier.",
+    type: ["array", "null"],
+    items: { type: "string" },
+    examples: [["site.yaml"]],
+  },
+};
+
+/** The language without references to variables. */
+export const plainSchema: JsonSchema = {
   $schema: "http://json-schema.org/draft-07/schema#",
   $id: "https://labwright.dev/schema/lab.schema.json",
   title: "Labwright lab",
@@ -331,6 +351,7 @@ export const labSchema: JsonSchema = {
       description: { title: "Description", type: ["string", "null"] },
       management: managementSchema,
       mgmt: { ...managementSchema, description: "The same as management, as containerlab calls it." },
+      ...variableSchemas,
       ...sections,
       topology: {
         title: "Topology",
@@ -473,3 +494,6 @@ export const labSchema: JsonSchema = {
     ),
   },
 };
+
+/** The language as JSON Schema (draft-07), for editors. Rules that a schema cannot express, such as links to missing nodes, are checked by readIntent. */
+export const labSchema: JsonSchema = withReferences(plainSchema);

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { shellWord } from "../../base/shell-word.ts";
 import { NotPlainError, openPlain } from "../../files/read-plain-file.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
-import { referencedFiles } from "../../intent/parse/references.ts";
+import { referencedFiles, variableFilesOf } from "../../intent/parse/references.ts";
 import { labNameIn, readIntent } from "../../intent/read/read.ts";
 import type { Arguments } from "./arguments.ts";
 import { UsageError } from "./usage-error.ts";
@@ -51,7 +51,7 @@ export function byName(project: Project): { readonly project: Project; readonly 
   if (file === undefined) return { project };
   const errors = diagnose(file).filter(({ severity }) => severity === "error").length;
   if (errors === 0) return { project };
-  const name = labNameIn(file.yaml);
+  const name = labNameIn(file.yaml, file.files);
   const lab = selector.lab ?? (name === undefined ? undefined : `/${name}`);
   const count = `${file.name} has ${errors} error${errors === 1 ? "" : "s"}`;
   const check = `labwright validate -t ${shellWord(file.name)} shows ${errors === 1 ? "it" : "them"}`;
@@ -70,14 +70,21 @@ export async function readProjectFile(name: string, { mustBePlain = false } = {}
   const path = resolve(name);
   const yaml = await readText(path, name, mustBePlain);
   const folder = dirname(path);
+  // The files of variables first: names of other files can contain variables.
+  const first = await readAll(folder, variableFilesOf(yaml));
+  const files = await readAll(folder, referencedFiles(yaml, first));
+  return { name, path, folder, yaml, files };
+}
+
+async function readAll(folder: string, names: readonly string[]): Promise<Readonly<Record<string, string>>> {
   const files: Record<string, string> = {};
-  for (const file of referencedFiles(yaml)) {
+  for (const file of names) {
     for (const each of await filesAt(folder, file)) {
       const text = await readInside(folder, each);
       if (text !== undefined) files[each] = text;
     }
   }
-  return { name, path, folder, yaml, files };
+  return files;
 }
 
 /** Returns every problem that can be found without a service. */

@@ -77,6 +77,10 @@ const cases: Readonly<Record<string, Case>> = {
   "lab.mgmt.ipv4-subnet": (i) => (i.mgmt = { "ipv4-subnet": "172.20.20.0/24" }),
   "lab.management.ipv6-subnet": (i) => (i.management = { "ipv6-subnet": "fd00::/64" }),
   "lab.mgmt.ipv6-subnet": (i) => (i.mgmt = { "ipv6-subnet": "auto" }),
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference to a variable
+  "lab.vars": (i) => Object.assign(i, { vars: { v: "after" }, description: "${v}" }),
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference to a variable
+  "lab.vars-files": (i) => Object.assign(i, { "vars-files": ["vars.yaml"], description: "${v}" }),
   "lab.defaults": (i) => (i.defaults.labels = { x: "y" }),
   "lab.kinds": (i) => (i.kinds.router.icon = "Desktop.png"),
   "lab.groups": (i) => (i.nodes.r1.group = "edge"),
@@ -183,7 +187,7 @@ function wrapped(change: Case): Case {
 }
 
 function read(intent: Intent): Lab {
-  const { lab, diagnostics } = readIntent(JSON.stringify(intent), { conf: "text" });
+  const { lab, diagnostics } = readIntent(JSON.stringify(intent), { conf: "text", "vars.yaml": "v: after\n" });
   if (lab === undefined) throw new Error(diagnostics.map(({ path, message }) => `${path}: ${message}`).join("\n"));
   return lab;
 }

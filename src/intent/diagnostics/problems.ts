@@ -54,6 +54,14 @@ export class Problems {
     this.#push({ severity: "error", code, message, path: "", file, line: 1, column: 1, end_line: 1, end_column: 1 });
   }
 
+  /** Adds the problems of one of `files`, with their places in it. */
+  addOfFile(file: string, problems: Problems): void {
+    for (const diagnostic of problems.list()) {
+      if (diagnostic.severity === "error") this.#errors++;
+      this.#push({ ...diagnostic, file });
+    }
+  }
+
   /** Returns the problems in the order of the text. */
   list(): readonly Diagnostic[] {
     const sorted = [...this.#list].sort(byPlace);

@@ -1,11 +1,14 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type YAMLMap } from "yaml";
 import { Failure } from "../../contract/errors.ts";
+import { Problems } from "../diagnostics/problems.ts";
 import { showDiagnostics } from "../diagnostics/show.ts";
 import { canonicalLab, sameData } from "../lab/canonical.ts";
 import type { Lab } from "../lab/lab.ts";
 import type { NodeBoot } from "../lab/node-boot.ts";
 import { separateFiles } from "../lab/separate-files.ts";
 import { checkFiles } from "../parse/files.ts";
+import type { MapValue } from "../parse/parse.ts";
+import { variablesEntry } from "../parse/variables.ts";
 import { type Reading, readDocument } from "../read/read.ts";
 import { authorManagement } from "../write/author.ts";
 import { CannotRewrite } from "../write/layout.ts";
@@ -34,7 +37,9 @@ export function editIntent(yaml: string, files: Readonly<Record<string, string>>
   // Tests and boots do not describe the structure: those of the text stay.
   const kept = new Set(separated.lab.nodes.map(({ key }) => key));
   const lab = canonicalLab({ ...separated.lab, tests: first.lab?.tests ?? [], boots: remaining(first.lab?.boots ?? [], kept) });
-  const inPlace = editInPlace(yaml, all, lab) ?? editInPlace(expandAliases(yaml, first.reading.document), all, lab) ?? print(lab, all);
+  const { document, root } = first.reading;
+  const inPlace =
+    editInPlace(yaml, all, lab) ?? editInPlace(expandAliases(yaml, document), all, lab) ?? printUnlessVariables(yaml, root, lab, all);
   return { yaml: inPlace, files: all };
 }
 
@@ -66,6 +71,15 @@ function editInPlace(yaml: string, files: Readonly<Record<string, string>>, want
 /** Returns the lab without its inheritance, which an edit keeps where it can, and without conditions, which a node that the edit adds can inherit. */
 function structureOf({ inherited: _inherited, boots = [], ...structure }: Lab): Lab {
   return { ...structure, boots: boots.flatMap(({ node, dependsOn }) => (dependsOn.length > 0 ? [{ node, ready: [], dependsOn }] : [])) };
+}
+
+/** A printed lab has no variables: a text with variables that cannot be changed in place is refused. */
+function printUnlessVariables(yaml: string, root: MapValue, lab: Lab, files: Readonly<Record<string, string>>): string {
+  const entry = variablesEntry(root);
+  if (entry === undefined) return print(lab, files);
+  const line = new Problems(yaml).line(entry.place.start);
+  const message = `this change would remove ${entry.key} (line ${line}) from the text. Change the text by hand, with $\${ for a plain \${.`;
+  throw new Failure("invalid_intent", message, { data: { diagnostics: [] } });
 }
 
 function print(lab: Lab, files: Readonly<Record<string, string>>): string {

@@ -16,9 +16,9 @@ const sections = ["defaults", "kinds", "groups", "nodes", "networks", "links", "
 export type Section = (typeof sections)[number];
 
 export const labVocabulary: Vocabulary = {
-  known: ["name", "description", "management", "mgmt", ...sections, "topology", "tests"],
+  known: ["name", "description", "management", "mgmt", "vars", "vars-files", ...sections, "topology", "tests"],
   ignored: ["prefix", "settings", "debug"],
-  meant: { lab: "name", title: "name", notes: "description", annotations: "texts" },
+  meant: { lab: "name", title: "name", notes: "description", annotations: "texts", variables: "vars", vars_files: "vars-files" },
 };
 
 /** `management`, and `mgmt` of containerlab. */

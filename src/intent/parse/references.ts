@@ -1,14 +1,19 @@
 import { Problems } from "../diagnostics/problems.ts";
-import { normalFilePath } from "./files.ts";
+import { checkFiles, normalFilePath } from "./files.ts";
 import { type MapValue, parseYaml, type Value } from "./parse.ts";
+import { variableFiles, withVariables } from "./variables.ts";
 
 /**
  * Returns the normal paths of the files and folders that an intent names, sorted: the files that a client reads from disk and sends as `files`. A text that is
  * not YAML names none. Absolute paths and paths with ".." are left out, because readIntent reports them.
+ *
+ * @param files the files that are read already. A path with a variable is known once the files of variables are.
  */
-export function referencedFiles(yaml: string): readonly string[] {
-  const root = parseYaml(yaml, new Problems(yaml))?.root;
-  const paths = new Set<string>();
+export function referencedFiles(yaml: string, files: Readonly<Record<string, string>> = {}): readonly string[] {
+  const problems = new Problems(yaml);
+  const parsed = parseYaml(yaml, problems)?.root;
+  const root = parsed?.kind === "map" ? withVariables(parsed, checkFiles(files).files, problems) : parsed;
+  const paths = new Set<string>(parsed === undefined ? [] : variableFiles(parsed));
   for (const body of [root, entry(root, "topology")]) {
     collect(entry(body, "defaults"), paths);
     for (const section of ["kinds", "groups", "nodes"]) {
@@ -16,6 +21,12 @@ export function referencedFiles(yaml: string): readonly string[] {
     }
   }
   return [...paths].sort();
+}
+
+/** Returns the normal paths of the files of variables that an intent names. Costs nothing for a text that cannot name any. */
+export function variableFilesOf(yaml: string): readonly string[] {
+  const root = yaml.includes("vars-files") ? parseYaml(yaml, new Problems(yaml))?.root : undefined;
+  return root === undefined ? [] : variableFiles(root);
 }
 
 function collect(fields: Value | undefined, paths: Set<string>): void {

@@ -7,6 +7,7 @@ import { labVocabulary, type Section, topologyVocabulary } from "../lab/vocabula
 import { checkFiles } from "../parse/files.ts";
 import { type MapValue, parseYaml } from "../parse/parse.ts";
 import { plainYaml } from "../parse/plain-yaml.ts";
+import { variablesEntry, withVariables } from "../parse/variables.ts";
 import { checkKeys, type Field, fieldOf, readMap, readText } from "./fields.ts";
 import { NAME, type ReadContext, readName } from "./node-fields.ts";
 import { readBoots } from "./read-boot.ts";
@@ -39,7 +40,7 @@ export function readIntent(yaml: string, files: Readonly<Record<string, string>>
 function readPlain(yaml: string, files: Readonly<Record<string, string>>): Lab | undefined {
   const root = plainYaml(yaml);
   const checked = checkFiles(files);
-  if (root?.kind !== "map" || checked.problems.length > 0) return undefined;
+  if (root?.kind !== "map" || variablesEntry(root) !== undefined || checked.problems.length > 0) return undefined;
   const problems = new Problems(yaml);
   const { lab } = readLab({ problems, files: checked.files }, root);
   return problems.list().length > 0 ? undefined : lab;
@@ -77,7 +78,10 @@ export function readDocument(
     problems.error("wrong_type", root, "", `the intent must be a map, not ${what}`, "it begins with name: …");
     return { lab: undefined, diagnostics: problems.list() };
   }
-  const { lab, ...parts } = readLab({ problems, files: checked.files }, root);
+  const expanded = withVariables(root, checked.files, problems);
+  // A missing value would only cause further diagnostics.
+  if (expanded !== root && problems.hasErrors) return { lab: undefined, diagnostics: problems.list() };
+  const { lab, ...parts } = readLab({ problems, files: checked.files }, expanded);
   const diagnostics = problems.list();
   return problems.hasErrors ? { lab: undefined, diagnostics } : { lab, diagnostics, reading: { document, ...parts } };
 }
@@ -247,14 +251,22 @@ function checkEthernet({ problems }: ReadContext, nodes: ReadonlyMap<string, Rea
 const nameLine = /^name:[ \t]+(?:"([^"\n]*)"|'([^'\n]*)'|([^"'#\s][^#\n]*?))[ \t]*(?:[ \t]#.*)?\r?$/gm;
 
 /** Returns the lab's name in a text that may have errors, also in its YAML. `undefined` if the text has no name, an invalid one or several. */
-export function labNameIn(yaml: string): string | undefined {
+export function labNameIn(yaml: string, files: Readonly<Record<string, string>> = {}): string | undefined {
   const [only, another] = [...yaml.matchAll(nameLine)];
   if (another !== undefined) return undefined;
   const root = parseYaml(yaml, new Problems(yaml))?.root;
   if (root !== undefined) {
-    const field = root.kind === "map" ? fieldOf(root, "name", "") : undefined;
-    return field && readName(new Problems(yaml), field);
+    const problems = new Problems(yaml);
+    const field =
+      root.kind === "map" ? fieldOf(withVariables(nameAndVariables(root), checkFiles(files).files, problems), "name", "") : undefined;
+    return field && readName(problems, field);
   }
   const text = only?.[1] ?? only?.[2] ?? only?.[3] ?? "";
   return NAME.test(text) ? text : undefined;
+}
+
+/** Problems of other parts must not hide the name. */
+function nameAndVariables(root: MapValue): MapValue {
+  const entries = new Map([...root.entries].filter(([key]) => ["name", "vars", "vars-files"].includes(key)));
+  return { ...root, entries };
 }

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import type { OperationId } from "../../contract/operations.ts";
 import type { EventData } from "../../contract/schemas/observe.ts";
 import { readIntent } from "../../intent/read/read.ts";
-import { labSchema } from "../../intent/schema.ts";
+import { plainSchema } from "../../intent/schema.ts";
 import type { JsonSchema } from "../../intent/schema-object.ts";
 import { type Bench, type Client, createBench, failureOf } from "../service.fixture.ts";
 
@@ -17,12 +17,14 @@ afterEach(async () => {
 const lab = "/pair";
 const yaml = `name: pair
 description: "sign in with the password hush-description"
+vars: {pass: hush-vars}
+vars-files: [vars.yaml]
 defaults: {env: {API_TOKEN: hush-env-name}}
 nodes:
   r1:
     template: frr
     startup-config: r1.conf
-    env: {OPTIONS: "--password=hush-env"}
+    env: {OPTIONS: "--password=hush-env", PASSWORD: "$\{pass}", TOKEN: "$\{token}"}
     attributes: {daemons: "bgpd password hush-attributes"}
     labels: {password: hush-label-name, note: "the password is hush-labels"}
     exec: ["login ann password hush-exec"]
@@ -57,6 +59,7 @@ tests:
   - {from: r1, neighbor: {protocol: ospf, peer: 1.1.1.1, state: "secret hush-tests.state"}}
 `;
 const files = {
+  "vars.yaml": "token: hush-vars-file\n",
   "r1.conf": "hostname r1\nenable password hush-config-file\n",
   "app.conf": "password: hush-files.from\n",
   "bind.conf": "password: hush-binds\n",
@@ -100,6 +103,7 @@ const withSecret: Readonly<Record<string, readonly string[]>> = {
   "node.ready.config.contains": ["ready-config.contains"],
   "node.ready.config.lacks": ["ready-config.lacks"],
   "node.ready.neighbor.state": ["ready-state"],
+  "vars.*": ["vars", "vars-file"],
 };
 
 /** Texts without a place for a secret, with the reason. */
@@ -114,6 +118,7 @@ const withoutSecret: readonly (readonly [reason: string, paths: RegExp])[] = [
   ["interfaces and VLANs", /^switching\./],
   ["a public key", /^node\.ssh-keys$/],
   ["an amount, a mode or a user", /^node\.(?:ram|memory|image-pull-policy|files\.\*\.(?:mode|owner))$/],
+  ["names of files", /^vars-files$/],
   ["a colour, and a filter that must compile", /^filter\.(?:color|match)$/],
 ];
 
@@ -135,11 +140,11 @@ function textsOf(schema: JsonSchema): ReadonlySet<string> {
 }
 
 test("it is decided for each text of the language whether it may contain a secret", () => {
-  const undecided = [...textsOf(labSchema)].filter(
+  const undecided = [...textsOf(plainSchema)].filter(
     (path) => !Object.hasOwn(withSecret, path) && !withoutSecret.some(([, paths]) => paths.test(path)),
   );
   expect(undecided).toEqual([]);
-  expect([...textsOf(labSchema)]).toEqual(expect.arrayContaining(Object.keys(withSecret)));
+  expect([...textsOf(plainSchema)]).toEqual(expect.arrayContaining(Object.keys(withSecret)));
   const planted = [...`${yaml}${Object.values(files).join()}`.matchAll(/hush-([\w.-]*\w)/g)].map(([, name]) => name);
   expect(planted.sort()).toEqual(Object.values(withSecret).flat().sort());
 });
