@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chownSync, globSync, mkdirSync, mkdtempSync } from "node:fs";
+import { chmodSync, chownSync, globSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +12,8 @@ export const postgresPrograms: string | undefined = globSync("/usr/lib/postgresq
 export interface Cluster {
   /** Directory of its Unix socket. */
   readonly socket: string;
+  /** Addresses of its port 5432, for the user `remote` with the password `secret` over TLS, and the file of its certificate, which names only the first. */
+  readonly tls: { readonly address: string; readonly unnamed: string; readonly certificate: string };
   /** Creates an empty database. */
   database(): Promise<PostgresAddress & { readonly url: string }>;
   /** Runs one statement as the superuser. */
@@ -40,7 +42,20 @@ async function start(): Promise<Cluster> {
     ...ids,
     stdio: ["ignore", "ignore", "inherit"],
   });
-  const settings = ["listen_addresses=", `unix_socket_directories=${socket}`, "fsync=off", "full_page_writes=off", "shared_buffers=16MB"];
+  const tls = { address: addressOf(process.pid, 64), unnamed: addressOf(process.pid, 128), certificate: join(directory, "server.crt") };
+  const key = join(directory, "server.key");
+  makeCertificate(tls, key);
+  for (const made of [tls.certificate, key]) if (ids.uid !== undefined) chownSync(made, ids.uid, ids.gid);
+  const rules = join(data, "pg_hba.conf");
+  // The first rule that matches counts.
+  writeFileSync(rules, `hostssl all remote 127.0.0.0/8 scram-sha-256\nhost all remote all reject\n${readFileSync(rules, "utf8")}`);
+  const encryption = [
+    "ssl=on",
+    `ssl_cert_file=${tls.certificate}`,
+    `ssl_key_file=${key}`,
+    `listen_addresses=${tls.address},${tls.unnamed}`,
+  ];
+  const settings = [...encryption, `unix_socket_directories=${socket}`, "fsync=off", "full_page_writes=off", "shared_buffers=16MB"];
   const argv = [join(bin, "postgres"), "-D", data, ...settings.flatMap((setting) => ["-c", setting])];
   const server = spawn("sh", ["-c", whileRead, "sh", directory, ...argv], { cwd: "/", ...ids, stdio: ["pipe", "ignore", "ignore"] });
   // Neither keeps this process from its end.
@@ -56,9 +71,11 @@ async function start(): Promise<Cluster> {
       await client.end();
     }
   };
+  await query("postgres", "CREATE ROLE remote SUPERUSER LOGIN PASSWORD 'secret'");
   let made = 0;
   return {
     socket,
+    tls,
     query,
     database: async () => {
       made += 1;
@@ -68,6 +85,18 @@ async function start(): Promise<Cluster> {
       return { ...postgresAddress(url), url };
     },
   };
+}
+
+/** Returns an address of the loopback that no other test process has, so that all may use the usual port. */
+function addressOf(pid: number, first: number): string {
+  return `127.${first + ((pid >> 16) & 63)}.${(pid >> 8) & 255}.${pid & 255}`;
+}
+
+function makeCertificate({ address, certificate }: Cluster["tls"], key: string): void {
+  const subject = ["-subj", "/CN=labwright test", "-addext", `subjectAltName=IP:${address}`];
+  const kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
+  execFileSync("openssl", [...kind, "-keyout", key, "-out", certificate, ...subject], { stdio: "ignore" });
+  chmodSync(key, 0o600);
 }
 
 function idOf(flag: string): number {
