@@ -129,6 +129,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     drawing: ["intent", "topology/graph", "plan/control"],
     drawer: ["service", "parts", "panels"],
     "workbench/actions": ["service", "parts", "intent", "captures", "topology/graph", "topology", "plan/control", "drawing"],
+    "workbench/selection": ["menu", "parts", "panels", "consoles", "topology/graph", "workbench/actions"],
     workbench: [
       "menu",
       "load",
@@ -149,6 +150,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
       "plan",
       "drawing",
       "workbench/actions",
+      "workbench/selection",
     ],
     pages: [
       "plan/editor",

@@ -131,7 +131,28 @@ test("parts are selected with a frame, copied into another lab, aligned and rena
   await drag({ x: a.x - 60, y: a.y - 60 }, { x: b.x + 60, y: b.y + 60 });
   await page.keyboard.up("Shift");
   await page.getByText("2 selected").waitFor();
+  // The bar and the menu have the same actions. Those of links apply to the link between the selected nodes.
+  const toolbar = page.getByRole("toolbar", { name: "Selected parts" });
+  for (const action of ["Consoles", "Start", "Stop", "Restart", "Wipe…", "Impair link…", "Delete"])
+    await toolbar.getByRole("button", { name: action, exact: true }).waitFor();
+  await node("r1").click({ button: "right" });
+  await page.getByRole("menu", { name: "Selected parts" }).getByRole("menuitem", { name: "Suspend link" }).click();
+  await toolbar.getByRole("button", { name: "Resume link" }).click();
+  await toolbar.getByRole("button", { name: "Impair link…" }).click();
+  await page.getByRole("dialog").getByLabel("Delay").fill("25");
+  await page.getByRole("dialog").getByRole("button", { name: "Apply" }).click();
+  const quality = async () => (await client.post("/api/v1/projects/inspect", { lab: "/source", refresh: true })).json.data.links[0].quality;
+  await expect.poll(quality).toMatchObject({ a: { delay: 25 }, b: { delay: 25 } });
   await page.getByRole("application").focus();
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys of the drawing" }).getByText("Shift+H, Shift+V").waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Shift+V");
+  await expect
+    .poll(async () => Math.abs((await centreOf(node("r1").locator("rect"))).x - (await centreOf(node("r2").locator("rect"))).x))
+    .toBeLessThan(1);
+  await bar().waitFor();
+  await page.keyboard.press("Control+z");
   await page.keyboard.press("Control+c");
   await page.getByRole("link", { name: "Labs", exact: true }).click();
   await page.getByRole("link", { name: "target" }).first().click();

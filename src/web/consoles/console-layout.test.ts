@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type ConsoleLayout, type LayoutEvent, layoutReducer } from "./console-layout.ts";
+import { addressEvent, type ConsoleLayout, type LayoutEvent, layoutReducer } from "./console-layout.ts";
 
 const empty: ConsoleLayout = { open: [], current: undefined, tiles: false, broadcast: false };
 const after = (...events: readonly LayoutEvent[]) => events.reduce(layoutReducer, empty);
@@ -17,6 +17,8 @@ test("a closed console leaves the others open", () => {
 
 test("several consoles are opened side by side", () => {
   expect(after(show("a"), { type: "all-opened", nodes: ["b", "c"] })).toMatchObject({ open: ["a", "b", "c"], tiles: true });
+  expect(after(show("a"), addressEvent("a,b/shell"))).toMatchObject({ open: ["a", "b/shell"], current: "b/shell", tiles: true });
+  expect(after(addressEvent("a"))).toMatchObject({ open: ["a"], tiles: false });
 });
 
 test("the form for many nodes is shown until it is toggled or a console is shown", () => {

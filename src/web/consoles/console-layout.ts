@@ -27,12 +27,24 @@ export function layoutReducer(layout: ConsoleLayout, event: LayoutEvent): Consol
     case "closed":
       return { ...layout, open: open.filter((one) => one !== event.node) };
     case "all-opened":
-      return { ...layout, broadcast: false, open: [...open, ...event.nodes], tiles: true };
+      return {
+        ...layout,
+        broadcast: false,
+        open: [...new Set([...open, ...event.nodes])],
+        current: event.nodes.at(-1) ?? layout.current,
+        tiles: true,
+      };
     case "tiles-chosen":
       return { ...layout, broadcast: false, tiles: event.tiles };
     case "broadcast-toggled":
       return { ...layout, broadcast: !layout.broadcast };
   }
+}
+
+/** Returns the event that shows the consoles of an address: of one node, or of several that are separated by commas. */
+export function addressEvent(address: string): LayoutEvent {
+  const nodes = address.split(",");
+  return nodes.length === 1 ? { type: "shown", node: address } : { type: "all-opened", nodes };
 }
 
 const storageKey = (lab: string) => `labwright-consoles:${lab}`;

@@ -6,7 +6,7 @@ import type { InspectedNode, LiveNodeData } from "../../contract/schemas/observe
 import { type Route, replaceRoute } from "../parts/route.ts";
 import { useFeature } from "../parts/use-feature.ts";
 import { Broadcast } from "./broadcast.tsx";
-import { layoutReducer, readLayout, storeLayout } from "./console-layout.ts";
+import { addressEvent, layoutReducer, readLayout, storeLayout } from "./console-layout.ts";
 import { ConsoleList, type ConsoleNode } from "./console-list.tsx";
 import { hasConsole } from "./has-console.ts";
 import { Screens } from "./screens.tsx";
@@ -17,7 +17,7 @@ export interface ConsolesProps {
   readonly lab: string;
   readonly nodes: readonly InspectedNode[];
   readonly live: ReadonlyMap<string, LiveNodeData>;
-  /** Key of the node in the address: its console is opened, or the shell of a key with /shell. */
+  /** Key of the node in the address: its console is opened, or the shell of a key with /shell. Several keys are separated by commas. */
   readonly node: string | undefined;
   /** Returns the address of a console; undefined: the consoles are hidden, and the address is of another part of the page. */
   readonly addressOf: ((node: string | undefined) => Route) | undefined;
@@ -27,7 +27,7 @@ export interface ConsolesProps {
 export default function Consoles({ lab, nodes, live, node, addressOf }: ConsolesProps) {
   const [layout, dispatch] = useReducer(layoutReducer, lab, () => {
     const stored = readLayout(lab);
-    return node === undefined ? stored : layoutReducer(stored, { type: "shown", node });
+    return node === undefined ? stored : layoutReducer(stored, addressEvent(node));
   });
   const { tiles, broadcast } = layout;
   const rows = nodes
@@ -39,7 +39,11 @@ export default function Consoles({ lab, nodes, live, node, addressOf }: Consoles
   const current = (open.find(({ key }) => key === layout.current) ?? open.at(-1))?.key;
   const show = (key: string) => dispatch({ type: "shown", node: key });
   useEffect(() => {
-    if (node !== undefined && node !== current) show(node);
+    if (node === undefined || node === current) return;
+    dispatch(addressEvent(node));
+    // Several nodes were opened: from now on the address has the current one.
+    const last = node.split(",").at(-1);
+    if (last !== node && addressOf !== undefined) replaceRoute(addressOf(last));
   }, [node]);
   useEffect(() => {
     if (addressOf !== undefined && current !== node) replaceRoute(addressOf(current));

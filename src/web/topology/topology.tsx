@@ -157,7 +157,7 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
       >
         <p id="topology-help" class="visually-hidden">
           {describe(graph)} Tab moves to each node and then to each link. Space opens its panel, Enter a node's console, the menu key its
-          actions. Arrow keys move the drawing, plus and minus zoom, 0 shows everything.
+          actions. Arrow keys move the drawing, plus and minus zoom, 0 shows everything. A question mark lists all keys.
         </p>
         <div ref={stage.layer} class="layer">
           {/* biome-ignore lint/a11y/noSvgWithoutTitle: its shapes have names; a title would be a tooltip over all of them */}

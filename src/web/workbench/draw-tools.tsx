@@ -8,10 +8,12 @@ interface DrawToolsProps {
   readonly onAdding: (adding: boolean) => void;
   readonly showsText: boolean;
   readonly onText: () => void;
+  /** Shows the keys of the drawing. */
+  readonly onKeys: () => void;
 }
 
 /** Buttons above the drawing: add parts, undo and redo, and the text beside the drawing. */
-export function DrawTools({ actions, isAdding, onAdding, showsText, onText }: DrawToolsProps) {
+export function DrawTools({ actions, isAdding, onAdding, showsText, onText, onKeys }: DrawToolsProps) {
   return (
     <>
       {actions !== undefined && (
@@ -45,6 +47,9 @@ export function DrawTools({ actions, isAdding, onAdding, showsText, onText }: Dr
       )}
       <button type="button" aria-pressed={showsText} onClick={onText}>
         Text
+      </button>
+      <button type="button" title="?" onClick={onKeys}>
+        Keys
       </button>
     </>
   );

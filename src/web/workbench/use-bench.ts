@@ -44,6 +44,9 @@ export interface Bench {
   /** Opens the console of a node in the drawer, by the host's id; nodes without one are ignored. */
   readonly openConsole: (id: string) => void;
   readonly openShell: (id: string) => void;
+  /** Opens the consoles of several nodes side by side. */
+  readonly openConsoles: (ids: readonly string[]) => void;
+  readonly openShells: (ids: readonly string[]) => void;
 }
 
 /** The state of the workbench, and its actions. */
@@ -69,10 +72,11 @@ export function useBench({ lab, route, inspection, live, rights, control, reload
     all: () => ({ ...route, drawer: "captures", node: undefined, capture: undefined }),
   };
   const links = useLinkActions({ lab, links: inspection.links, addresses, onChanged: reload });
-  const openTile = (id: string, tileOf: (key: string) => string) => {
-    const node = inspection.nodes.find((one) => one.id === id);
-    if (node !== undefined && hasConsole(node)) go({ drawer: "consoles", node: tileOf(nodeKey(node)), capture: undefined });
+  const openTiles = (ids: readonly string[], tileOf: (key: string) => string) => {
+    const nodes = inspection.nodes.filter((one) => ids.includes(one.id) && hasConsole(one));
+    if (nodes.length > 0) go({ drawer: "consoles", node: nodes.map((one) => tileOf(nodeKey(one))).join(","), capture: undefined });
   };
+  const ownKey = (key: string) => key;
   const showText = (shown: boolean) => replaceRoute({ ...route, text: shown });
   const showLine = (at: number) => {
     showText(true);
@@ -81,7 +85,9 @@ export function useBench({ lab, route, inspection, live, rights, control, reload
   return {
     ...{ graph, places, selection, catalogue, drawing, draws, preview, history, power, links, addresses, go },
     text: { line, show: showText, showLine },
-    openConsole: (id) => openTile(id, (key) => key),
-    openShell: (id) => openTile(id, shellTile),
+    openConsole: (id) => openTiles([id], ownKey),
+    openShell: (id) => openTiles([id], shellTile),
+    openConsoles: (ids) => openTiles(ids, ownKey),
+    openShells: (ids) => openTiles(ids, shellTile),
   };
 }

@@ -19,12 +19,13 @@ import { runDrawKey } from "./actions/draw-keys.ts";
 import type { LinkActions } from "./actions/use-link-actions.ts";
 import { DrawTools } from "./draw-tools.tsx";
 import { InterfacesDialog } from "./interfaces-dialog.tsx";
+import { KeysHelp } from "./keys-help.tsx";
 import { LabDrawer } from "./lab-drawer.tsx";
 import { NameDialog } from "./name-dialog.tsx";
 import { Palette } from "./palette.tsx";
 import { PartMenu } from "./part-menu.tsx";
 import { PartPanel } from "./part-panel.tsx";
-import { SelectionBar } from "./selection-bar.tsx";
+import { SelectedParts } from "./selection/selected-parts.tsx";
 import { useBench } from "./use-bench.ts";
 import { WipeQuestion } from "./wipe-question.tsx";
 import "./workbench.css";
@@ -55,14 +56,16 @@ export function Workbench(props: WorkbenchProps) {
   const [menu, setMenu] = useState<{ readonly id: string | undefined; readonly x: number; readonly y: number }>();
   /** Keys of the nodes for which the question before a wipe is shown. */
   const [wiping, setWiping] = useState<readonly string[]>();
+  const [showsKeys, setShowsKeys] = useState(false);
   const [traffic, setTraffic] = useState<ShownTraffic>();
   /** The section of the node's panel that a menu opened; a new object each time. */
   const [shown, setShown] = useState<{ readonly section: string }>();
   const bench = useBench(props);
   const { selection, drawing, draws, power, preview, graph, places, links, text, addresses } = bench;
-  const { go, openConsole, openShell } = bench;
+  const { go, openConsole, openConsoles, openShell, openShells } = bench;
   const actions = rights.edit && control.mayEdit ? draws : undefined;
   const allIds = graph.nodes.map(({ id }) => id);
+  const isOfSelection = menu?.id !== undefined && selection.selected.size > 1 && selection.selected.has(menu.id);
   const showPackets = rights.operate ? packetsOf(links.capture, inspection) : undefined;
   const node = inspection.nodes.find(({ id }) => id === selection.single);
   const link = inspection.links.find(({ id }) => `link:${id}` === selection.single);
@@ -92,7 +95,10 @@ export function Workbench(props: WorkbenchProps) {
             onMove={actions?.move}
             onLink={actions?.link}
             onFrame={selection.selectAll}
-            onKey={(event, focused) => actions !== undefined && runDrawKey(event, { actions, selection, focused, ids: allIds })}
+            onKey={(event, focused) => {
+              if (event.key === "?") setShowsKeys(true);
+              return event.key === "?" || (actions !== undefined && runDrawKey(event, { actions, selection, focused, ids: allIds }));
+            }}
             onMenu={setMenu}
             Overlay={traffic?.Overlay}
             captured={links.captured}
@@ -107,6 +113,7 @@ export function Workbench(props: WorkbenchProps) {
                     onAdding={setAdding}
                     showsText={route.text === true}
                     onText={() => text.show(route.text !== true)}
+                    onKeys={() => setShowsKeys(true)}
                   />
                 )}
                 <TrafficSwitch
@@ -132,11 +139,18 @@ export function Workbench(props: WorkbenchProps) {
             onShell={openShell}
           />
           <div class="bars">
-            <SelectionBar
-              {...selectedParts(inspection, graph.nodes, selection.selected)}
+            <SelectedParts
+              inspection={inspection}
+              graph={graph}
+              selected={selection.selected}
               actions={actions}
               power={rights.operate ? power : undefined}
+              links={links}
+              menu={isOfSelection ? menu : undefined}
+              onConsoles={openConsoles}
+              onShells={openShells}
               onWipe={setWiping}
+              onMenuClose={() => setMenu(undefined)}
             />
             {drawing.problem !== undefined && (
               <p class="notice" role="alert">
@@ -158,7 +172,7 @@ export function Workbench(props: WorkbenchProps) {
           onConsole={openConsole}
         />
       </div>
-      {menu !== undefined && (
+      {menu !== undefined && !isOfSelection && (
         <PartMenu
           inspection={inspection}
           menu={menu}
@@ -178,6 +192,7 @@ export function Workbench(props: WorkbenchProps) {
           onClose={() => setMenu(undefined)}
         />
       )}
+      {showsKeys && <KeysHelp onClose={() => setShowsKeys(false)} />}
       {draws.renaming !== undefined && (
         <NameDialog
           name={"text" in draws.renaming ? draws.renaming.text : draws.renaming.label}
@@ -214,18 +229,6 @@ function packetsOf(capture: LinkActions["capture"], { links }: InspectionData): 
   return (key) => {
     const link = links.find((one) => one.key === key);
     if (link !== undefined) capture(link);
-  };
-}
-
-function selectedParts(
-  { nodes }: InspectionData,
-  drawn: readonly { readonly id: string; readonly label: string }[],
-  selected: ReadonlySet<string>,
-) {
-  return {
-    selected,
-    names: drawn.flatMap(({ id, label }) => (selected.has(id) ? [label] : [])),
-    nodes: nodes.flatMap((one) => (selected.has(one.id) ? [nodeKey(one)] : [])),
   };
 }
 

@@ -43,6 +43,14 @@ export function runDrawKey(event: Key, { actions, selection, focused, ids }: Key
       if (selected.size === 2) actions.link(from!, to!);
       return true;
     }
+    case "align-row":
+      return placed(selected, 2, () => actions.align("y"));
+    case "align-column":
+      return placed(selected, 2, () => actions.align("x"));
+    case "distribute-across":
+      return placed(selected, 3, () => actions.distribute("x"));
+    case "distribute-down":
+      return placed(selected, 3, () => actions.distribute("y"));
     case "all":
       selection.selectAll(ids);
       return true;
@@ -51,14 +59,23 @@ export function runDrawKey(event: Key, { actions, selection, focused, ids }: Key
   }
 }
 
-type Command = "undo" | "redo" | "remove" | "rename" | "copy" | "paste" | "duplicate" | "link" | "all";
+/** Runs an edit of positions if enough parts are selected. */
+function placed(selected: ReadonlySet<string>, minimum: number, run: () => void): true {
+  if (selected.size >= minimum) run();
+  return true;
+}
+
+const plainKeys = { Delete: "remove", Backspace: "remove", F2: "rename", l: "link" } as const;
+const shiftKeys = { H: "align-row", V: "align-column", A: "distribute-across", D: "distribute-down" } as const;
+const controlKeys = { y: "redo", c: "copy", v: "paste", d: "duplicate", a: "all" } as const;
+
+type Command = "undo" | ValueOf<typeof plainKeys> | ValueOf<typeof shiftKeys> | ValueOf<typeof controlKeys>;
+type ValueOf<T> = T[keyof T];
 
 function commandOf({ key, ctrlKey, metaKey, shiftKey, altKey }: Key): Command | undefined {
   if (altKey) return undefined;
-  if (!ctrlKey && !metaKey) return plainKeys[key];
+  const of = (keys: Readonly<Record<string, Command>>, name: string) => (Object.hasOwn(keys, name) ? keys[name] : undefined);
+  if (!ctrlKey && !metaKey) return (shiftKey ? of(shiftKeys, key.toUpperCase()) : undefined) ?? of(plainKeys, key);
   if (key.toLowerCase() === "z") return shiftKey ? "redo" : "undo";
-  return controlKeys[key.toLowerCase()];
+  return of(controlKeys, key.toLowerCase());
 }
-
-const plainKeys: Readonly<Record<string, Command>> = { Delete: "remove", Backspace: "remove", F2: "rename", l: "link" };
-const controlKeys: Readonly<Record<string, Command>> = { y: "redo", c: "copy", v: "paste", d: "duplicate", a: "all" };
