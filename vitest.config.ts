@@ -13,14 +13,20 @@ process.env.LABWRIGHT_HOSTS_FILE ??= "none";
 const workerBytes = 1.5 * 2 ** 30;
 const maxWorkers = Math.max(2, Math.min(6, Math.floor(totalmem() / workerBytes)));
 
-/** Tests of killed, hanging and starved parts: minutes of work, which `npm run faults` does. */
-const faults = "**/*.faults.test.ts";
-const onlyFaults = process.env.LABWRIGHT_FAULTS === "1";
+/**
+ * Tests outside of `npm test`, by the end of their names, which CONTRIBUTING.md explains. LABWRIGHT_TESTS chooses one of them, or all files; a run that names such
+ * a file on the command line has it, too.
+ */
+const tiers: Readonly<Record<string, string>> = { extended: "**/*.extended.test.ts", faults: "**/*.faults.test.ts" };
+const chosen = process.env.LABWRIGHT_TESTS ?? (process.argv.some((word) => /\.(extended|faults)\./.test(word)) ? "all" : "");
+const only = tiers[chosen];
+if (chosen !== "" && chosen !== "all" && only === undefined)
+  throw new Error(`LABWRIGHT_TESTS is ${JSON.stringify(chosen)}; known: ${Object.keys(tiers).join(", ")}, all`);
 
 export default defineConfig({
   test: {
-    include: onlyFaults ? [faults] : ["native/**/*.test.ts", "src/**/*.test.ts", "test/**/*.test.ts"],
-    exclude: [...configDefaults.exclude, ...(onlyFaults ? [] : [faults])],
+    include: only === undefined ? ["native/**/*.test.ts", "src/**/*.test.ts", "test/**/*.test.ts"] : [only],
+    exclude: [...configDefaults.exclude, ...(chosen === "" ? Object.values(tiers) : [])],
     setupFiles: ["test/seed.setup.ts"],
     globalSetup: ["test/seed.announce.ts", "test/abandoned.setup.ts"],
     reporters: ["default", "./scripts/skipped-tests.ts"],

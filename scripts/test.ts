@@ -9,7 +9,7 @@ import { sanitizedPrograms, sanitizedRuns } from "./sanitized-tests.ts";
 
 /**
  * All checks of a change: types, lint, generated files, all tests, nothing left on the machine. Each stage runs even if others failed. The last line is
- * "N passed, N failed": tests, and one for each other stage. With LABWRIGHT_FAULTS=1: only the tests of faults.
+ * "N passed, N failed": tests, and one for each other stage. With LABWRIGHT_TESTS=extended or faults: only the tests of that tier.
  */
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -42,7 +42,8 @@ const all: readonly (readonly Stage[])[] = [
   ],
 ];
 
-const groups = process.env.LABWRIGHT_FAULTS === "1" ? [[bundle], [{ name: "tests of faults", run: tests }]] : all;
+const tier = process.env.LABWRIGHT_TESTS;
+const groups = tier === undefined ? all : [[bundle], [{ name: `tests: ${tier}`, run: tests }]];
 
 /** A stage that takes longer hangs, also on a busy machine. */
 const limitMs = 60 * 60_000;

@@ -82,7 +82,7 @@ describe.skipIf(process.getuid?.() !== 0)("on the embedded host, every change", 
     return read();
   }
 
-  // Labs of the embedded host share no numbers and have no snapshots: those are tried on EVE-NG, in eve-clash.test.ts and snapshots.test.ts.
+  // Labs of the embedded host share no numbers and have no snapshots: those are tried on EVE-NG, in eve-clash.extended.test.ts and snapshots.test.ts.
   test.each((Object.keys(requests) as ChangeOperationId[]).filter((id) => !/renumberLab|Snapshot$/.test(id)))(
     "%s answers its job at once when that is preferred, and is done once for one Idempotency-Key",
     async (id) => {

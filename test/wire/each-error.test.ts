@@ -97,7 +97,7 @@ const userOf = (id: OperationId) => (["adoptLab", "listHostUsers", "setHostUser"
 /** Pairs that this file does not bring about, and why. "*" is any operation. */
 const elsewhere: Readonly<Record<string, string>> = {
   "* rate_limited": "too many large intents at once: src/service/work/pool.test.ts",
-  "* number_clash": "labs of the memory host share no numbers: test/wire/eve-clash.test.ts",
+  "* number_clash": "labs of the memory host share no numbers: test/wire/eve-clash.extended.test.ts",
   "* node_stuck": "no node of the memory host is ever half started: the same",
   "* store_unavailable": "the database of these services is a file: src/service/store/postgres/faults.test.ts",
   "* lab_elsewhere": "the same: src/service/store/postgres/two-services.test.ts",
@@ -673,7 +673,7 @@ async function endedJob(): Promise<string> {
   return job;
 }
 
-/** The rest of what operations of features that the memory host has not may give is shown in each-error-packets.test.ts. */
+/** The rest of what operations of features that the memory host has not may give is shown in each-error-packets.extended.test.ts. */
 const ofAll: readonly ErrorCode[] = [...commonErrors, "unauthenticated", "expired_agent_session", "unsupported"];
 const features: Readonly<Record<string, boolean>> = { ...memoryFeatures, events: true, jobs: true, resume: true };
 const listed = rows.flatMap(([id, row]) =>

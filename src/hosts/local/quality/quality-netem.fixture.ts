@@ -1,5 +1,5 @@
 /**
- * Program for the virtual machine of quality-netem.microvm.test.ts. Shapes link 3 between its two namespaces, drops it while frames are on their way, and
+ * Program for the virtual machine of quality-netem.microvm.extended.test.ts. Shapes link 3 between its two namespaces, drops it while frames are on their way, and
  * prints the result as JSON.
  */
 import { setTimeout as delay } from "node:timers/promises";

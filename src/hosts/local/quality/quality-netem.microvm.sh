@@ -1,4 +1,4 @@
-# Two namespaces on a link shaped by netem. Run in a virtual machine by quality-netem.microvm.test.ts, with a batch of tc for each step in /batches,
+# Two namespaces on a link shaped by netem. Run in a virtual machine by quality-netem.microvm.extended.test.ts, with a batch of tc for each step in /batches,
 # the root file system of nodes at /image, and the steps' names as arguments. Prints "= STEP" before the output of each step.
 mkdir /run/netns
 mount -o bind /dev /image/dev
