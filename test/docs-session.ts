@@ -53,6 +53,8 @@ const escapeRegExp = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\
 
 /** For the output that a page shows of something that takes a while, such as a routing protocol that converges. */
 const retryMs = 90_000;
+/** Each try starts the program, and takes processor time from what it waits for. */
+const maxPauseMs = 4_000;
 
 /** Does what a page asks its reader to do: writes its files, edits them, and types its commands. Throws at the first that differs. */
 export async function followPage(
@@ -74,12 +76,12 @@ async function type(
   { folder, env }: { readonly folder: string; readonly env: NodeJS.ProcessEnv },
 ) {
   const end = performance.now() + ("retry" in block.options ? retryMs : 0);
-  for (;;) {
+  for (let pauseMs = 500; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     const { code, output } = await shell(command, folder, env);
     const missing = missingLine(shown, output);
     if (code === exitCode && missing === undefined) return;
     if (performance.now() < end) {
-      await delay(500);
+      await delay(pauseMs);
       continue;
     }
     const why = code === exitCode ? `has no line ${JSON.stringify(missing)}` : `ended with ${code}, not ${exitCode}`;
