@@ -37,7 +37,7 @@ function fit(lab: Lab): Lab {
 }
 
 /** Number of runs that fits a test run. More runs with another seed (LABWRIGHT_SEED) find rare cases. */
-const usual = { ce5: 10, ce6: 10, pro: 12, pnetlab: 8 };
+const usual = { ce5: 4, ce6: 4, pro: 6, pnetlab: 4 };
 
 const labs = arbitraryLab({ maxNodes: 4, maxLinks: 6 }).map(fit);
 
