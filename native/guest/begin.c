@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
-enum { ENTROPY = 64, PAUSE_MS = 10 };
+enum { ENTROPY = 64, PAUSE_MS = 10, MAX_WAIT_MS = 10000 };
 
 /* Nodes that start from one snapshot must not draw the same random numbers. */
 static void reseed(const char *bytes) {
@@ -29,14 +29,35 @@ static bool is_beginning(const struct guest_message *m) {
   return clock_settime(CLOCK_REALTIME, &(struct timespec){seconds, nanoseconds}) == 0;
 }
 
+/* The supervisor measures a pause, before it takes a snapshot. Returns false if the message is a different one. */
+static bool is_pause(const struct guest_message *m, int fd) {
+  if (m->type != 'M') return false;
+  long ms = strtol(m->data, NULL, 10);
+  if (ms < 0 || ms > MAX_WAIT_MS) return false;
+  const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+  return guest_send(fd, 'M', "", 0);
+}
+
+/* Reads the first message after the pauses. Returns false at the connection's end. */
+static bool first_message(struct guest_message *m, int fd) {
+  for (;;) {
+    int got = guest_receive(fd, m);
+    if (got < 0) return false;
+    if (got == 0) continue;
+    if (!is_pause(m, fd)) return true;
+    guest_next(m);
+  }
+}
+
 int begin_node(void) {
   for (;;) {
     struct guest_message first = {.most = GUEST_PIECE};
-    int fd = private_connect(), got;
-    while ((got = guest_receive(fd, &first)) == 0) {}
-    if (got > 0 && is_beginning(&first)) return guest_next(&first), fd;
+    int fd = private_connect();
+    bool received = first_message(&first, fd);
+    if (received && is_beginning(&first)) return guest_next(&first), fd;
     /* A snapshot is taken now: the connection's end shows the supervisor that nothing is on its way. */
-    if (got > 0) guest_next(&first);
+    if (received) guest_next(&first);
     close(fd);
     usleep(PAUSE_MS * 1000);
   }

@@ -193,5 +193,6 @@ void serve_program(int fd) {
   if (got < 0 || request.type != 'P') _exit(1);
   int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   start(&request);
+  if (!guest_send(client, 'R', "", 0)) abandon();
   relay(signals);
 }

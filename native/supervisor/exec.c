@@ -8,6 +8,8 @@
 #include "vm.h"
 #include <arpa/inet.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -15,13 +17,20 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <termios.h>
+#include <time.h>
 
-enum { STEP_MS = 20, BOOT_MS = 120000 /* a busy machine */ };
+enum {
+  STEP_MS = 20,
+  BOOT_MS = 120000, /* a busy machine */
+  ASK_AFTER_S = 5,  /* a quiet guest's kernel is asked whether it is alive */
+  SILENT_MS = 120000, /* a guest that was stopped for a shorter time goes on */
+};
 
 static int guest;
 static int answer_ms = 10000; /* the guest's kernel answers within milliseconds; a busy machine needs longer */
+static int start_ms = 60000; /* its init starts the program within milliseconds; a busy machine needs longer */
 static size_t in_flight;
-static bool terminal, input_ended;
+static bool terminal, input_ended, started;
 
 static _Noreturn void stop(const char *why) {
   dprintf(2, "labwright: %s\n", why);
@@ -31,6 +40,18 @@ static _Noreturn void stop(const char *why) {
 static _Noreturn void nonsense(void) { stop("the node's own kernel does not answer as it should: restart the node"); }
 
 static _Noreturn void silent(void) { stop("the node's own kernel does not answer: wait until it does, or restart the node"); }
+
+static _Noreturn void not_started(void) {
+  stop("the node's own kernel took the command, but has not started it: try again when the machine is less busy, or restart the node");
+}
+
+/* Ends the connection if the guest's kernel is silent for too long while the program runs. */
+static void limit_silence(void) {
+  setsockopt(guest, SOL_SOCKET, SO_KEEPALIVE, &(int){1}, sizeof(int));
+  setsockopt(guest, IPPROTO_TCP, TCP_KEEPIDLE, &(int){ASK_AFTER_S}, sizeof(int));
+  setsockopt(guest, IPPROTO_TCP, TCP_KEEPINTVL, &(int){ASK_AFTER_S}, sizeof(int));
+  setsockopt(guest, IPPROTO_TCP, TCP_USER_TIMEOUT, &(unsigned){SILENT_MS}, sizeof(unsigned));
+}
 
 /* Limits the time in which the guest's kernel takes a connection and the bytes of a request; 0: no limit. */
 static void limit_sending(int ms) {
@@ -57,6 +78,7 @@ static void connect_guest(void) {
   limit_sending(answer_ms);
   if (guest < 0 || connect(guest, (struct sockaddr *)&address, sizeof address) < 0) silent();
   guest_at_once(guest);
+  limit_silence();
   setsockopt(guest, SOL_SOCKET, SO_SNDBUF, &(int){4 * GUEST_WINDOW}, sizeof(int));
 }
 
@@ -100,7 +122,9 @@ static _Noreturn void end_as(const char *text) {
 
 static void message(const struct guest_message *m) {
   char *end;
+  started = true;
   switch (m->type) {
+  case 'R': return;
   case 'O':
   case 'E':
     if (!write_all(m->type == 'O' ? 1 : 2, m->data, m->length)) _exit(126);
@@ -125,7 +149,7 @@ static void forward_input(void) {
   if (got == 0) input_ended = true;
   if (got == 0 && terminal) _exit(129); /* the hang-up */
   in_flight += (size_t)got;
-  if (!guest_send(guest, 'I', bytes, (size_t)got)) nonsense();
+  if (!guest_send(guest, 'I', bytes, (size_t)got)) errno == ETIMEDOUT ? silent() : nonsense();
 }
 
 static void forward_signal(int signals) {
@@ -144,6 +168,12 @@ static void forward_signal(int signals) {
   guest_send(guest, 'S', text, strlen(text));
 }
 
+static int64_t now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 static _Noreturn void relay(void) {
   struct guest_message m = {.most = GUEST_PIECE};
   struct termios raw;
@@ -153,16 +183,20 @@ static _Noreturn void relay(void) {
   sigprocmask(SIG_BLOCK, &all, NULL);
   signal(SIGPIPE, SIG_IGN);
   int signals = signalfd(-1, &all, SFD_CLOEXEC);
+  const int64_t latest = now_ms() + start_ms;
   for (;;) {
+    int64_t left = latest - now_ms();
+    if (!started && left <= 0) not_started();
     struct pollfd p[] = {
       {.fd = guest, .events = POLLIN},
       {.fd = signals, .events = POLLIN},
       {.fd = input_ended || in_flight >= GUEST_WINDOW ? -1 : 0, .events = POLLIN},
     };
-    if (poll(p, ARRAY(p), -1) < 0 && errno != EINTR) nonsense();
+    if (poll(p, ARRAY(p), started ? -1 : (int)left) < 0 && errno != EINTR) nonsense();
     if (p[1].revents) forward_signal(signals);
     if (p[0].revents) {
       int got = guest_receive(guest, &m);
+      if (got < 0 && errno == ETIMEDOUT) silent();
       if (got < 0) nonsense();
       if (got > 0) message(&m), guest_next(&m);
     }

@@ -14,10 +14,12 @@
 #include <sys/time.h>
 #include <time.h>
 
-enum { ENTROPY = 64, MAX_REPORT = 64, PATIENCE_S = 20 /* for a guest that does not read */ };
+enum { ENTROPY = 64, MAX_REPORT = 64, PATIENCE_S = 20 /* for a guest that does not read */, PAUSE_MS = 200, MAX_PAUSES = 12 };
 
 int guest_fd = -1; /* listens until the guest has connected */
 static bool connected;
+static struct timespec asked; /* for a pause */
+static int wrong_pauses;
 static struct guest_message input = {.most = MAX_REPORT};
 
 /* The guest of a snapshot has the address of this interface in its neighbour table. */
@@ -48,6 +50,8 @@ void guest_open(const char *interface) {
   if (guest_fd < 0 || bind(guest_fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(guest_fd, 1) < 0)
     fail("the private link: %s", strerror(errno));
 }
+
+static bool pause_is_right(long ms) { return ms >= PAUSE_MS * 9 / 10 && ms <= PAUSE_MS * 12 / 10; }
 
 /* Sends a message. A guest that does not read, or has closed the connection, gets no more. */
 static void tell_bytes(char type, const char *bytes, size_t length) {
@@ -106,6 +110,24 @@ static void begin(void) {
   tell_bytes('C', bytes, head + ENTROPY);
 }
 
+/* The guest of a snapshot waits for a moment: its timer may be slow, because its kernel measured it on a busy machine. */
+static void ask_for_pause(void) {
+  char text[16];
+  snprintf(text, sizeof text, "%d", PAUSE_MS);
+  clock_gettime(CLOCK_MONOTONIC, &asked);
+  tell('M', text);
+}
+
+/* Takes the snapshot if the pause had its length. A busy machine can only make it longer, so that one good measurement is enough. */
+static void measure_pause(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const long ms = (now.tv_sec - asked.tv_sec) * 1000 + (now.tv_nsec - asked.tv_nsec) / 1000000;
+  if (pause_is_right(ms)) return tell('S', "");
+  if (++wrong_pauses == MAX_PAUSES) fail("the timer of the node's own kernel is wrong: %d ms took %ld ms", PAUSE_MS, ms);
+  ask_for_pause();
+}
+
 static void greet(void) {
   int fd = accept4(guest_fd, NULL, NULL, SOCK_CLOEXEC);
   if (fd < 0) return;
@@ -114,7 +136,7 @@ static void greet(void) {
   close(guest_fd);
   guest_fd = fd;
   connected = true;
-  if (taking_snapshot()) return tell('S', "");
+  if (taking_snapshot()) return ask_for_pause();
   begin();
   if (!send_settings(fd)) fail("the guest does not take its settings: %s", strerror(errno));
   guest_window();
@@ -145,6 +167,7 @@ void guest_events(void) {
     if (taking_snapshot()) save_state();
   }
   if (got <= 0) return;
-  report(&input);
+  if (taking_snapshot() && input.type == 'M') measure_pause();
+  else report(&input);
   guest_next(&input);
 }

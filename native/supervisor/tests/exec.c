@@ -54,6 +54,35 @@ static int code_of_request(bool taken) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+/* Returns the exit code of a client whose guest has started the program, or not, and then sends nothing until a moment later the exit code 5. */
+static int code_of_silence(bool starts) {
+  int pair[2], status;
+  char head[GUEST_HEAD];
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+  guest_head(head, 'R', 0);
+  CHECK(send(pair[1], head, starts ? sizeof head : 0, MSG_NOSIGNAL) >= 0);
+  pid_t pid = fork();
+  CHECK(pid >= 0);
+  if (pid == 0) {
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int i = 0; i < 3; i++) dup2(null, i);
+    close(pair[1]);
+    guest = pair[0];
+    start_ms = 100;
+    relay();
+  }
+  close(pair[0]);
+  if (starts) {
+    usleep(300000); /* longer than the limit */
+    CHECK(waitpid(pid, &status, WNOHANG) == 0);
+    guest_head(head, 'X', 3);
+    CHECK(send(pair[1], head, sizeof head, MSG_NOSIGNAL) == sizeof head && send(pair[1], "5 0", 3, MSG_NOSIGNAL) == 3);
+  }
+  CHECK(waitpid(pid, &status, 0) == pid);
+  close(pair[1]);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
 int main(void) {
   CHECK(code_after('X', "7 0") == 7);
   CHECK(code_after('X', "-1 9") == -9);
@@ -72,5 +101,7 @@ int main(void) {
   CHECK(WEXITSTATUS(status_after("", 0)) == 126);
   CHECK(code_of_request(true) == 0);
   CHECK(code_of_request(false) == 126);
+  CHECK(code_of_silence(true) == 5);
+  CHECK(code_of_silence(false) == 126);
   return 0;
 }

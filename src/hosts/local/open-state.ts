@@ -26,6 +26,7 @@ import { labNames } from "./management/lab-names.ts";
 import type { NatPolicy } from "./nat/nat-rules.ts";
 import { openCatalogue } from "./open-catalogue.ts";
 import { KernelSnapshots } from "./own-kernel/kernel-snapshots.ts";
+import { endAbandonedSnapshots, snapshotSettings } from "./own-kernel/make-snapshot.ts";
 import { shapingMeans } from "./quality/quality-means.ts";
 import { PublishedPorts } from "./reach/published-ports.ts";
 import { Readiness } from "./readiness/readiness.ts";
@@ -94,7 +95,7 @@ export async function openState(
   const lab = labsOf(labs, (id) => new LocalLab(id, definitions.directory(id), fixed));
   const parts = { paths, definitions, lab, catalogue, warn };
 
-  await fixed.snapshots.endAbandoned();
+  await endAbandonedSnapshots(paths);
   await adoptLabs(parts, labs, means);
   const captures = new Captures(paths.tap, { ...captureLimits, ...options.captureLimits }, trash, () =>
     definitions.ids().map((id) => definitions.directory(id)),
@@ -176,7 +177,7 @@ function labOptions({ paths, nat, stopGrace: grace }: LocalHostOptions, warn: (t
     paths,
     natPolicy: nat ?? { allow: [], deny: [] },
     ports: new PublishedPorts(),
-    snapshots: new KernelSnapshots(paths, warn),
+    snapshots: new KernelSnapshots(snapshotSettings(paths, warn)),
     stopGrace: { ...stopGrace, ...grace },
     onSharedRange: sharedRangeWarning(warn),
     warn,
