@@ -1,8 +1,8 @@
 import type { HostSession } from "../../host.ts";
 import type { LocalUser } from "../accounts/users.ts";
+import { applySteps } from "../apply/apply-steps.ts";
 import { checkPcapFilter } from "../capture/pcap-filter.ts";
 import { findDefinedLink } from "../definitions/definition.ts";
-import { applySteps } from "../lab/apply.ts";
 import { observedLab } from "../lab/observed-lab.ts";
 import { tellingTrouble } from "../machine/machine-trouble.ts";
 import { saveConfigs } from "../nodes/save-configs.ts";

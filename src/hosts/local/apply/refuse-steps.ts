@@ -1,0 +1,74 @@
+import type { Operation, Step } from "../../../engine/model/plan.ts";
+import { publishedPort } from "../../../intent/lab/published-port.ts";
+import type { Progress } from "../../host.ts";
+import type { StepLog } from "../../host-batches.ts";
+import type { LabDefinition } from "../definitions/definition.ts";
+import { refuseUsedSubnet } from "../management/management.ts";
+import { vmOf } from "../templates/vm-template.ts";
+import type { ApplyContext } from "./context.ts";
+import { withProgress } from "./step-error.ts";
+
+/**
+ * Refuses VMs with settings that no VM can have, and ports, networks and paths of the machine that only an admin may choose, before the first step: otherwise
+ * half of the lab would be made. Those that the lab already has stay allowed.
+ */
+export async function refuseImpossible(context: ApplyContext, operations: readonly Operation[], log: StepLog): Promise<void> {
+  const { catalogue, refuseUnlessAdmin } = context;
+  const before = await context.definitions.get(context.path);
+  const known = [before?.management?.ipv4Subnet, before?.management?.ipv6Subnet];
+  const publishes = new Set(before?.nodes.flatMap(({ name, ports }) => (ports ?? []).map((port) => `${name} ${port}`)));
+  const bound = new Set(before?.nodes.flatMap(({ name, binds }) => (binds ?? []).map((text) => `${name} ${text}`)));
+  for (const { step } of operations) {
+    const { ipv4Subnet, ipv6Subnet } = managementOf(step) ?? {};
+    try {
+      for (const subnet of [ipv4Subnet, ipv6Subnet]) {
+        if (subnet === undefined || subnet === "auto") continue;
+        if (!known.includes(subnet))
+          refuseUnlessAdmin(`the management network ${subnet}: only an admin chooses it; management: true gives the lab a free one`);
+        await refuseUsedSubnet(subnet, before?.id);
+      }
+    } catch (error) {
+      throw withProgress(error, log);
+    }
+    if (step.do !== "create-node" && step.do !== "update-node") continue;
+    const template = catalogue.template(step.node.template);
+    try {
+      if (template?.backend === "vm") vmOf(template, step.node);
+      const fresh = (step.node.binds ?? []).filter((text) => !bound.has(`${step.node.name} ${text}`));
+      if (fresh.length > 0) refuseUnlessAdmin(`node ${step.node.name}: bind ${fresh[0]}: only an admin gives nodes paths of the machine`);
+      await context.binds.check(before?.owner ?? context.user, step.node.name, fresh);
+      for (const text of step.node.ports ?? []) {
+        if (isReserved(text) && !publishes.has(`${step.node.name} ${text}`))
+          refuseUnlessAdmin(`node ${step.node.name}: port ${text}: only an admin publishes ports below 1024 or on other addresses`);
+      }
+    } catch (error) {
+      throw withProgress(error, log);
+    }
+  }
+}
+
+/** Returns the management network that the step gives the lab. */
+function managementOf(step: Step): LabDefinition["management"] | undefined {
+  if (step.do === "create-lab") return step.lab.management;
+  return step.do === "update-lab" ? (step.management ?? undefined) : undefined;
+}
+
+/** Warns of new nodes, and of all nodes of a lab that gets a management network, that have no interface in it. */
+export async function warnUnmanaged({ path, definitions, catalogue }: ApplyContext, operations: readonly Operation[], progress: Progress) {
+  const before = await definitions.get(path);
+  const gets = operations.some(({ step }) => managementOf(step) !== undefined);
+  if (!gets && before?.management === undefined) return;
+  const put = operations.flatMap(({ step }) => (step.do === "create-node" ? [step.node] : []));
+  const old = gets ? (before?.nodes ?? []).map((node) => ({ ...node, key: node.name })) : [];
+  for (const { key, template } of [...put, ...old]) {
+    if (catalogue.template(template)?.backend !== "vm") continue;
+    const message = `${key} is a virtual machine: it has no interface in the management network`;
+    progress.warn?.({ code: "no_management_interface", node: key, message });
+  }
+}
+
+/** Returns whether the port is below 1024 or on an address that is not the loopback address. */
+function isReserved(text: string): boolean {
+  const port = publishedPort(text);
+  return port !== undefined && (port.port < 1024 || port.address !== undefined);
+}
