@@ -6,6 +6,7 @@ import { eveFixture } from "../../src/hosts/eve/eve-host.fixture.ts";
 import { readUnl } from "../../src/hosts/eve/lab-file/unl.ts";
 import type { HostSession } from "../../src/hosts/host.ts";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
+import { sample } from "../../src/importers/samples.fixture.ts";
 import type { RawClient } from "../wire/raw-client.ts";
 import { type Served, users } from "../wire/served.ts";
 import { violationsOf } from "./axe.fixture.ts";
@@ -53,6 +54,8 @@ test("a lab's files are dropped on the page, checked, and deployed", async () =>
     })()`);
     await page.getByLabel("The lab as YAML").dispatchEvent("drop", { dataTransfer });
   };
+  // The service refuses a lab of ours as one of another tool.
+  tab.allowComplaint(/422 .*import-file/);
   await drop({ "a.yaml": "name: a", "b.yml": "name: b" });
   await page.getByText("Choose one YAML file only: got a.yaml, b.yml.").waitFor();
   await drop(files);
@@ -73,14 +76,56 @@ test("a lab's files are dropped on the page, checked, and deployed", async () =>
   const selected =
     "(() => { const text = document.querySelector('#yaml'); return text.value.slice(text.selectionStart, text.selectionEnd); })()";
   expect(await page.evaluate(selected)).toContain("startup-config: r1.conf");
-  await page
-    .locator('input[type="file"]')
-    .setInputFiles({ name: "r1.conf", mimeType: "text/plain", buffer: Buffer.from(files["r1.conf"]) });
+  await page.getByLabel("Choose files…").setInputFiles({ name: "r1.conf", mimeType: "text/plain", buffer: Buffer.from(files["r1.conf"]) });
   await page.getByText("Read r1.conf.").waitFor();
   await page.getByRole("button", { name: "Deploy" }).click();
   await page.getByRole("heading", { name: "dropped" }).waitFor();
   const { json } = await client.post("/api/v1/projects/public", { lab: "/dropped", as_written: true });
   expect(json.data.files).toEqual({ "r1.conf": files["r1.conf"] });
+});
+
+test("a lab of another tool is shown with the fate of its parts before it is stored; a damaged one with its place", async () => {
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url);
+  await page.goto(`${served.url}/ui/new`);
+  const choose = (name: string, text: string) =>
+    page
+      .getByLabel("Choose files…")
+      .first()
+      .setInputFiles({ name, mimeType: "text/plain", buffer: Buffer.from(text) });
+  const unl = Buffer.from(Object.values(sample("eve/samples/wan-serial.unl"))[0] ?? "").toString();
+  tab.allowComplaint(/422 .*import-file/);
+  await choose("broken.unl", unl.slice(0, 900));
+  await page
+    .getByRole("alert")
+    .getByText(/broken\.unl:\d+: /)
+    .waitFor();
+  await choose("wan-serial.unl", unl);
+  await page.getByRole("heading", { name: "Import wan-serial.unl" }).waitFor();
+  const report = page.getByRole("region", { name: "Report" });
+  await report.getByText(/\d+ kept, \d+ mapped, \d+ dropped/).waitFor();
+  await report
+    .getByText(/^wan-serial\.unl:\d+$/)
+    .first()
+    .waitFor();
+  await page.getByRole("heading", { name: "Images that this host does not have" }).waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  expect((await client.get("/api/v1/labs")).json.data.labs.map(({ name }: { readonly name: string }) => name)).not.toContain("wan-serial");
+  await page.getByLabel("Nodes whose image is not there").selectOption("frr");
+  await page.getByRole("button", { name: "Edit first" }).click();
+  const editor = page.getByLabel("The lab as YAML");
+  expect(await editor.inputValue()).toMatch(/template: frr/);
+  // Pasted text of another tool is offered, too.
+  await editor.fill("");
+  await page.evaluate(`(() => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", "graph pasted {\\n r1 -- h1\\n}\\n");
+    document.querySelector("#yaml").dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+  })()`);
+  await page.getByRole("heading", { name: "Import pasted" }).waitFor();
+  await page.getByRole("button", { name: "Deploy" }).click();
+  await page.getByRole("heading", { name: "pasted", exact: true }).waitFor();
 });
 
 test("the list shows state, drift and last change as they change, and names what is lost when a lab is destroyed", async () => {
@@ -340,7 +385,9 @@ test("a lab with files is downloaded as a zip, from which a new lab is made", as
   tab.allowComplaint(/404/);
   expect((await client.post("/api/v1/projects/destroy", { lab: "/packed" })).status).toBe(200);
   await page.getByRole("link", { name: "New lab" }).first().click();
-  await page.locator('input[type="file"]').setInputFiles({ name: "packed.zip", mimeType: "application/zip", buffer: zip });
+  // An archive of ours is none of another tool.
+  tab.allowComplaint(/422 .*import-file/);
+  await page.getByLabel("Choose files…").setInputFiles({ name: "packed.zip", mimeType: "application/zip", buffer: zip });
   await page.getByText("Read packed.yaml, conf/r1.conf.").waitFor();
   await page.getByRole("button", { name: "Deploy" }).click();
   await page.getByRole("heading", { name: "packed" }).waitFor();

@@ -3,7 +3,17 @@ const maxElements = 20_000;
 const maxAttributes = 200;
 export const maxDepth = 64;
 
-/** Throws `SyntaxError` for a document that is too large to parse, in one pass over the text. Does not check whether it is XML. */
+/** Why a document cannot be read, with its line if one is to blame. */
+export class XmlError extends SyntaxError {
+  /** From 1. */
+  readonly line: number | undefined;
+  constructor(message: string, line: number | undefined, options?: ErrorOptions) {
+    super(message, options);
+    this.line = line;
+  }
+}
+
+/** Throws XmlError for a document that is too large to parse, in one pass over the text. Does not check whether it is XML. */
 export function checkXmlShape(text: string): void {
   let elements = 0;
   let depth = 0;
@@ -39,11 +49,15 @@ function endOfTag(text: string, start: number): number {
     if (++attributes > maxAttributes) throw new SyntaxError(`an element has more than ${maxAttributes} attributes`);
     at = after(text, character, at + 1) - 1;
   }
-  throw new SyntaxError("a tag does not end");
+  throw errorAt(text, start, "a tag does not end");
 }
 
 function after(text: string, end: string, from: number): number {
   const at = text.indexOf(end, from);
-  if (at < 0) throw new SyntaxError(`${JSON.stringify(end)} is missing`);
+  if (at < 0) throw errorAt(text, from, `${JSON.stringify(end)} is missing`);
   return at + end.length;
+}
+
+function errorAt(text: string, at: number, message: string): XmlError {
+  return new XmlError(message, text.slice(0, at).split("\n").length);
 }

@@ -1,5 +1,5 @@
-import { DOMParser, type Element, type Node } from "@xmldom/xmldom";
-import { checkXmlShape, maxDepth } from "./xml-shape.ts";
+import { DOMParser, type Element, type Node, ParseError } from "@xmldom/xmldom";
+import { checkXmlShape, maxDepth, XmlError } from "./xml-shape.ts";
 
 /** An element as plain data. Comments and processing instructions are not kept; CDATA is text. */
 export interface XmlElement {
@@ -56,7 +56,8 @@ export function readXml(text: string, options: ReadXmlOptions = {}): XmlElement 
     root = parser.parseFromString(text.replace(/^\ufeff/, ""), "text/xml").documentElement;
   } catch (error) {
     // The parser wraps what its error handler throws, and throws errors of its own.
-    throw new SyntaxError(said ?? (error instanceof Error ? error.message : String(error)), { cause: error });
+    const message = said ?? (error instanceof Error ? error.message : String(error));
+    throw new XmlError(message, error instanceof ParseError ? error.locator?.lineNumber : undefined, { cause: error });
   }
   if (root === null) throw new SyntaxError("no root element");
   return toData(root, 1, options.lines === true);

@@ -1,4 +1,5 @@
 import { readXml, type XmlElement } from "../../formats/xml/xml.ts";
+import { XmlError } from "../../formats/xml/xml-shape.ts";
 import { refuse } from "./refuse.ts";
 import { type SourceEntry, type SourceMap, type SourceNode, scalar } from "./source-tree.ts";
 
@@ -14,7 +15,9 @@ export function xmlTree(text: string, file: string): SourceMap {
   try {
     root = readXml(text, { lines: true });
   } catch (error) {
-    return refuse(`the XML cannot be read: ${error instanceof Error ? (error.message.split("\n", 1)[0] ?? "") : String(error)}`, { file });
+    const message = error instanceof Error ? (error.message.split("\n", 1)[0] ?? "") : String(error);
+    const line = error instanceof XmlError ? error.line : undefined;
+    return refuse(`the XML cannot be read: ${message}`, { file, ...(line !== undefined && { line }) });
   }
   const line = root.line ?? 1;
   return { kind: "map", entries: new Map([[root.name, { node: element(root), line }]]), line };

@@ -2,6 +2,10 @@ import { useMemo, useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import type { Diagnostic } from "../../contract/schemas/project.ts";
 import { Gallery } from "../gallery/gallery.tsx";
+import { FileButton } from "../imports/file-button.tsx";
+import { ImportReview } from "../imports/import-review.tsx";
+import { filesOfDrop } from "../imports/picked-files.ts";
+import type { IntentText } from "../intent/intent-text.ts";
 import { Problem } from "../parts/problem.tsx";
 import { useTitle } from "../parts/use-title.ts";
 import { ProblemList } from "../plan/editor/problem-list.tsx";
@@ -12,9 +16,13 @@ import { type NewLabControl, useNewLab } from "./use-new-lab.ts";
 export function NewLab() {
   useTitle("New lab");
   const control = useNewLab();
-  const { yaml, setYaml, addFiles, check, deploy, busy, notice, error } = control;
+  const { yaml, setYaml, addFiles, pasted, check, deploy, busy, notice, error, found, editText, deployText, cancelImport } = control;
   const [dropping, setDropping] = useState(false);
   const nameTaken = error instanceof LabwrightError && error.code === "lab_exists";
+  if (found !== undefined) {
+    const edit = (lab: IntentText) => editText(lab, "This is the imported lab. It is not stored before you deploy it.");
+    return <ImportReview found={found} onDeploy={deployText} onEdit={edit} onCancel={cancelImport} />;
+  }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: a button can choose the files, too
     <section
@@ -29,7 +37,7 @@ export function NewLab() {
       onDrop={(event) => {
         event.preventDefault();
         setDropping(false);
-        addFiles([...(event.dataTransfer?.files ?? [])]);
+        if (event.dataTransfer !== null) addFiles(filesOfDrop(event.dataTransfer));
       }}
     >
       <h1>New lab</h1>
@@ -37,13 +45,21 @@ export function NewLab() {
       <Gallery isBusy={busy !== undefined} onRun={control.run} onEdit={control.edit} />
       <h2>From YAML</h2>
       <p>
-        Write the lab, or drop its YAML file here, with the startup configurations that it names, or a zip of all of them. Files of
-        containerlab and netlab work, too.
+        Write or paste the lab, or drop its YAML file here, with the startup configurations that it names, its folder, or a zip of all of
+        them. Labs of containerlab, EVE-NG, GNS3, CML, VIRL, netlab, Kathara, Graphviz and Mermaid are converted; you see the result first.
       </p>
       <label class="visually-hidden" for="yaml">
         The lab as YAML
       </label>
-      <textarea id="yaml" class="code" rows={24} spellcheck={false} value={yaml} onInput={(event) => setYaml(event.currentTarget.value)} />
+      <textarea
+        id="yaml"
+        class="code"
+        rows={24}
+        spellcheck={false}
+        value={yaml}
+        onInput={(event) => setYaml(event.currentTarget.value)}
+        onPaste={(event) => pasted(event.clipboardData?.getData("text/plain") ?? "")}
+      />
       <FileChips {...control} />
       <div class="buttons">
         <button type="button" onClick={check} disabled={busy !== undefined}>
@@ -52,20 +68,8 @@ export function NewLab() {
         <button type="button" class="primary" onClick={deploy} disabled={busy !== undefined}>
           Deploy
         </button>
-        <label class="button">
-          Choose files…
-          <input
-            type="file"
-            class="visually-hidden"
-            multiple
-            onChange={(event) => {
-              const { currentTarget: input } = event;
-              addFiles([...(input.files ?? [])]);
-              // Reset, so that choosing the same file again causes a change event.
-              input.value = "";
-            }}
-          />
-        </label>
+        <FileButton label="Choose files…" onFiles={addFiles} />
+        <FileButton label="Choose a folder…" isFolder onFiles={addFiles} />
         <output>{busy ?? notice}</output>
       </div>
       {error !== undefined && <Refused control={control} error={error} />}

@@ -1,6 +1,9 @@
 import { useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import type { ExampleLab } from "../gallery/example-lab.ts";
+import { besideLab, type ImportSource, isForeign, pastedSource, readSource } from "../imports/import-source.ts";
+import type { PickedFile } from "../imports/picked-files.ts";
+import { type FoundImport, findImport } from "../imports/use-import.ts";
 import type { IntentText } from "../intent/intent-text.ts";
 import { goTo } from "../parts/route.ts";
 import { call } from "../service/api.ts";
@@ -26,8 +29,17 @@ export interface NewLabControl extends RequestState {
   readonly files: Readonly<Record<string, string>>;
   readonly setYaml: (yaml: string) => void;
   readonly removeFile: (name: string) => void;
-  /** Reads chosen or dropped files: at most one YAML file, which becomes the text. */
-  readonly addFiles: (files: readonly File[]) => void;
+  /** Reads chosen or dropped files: a lab of another tool, which is shown before it is accepted, or at most one YAML file, which becomes the text. */
+  readonly addFiles: (files: Promise<readonly PickedFile[]>) => void;
+  /** Offers to import pasted text if it is a lab of another tool. */
+  readonly pasted: (text: string) => void;
+  /** A lab of another tool that the user has not accepted yet. */
+  readonly found: FoundImport | undefined;
+  readonly cancelImport: () => void;
+  /** Shows the text of a lab. */
+  readonly editText: (lab: IntentText, notice: string) => void;
+  /** Deploys a lab, whose text stays in the editor if the service refuses it. */
+  readonly deployText: (lab: IntentText) => void;
   readonly check: () => void;
   readonly deploy: () => void;
   /** Deploys a lab without nodes, to draw it. */
@@ -38,20 +50,34 @@ export interface NewLabControl extends RequestState {
   readonly edit: (example: ExampleLab) => void;
 }
 
-/** Returns the text of a file, or the texts of a zip archive. The paths of an archive are relative to the folder of its YAML file. */
-async function textsOf(file: File): Promise<readonly (readonly [string, string])[]> {
-  if (!/\.zip$/i.test(file.name)) return [[file.name, await file.text()]];
+/** Returns the texts of a source that is no lab of another tool. Throws the refusal of the import for an archive that is no zip. */
+async function textsOf(
+  picked: readonly PickedFile[],
+  { texts }: ImportSource,
+  refusal: LabwrightError,
+): Promise<readonly (readonly [string, string])[]> {
+  if (texts !== undefined) return besideLab(texts);
+  const [only] = picked;
+  if (only === undefined || !/\.zip$/i.test(only.path)) throw refusal;
   const { readZip } = await import("../archive/unzip.ts");
-  const files = [...(await readZip(new Uint8Array(await file.arrayBuffer())))];
-  const lab = files.map(([path]) => path).find((path) => /^([^/]+\/)?[^/]+\.ya?ml$/i.test(path));
-  const folder = lab === undefined ? "" : lab.slice(0, lab.lastIndexOf("/") + 1);
-  return files.map(([path, text]) => [path.startsWith(folder) ? path.slice(folder.length) : path, text]);
+  const unpacked = besideLab(Object.fromEntries(await readZip(new Uint8Array(await only.file.arrayBuffer()))));
+  // The archive has neither a lab of ours nor one of another tool.
+  if (!unpacked.some(([path]) => isYaml(path))) throw refusal;
+  return unpacked;
+}
+
+const isYaml = (path: string) => /\.ya?ml$/i.test(path);
+
+/** Whether a graph was found in the texts beside a lab, such as a picture in its README. */
+function isPictureBeside({ lab }: FoundImport, { texts = {} }: ImportSource): boolean {
+  return (lab?.format === "mermaid" || lab?.format === "dot") && Object.keys(texts).some(isYaml);
 }
 
 export function useNewLab(): NewLabControl {
   const [yaml, setYaml] = useState(example);
   const [files, setFiles] = useState<Readonly<Record<string, string>>>({});
   const [state, setState] = useState<RequestState>({});
+  const [found, setFound] = useState<FoundImport>();
   const run = async (busy: string, work: () => Promise<string | undefined>) => {
     setState({ busy });
     try {
@@ -61,9 +87,18 @@ export function useNewLab(): NewLabControl {
       setState({ error });
     }
   };
-  const readFiles = async (list: readonly File[]) => {
-    const read = (await Promise.all(list.map(textsOf))).flat();
-    const labs = read.filter(([name]) => /\.ya?ml$/i.test(name));
+  const readFiles = async (files: Promise<readonly PickedFile[]>) => {
+    const picked = await files;
+    if (picked.length === 0) return undefined;
+    const source = await readSource(picked);
+    const result = await findImport(source);
+    if (!(result instanceof LabwrightError) && !isPictureBeside(result, source)) {
+      setFound(result);
+      return undefined;
+    }
+    if (result instanceof LabwrightError && isForeign(source)) throw result;
+    const read = result instanceof LabwrightError ? await textsOf(picked, source, result) : besideLab(source.texts ?? {});
+    const labs = read.filter(([name]) => isYaml(name));
     if (labs.length > 1) {
       const names = labs.map(([name]) => name).join(", ");
       throw new LabwrightError(`Choose one YAML file only: got ${names}.`, { status: 400, code: "bad_request" });
@@ -71,7 +106,19 @@ export function useNewLab(): NewLabControl {
     const others = read.filter(([name]) => name !== labs[0]?.[0]);
     if (labs[0] !== undefined) setYaml(labs[0][1]);
     if (others.length > 0) setFiles((before) => ({ ...before, ...Object.fromEntries(others) }));
-    return `Read ${[labs[0]?.[0], ...others.map(([name]) => name)].filter(Boolean).join(", ")}.`;
+    const left = source.leftOut.length === 0 ? "" : ` Left out, because they are no texts: ${source.leftOut.join(", ")}.`;
+    return `Read ${[labs[0]?.[0], ...others.map(([name]) => name)].filter(Boolean).join(", ")}.${left}`;
+  };
+  const readPasted = async (source: ImportSource) => {
+    const result = await findImport(source);
+    if (!(result instanceof LabwrightError)) setFound(result);
+    return undefined;
+  };
+  const editText = (lab: IntentText, notice: string) => {
+    setYaml(lab.yaml);
+    setFiles(lab.files);
+    setFound(undefined);
+    setState({ notice });
   };
   const deploy = (lab: IntentText) =>
     void run("Deploying…", async () => {
@@ -86,6 +133,17 @@ export function useNewLab(): NewLabControl {
     setYaml,
     removeFile: (name) => setFiles((all) => Object.fromEntries(Object.entries(all).filter(([each]) => each !== name))),
     addFiles: (list) => void run("Reading…", () => readFiles(list)),
+    pasted: (text) => {
+      const source = pastedSource(text);
+      if (source !== undefined) void run("Reading…", () => readPasted(source));
+    },
+    found,
+    cancelImport: () => setFound(undefined),
+    editText,
+    deployText: (lab) => {
+      editText(lab, "");
+      deploy(lab);
+    },
     check: () =>
       void run("Checking…", async () => {
         const { warnings = [] } = await call("validateProject", { yaml, files });
@@ -94,10 +152,6 @@ export function useNewLab(): NewLabControl {
     deploy: () => deploy({ yaml, files }),
     deployEmpty: (name) => deploy({ yaml: `name: ${name}\nnodes:\n`, files: {} }),
     run: deploy,
-    edit: (one) => {
-      setYaml(one.yaml);
-      setFiles(one.files);
-      setState({ notice: `This is the text of ${one.name}.` });
-    },
+    edit: (one) => editText(one, `This is the text of ${one.name}.`),
   };
 }

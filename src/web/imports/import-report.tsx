@@ -1,0 +1,58 @@
+import { useState } from "preact/hooks";
+import type { ImportFileData } from "../../contract/schemas/import-file.ts";
+
+/** Lines that are shown at first. */
+const firstLines = 200;
+
+/** The parts of the source and what became of them: those that are not in the new lab first. */
+export function ImportReport({ lab: { counts, report, report_left_out: leftOut } }: { readonly lab: ImportFileData }) {
+  const [hasKept, setHasKept] = useState(false);
+  const [shown, setShown] = useState(firstLines);
+  const levels = hasKept ? (["dropped", "mapped", "kept"] as const) : (["dropped", "mapped"] as const);
+  const lines = levels.flatMap((level) => report.filter((line) => line.level === level));
+  return (
+    <section aria-label="Report">
+      <h2>What becomes of the parts of the file</h2>
+      <p>
+        {counts.kept} kept, {counts.mapped} mapped, {counts.dropped} dropped.{" "}
+        <label>
+          <input type="checkbox" checked={hasKept} onChange={(event) => setHasKept(event.currentTarget.checked)} /> Show kept parts, too
+        </label>
+      </p>
+      {lines.length > 0 && (
+        <table class="rows import-report">
+          <thead>
+            <tr>
+              <th scope="col">Result</th>
+              <th scope="col">Place</th>
+              <th scope="col">Part</th>
+              <th scope="col">Explanation</th>
+            </tr>
+          </thead>
+          <tbody>
+            {lines.slice(0, shown).map(({ file, line, path, level, message }) => (
+              <tr key={`${file}:${line}:${path}:${message}`}>
+                <td>
+                  <span class={level === "dropped" ? "mark warn" : "mark"}>{level}</span>
+                </td>
+                <td>
+                  {file}:{line}
+                </td>
+                <td>
+                  <code>{path === "" ? "/" : path}</code>
+                </td>
+                <td>{message}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {lines.length > shown && (
+        <button type="button" onClick={() => setShown(shown + 1_000)}>
+          Show more: {lines.length - shown} lines are left
+        </button>
+      )}
+      {leftOut > 0 && <p class="hint">{leftOut} more lines are too many for the page: labwright import-file --report shows them.</p>}
+    </section>
+  );
+}

@@ -1,0 +1,93 @@
+import type { ImportFileData } from "../../contract/schemas/import-file.ts";
+import type { IntentText } from "../intent/intent-text.ts";
+import { Problem } from "../parts/problem.tsx";
+import { ImportOptionFields } from "./import-option-fields.tsx";
+import { ImportReport } from "./import-report.tsx";
+import { type FoundImport, useImport } from "./use-import.ts";
+import "./imports.css";
+
+interface ImportReviewProps {
+  readonly found: FoundImport;
+  readonly onDeploy: (lab: IntentText) => void;
+  /** Puts the new lab into the editor. */
+  readonly onEdit: (lab: IntentText) => void;
+  readonly onCancel: () => void;
+}
+
+/** Shows what an import would make of a file, with its options. Nothing is stored before the user deploys the lab. */
+export function ImportReview({ found, onDeploy, onEdit, onCancel }: ImportReviewProps) {
+  const control = useImport(found);
+  const { lab, isCurrent, error } = control;
+  const hasErrors = lab?.diagnostics.some(({ severity }) => severity === "error") ?? true;
+  const textOf = ({ yaml, files }: ImportFileData): IntentText => ({ yaml, files });
+  return (
+    <section aria-label="Import" class="import-review">
+      <h1>Import {lab?.path ?? found.source.input.filename ?? "files"}</h1>
+      {lab !== undefined && (
+        <p>
+          Format {lab.format}. The new lab is named <strong>{lab.name}</strong>. Nothing is stored yet.
+        </p>
+      )}
+      <ImportOptionFields candidates={found.candidates} {...control} />
+      {error !== undefined && <Problem error={error} />}
+      <div class="buttons">
+        <button type="button" class="primary" disabled={!isCurrent || hasErrors} onClick={() => lab !== undefined && onDeploy(textOf(lab))}>
+          Deploy
+        </button>
+        <button type="button" disabled={!isCurrent} onClick={() => lab !== undefined && onEdit(textOf(lab))}>
+          Edit first
+        </button>
+        <button type="button" onClick={onCancel}>
+          Cancel
+        </button>
+      </div>
+      {lab !== undefined && <Notices lab={lab} leftOut={found.source.leftOut} />}
+      {lab !== undefined && <ImportReport lab={lab} />}
+    </section>
+  );
+}
+
+/** Missing images, problems of the new lab, and files that are not imported. */
+function Notices({ lab, leftOut }: { readonly lab: ImportFileData; readonly leftOut: readonly string[] }) {
+  const files = [
+    ...leftOut.map((path) => `${path}: is no text`),
+    ...lab.left_out.map(({ path, bytes }) => `${path}: is too large (${Math.ceil(bytes / 2 ** 20)} MiB)`),
+  ];
+  return (
+    <>
+      <List title="Images that this host does not have" hint="Replace their nodes, or add the images to the host before the start.">
+        {lab.missing.map(
+          ({ template, image, file, nodes }) =>
+            `${image} (template ${template}) for ${listed(nodes)}${file === undefined ? "" : `: ${file}`}`,
+        )}
+      </List>
+      <List title="Problems of the new lab" hint="Edit the text to correct them.">
+        {lab.diagnostics.map(
+          ({ line, severity, message, hint }) => `line ${line}: ${severity}: ${message}${hint === undefined ? "" : `. ${hint}`}`,
+        )}
+      </List>
+      <List title="Files that are left out" hint="">
+        {files}
+      </List>
+    </>
+  );
+}
+
+function listed(nodes: readonly string[]): string {
+  return nodes.length > 8 ? `${nodes.slice(0, 8).join(", ")} and ${nodes.length - 8} more` : nodes.join(", ");
+}
+
+function List({ title, hint, children }: { readonly title: string; readonly hint: string; readonly children: readonly string[] }) {
+  if (children.length === 0) return null;
+  return (
+    <>
+      <h2>{title}</h2>
+      <ul>
+        {children.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+      {hint !== "" && <p class="hint">{hint}</p>}
+    </>
+  );
+}
