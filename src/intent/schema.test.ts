@@ -35,6 +35,7 @@ const good = [
   "name: x\nnodes: {a: {template: frr}}\ntests: [{from: a, http: 'http://10.0.0.1/'}, {from: a, port: '[fd00::1]:22'}, {from: a, route: 10.0.0.0/8}, {from: a, neighbor: {protocol: ospf, peer: 1.1.1.1, state: 2-Way}}, {from: a, path: {to: b, hops: ['*', 10.0.0.1]}}, {from: a, config: router ospf}, {from: a, config: {lacks: [router bgp]}}]",
   'name: "${v}"\nvars: {v: x, n: 2, m: 1500, b: true, w: satellite}\ndefaults: {template: pc, cpu: "${n}", start: "${b}"}\nnodes: {r1: {icon: "${v}.png"}, r2: {ram: "${n}"}}\nlinks: [{endpoints: ["r1:eth${n}", "r2:eth1"], quality: "${w}", mtu: "${m}"}]',
   "name: x\nvars:\nvars-files: [r1.yaml]",
+  "name: x\ndefaults: {template: pc}\nnodes: {'leaf{1..3}': {labels: {number: '${item}'}}, 'spine{a,b}': , r1: }\nnetworks: {lan: }\nlinks: [['leaf{1..2}:eth9', 'spinea:eth{8,9}'], 'leaf{1..3}-r1', {clos: {spines: 'spine{a,b}', leaves: 'leaf{1..3}'}, mtu: 9000}, {full-mesh: [r1, 'leaf{1..2}']}, {ring: 'leaf{1..3}'}, {star: {hub: lan, spokes: r1}}]",
 ];
 
 const bad = [
@@ -42,6 +43,8 @@ const bad = [
   "name: x\nvars: {a: [b]}",
   "name: x\nvars: {a b: c}",
   "name: x\nvars-files: site.yaml",
+  "name: x\ndefaults: {template: pc}\nnodes: {a: , b: }\nlinks: [{full-mesh: [a, b], ring: [a, b]}]",
+  "name: x\ndefaults: {template: pc}\nnodes: {a: , b: }\nlinks: [{star: {hub: a}}]",
   "description: no name",
   "name: a b",
   "name: x\nnoeds: {}",

@@ -7,6 +7,8 @@ import {
   filterVocabulary,
   inheritableVocabulary,
   labVocabulary,
+  linkGroups,
+  linkGroupVocabularies,
   linkVocabulary,
   managementVocabulary,
   networkVocabulary,
@@ -22,6 +24,8 @@ import { switchingSchema } from "./schema-switching.ts";
 import { bootSchemas, readySchema, testSchema } from "./schema-tests.ts";
 
 const NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
+/** A name, or a range of names. */
+const NAMES = "^[A-Za-z0-9{][A-Za-z0-9._{},-]{0,255}$";
 const INTERFACE = "[A-Za-z0-9][A-Za-z0-9._/-]{0,63}";
 const LINE = "^(?=.*\\S)[^\\u0000-\\u001f\\u007f]*$";
 
@@ -236,9 +240,9 @@ const sections: Readonly<Record<string, Json>> = {
   },
   nodes: {
     title: "Nodes",
-    description: "By their key.",
+    description: "By their key. leaf{1..4} stands for four nodes; ${node} and ${item} in it are the key and the number of each.",
     type: ["object", "null"],
-    propertyNames: { pattern: NAME },
+    propertyNames: { pattern: NAMES },
     additionalProperties: { anyOf: [ref("node"), { type: "null" }] },
     defaultSnippets: [
       { label: "node", description: "a node", body: { "${1:r1}": { template: "${2|frr,linux,switch,pc|}" } } },
@@ -317,6 +321,35 @@ const managementSchema: JsonSchema = {
     }),
   ],
   examples: [true],
+};
+
+const members = (title: string): JsonSchema => ({
+  title,
+  description: "Nodes, ranges of nodes such as leaf{1..4}, or groups.",
+  anyOf: [
+    { type: LOOSE, pattern: NAMES },
+    { type: "array", items: { type: LOOSE, pattern: NAMES } },
+  ],
+  examples: ["leaf{1..4}", ["r1", "r2", "r3"]],
+});
+
+/** Several links in one item. Each takes the next free interfaces, as the short form does. */
+const groupSchemas: Readonly<Record<string, JsonSchema>> = {
+  "full-mesh": members("A link between each two nodes"),
+  ring: members("A link from each node to the next, and from the last to the first"),
+  star: {
+    title: "A link from the hub to each spoke",
+    ...object(linkGroupVocabularies.star, {
+      hub: { title: "Hub", description: "A node or a network.", ...name },
+      spokes: members("Spokes"),
+    }),
+    required: ["hub", "spokes"],
+  },
+  clos: {
+    title: "A link from each spine to each leaf",
+    ...object(linkGroupVocabularies.clos, { spines: members("Spines"), leaves: members("Leaves") }),
+    required: ["spines", "leaves"],
+  },
 };
 
 const variableSchemas: Readonly<Record<string, JsonSchema>> = {
@@ -415,6 +448,7 @@ export const plainSchema: JsonSchema = {
           linkVocabulary,
           {
             endpoints: { title: "Endpoints", description: "Side a and side b.", ...ends },
+            ...groupSchemas,
             quality: {
               anyOf: [ref("quality"), ref("sides"), { type: "null" }],
               title: "Quality",
@@ -430,12 +464,12 @@ export const plainSchema: JsonSchema = {
             },
             mtu: { title: "MTU", description: "bytes", type: ["integer", "null"], minimum: 68, maximum: 65_535, examples: [1500, 9000] },
           },
-          { required: ["endpoints"] },
+          { oneOf: ["endpoints", ...linkGroups].map((key) => ({ required: [key] })) },
         ),
         {
           description: 'The short form "r1-r2" takes the next free interfaces.',
           type: "string",
-          pattern: "^[A-Za-z0-9._-]+-[A-Za-z0-9._-]+$",
+          pattern: "^[A-Za-z0-9._{},-]+-[A-Za-z0-9._{},-]+$",
         },
       ],
     },
@@ -443,7 +477,11 @@ export const plainSchema: JsonSchema = {
       title: "Endpoint",
       description: "node:interface, or the key of a network.",
       anyOf: [
-        { type: LOOSE, pattern: `^[A-Za-z0-9][A-Za-z0-9._-]{0,63}(:${INTERFACE})?$`, examples: ["r1:eth1", "lan"] },
+        {
+          type: LOOSE,
+          pattern: `^[A-Za-z0-9{][A-Za-z0-9._{},-]{0,255}(:[A-Za-z0-9{][A-Za-z0-9._/{},-]{0,255})?$`,
+          examples: ["r1:eth1", "lan"],
+        },
         object(
           endpointVocabulary,
           { node: name, interface: { type: LOOSE, pattern: `^${INTERFACE}$` }, network: name },

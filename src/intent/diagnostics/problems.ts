@@ -24,6 +24,8 @@ export class Problems {
   /** Effort for the hints of all problems together. */
   readonly effort: Effort = { left: 10_000_000 };
   #errors = 0;
+  /** The nodes of a range have the same problem, which is reported once. */
+  readonly #known = new Set<string>();
 
   constructor(text: string) {
     this.#text = text;
@@ -36,6 +38,9 @@ export class Problems {
 
   error(code: DiagnosticCode, at: Place, path: string, message: string, hint?: string): void {
     this.#errors++;
+    const same = `${at.start} ${code} ${path.length > MAX_WORDS ? "" : path} ${clipped(message)}`;
+    if (this.#known.has(same)) return;
+    if (this.#known.size < MAX_PROBLEMS) this.#known.add(same);
     this.#add("error", code, at, path, message, hint);
   }
 

@@ -6,6 +6,7 @@ import type { Reading } from "../read/read.ts";
 import type { ReadLink } from "../read/read-links.ts";
 import { authorEndpoints, authorLink, authorQuality, authorSuspended } from "../write/author.ts";
 import { type Data, isList } from "../write/write.ts";
+import { CannotChangePart, dataOf, sameTarget } from "./expanded.ts";
 import { Changes, Items, remove, type Target } from "./rewrite.ts";
 
 /**
@@ -17,7 +18,14 @@ export function changeLinks(reading: Reading, before: Lab, after: Lab): Items | 
   const wanted = new Map(after.links.map((link) => [link.key, link]));
   const moved = movedLinks(reading, wanted);
   const items: { readonly from?: number; readonly to?: Target }[] = [];
+  const several = new Map<number, ReadLink[]>();
+  for (const read of reading.links) if (read.isOneOfSeveral) several.set(read.index, [...(several.get(read.index) ?? []), read]);
   for (const read of reading.links) {
+    if (read.isOneOfSeveral) {
+      const all = several.get(read.index);
+      if (all?.[0] === read) items.push(...changeSeveral(all, wanted));
+      continue;
+    }
     const link = wanted.get(read.link.key) ?? moved.get(read.link.key);
     if (link === undefined) continue;
     wanted.delete(link.key);
@@ -32,6 +40,42 @@ export function changeLinks(reading: Reading, before: Lab, after: Lab): Items | 
   return new Items(items);
 }
 
+/**
+ * Returns the item of several links: as it is, without an item if all links are removed, or with a change that all of them have.
+ * @throws CannotChangePart for any other change.
+ */
+function changeSeveral(
+  all: readonly ReadLink[],
+  wanted: Map<string, LabLink>,
+): readonly { readonly from?: number; readonly to?: Target }[] {
+  const { index, value } = all[0] as ReadLink;
+  const kept = all.filter(({ link }) => wanted.has(link.key));
+  if (kept.length === 0) return [];
+  const targets = all.map((read) => {
+    const link = wanted.get(read.link.key);
+    return link === undefined || sameData(read.link, link) ? undefined : changeEffects(read, link);
+  });
+  if (kept.length < all.length || !targets.every((target) => sameTarget(target, targets[0]))) {
+    const changed = all.find(({ link }) => !sameData(link, wanted.get(link.key))) as ReadLink;
+    const message = `link ${changed.link.key} comes from an item that stands for ${all.length} links: write its links one by one`;
+    throw new CannotChangePart(value, message);
+  }
+  for (const { link } of all) wanted.delete(link.key);
+  return [targets[0] === undefined ? { from: index } : { from: index, to: targets[0] }];
+}
+
+/** Returns the change of quality, suspended and mtu. The short form has no place for them. */
+function changeEffects(read: ReadLink, wanted: LabLink): Target | undefined {
+  const { value } = read;
+  if (value.kind === "map") return changeLink(read, wanted);
+  const { endpoints: _endpoints, ...effects } = authorLink(wanted) as Readonly<Record<string, Data>>;
+  if (value.kind === "list") return { endpoints: dataOf(value) as Data, ...effects };
+  throw new CannotChangePart(
+    value,
+    `link ${read.link.key} comes from a short form that stands for several links: write its links one by one`,
+  );
+}
+
 /** Returns by the key of a removed link the new link that uses one of its interfaces. */
 function movedLinks({ links }: Reading, wanted: ReadonlyMap<string, LabLink>): ReadonlyMap<string, LabLink> {
   const kept = new Set(links.map(({ link }) => link.key));
@@ -39,8 +83,8 @@ function movedLinks({ links }: Reading, wanted: ReadonlyMap<string, LabLink>): R
     [...wanted.values()].flatMap((link) => (kept.has(link.key) ? [] : interfacesOf(link).map((name) => [name, link] as const))),
   );
   const moved = new Map<string, LabLink>();
-  for (const { link } of links) {
-    if (wanted.has(link.key)) continue;
+  for (const { link, isOneOfSeveral } of links) {
+    if (wanted.has(link.key) || isOneOfSeveral) continue;
     const now = interfacesOf(link).flatMap((name) => added.get(name) ?? [])[0];
     if (now === undefined) continue;
     moved.set(link.key, now);

@@ -8,6 +8,7 @@ import type { Reading } from "../read/read.ts";
 import { isRegistryImage, type ReadNode } from "../read/read-nodes.ts";
 import { authorConfig, authorNetwork, authorNode, type Fields } from "../write/author.ts";
 import { type Data, isRecord } from "../write/write.ts";
+import { CannotChangePart, sameTarget } from "./expanded.ts";
 import { Changes, remove, type Target } from "./rewrite.ts";
 
 type Edits = Map<string, Target | typeof remove>;
@@ -33,7 +34,39 @@ export function changeNodes(reading: Reading, before: Lab, after: Lab): Changes 
     if (current === undefined) edits.set(node.key, newNode(reading, node));
     else if (!sameData(current, node)) edits.set(node.key, changeNode(reading, current, node));
   }
+  changeRanges(reading, old, after, edits);
   return edits.size === 0 ? undefined : new Changes(edits);
+}
+
+/**
+ * A change that all nodes of a range have alike is written at the range. The change of one of them becomes an entry of its own, which wins over the range.
+ * @throws CannotChangePart if some of its nodes are removed.
+ */
+function changeRanges(reading: Reading, old: ReadonlyMap<string, LabNode>, after: Lab, edits: Edits): void {
+  const ranges = new Map<string, ReadNode[]>();
+  for (const read of reading.nodes.values()) {
+    const key = read.entry.range?.key;
+    if (key !== undefined) ranges.set(key, [...(ranges.get(key) ?? []), read]);
+  }
+  const wanted = new Map(after.nodes.map((node) => [node.key, node]));
+  for (const [range, reads] of ranges) {
+    const first = reads[0] as ReadNode;
+    const gone = reads.filter(({ node }) => edits.get(node.key) === remove);
+    if (gone.length > 0 && gone.length < reads.length) {
+      const message = `node ${gone[0]?.node.key} comes from ${range}: change the range by hand, or write its nodes one by one`;
+      throw new CannotChangePart(first.entry.place, message);
+    }
+    if (!reads.every(({ node }) => edits.has(node.key))) continue;
+    const targets = reads.map(({ node, entry }) => {
+      const now = wanted.get(node.key);
+      return now === undefined
+        ? remove
+        : changeNode(reading, old.get(node.key) as LabNode, now, { ...entry, value: entry.range?.value ?? entry.value });
+    });
+    if (!targets.every((target) => sameTarget(target, targets[0]))) continue;
+    for (const { node } of reads) edits.delete(node.key);
+    edits.set(range, targets[0] as Target | typeof remove);
+  }
 }
 
 export function changeNetworks(reading: Reading, before: Lab, after: Lab): Changes | undefined {
@@ -69,8 +102,9 @@ function newNode(reading: Reading, node: LabNode): Data {
   return overriding(authored(inherited), authorNode(node)) as Data;
 }
 
-function changeNode(reading: Reading, current: LabNode, wanted: LabNode): Target {
-  const { entry, inherited, kind } = reading.nodes.get(wanted.key) as ReadNode;
+function changeNode(reading: Reading, current: LabNode, wanted: LabNode, at?: Entry): Target {
+  const { entry: own, inherited, kind } = reading.nodes.get(wanted.key) as ReadNode;
+  const entry = at ?? own;
   // With another image, kind linux would mean another template: the wanted one is written.
   const isUnclear = kind === "linux" && (wanted.template === "container") !== isRegistryImage(wanted.image);
   const unclear: Fields = isUnclear ? { template: undefined } : {};

@@ -7,7 +7,6 @@ import type { Lab } from "../lab/lab.ts";
 import type { NodeBoot } from "../lab/node-boot.ts";
 import { separateFiles } from "../lab/separate-files.ts";
 import { checkFiles } from "../parse/files.ts";
-import type { MapValue } from "../parse/parse.ts";
 import { variablesEntry } from "../parse/variables.ts";
 import { type Reading, readDocument } from "../read/read.ts";
 import { authorManagement } from "../write/author.ts";
@@ -16,6 +15,7 @@ import { type IntentText, printLab } from "../write/print.ts";
 import { changeFilters, changeTexts } from "./edit-extras.ts";
 import { changeLinks } from "./edit-links.ts";
 import { changeNetworks, changeNodes } from "./edit-nodes.ts";
+import { CannotChangePart, firstHelper } from "./expanded.ts";
 import { Changes, expandAliases, type Items, materialise, remove, rewrite, type Target } from "./rewrite.ts";
 
 /** Highest number of passes. Each pass repairs side effects of the one before, for instance through an anchor; more are never needed. */
@@ -37,9 +37,11 @@ export function editIntent(yaml: string, files: Readonly<Record<string, string>>
   // Tests and boots do not describe the structure: those of the text stay.
   const kept = new Set(separated.lab.nodes.map(({ key }) => key));
   const lab = canonicalLab({ ...separated.lab, tests: first.lab?.tests ?? [], boots: remaining(first.lab?.boots ?? [], kept) });
-  const { document, root } = first.reading;
+  const { document } = first.reading;
   const inPlace =
-    editInPlace(yaml, all, lab) ?? editInPlace(expandAliases(yaml, document), all, lab) ?? printUnlessVariables(yaml, root, lab, all);
+    editInPlace(yaml, all, lab) ??
+    editInPlace(expandAliases(yaml, document), all, lab) ??
+    printUnlessHelpers(yaml, first.reading, lab, all);
   return { yaml: inPlace, files: all };
 }
 
@@ -62,6 +64,7 @@ function editInPlace(yaml: string, files: Readonly<Record<string, string>>, want
       text = rewrite(text, reading.document, changesOf(reading, lab, wanted));
     } catch (error) {
       if (error instanceof CannotRewrite) return undefined;
+      if (error instanceof CannotChangePart) throw refused(`line ${new Problems(text).line(error.place.start)}: ${error.message}`);
       throw error;
     }
   }
@@ -73,13 +76,17 @@ function structureOf({ inherited: _inherited, boots = [], ...structure }: Lab): 
   return { ...structure, boots: boots.flatMap(({ node, dependsOn }) => (dependsOn.length > 0 ? [{ node, ready: [], dependsOn }] : [])) };
 }
 
-/** A printed lab has no variables: a text with variables that cannot be changed in place is refused. */
-function printUnlessVariables(yaml: string, root: MapValue, lab: Lab, files: Readonly<Record<string, string>>): string {
-  const entry = variablesEntry(root);
-  if (entry === undefined) return print(lab, files);
-  const line = new Problems(yaml).line(entry.place.start);
-  const message = `this change would remove ${entry.key} (line ${line}) from the text. Change the text by hand, with $\${ for a plain \${.`;
-  throw new Failure("invalid_intent", message, { data: { diagnostics: [] } });
+/** A printed lab has no variables and no ranges: a text with them that cannot be changed in place is refused. */
+function printUnlessHelpers(yaml: string, reading: Reading, lab: Lab, files: Readonly<Record<string, string>>): string {
+  const helper = firstHelper(reading);
+  if (helper === undefined) return print(lab, files);
+  const line = new Problems(yaml).line(helper.place.start);
+  const plain = variablesEntry(reading.root) === undefined ? "" : ", with $${ for a plain ${";
+  throw refused(`this change would remove ${helper.what} (line ${line}) from the text. Change the text by hand${plain}.`);
+}
+
+function refused(message: string): Failure {
+  return new Failure("invalid_intent", message, { data: { diagnostics: [] } });
 }
 
 function print(lab: Lab, files: Readonly<Record<string, string>>): string {

@@ -136,10 +136,29 @@ export const networkVocabulary: Vocabulary = {
   meant: { kind: "type" },
 };
 
+/** The forms of several links in one item. */
+export const linkGroups = ["full-mesh", "ring", "star", "clos"] as const;
+export type LinkGroup = (typeof linkGroups)[number];
+
+export const linkGroupVocabularies = {
+  star: { known: ["hub", "spokes"], ignored: [], meant: { center: "hub", centre: "hub", nodes: "spokes" } },
+  clos: { known: ["spines", "leaves"], ignored: [], meant: { spine: "spines", leaf: "leaves", leafs: "leaves" } },
+} satisfies Readonly<Record<string, Vocabulary>>;
+
 export const linkVocabulary: Vocabulary = {
-  known: ["endpoints", "quality", "suspended", "mtu"],
+  known: ["endpoints", ...linkGroups, "quality", "suspended", "mtu"],
   ignored: ["type", "vars", "labels", "link-apply-mode", "ipv4", "ipv6"],
-  meant: { endpoint: "endpoints", interfaces: "endpoints", netem: "quality", suspend: "suspended", impairment: "quality" },
+  meant: {
+    endpoint: "endpoints",
+    mesh: "full-mesh",
+    "hub-and-spoke": "star",
+    fabric: "clos",
+    "spine-leaf": "clos",
+    interfaces: "endpoints",
+    netem: "quality",
+    suspend: "suspended",
+    impairment: "quality",
+  },
 };
 
 export const endpointVocabulary: Vocabulary = {

@@ -34,6 +34,8 @@ export interface Entry {
   readonly value: Value;
   /** Whether the key came in by `<<`. false: it is written in the map itself. */
   readonly merged: boolean;
+  /** For a node that only a range names: the range and its value. */
+  readonly range?: { readonly key: string; readonly value: Value };
 }
 
 export interface Parsed {
@@ -46,7 +48,7 @@ export const MAX_CHARACTERS = 8 * 1024 * 1024;
 const MAX_LEXEMES = 500_000;
 const MAX_DEPTH = 64;
 /** Number of values after aliases and merge keys are resolved. A long text counts as several values. */
-const MAX_VALUES = 2_000_000;
+export const MAX_VALUES = 2_000_000;
 const CHARACTERS_OF_VALUE = 16;
 
 const syntaxHints: Readonly<Record<string, string>> = {

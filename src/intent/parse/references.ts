@@ -1,7 +1,8 @@
 import { Problems } from "../diagnostics/problems.ts";
+import { expandHelpers } from "./expand.ts";
 import { checkFiles, normalFilePath } from "./files.ts";
 import { type MapValue, parseYaml, type Value } from "./parse.ts";
-import { variableFiles, withVariables } from "./variables.ts";
+import { variableFiles } from "./variables.ts";
 
 /**
  * Returns the normal paths of the files and folders that an intent names, sorted: the files that a client reads from disk and sends as `files`. A text that is
@@ -12,7 +13,7 @@ import { variableFiles, withVariables } from "./variables.ts";
 export function referencedFiles(yaml: string, files: Readonly<Record<string, string>> = {}): readonly string[] {
   const problems = new Problems(yaml);
   const parsed = parseYaml(yaml, problems)?.root;
-  const root = parsed?.kind === "map" ? withVariables(parsed, checkFiles(files).files, problems) : parsed;
+  const root = parsed?.kind === "map" ? expandHelpers(parsed, checkFiles(files).files, problems) : parsed;
   const paths = new Set<string>(parsed === undefined ? [] : variableFiles(parsed));
   for (const body of [root, entry(root, "topology")]) {
     collect(entry(body, "defaults"), paths);

@@ -4,6 +4,8 @@ import { normalFilePath } from "./files.ts";
 import { type Entry, MAX_CHARACTERS, type MapValue, parseYaml, type ScalarValue, scalarSize, type Value } from "./parse.ts";
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+/** Values that a range of nodes sets. */
+const OF_RANGES = /^(?:node|item\d*)$/;
 const WHOLE = /^\$\{([^{}]*)\}$/;
 /** An escaped reference, a reference, or a "${" that is neither. */
 const PARTS = /\$\$\{|\$\{([^{}]*)\}|\$\{/g;
@@ -17,20 +19,8 @@ export function variablesEntry(root: Value): Entry | undefined {
   return root.entries.get("vars") ?? root.entries.get("vars-files");
 }
 
-/**
- * Returns the tree with the values of `vars` and of the files of `vars-files` in place of `${name}`. Every value keeps its place in the text, so that
- * diagnostics point at the source. A value that is a single reference has the type of its variable. Keys, and the variables themselves, are not replaced.
- * Values are never evaluated.
- */
-export function withVariables(root: MapValue, files: ReadonlyMap<string, string>, problems: Problems): MapValue {
-  if (variablesEntry(root) === undefined) return root;
-  const substitution = new Substitution(readVariables(root, files, problems), problems);
-  const entries = new Map<string, Entry>();
-  for (const [key, entry] of root.entries) {
-    const isSource = sources.some((source) => source === key);
-    entries.set(key, isSource ? entry : { ...entry, value: substitution.value(entry.value, pointer("", key)) });
-  }
-  return { ...root, entries };
+export function isVariableSource(key: string): boolean {
+  return sources.some((source) => source === key);
 }
 
 /** Returns the normal paths of `vars-files`. Wrong ones are left out. */
@@ -45,8 +35,8 @@ export function variableFiles(root: Value): readonly string[] {
 /** `undefined`: the variable has a wrong value, which is already reported. */
 type Variables = Map<string, ScalarValue | undefined>;
 
-/** A file wins over `vars`, and a later file over an earlier one, as in Ansible. */
-function readVariables(root: MapValue, files: ReadonlyMap<string, string>, problems: Problems): Variables {
+/** Reads `vars` and the files of `vars-files`. A file wins over `vars`, and a later file over an earlier one, as in Ansible. */
+export function readVariables(root: MapValue, files: ReadonlyMap<string, string>, problems: Problems): Variables {
   const variables: Variables = new Map();
   const vars = root.entries.get("vars");
   if (vars !== undefined) addVariables(variables, vars, "/vars", problems);
@@ -108,6 +98,8 @@ function readVariable({ key, value, place }: Entry, path: string, problems: Prob
   if (!NAME.test(key)) {
     const hint = "use letters, digits, _ and -; begin with a letter";
     problems.error("invalid_name", place, path, `${named} is not a name of a variable`, hint);
+  } else if (OF_RANGES.test(key)) {
+    problems.error("invalid_name", place, path, `${named} is a value that ranges of nodes set`, "choose another name");
   } else if (value.kind !== "scalar" || value.value === null) {
     problems.error("wrong_type", place, path, `${named}: must be a text, a number or a boolean`);
   } else if (value.text.includes("${")) {
@@ -120,15 +112,24 @@ function readVariable({ key, value, place }: Entry, path: string, problems: Prob
 
 class TooLong extends Error {}
 
-class Substitution {
+/**
+ * Puts the values of variables in place of `${name}`. A value that is a single reference has the type of its variable. Keys are not replaced, and values
+ * are never evaluated. A value without references stays the same object.
+ */
+export class Substitution {
   readonly #variables: ReadonlyMap<string, ScalarValue | undefined>;
   readonly #problems: Problems;
   /** Aliases share their anchor's value, and they still do in the result. */
   readonly #done = new Map<Value, Value>();
-  #characters = 0;
-  #isTooLong = false;
+  /** Shared by all substitutions of a lab. */
+  readonly #characters: { used: number; isTooLarge: boolean };
 
-  constructor(variables: ReadonlyMap<string, ScalarValue | undefined>, problems: Problems) {
+  constructor(
+    variables: ReadonlyMap<string, ScalarValue | undefined>,
+    problems: Problems,
+    characters: { used: number; isTooLarge: boolean },
+  ) {
+    this.#characters = characters;
     this.#variables = variables;
     this.#problems = problems;
   }
@@ -142,12 +143,19 @@ class Substitution {
   }
 
   #replaced(value: Value, path: string): Value {
-    if (value.kind === "list") return { ...value, items: value.items.map((item, index) => this.value(item, pointer(path, index))) };
+    if (value.kind === "list") {
+      const items = value.items.map((item, index) => this.value(item, pointer(path, index)));
+      return items.every((item, index) => item === value.items[index]) ? value : { ...value, items };
+    }
     if (value.kind === "map") {
-      const entries = [...value.entries].map(
-        ([key, entry]) => [key, { ...entry, value: this.value(entry.value, pointer(path, key)) }] as const,
-      );
-      return { ...value, entries: new Map(entries) };
+      let isChanged = false;
+      const entries = new Map<string, Entry>();
+      for (const [key, entry] of value.entries) {
+        const now = this.value(entry.value, pointer(path, key));
+        if (now !== entry.value) isChanged = true;
+        entries.set(key, now === entry.value ? entry : { ...entry, value: now });
+      }
+      return isChanged ? { ...value, entries } : value;
     }
     return typeof value.value === "string" && value.value.includes("${") ? this.#scalar(value, value.value, path) : value;
   }
@@ -164,8 +172,9 @@ class Substitution {
       return { ...scalar, value: text, text, size: scalarSize(text) };
     } catch (error) {
       if (!(error instanceof TooLong)) throw error;
-      if (!this.#isTooLong) this.#problems.error("too_large", scalar, path, `the variables make more than ${MAX_CHARACTERS} characters`);
-      this.#isTooLong = true;
+      if (!this.#characters.isTooLarge)
+        this.#problems.error("too_large", scalar, path, `the variables make more than ${MAX_CHARACTERS} characters`);
+      this.#characters.isTooLarge = true;
       return scalar;
     }
   }
@@ -209,8 +218,8 @@ class Substitution {
 
   /** @throws TooLong if the text of all references together is longer than a lab can be. */
   #counted(text: string): string {
-    this.#characters += text.length;
-    if (this.#characters > MAX_CHARACTERS) throw new TooLong();
+    this.#characters.used += text.length;
+    if (this.#characters.used > MAX_CHARACTERS) throw new TooLong();
     return text;
   }
 }

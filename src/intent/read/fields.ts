@@ -12,7 +12,7 @@ export interface Field {
 }
 
 export function field(entry: Entry, path: string): Field {
-  return { value: entry.value, path: pointer(path, entry.key), place: entry.place };
+  return { value: entry.value, path: pointer(path, entry.range?.key ?? entry.key), place: entry.place };
 }
 
 /** Returns the field of a map, or undefined if it is absent or null (an empty `key:` sets nothing). */

@@ -9,6 +9,7 @@ import type { Switching } from "../lab/switching.ts";
 import { positionVocabulary, type Vocabulary } from "../lab/vocabulary.ts";
 import { normalFilePath } from "../parse/files.ts";
 import type { MapValue } from "../parse/parse.ts";
+import { sshKeyProblem } from "../parse/ssh-key.ts";
 import {
   checkKeys,
   type Field,
@@ -28,7 +29,6 @@ import { type MachineBinds, readMachineBinds } from "./machine-binds.ts";
 import { type ReadFile, readBinds, readNodeFiles } from "./node-files.ts";
 import { readConditions } from "./read-boot.ts";
 import { readSwitching } from "./read-switching.ts";
-import { sshKeyProblem } from "./ssh-key.ts";
 
 /**
  * The fields of one map of node fields (defaults, one of kinds or groups, or a node). Absent: not set. null: the inherited value is reset; for maps

@@ -2,7 +2,7 @@ import { didYouMean } from "../diagnostics/nearest.ts";
 import { canonicalLink, canonicalQuality } from "../lab/canonical.ts";
 import { type Endpoint, endpointText, type LabLink, type Quality } from "../lab/lab.ts";
 import { qualityFields, qualityLimits, qualityPresets } from "../lab/quality.ts";
-import { endpointVocabulary, linkVocabulary, qualityVocabulary, sidesVocabulary } from "../lab/vocabulary.ts";
+import { endpointVocabulary, linkGroups, linkVocabulary, qualityVocabulary, sidesVocabulary } from "../lab/vocabulary.ts";
 import type { Value } from "../parse/parse.ts";
 import {
   checkKeys,
@@ -19,6 +19,7 @@ import {
   spot,
   wrongType,
 } from "./fields.ts";
+import { groupOf, rangeNames, readGroup } from "./link-groups.ts";
 import type { ReadContext } from "./node-fields.ts";
 
 /** A link of the document, with its list item. */
@@ -27,24 +28,32 @@ export interface ReadLink {
   readonly value: Value;
   /** Whether the text has the network first: its side a is the lab's side b. */
   readonly turned: boolean;
+  /** Whether the list item stands for other links too: it has a range, or is a group of links. */
+  readonly isOneOfSeveral: boolean;
   readonly link: LabLink;
 }
 
 export interface Ends {
   readonly nodes: { has(key: string): boolean; keys(): Iterable<string> };
   readonly networks: { has(key: string): boolean; keys(): Iterable<string> };
+  /** Returns the nodes of a group. */
+  members(group: string): readonly string[];
 }
 
 export const INTERFACE = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$/;
 const INTERFACE_RULE = "1–64 letters, digits, dots, underscores, slashes or hyphens, beginning with a letter or digit";
 
+/** Maximum number of links that a lab with ranges or groups of links has. */
+const maxLinks = 50_000;
+
 /** An end as written; the interface of the short form "r1-r2" is assigned later. */
-type RawEnd = { readonly node: string; readonly interface: string | undefined } | { readonly network: string };
+export type RawEnd = { readonly node: string; readonly interface: string | undefined } | { readonly network: string };
 
 interface RawLink {
   readonly index: number;
   readonly at: Field;
   readonly ends: readonly [RawEnd, RawEnd];
+  readonly isOneOfSeveral: boolean;
   readonly quality?: { readonly a?: Quality; readonly b?: Quality };
   readonly suspended?: { readonly a: boolean; readonly b: boolean };
   readonly mtu?: number;
@@ -54,8 +63,11 @@ export function readLinks(context: ReadContext, at: Field, ends: Ends): readonly
   const { problems } = context;
   const raw: RawLink[] = [];
   for (const [index, item] of (readList(problems, at) ?? []).entries()) {
-    const link = readLink(context, item, index, ends);
-    if (link !== undefined) raw.push(link);
+    for (const link of readLink(context, item, index, ends)) raw.push(link);
+    if (raw.length > maxLinks && raw.length > index + 1) {
+      problems.error("too_large", item.place, item.path, `ranges and groups make more than ${maxLinks} links`);
+      break;
+    }
   }
 
   const used = new Map<string, RawLink>();
@@ -79,9 +91,9 @@ export function readLinks(context: ReadContext, at: Field, ends: Ends): readonly
   }
 
   const free = new FreeInterfaces(used);
-  return raw.map(({ index, at: { value }, ends: [a, b], ...effects }) => {
+  return raw.map(({ index, at: { value }, ends: [a, b], isOneOfSeveral, ...effects }) => {
     const endpoints = [free.complete(a), free.complete(b)] as const;
-    return { index, value, turned: "network" in a, link: canonicalLink({ key: "", endpoints, ...effects }) };
+    return { index, value, turned: "network" in a, isOneOfSeveral, link: canonicalLink({ key: "", endpoints, ...effects }) };
   });
 }
 
@@ -104,22 +116,27 @@ class FreeInterfaces {
   }
 }
 
-function readLink({ problems }: ReadContext, at: Field, index: number, ends: Ends): RawLink | undefined {
+/** Returns the links of an item: several if it has a range or is a group. */
+function readLink({ problems }: ReadContext, at: Field, index: number, ends: Ends): readonly RawLink[] {
   const { value } = at;
+  const links = (pairs: readonly (readonly [RawEnd, RawEnd])[], isGroup: boolean, effects: object = {}): readonly RawLink[] => {
+    const isOneOfSeveral = isGroup || pairs.length > 1;
+    return pairs.flatMap((pair) => checked(problems, { index, at, ends: pair, isOneOfSeveral, ...effects }) ?? []);
+  };
   if (value.kind === "scalar") {
     const text = readText(problems, at);
-    const short = text === undefined ? undefined : shorthand(problems, at, text, ends);
-    return short === undefined ? undefined : checked(problems, { index, at, ends: short });
+    return links(text === undefined ? [] : shortLinks(problems, at, text, ends), false);
   }
-  if (value.kind === "list") {
-    const both = readEnds(problems, at, ends);
-    return both === undefined ? undefined : checked(problems, { index, at, ends: both });
-  }
+  if (value.kind === "list") return links(readEnds(problems, at, ends), false);
   checkKeys(problems, value, at.path, linkVocabulary);
   const endpoints = fieldOf(value, "endpoints", at.path);
-  if (endpoints === undefined)
+  const group = groupOf(at);
+  if (endpoints === undefined && group === undefined)
     problems.error("missing_key", at.place, at.path, "the link has no endpoints", 'write endpoints: ["r1:eth1", "r2:eth1"]');
-  const both = endpoints && readEnds(problems, endpoints, ends);
+  const forms = ["endpoints", ...linkGroups].filter((key) => fieldOf(value, key, at.path) !== undefined);
+  if (forms.length > 1)
+    problems.error("invalid_value", at.place, at.path, `${forms.join(" and ")} cannot be in one item`, "write two items");
+  const pairs = endpoints !== undefined ? readEnds(problems, endpoints, ends) : group !== undefined ? readGroup(problems, group, ends) : [];
   const quality = fieldOf(value, "quality", at.path);
   const suspended = fieldOf(value, "suspended", at.path);
   const mtuField = fieldOf(value, "mtu", at.path);
@@ -128,9 +145,21 @@ function readLink({ problems }: ReadContext, at: Field, index: number, ends: End
     suspended: suspended && readSuspended(problems, suspended),
     mtu: mtuField && readNumber(problems, mtuField, { min: 68, max: 65_535, integer: true, unit: "bytes" }),
   };
-  if (both === undefined) return undefined;
   const present = Object.fromEntries(Object.entries(effects).filter(([, effect]) => effect !== undefined));
-  return checked(problems, { index, at, ends: both, ...present });
+  return links(pairs, group !== undefined, present);
+}
+
+/** A range in the short form: "h{1..4}-sw1". With two of them it would not be clear which nodes are linked. */
+function shortLinks(problems: ReadContext["problems"], at: Field, text: string, ends: Ends): readonly (readonly [RawEnd, RawEnd])[] {
+  if (text.indexOf("{") !== text.lastIndexOf("{")) {
+    const hint = 'write ["a{1..2}:eth1", "b{1..2}:eth1"] for pairs, or {clos: {spines: …, leaves: …}} for all combinations';
+    invalid(problems, at, "a short link has one range", hint);
+    return [];
+  }
+  return (rangeNames(problems, at, text) ?? []).flatMap((name) => {
+    const pair = shorthand(problems, at, name, ends);
+    return pair === undefined ? [] : [pair];
+  });
 }
 
 function checked(problems: ReadContext["problems"], link: RawLink): RawLink | undefined {
@@ -159,25 +188,38 @@ function whole(name: string, ends: Ends): RawEnd | undefined {
   return ends.networks.has(name) ? { network: name } : undefined;
 }
 
-function readEnds(problems: ReadContext["problems"], at: Field, ends: Ends): readonly [RawEnd, RawEnd] | undefined {
+/** Returns the pairs of ends. Ranges of the same length are paired in their order; a single end is in every pair. */
+function readEnds(problems: ReadContext["problems"], at: Field, ends: Ends): readonly (readonly [RawEnd, RawEnd])[] {
   const items = readList(problems, at);
-  if (items === undefined) return undefined;
+  if (items === undefined) return [];
   if (items.length !== 2) {
-    return invalid(
-      problems,
-      at,
-      `a link has two endpoints, not ${items.length}`,
-      items.length > 2 ? "link each node to a network" : undefined,
-    );
+    invalid(problems, at, `a link has two endpoints, not ${items.length}`, items.length > 2 ? "link each node to a network" : undefined);
+    return [];
   }
-  const [a, b] = items.map((item) => readEnd(problems, item, ends));
-  return a === undefined || b === undefined ? undefined : [a, b];
+  const [a, b] = items.map((item) => readSide(problems, item, ends));
+  if (a === undefined || b === undefined) return [];
+  if (a.length !== b.length && a.length !== 1 && b.length !== 1) {
+    const hint = "give both the same number, or write {clos: {spines: …, leaves: …}} for all combinations";
+    invalid(problems, at, `${a.length} ends cannot be paired with ${b.length}`, hint);
+    return [];
+  }
+  const length = Math.max(a.length, b.length);
+  return Array.from({ length }, (_, index) => [a[index] ?? (a[0] as RawEnd), b[index] ?? (b[0] as RawEnd)]);
 }
 
-function readEnd(problems: ReadContext["problems"], at: Field, ends: Ends): RawEnd | undefined {
-  if (at.value.kind === "map") return readLongEnd(problems, at, ends);
+/** Returns the ends of one side: several if its text has a range. */
+function readSide(problems: ReadContext["problems"], at: Field, ends: Ends): readonly RawEnd[] | undefined {
+  if (at.value.kind === "map") {
+    const end = readLongEnd(problems, at, ends);
+    return end === undefined ? undefined : [end];
+  }
   const text = readText(problems, at, { loose: true });
-  if (text === undefined) return undefined;
+  const names = text === undefined ? undefined : rangeNames(problems, at, text);
+  const sides = names?.map((name) => readEnd(problems, at, name, ends));
+  return sides?.every((end) => end !== undefined) ? sides : undefined;
+}
+
+function readEnd(problems: ReadContext["problems"], at: Field, text: string, ends: Ends): RawEnd | undefined {
   const colon = text.indexOf(":");
   if (colon !== -1) return nodeEnd(problems, at, text.slice(0, colon), text.slice(colon + 1), ends);
   if (ends.networks.has(text)) return { network: text };

@@ -4,10 +4,11 @@ import { Problems, pointer } from "../diagnostics/problems.ts";
 import { canonicalLab } from "../lab/canonical.ts";
 import { endpointText, type Lab, type LabLink } from "../lab/lab.ts";
 import { labVocabulary, type Section, topologyVocabulary } from "../lab/vocabulary.ts";
+import { expandHelpers } from "../parse/expand.ts";
 import { checkFiles } from "../parse/files.ts";
 import { type MapValue, parseYaml } from "../parse/parse.ts";
 import { plainYaml } from "../parse/plain-yaml.ts";
-import { variablesEntry, withVariables } from "../parse/variables.ts";
+import { variablesEntry } from "../parse/variables.ts";
 import { checkKeys, type Field, fieldOf, readMap, readText } from "./fields.ts";
 import { NAME, type ReadContext, readName } from "./node-fields.ts";
 import { readBoots } from "./read-boot.ts";
@@ -40,6 +41,7 @@ export function readIntent(yaml: string, files: Readonly<Record<string, string>>
 function readPlain(yaml: string, files: Readonly<Record<string, string>>): Lab | undefined {
   const root = plainYaml(yaml);
   const checked = checkFiles(files);
+  // A key of plain YAML is no range.
   if (root?.kind !== "map" || variablesEntry(root) !== undefined || checked.problems.length > 0) return undefined;
   const problems = new Problems(yaml);
   const { lab } = readLab({ problems, files: checked.files }, root);
@@ -78,7 +80,7 @@ export function readDocument(
     problems.error("wrong_type", root, "", `the intent must be a map, not ${what}`, "it begins with name: …");
     return { lab: undefined, diagnostics: problems.list() };
   }
-  const expanded = withVariables(root, checked.files, problems);
+  const expanded = expandHelpers(root, checked.files, problems);
   // A missing value would only cause further diagnostics.
   if (expanded !== root && problems.hasErrors) return { lab: undefined, diagnostics: problems.list() };
   const { lab, ...parts } = readLab({ problems, files: checked.files }, expanded);
@@ -143,7 +145,10 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
   const networkKeys = keysOf(networksField);
   for (const key of bridges.keys()) networkKeys.add(key);
   const linksField = section("links");
-  const links = linksField === undefined ? [] : readLinks(context, linksField, { nodes: nodeKeys, networks: networkKeys });
+  const links =
+    linksField === undefined
+      ? []
+      : readLinks(context, linksField, { nodes: nodeKeys, networks: networkKeys, members: groupMembers(nodes) });
   checkEthernet(context, nodes, links);
   checkSwitches(context, nodes, links);
   checkPorts(context, nodes);
@@ -184,6 +189,11 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
     filters,
     texts,
   };
+}
+
+/** Returns a function that lists the nodes of a group, which link groups name. */
+function groupMembers(nodes: ReadonlyMap<string, ReadNode>): (group: string) => readonly string[] {
+  return (group) => [...nodes].flatMap(([key, node]) => (node.groups.includes(group) ? [key] : []));
 }
 
 function withInherited(lab: Lab, nodes: ReadonlyMap<string, ReadNode>): Lab {
@@ -258,7 +268,7 @@ export function labNameIn(yaml: string, files: Readonly<Record<string, string>> 
   if (root !== undefined) {
     const problems = new Problems(yaml);
     const field =
-      root.kind === "map" ? fieldOf(withVariables(nameAndVariables(root), checkFiles(files).files, problems), "name", "") : undefined;
+      root.kind === "map" ? fieldOf(expandHelpers(nameAndVariables(root), checkFiles(files).files, problems), "name", "") : undefined;
     return field && readName(problems, field);
   }
   const text = only?.[1] ?? only?.[2] ?? only?.[3] ?? "";

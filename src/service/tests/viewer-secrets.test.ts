@@ -111,7 +111,7 @@ const withoutSecret: readonly (readonly [reason: string, paths: RegExp])[] = [
   ["a name, which everybody who sees the lab sees", /^(?:name|(?:node|network|filter)\.name)$/],
   [
     "the name of something else",
-    /^(?:tests\.(?:from|given\.\w+)|node\.(?:kind|group|groups|template|image|icon|depends-on|stages\.\*\.wait-for\.\w+)|network\.(?:type|icon)|filter\.(?:nodes|links)|link|endpoint(?:\.\w+)?)$/,
+    /^(?:tests\.(?:from|given\.\w+)|node\.(?:kind|group|groups|template|image|icon|depends-on|stages\.\*\.wait-for\.\w+)|network\.(?:type|icon)|filter\.(?:nodes|links)|link(?:\.(?:full-mesh|ring|(?:star|clos)\.\w+))?|endpoint(?:\.\w+)?)$/,
   ],
   ["an address, a port or a prefix", /^(?:management|mgmt)\.ipv[46]-subnet$|^node\.(?:ports|mgmt-ipv[46])$/],
   ["an address or a word without blanks and signs", /^(?:tests|node\.ready)\.(?:ping|port|route|path|neighbor)(?:\.(?!state)\w+)?$/],
