@@ -184,7 +184,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     links: ["machine", "sync", "sandbox", "templates", "definitions"],
     quality: ["machine", "files", "sandbox", "definitions"],
     nat: ["machine", "sandbox", "links"],
-    management: ["machine", "sandbox", "definitions"],
+    management: ["machine", "files", "sandbox", "definitions"],
     resources: ["sandbox", "templates", "definitions"],
     reach: ["sandbox"],
     readiness: ["sandbox"],

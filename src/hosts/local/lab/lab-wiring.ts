@@ -9,6 +9,7 @@ import { editedPart, type FabricPart, linkPart, linksOfPart, nodesAt, wantedPart
 import { readFabric, readPorts } from "../links/read-fabric.ts";
 import type { LabNames } from "../management/lab-names.ts";
 import { ensureManagement, settleManagement } from "../management/management.ts";
+import type { NodeHosts } from "../management/node-hosts.ts";
 import { ensureUplinks, renewUplinks } from "../nat/nat.ts";
 import type { NatPolicy } from "../nat/nat-rules.ts";
 import { liveNodes } from "../nodes/node-life.ts";
@@ -61,6 +62,7 @@ export class LabWiring {
   readonly #shaperProgram: string;
   readonly #natPolicy: NatPolicy;
   readonly #names: LabNames | undefined;
+  readonly #nodeHosts: NodeHosts;
   readonly #switches: Switches;
   readonly #qualities = new LinkQualities();
   #shaper: LinkShaper | null = null;
@@ -74,7 +76,7 @@ export class LabWiring {
     switches: Switches,
     shaping: Promise<ShapingMeans>,
     shaperProgram: string,
-    { natPolicy, names }: { readonly natPolicy: NatPolicy; readonly names: LabNames | undefined },
+    { natPolicy, names, nodeHosts }: { readonly natPolicy: NatPolicy; readonly names: LabNames | undefined; readonly nodeHosts: NodeHosts },
   ) {
     this.#lab = lab;
     this.#switches = switches;
@@ -82,6 +84,7 @@ export class LabWiring {
     this.#shaperProgram = shaperProgram;
     this.#natPolicy = natPolicy;
     this.#names = names;
+    this.#nodeHosts = nodeHosts;
   }
 
   /** Number of changes of the fabric so far. A readiness check is repeated after each. */
@@ -153,6 +156,20 @@ export class LabWiring {
     if (!(await this.#reconcilePart(sandbox, definition, catalogue, scope)))
       await this.#reconcileWhole(sandbox, definition, catalogue, scope);
     if (scope.of !== "link") await this.#reconcileManagement(sandbox, definition, catalogue);
+    // Nodes that were spawned have not booted yet.
+    if (scope.of !== "link" && scope.of !== "spawned") await this.nameNodes(definition, catalogue);
+  }
+
+  /** Brings the names of the lab's nodes in the hosts files of running nodes up to date. @param started nodes that started with these names */
+  async nameNodes(definition: LabDefinition, catalogue: Catalogue, started: ReadonlySet<number> = new Set()): Promise<void> {
+    const { sandbox } = this.#lab;
+    if (sandbox === null) return;
+    const states = await this.#lab.states();
+    const running = managedNodes(definition, catalogue).flatMap((node) => {
+      const { pid = 0, state } = states.get(node.id) ?? {};
+      return pid > 0 && (state === "running" || state === "booting") ? [{ node, pid }] : [];
+    });
+    await this.#nodeHosts.update(this.#lab.directory, sandbox, definition, running, started);
   }
 
   /** Chooses the addresses of the management network. Throws host_error if that is not possible: then no node may start. */

@@ -11,6 +11,7 @@ import { idRange, ownRange } from "../machine/idmap.ts";
 import { succeeded } from "../machine/machine.ts";
 import type { LocalPaths } from "../machine/paths.ts";
 import type { LabNames } from "../management/lab-names.ts";
+import { NodeHosts } from "../management/node-hosts.ts";
 import type { NatPolicy } from "../nat/nat-rules.ts";
 import { backendOf, isSwitch, type NodeLife, nodeLife, runsHypervisor, switchLife } from "../nodes/node-life.ts";
 import { nodeAddresses, nodeSpawn } from "../nodes/node-spawn.ts";
@@ -65,6 +66,7 @@ export class LocalLab {
   readonly #ports: PublishedPorts;
   readonly #binds: BindPolicy;
   readonly #names: LabNames | undefined;
+  readonly #nodeHosts: NodeHosts;
   readonly #snapshots: KernelSnapshots;
   #life: KnownLife | undefined;
 
@@ -114,6 +116,7 @@ export class LocalLab {
     this.#ports = ports;
     this.#binds = binds;
     this.#names = names;
+    this.#nodeHosts = new NodeHosts(warn);
     this.#snapshots = snapshots;
     this.#stopGrace = stopGrace;
     const root = process.getuid?.() === 0;
@@ -138,6 +141,7 @@ export class LocalLab {
     this.#wiring = new LabWiring(this.#sandbox, new Switches(directory, { resources: this.#resources, trash }), shaping, paths.shaper, {
       natPolicy,
       names,
+      nodeHosts: this.#nodeHosts,
     });
   }
 
@@ -235,10 +239,11 @@ export class LocalLab {
     if (machines.size > 0) await openTun();
     for (const { name, binds = [] } of processes) await this.#binds.check(definition.owner, name, binds);
     await this.#renewForBinds(processes, states);
-    const prepared = await Promise.all(spawns.map((spawn) => this.#snapshots.prepare(spawn)));
+    const withKernels = await Promise.all(spawns.map((spawn) => this.#snapshots.prepare(spawn)));
     // Before anything runs: a port that another program has refuses the start.
     await this.publish(definition, catalogue, { starting: ids, strict: true });
     await this.settleManagement(definition, catalogue);
+    const prepared = await this.#nodeHosts.prepare(this.directory, definition, withKernels);
     const empty = this.#sandbox.sandbox === null;
     const sandbox = await this.#sandbox.ensure(definition.nodes.length, writableSources(definition.nodes));
     // The limits that this machine supports are known once the sandbox exists.
@@ -279,6 +284,7 @@ export class LocalLab {
         rest.map(({ id }) => id),
         ids,
       );
+      await this.#wiring.nameNodes(definition, catalogue, new Set(spawned.map(({ id }) => id)));
     } catch (error) {
       // It only closes ports.
       await this.publish(definition, catalogue, { strict: false }).catch(() => undefined);

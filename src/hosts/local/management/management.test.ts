@@ -103,6 +103,26 @@ links:
     await eventually("SSH signs in", 30_000, () => runOnMachine(argv), named);
   });
 
+  test("nodes find each other by name, also a node that is added while they run; the other lines of their file stay", async () => {
+    const finds = async (node: string, name: string) => (await local.exec(at, node, "ping", "-c", "1", "-W", "5", name)).code === 0;
+    for (const name of ["r1", "r1.managed", "h1"]) expect([name, await finds("h1", name)]).toEqual([name, true]);
+    await local.exec(at, "h1", "sh", "-c", "echo 192.0.2.1 elsewhere >> /etc/hosts");
+    await local.deploy(at, labOf(`${yaml("true")}`.replace("  sw:", "  late: {template: linux}\n  sw:")));
+    await ready("late");
+    await eventually(
+      "late answers",
+      30_000,
+      () => finds("h1", "late"),
+      (found) => found,
+    );
+    expect(await finds("late", "r1")).toBe(true);
+    await local.deploy(at, labOf(yaml("true")));
+    const { stdout } = await local.exec(at, "h1", "cat", "/etc/hosts");
+    expect(stdout).not.toContain("late");
+    expect(stdout).toContain("192.0.2.1 elsewhere");
+    expect(stdout).toMatch(/^127\.0\.0\.1\s+localhost/);
+  });
+
   const hosts = () => readFile(join(folder, "hosts"), "utf8");
   /** The lines of the hosts file that name nodes. */
   const named = async () => (await hosts()).split("\n").filter((line) => /^\d/.test(line) && !line.endsWith(" localhost"));

@@ -258,6 +258,12 @@ describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
           (got) => got === "hello",
         );
       await reached(got!);
+      await eventually(
+        "k1 finds h1 by name",
+        hang,
+        () => said("cat", "/etc/hosts"),
+        (text) => /^198\.1[89]\.\S+ h1\.own h1$/m.test(text),
+      );
       expect(await said("ip", "-6", "addr", "show", "dev", "mgmt0", "scope", "global")).toMatch(/inet6 fd/);
       const other = got!.replace(/\d+$/, "77");
       await local.deploy(
