@@ -43,6 +43,7 @@ import { restart, start, stop, wipe } from "./commands/power.ts";
 import { pull } from "./commands/pull.ts";
 import { quarantine } from "./commands/quarantine.ts";
 import { registry } from "./commands/registry.ts";
+import { render } from "./commands/render.ts";
 import { renumber } from "./commands/renumber.ts";
 import { resume } from "./commands/resume.ts";
 import { save } from "./commands/save.ts";
@@ -110,6 +111,7 @@ export const commands: readonly Command[] = [
   login,
   logout,
   validate,
+  render,
   plan,
   deploy,
   apply,

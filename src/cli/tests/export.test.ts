@@ -42,6 +42,22 @@ test("export without a format, and of a lab with errors, writes nothing", async 
   expect(existsSync(join(cli.folder, "campus-cml"))).toBe(false);
 });
 
+test("render prints the lab that reads alike without its helpers, and the configuration of each node", async () => {
+  writeFileSync(join(cli.folder, "site.yaml"), "site: berlin\n");
+  writeFileSync(join(cli.folder, "berlin-r2.conf"), "hostname r2");
+  writeFileSync(join(cli.folder, "berlin-r1.conf"), "hostname r1\n");
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: references to variables
+  const range = 'r{1..2}: {template: frr, startup-config: "${site}-${node}.conf"}';
+  writeFileSync(join(cli.folder, "lab.yaml"), `name: x\nvars-files: [site.yaml]\nnodes:\n  ${range}\nlinks: [{full-mesh: "r{1..2}"}]\n`);
+  const { code, stdout } = await run(["render"]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('links:\n  - ["r1:eth1", "r2:eth1"]\n')]);
+  expect(stdout).toContain("startup-config: berlin-r2.conf\n");
+  expect((await run(["render", "--configs"])).stdout).toBe("==> r1 <==\nhostname r1\n\n==> r2 <==\nhostname r2\n");
+  writeFileSync(join(cli.folder, "site.yaml"), "town: berlin\n");
+  const wrong = await run(["render"]);
+  expect([wrong.code, wrong.stdout, wrong.stderr]).toEqual([1, "", expect.stringContaining("unknown_variable")]);
+});
+
 test("graph prints Mermaid, and the suffix of --output chooses the format", async () => {
   write("campus");
   expect((await run(["graph"])).stdout).toContain("flowchart LR\n");
