@@ -68,7 +68,7 @@ function findEnd(bytes: Buffer): number {
   for (let at = bytes.length - 22; at >= Math.max(0, bytes.length - 22 - 0xffff); at--) {
     if (bytes.readUInt32LE(at) !== endSignature || at + 22 + bytes.readUInt16LE(at + 20) !== bytes.length) continue;
     if (bytes.readUInt16LE(at + 4) !== 0 || bytes.readUInt32LE(at + 16) === 0xffffffff)
-      throw new SyntaxError("a ZIP archive of a kind that is not read");
+      throw new SyntaxError("ZIP archives in several parts and ZIP64 are not supported: create one plain ZIP file");
     return at;
   }
   throw new SyntaxError("not a ZIP archive");
@@ -76,14 +76,16 @@ function findEnd(bytes: Buffer): number {
 
 /** The local header repeats the name, with an extra field of its own. */
 function dataStart(bytes: Buffer, local: number): number {
-  if (bytes.readUInt32LE(local) !== localSignature) throw new SyntaxError("the ZIP archive is damaged: no file where it should be");
+  if (bytes.readUInt32LE(local) !== localSignature) throw new SyntaxError("the ZIP archive is damaged: the header of a file is missing");
   return local + 30 + bytes.readUInt16LE(local + 26) + bytes.readUInt16LE(local + 28);
 }
 
 function unpack(name: string, method: number, packed: Buffer, size: number, checksum: number): Uint8Array {
-  if (method !== stored && method !== deflated) throw new SyntaxError(`${name} in the ZIP archive is packed in a way that is not read`);
+  if (method !== stored && method !== deflated)
+    throw new SyntaxError(`${name} in the ZIP archive has compression method ${method}; only 0 (stored) and 8 (deflate) are supported`);
   const data = method === stored ? packed : inflateRawSync(packed, { maxOutputLength: Math.max(1, size) });
-  if (data.length !== size || crc32(data) !== checksum) throw new SyntaxError(`the ZIP archive is damaged: ${name} has other contents`);
+  if (data.length !== size || crc32(data) !== checksum)
+    throw new SyntaxError(`the ZIP archive is damaged: ${name} does not match its size or checksum`);
   return data;
 }
 

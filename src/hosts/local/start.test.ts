@@ -53,7 +53,7 @@ ${ring.map((i) => `  - ["${name(i)}:eth1", "${name(i + 1)}:eth0"]`).join("\n")}
     await rename(disk, `${disk}.away`);
     await writeFile(disk, "in the way");
     const failure = await power("start").catch((error: Failure) => error);
-    expect(failure).toMatchObject({ code: "host_error", message: expect.stringContaining("1 of 150 nodes could not be made") });
+    expect(failure).toMatchObject({ code: "host_error", message: expect.stringContaining("1 of 150 nodes could not be created") });
     expect(new Set((await status()).map((node) => node.status))).toEqual(new Set(["stopped"]));
     // Nodes that booted while others were still being spawned were recorded as running.
     const written = JSON.parse(await readFile(join(directory, "lab.json"), "utf8")) as { nodes: { power: string }[] };

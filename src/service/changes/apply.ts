@@ -102,7 +102,10 @@ function withProgress(
   const left = operations.filter(({ id }) => !done.has(id));
   const progress = { applied: summaries(operations.filter(({ id }) => done.has(id))), remaining: summaries(left) };
   if (job.signal.aborted)
-    return new Failure("cancelled", "the change was cancelled after the step in flight", { data: progress, cause: error });
+    return new Failure("cancelled", "the change was cancelled after the running step had ended; labwright plan shows the remaining steps", {
+      data: progress,
+      cause: error,
+    });
   if (!(error instanceof Failure)) return error;
   if (error.code === "lab_locked" || error.code === "lab_locked_mid_apply") {
     if (done.size === 0) return labLocked(path, error);

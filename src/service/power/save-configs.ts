@@ -99,7 +99,8 @@ async function saveChosen(
   const files: Record<string, string> = {};
   const known = new Map(intent?.lab.nodes.map(({ key, startupConfig }) => [key, startupConfig]));
   const rows = candidates.map(({ key, node }): SavedNode => {
-    const answer = ready.get(key) ?? answers.get(node.id) ?? new Failure("host_error", "the host returned nothing for this node");
+    const answer =
+      ready.get(key) ?? answers.get(node.id) ?? new Failure("host_error", "the host returned no configuration of this node: try again");
     const row = { node: key, name: node.name };
     if (answer instanceof Failure) {
       const isSkipped = answer.code === "unsupported" || answer.code === "node_not_running";

@@ -21,7 +21,7 @@ export async function readPictures({ world, account }: EvePlace, at: EveLabPath)
 export async function readPicture(place: EvePlace, at: EveLabPath, id: string): Promise<Picture> {
   const found = (await readPictures(place, at)).find(({ picture }) => picture.id === id);
   if (found !== undefined) return found;
-  throw new Failure("picture_not_found", `${at.path} has no picture ${JSON.stringify(id)}; labwright pictures lists those that there are`);
+  throw new Failure("picture_not_found", `${at.path} has no picture ${JSON.stringify(id)}; labwright pictures lists the pictures`);
 }
 
 function pictureOf({ id = 0, name = "", width, height, map = "", data = "" }: UnlPicture): Picture {

@@ -142,10 +142,7 @@ export async function removeAllSnapshots(place: EvePlace, at: EveLabPath): Promi
 async function findSnapshot(place: EvePlace, at: EveLabPath, name: string): Promise<LabSnapshot> {
   const found = (await listSnapshots(place, at)).find((one) => one.name === name);
   if (found !== undefined) return found;
-  throw new Failure(
-    "snapshot_not_found",
-    `${at.path} has no snapshot ${JSON.stringify(name)}; labwright snapshot lists those that there are`,
-  );
+  throw new Failure("snapshot_not_found", `${at.path} has no snapshot ${JSON.stringify(name)}; labwright snapshot lists the snapshots`);
 }
 
 async function readFile({ world, account }: EvePlace, at: EveLabPath): Promise<UnlLab> {

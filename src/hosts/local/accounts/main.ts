@@ -90,7 +90,8 @@ async function main(): Promise<void> {
 }
 
 function named(name: string | undefined): string {
-  if (name === undefined) throw new UsageError("the name of a user is missing");
+  if (name === undefined)
+    throw new UsageError("the name of the user is missing: write it after the action, such as labwright users passwd ann");
   return name;
 }
 

@@ -236,7 +236,7 @@ async function readJson(files: ArchiveFiles, path: string, digest?: string): Pro
   try {
     return JSON.parse(data.toString("utf8"));
   } catch (error) {
-    if (error instanceof SyntaxError) throw new ArchiveError("bad_archive", `${path} is no JSON: ${error.message}`);
+    if (error instanceof SyntaxError) throw new ArchiveError("bad_archive", `${path} is not JSON: ${error.message}`);
     throw error;
   }
 }

@@ -115,7 +115,8 @@ export class Sharkd {
       const id = this.#next++;
       const line = JSON.stringify({ jsonrpc: "2.0", id, method, params });
       const bytes = Buffer.byteLength(line);
-      if (bytes > maxRequestBytes) return reject(broken(new Error(`a request of ${bytes} bytes is longer than sharkd reads`)));
+      if (bytes > maxRequestBytes)
+        return reject(broken(new Error(`a request of ${bytes} bytes is too long for sharkd: the maximum is ${maxRequestBytes}`)));
       const ms = this.#deadlines[shortRequests.has(method) ? "short" : "long"];
       const timer = setTimeout(() => this.#end(new Error(`sharkd took longer than ${ms / 1000} s for ${method}`)), ms);
       this.#waiting.set(id, { resolve, reject, timer });
@@ -138,7 +139,7 @@ export class Sharkd {
       this.#parts = [other];
       this.#length = other.length;
     }
-    if (this.#length > maxAnswer) this.#end(new Error("sharkd answered too much"));
+    if (this.#length > maxAnswer) this.#end(new Error(`an answer of sharkd is longer than ${maxAnswer} characters`));
   }
 
   #answer(line: string): void {
@@ -148,13 +149,13 @@ export class Sharkd {
       answer = JSON.parse(line);
     } catch {
       // All requests that wait fail with this error.
-      this.#end(new Error("sharkd answered what is no JSON"));
+      this.#end(new Error("an answer of sharkd is not JSON"));
       return;
     }
     const waiting = this.#waiting.get(answer.id ?? 0);
     if (waiting === undefined) {
       // sharkd did not understand a request: its next answer may belong to another request.
-      this.#end(new Error(`sharkd answered no request: ${answer.error?.message ?? "without an error"}`));
+      this.#end(new Error(`sharkd did not accept a request: ${answer.error?.message ?? "without an error"}`));
       return;
     }
     this.#waiting.delete(answer.id ?? 0);

@@ -194,11 +194,11 @@ class Edit implements DefinitionEdit {
   #endpoint(of: LabLink, one: Endpoint): DefinedEndpoint {
     if ("network" in one) {
       const network = this.#networks.find(one.network);
-      if (network === undefined) throw refused("network_unknown", `link ${of.key}: no network ${one.network}`);
+      if (network === undefined) throw refused("network_unknown", `link ${of.key}: the lab has no network ${one.network}`);
       return { network };
     }
     const node = this.#nodes.get(this.#nodes.find(one.node) ?? -1);
-    if (node === undefined) throw refused("node_unknown", `link ${of.key}: no node ${one.node}`);
+    if (node === undefined) throw refused("node_unknown", `link ${of.key}: the lab has no node ${one.node}`);
     const template = this.#template(node.template);
     const index = interfaceNaming(template?.ethFormat ?? "eth{0}").index(one.interface);
     if (index === undefined) throw refused("interface_unknown", `link ${of.key}: ${one.node} cannot have an interface ${one.interface}`);

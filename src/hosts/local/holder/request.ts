@@ -28,7 +28,14 @@ export async function request(path: string, command: string, fields: Fields, opt
       ? undefined
       : setTimeout(() => {
           // First reads an answer that arrived while this process was busy.
-          setImmediate(() => late.abort(new Failure("host_timeout", `the lab's holder did not answer ${command} in ${deadlineMs} ms`)));
+          setImmediate(() =>
+            late.abort(
+              new Failure(
+                "host_timeout",
+                `the lab's holder did not answer ${command} in ${deadlineMs} ms: try again later; labwright destroy works without the holder`,
+              ),
+            ),
+          );
         }, deadlineMs);
   try {
     const signal = rest.signal ?? (timer && late.signal);

@@ -90,7 +90,7 @@ export class RegistryClient {
     const response = await this.#signedIn(url, {}, undefined);
     response.body.destroy();
     if (response.status >= 500) throw refusal(response, this.endpoint.host, "it");
-    if (response.status === 404) throw new ArchiveError("not_found", `${this.endpoint.host} is no registry: it has no /v2/`);
+    if (response.status === 404) throw new ArchiveError("not_found", `${this.endpoint.host} is not a registry: it has no /v2/`);
     return response.status !== 401 && response.status !== 403;
   }
 
@@ -102,7 +102,7 @@ export class RegistryClient {
     for (let left = maxRedirects; [301, 302, 303, 307, 308].includes(response.status); left--) {
       response.body.destroy();
       const next = this.#redirect(url, response);
-      if (left === 0) throw new ArchiveError("bad_archive", `${this.endpoint.host} redirects in a circle`);
+      if (left === 0) throw new ArchiveError("bad_archive", `${this.endpoint.host} redirects more than ${maxRedirects} times`);
       url = next;
       // The header Authorization is for the registry alone.
       response = url.origin === origin ? await this.#signedIn(url, headers, scope) : await this.#send(url, headers, true);
@@ -112,7 +112,7 @@ export class RegistryClient {
 
   #redirect(from: URL, { headers }: Response): URL {
     const location = String(headers.location ?? "");
-    if (!URL.canParse(location, from.href)) throw new ArchiveError("bad_archive", `${this.endpoint.host} redirects to no URL`);
+    if (!URL.canParse(location, from.href)) throw new ArchiveError("bad_archive", `${this.endpoint.host} redirects to an invalid URL`);
     const url = new URL(location, from);
     this.#refuseUnencrypted(url);
     return url;
@@ -121,7 +121,7 @@ export class RegistryClient {
   #refuseUnencrypted(url: URL): void {
     const isPlain = this.endpoint.base.startsWith("http://");
     if (url.protocol === "https:" || (isPlain && url.protocol === "http:")) return;
-    throw new ArchiveError("not_allowed", `${this.endpoint.host} leads to ${url.host} without TLS`);
+    throw new ArchiveError("not_allowed", `${this.endpoint.host} refers to ${url.host} without TLS: nothing was sent there`);
   }
 
   /** Sends a request with the credential or token that the server asks for. */

@@ -50,8 +50,8 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox | nu
   if (identity.version !== protocolVersion)
     throw new Failure(
       "host_error",
-      `the lab's holder speaks protocol ${identity.version}, this service ${protocolVersion}: use the release that started the lab, or end it ` +
-        `with kill ${identity.pid} (its nodes stop, their disks stay) and start it again`,
+      `the lab was started by another release of Labwright (its holder, process ${identity.pid}, speaks protocol ${identity.version}, this service ` +
+        `${protocolVersion}): use that release; or end the holder with kill ${identity.pid}, which stops the nodes and keeps their disks, and start the lab again`,
     );
   const found = sandbox(options, identity);
   const lab = await labOf(found);

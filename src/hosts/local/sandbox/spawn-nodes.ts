@@ -97,12 +97,12 @@ function notSpawned(nodes: readonly NodeSpawn[], failed: FailedNode[]): Failure 
   const listed = failed.slice(0, maxListed).map(({ id, problem }) => `node ${id}: ${problem}`);
   const words = [...listed, ...(failed.length > maxListed ? [`and ${failed.length - maxListed} more`] : [])].join("; ");
   const data = { host: words, failed: failed.slice(0, maxListed) };
-  return new Failure("host_error", `${failed.length} of ${nodes.length} nodes could not be made: ${words}`, { data });
+  return new Failure("host_error", `${failed.length} of ${nodes.length} nodes could not be created: ${words}`, { data });
 }
 
 /**
- * Creates missing disks for the lab's root, because the lab may have no write access to their parent directory. Synchronous, because waiting for a
- * thread takes much longer than the calls.
+ * Creates the directories of missing disks and gives them to `owner`, the lab's root user: the lab may have no write access to their parent directory.
+ * Synchronous, because waiting for a thread takes much longer than the calls.
  */
 function makeDisks(nodes: readonly NodeSpawn[], owner: number | undefined): void {
   for (const parent of new Set(nodes.map(({ disk }) => dirname(disk)))) mkdirSync(parent, { recursive: true });

@@ -231,7 +231,7 @@ describe("credentials", () => {
     await at.login(registry.host, "ann", "secret");
     expect(await failure(at.pull(`${registry.host}/a:1`))).toMatchObject({
       code: "not_allowed",
-      message: `${registry.host} leads to ${other.host} without TLS`,
+      message: `${registry.host} refers to ${other.host} without TLS: nothing was sent there`,
     });
     expect(other.requests).toEqual([]);
   });
