@@ -112,7 +112,10 @@ function onlyNetworks(lab: Lab, type: string): Lab {
   return { ...lab, networks: lab.networks.map((network) => ({ ...network, type })) };
 }
 
-/** By interface, because a link can be written from both ends. EVE-NG has no interfaces of networks, whose side it cannot impair or suspend. */
+/**
+ * Returns the qualities by interface, because a link can be written from either end. On EVE-NG, a network's end of a link has no interface: the host can
+ * neither impair nor suspend that end.
+ */
 function ofNodes({ endpoints, quality, suspended }: LabLink): object {
   const sides = endpoints.map((end, index) => [endpointText(end), "network" in end ? undefined : index === 0 ? quality?.a : quality?.b]);
   return {

@@ -1,4 +1,4 @@
-/** Once per run, before all tests: which seed it has. */
+/** Prints the seed of the run, once, before all tests. */
 export default function announceSeed(): void {
   console.log(`seed ${process.env.LABWRIGHT_SEED} (LABWRIGHT_SEED=random or a number for others)`);
 }

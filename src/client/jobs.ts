@@ -12,7 +12,7 @@ export interface StartedJob {
 }
 
 export interface JobOptions extends CallOptions {
-  /** Called with each state that differs from the previous one. The last state has ended. */
+  /** Called with each state that differs from the previous one. In the last state, the job has ended. */
   readonly onProgress?: ((job: Job) => void) | undefined;
 }
 

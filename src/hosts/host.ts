@@ -368,9 +368,9 @@ export interface Applied {
   readonly labId?: string;
 }
 
-/** The relation of a lab and its copy. */
+/** A lab and its copy, for copyExtras. */
 export interface ExtrasCopy {
-  /** Ids of the lab and of its copy, by the same keys. */
+  /** Native ids of the lab (`from`) and of its copy (`to`), by the same intent keys. */
   readonly from: NativeIds;
   readonly to: NativeIds;
   /** Whether startup configs that no node uses are copied: they may contain secrets. */

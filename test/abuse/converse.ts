@@ -4,7 +4,7 @@ import { type Reply, ReplyReader } from "./replies.ts";
 
 export interface Conversation {
   readonly replies: readonly Reply[];
-  /** Bytes after the last whole answer; of an upgraded connection what came on it. */
+  /** Bytes after the last whole answer. After an upgrade: all bytes of the upgraded connection. */
   readonly rest: Buffer;
   /** The server ended the connection before time was up. */
   readonly closed: boolean;

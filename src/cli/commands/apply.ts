@@ -46,7 +46,7 @@ export const apply: Command = {
   run: async (context, args) => {
     if (args.has("dry-run")) return await showPlanOf(context, args, "to_host");
     const code = await applyProject(context, args);
-    // The nodes may need the changes that are left to confirm before they become ready.
+    // If changes still wait for approval, the nodes may not become ready without them.
     if (code !== 0 || args.has("no-wait")) return code;
     const { up } = await waitAndReport(context, await context.project(), args.milliseconds("timeout"));
     return up ? code : 1;

@@ -264,7 +264,7 @@ describe.concurrent("a console", () => {
             print(key, 220);
             continue;
           }
-          // A person's way to clear a line is not one of its commands.
+          // Ctrl-U clears the line: the command is the text after the last one.
           const command = line.slice(line.lastIndexOf("\x15") + 1);
           line = "";
           print("\r\n", 220);
@@ -330,7 +330,7 @@ describe.concurrent("a console", () => {
         timeoutMs: 30_000,
         hold: () => hub.hold(command),
       });
-      // The person's keys are echoed in between; the command is the line that was sent.
+      // The echo of the person's keys is in the output, but the keys are not part of the command.
       expect(output.replaceAll(/~|\n/g, "")).toBe(word);
     }
     hub.close();

@@ -30,7 +30,10 @@ function planDeletedNode(plan: Planning, node: NodeWork): void {
   });
 }
 
-/** Returns the declared power as far as the host persists it, and the power change that the node needs: to the declared power, or up again after a failure. */
+/**
+ * Returns two lists of changes. `declared`: the declared power, if the host persists it. `power`: the start or stop that the node needs, because its power is
+ * not the declared one or because it has failed.
+ */
 function powerChanges(plan: Planning, node: NodeWork): { readonly declared: readonly Change[]; readonly power: readonly Change[] } {
   const start = node.intent?.start;
   const { observed } = node;

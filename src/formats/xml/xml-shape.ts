@@ -1,4 +1,4 @@
-/** Limits of the parser's input: it takes seconds for 100,000 elements, and all memory for millions. Real labs have a few thousand. */
+/** Limits of the input. The parser takes seconds for 100,000 elements, and runs out of memory for millions. Real labs have a few thousand. */
 const maxElements = 20_000;
 const maxAttributes = 200;
 export const maxDepth = 64;

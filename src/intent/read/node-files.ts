@@ -105,9 +105,8 @@ function readCopies(
 }
 
 /**
- * Reads containerlab's binds: SOURCE:TARGET[:OPTIONS], each a file or folder of the lab that the node gets a copy of. Absolute sources are paths of the
- * machine, which readMachineBinds reads. A bind without effect is a warning, so
- * that labs which were written for containerlab can be deployed.
+ * Reads containerlab's binds: SOURCE:TARGET[:OPTIONS]. The node gets a copy of SOURCE, a file or folder of the lab. Absolute sources are paths of the
+ * machine, which readMachineBinds reads. A bind without effect is only a warning, so that labs that were written for containerlab can be deployed.
  */
 export function readBinds(problems: Problems, files: Files, at: Field): NodeFiles | undefined {
   const result = new Map<string, ReadFile | null>();

@@ -39,7 +39,7 @@ export async function projectStatus(
   // If the host does not answer, it is unknown whether the lab exists: that is a failed read, not a missing lab.
   if (read === null && record === undefined && !makes(context, caller, path)) throw labNotFound(path);
   const reading = () => limit.of(context.observations.recentStructure(host, path, structureMs));
-  // Without the structure, rows have no names.
+  // If the structure cannot be read, the rows have no names.
   const structure = read === null ? null : await reading().catch(orIfFailed(null));
   const quarantined = read === null && (await isQuarantined(context, path, record));
   // If the labs of the host cannot be read, a missing lab is reported without its new path.

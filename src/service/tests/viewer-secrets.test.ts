@@ -158,7 +158,7 @@ const changes = {
 };
 const edited = `name: pair\ndescription: mine\nnodes:\n  ${changes.r1}\n  ${changes.h1}\ntexts: [{text: mine, x: 1, y: 2}]\n`;
 
-/** The calls of a user with the right view. For each other operation, the reason why its answers contain no text of an intent. */
+/** The calls that a user with the `view` right may make. For each other operation, the reason why its answers contain no text of an intent. */
 const asked: Readonly<Record<OperationId, Readonly<Record<string, Ask>> | string>> = {
   getProjectStatus: { status: (client) => client.call("getProjectStatus", { lab }) },
   inspectProject: {

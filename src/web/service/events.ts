@@ -84,7 +84,7 @@ function openFeed(lab: string | undefined): Feed {
     close: () => {
       document.removeEventListener("visibilitychange", onVisibilityChange);
       disconnect();
-      // For instance of a lab that does not exist: the service answers.
+      // A closed feed is not a lost connection: its stream may have failed only because the lab does not exist.
       reportConnection(listeners, true);
     },
   };

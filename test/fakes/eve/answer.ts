@@ -2,7 +2,7 @@ import { phpJson } from "./php.ts";
 
 /** A handler's answer: the envelope's members, in the order in which they are sent. */
 export interface Envelope {
-  /** Also the HTTP status. A string in the answer of the topology. */
+  /** The same number as the HTTP status. The answer with the topology has it as a string. */
   readonly code: number | string;
   readonly [member: string]: unknown;
 }

@@ -1,8 +1,8 @@
 import type { FreshPods } from "./unix-users.ts";
 
 /**
- * ce5 and ce6: Community 5.0.1 under PHP 7 and 6.2.0 under PHP 8; pro: Professional 6.5; pnetlab: PNETLab of 2023, which has another API and
- * is here only as far as its source shows it.
+ * ce5 and ce6: Community 5.0.1 under PHP 7 and 6.2.0 under PHP 8; pro: Professional 6.5; pnetlab: PNETLab of 2023, which has
+ * another API. The fake implements it only as far as PNETLab's published source shows it.
  */
 export type Edition = "ce5" | "ce6" | "pro" | "pnetlab";
 

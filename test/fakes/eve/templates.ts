@@ -160,7 +160,7 @@ function qemuOf({ qemuArch, qemuVersion, qemuNic, qemuOptions }: Template): obje
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-/** The values, and the template's own under an empty key. */
+/** Maps each value to itself, and the empty key to the template's own value, with the prefix `tpl`. */
 function tplList(values: readonly string[], own: string): ReadonlyMap<string, string> {
   return new Map([...values.map((each) => [each, each] as const), ["", `tpl${own}`]]);
 }

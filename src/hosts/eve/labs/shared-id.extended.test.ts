@@ -37,7 +37,7 @@ const running = ({ fake }: EveBench) =>
     .map(({ lab, name, orphan }) => `${lab} ${name}${orphan ? " orphan" : ""}`)
     .sort();
 
-/** Orphans are also processes in a directory that no lab file names. */
+/** Expects each running process to be in the directory of one of these labs, which has the id in the lab's file. A process elsewhere is an orphan. */
 function expectNoOrphans(here: EveBench, paths: readonly string[]): void {
   const ids = paths.map((path) => /<lab [^>]*\bid="([^"]*)/.exec(here.fake.labFile(`${path}.unl`) ?? "")?.[1]);
   expect(here.fake.running().filter(({ directory }) => !ids.some((id) => directory.includes(`/${id}/`)))).toEqual([]);

@@ -49,7 +49,7 @@ function headCalls(before: UnlLab, after: UnlLab): readonly WriteCall[] {
   return [{ about, method: "PUT", path: () => "", body: () => head, done: [60023, 20030] }];
 }
 
-/** Disconnects interfaces with another target, and all interfaces of deleted nodes, so that the host deletes hidden networks with their last end. */
+/** Disconnects interfaces whose target changes, and all interfaces of deleted nodes. The host deletes a hidden network with its last end. */
 function disconnections(before: UnlLab, after: UnlLab): readonly WriteCall[] {
   const now = byId(after.nodes);
   return before.nodes.flatMap((node) => {

@@ -47,7 +47,7 @@ export async function livingCaptures(
 const endByMark =
   'cd /proc && for pid in [0-9]*; do grep -qzxF -- "capture=$1" "$pid/cmdline" 2> /dev/null && kill -s KILL "$pid" 2> /dev/null; done; true';
 
-/** Ends the process of a capture whose start was interrupted, so that its pid is unknown. */
+/** Kills the process of a capture whose start was interrupted. Its pid is unknown, so the process is found by its mark. */
 export async function endUnknownCapture(sandbox: Pick<Sandbox, "run">, id: string): Promise<void> {
   succeeded(["end a capture"], await sandbox.run(["sh", "-c", endByMark, "labwright-end", id]));
 }

@@ -43,7 +43,7 @@ describe.skipIf(process.getuid?.() !== 0)("changes of one link of many", () => {
   const nameOf = (node: string, index: number) => portName(Number(local.ids("/t").nodes[node]), index);
   const ports = async () => (await readFabric(await local.sandbox("/t"))).ports;
   const port = async (node: string, index: number) => (await ports()).get(nameOf(node, index));
-  /** Waits until all nodes have booted, after which there are no node events, and lets a reconcile make the fabric known. */
+  /** Waits until all nodes have booted: after that there are no node events. Then resumes link 0, which reads the fabric, so that later changes know it. */
   const whenKnown = async () => {
     const running = (nodes: readonly { readonly status: string }[]) => nodes.every(({ status }) => status === "running");
     await eventually("all run", 60_000, async () => (await local.session.status("/t")).nodes, running);

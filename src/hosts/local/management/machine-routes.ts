@@ -8,7 +8,7 @@ export type MachineRoute<Subnet> = Subnet & {
   readonly device: string;
 };
 
-/** Shorter prefixes are default routes, also as halves of the addresses. */
+/** Routes with a shorter prefix count as default routes: 0.0.0.0/0, but also its halves 0.0.0.0/1 and 128.0.0.0/1. */
 const shortestPrefix = 4;
 
 /** Returns the machine's routes, also of its own addresses, without default routes. @param without a device whose routes are left out */

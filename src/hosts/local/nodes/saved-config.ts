@@ -74,8 +74,8 @@ export function mergedConfig(
 }
 
 /**
- * Makes the next boot of a stopped node apply the intended configuration that was just set, even if it is unchanged and the node has saved another
- * one. A configuration equal to the saved one is not applied, so that later saves of the node are kept.
+ * Makes a stopped node apply its intended configuration at the next boot, even if the same one was applied before and the node has saved another since.
+ * If the saved configuration is equal to it, the boot does not apply it, so that later saves of the node are kept.
  */
 export function takeOverConfig(directory: string, node: DefinedNode, path: string): void {
   const disk = diskOf(directory, node.id);

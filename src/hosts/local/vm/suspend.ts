@@ -17,7 +17,7 @@ export function dropSavedState(directory: string, node: number): void {
   nodeDisk(join(directory, "nodes", String(node))).remove(savedState);
 }
 
-/** Saves the guest's state on its disk and ends the machine. Throws host_error with the hypervisor's message; the guest then continues. */
+/** Saves the guest's state on its disk and stops the node. Throws host_error with the hypervisor's message if that fails; the guest then runs on. */
 export async function hibernateVm(sandbox: Sandbox, directory: string, node: number): Promise<void> {
   // After a successful hibernation the node ends, and this program with it.
   const said = await sandbox.exec(node, [supervisor, "hibernate"], { timeoutMs: maxMs }).catch((error: unknown) => {

@@ -59,7 +59,7 @@ function score(root: Part): number {
   if (root.node.kind !== "map" || root.get("topology") !== undefined || root.get("lab") !== undefined) return 0;
   if (nodes === undefined && !hasGroups) return 0;
   if (nodes !== undefined && nodes.node.kind === "scalar") return 0;
-  // Labs of our own have endpoints; CML's nodes have definitions.
+  // Neither is netlab's: links of Labwright and containerlab have `endpoints`, nodes of CML have a `node_definition`.
   const links = root.get("links")?.items ?? [];
   if (links.some((link) => link.get("endpoints") !== undefined || link.items.some(({ text = "" }) => text.includes(":")))) return 0;
   if ((nodes?.items ?? []).some((node) => node.get("node_definition") !== undefined)) return 0;
