@@ -17,6 +17,7 @@ import { memoryHost } from "../hosts/memory/memory-host.ts";
 import { createService } from "../service/create-service.ts";
 import type { Store } from "../service/store/store.ts";
 import { loadPages } from "./http/pages.ts";
+import { urlImports } from "./import-url/load-source.ts";
 import { openStore } from "./open-store.ts";
 import { batchedLines } from "./process/batched-lines.ts";
 import { jsonLog } from "./process/json-log.ts";
@@ -99,6 +100,7 @@ async function serve(options: ServeOptions): Promise<void> {
     log,
     version,
     resume: options.resume,
+    ...(options.importUrls.length > 0 && { urlImports: urlImports({ patterns: options.importUrls }) }),
     ...(sessionIdleMs === undefined ? {} : { sessionIdleMs }),
     ...(sessionAbsoluteMs === undefined ? {} : { sessionAbsoluteMs }),
   });

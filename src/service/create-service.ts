@@ -4,6 +4,7 @@ import { Captures } from "./captures/captures.ts";
 import { type Clock, systemClock } from "./common/clock.ts";
 import type { Log } from "./common/log.ts";
 import { RecentMap } from "./common/recent-map.ts";
+import type { UrlImports } from "./common/url-imports.ts";
 import { ReadyConditions } from "./conditions/ready-conditions.ts";
 import type { ConsoleGrant } from "./consoles/consoles.ts";
 import type { Context } from "./context/context.ts";
@@ -55,6 +56,8 @@ export interface ServiceOptions {
   readonly work?: PoolOptions;
   /** The web pages that are served beside the API. Absent: none, and open is unsupported. */
   readonly webUi?: WebUi;
+  /** Absent: imports by URL are not allowed. */
+  readonly urlImports?: UrlImports;
 }
 
 const hour = 3_600_000;
@@ -112,6 +115,7 @@ export function createService(options: ServiceOptions): Service {
     conditions: new ReadyConditions(clock),
     consoles: new ConsoleDesk(isRecorded, (path) => identities.look(path)),
     resumeDefault: options.resume ?? "never",
+    urlImports: options.urlImports,
     interrupted: new Set(),
     streams: new OpenStreams(),
     identities,

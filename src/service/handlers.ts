@@ -128,7 +128,9 @@ function sessionHandlers({ context, browsers, metrics }: HandlerParts, { known, 
     }),
     createBrowserSession: async ({ body }, caller, { cookie }) => browsers.open(caller, body, cookie),
     getSession: known(({ user, role }) => ({ username: user, role })),
-    getCapabilities: known(async (caller) => capabilities(context.host, await onHost(caller), browsers.served)),
+    getCapabilities: known(async (caller) =>
+      capabilities(context.host, await onHost(caller), { webUi: browsers.served, urlHosts: context.urlImports?.hosts }),
+    ),
     events: known((caller, { query }, call) => events.open(caller, query, call)),
     getMetrics: known((caller) => metrics.answer(caller, () => onHost(caller))),
   } satisfies Partial<Handlers>;

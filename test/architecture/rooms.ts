@@ -75,7 +75,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     metrics: ["common", "observe", "events", "context"],
   },
   server: {
-    process: [],
+    "import-url": [],
+    process: ["import-url"],
     streams: [],
     http: ["streams"],
     tls: ["http"],

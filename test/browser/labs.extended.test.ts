@@ -7,6 +7,7 @@ import { readUnl } from "../../src/hosts/eve/lab-file/unl.ts";
 import type { HostSession } from "../../src/hosts/host.ts";
 import { memoryHost } from "../../src/hosts/memory/memory-host.ts";
 import { sample } from "../../src/importers/samples.fixture.ts";
+import type { UrlImports } from "../../src/service/common/url-imports.ts";
 import type { RawClient } from "../wire/raw-client.ts";
 import { type Served, users } from "../wire/served.ts";
 import { violationsOf } from "./axe.fixture.ts";
@@ -14,12 +15,18 @@ import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fix
 
 /** The list of labs: created from files, duplicated, updated by events, destroyed. */
 
+/** Stands for a server of files, which no browser test may need. */
+const urlImports: UrlImports = {
+  hosts: ["files.example"],
+  load: async () => ({ filename: "loaded.dot", bytes: Buffer.from("graph loaded { r1 -- h1 }") }),
+};
+
 let browser: TestBrowser;
 let served: Served;
 let client: RawClient;
 
 beforeAll(async () => {
-  [browser, served] = await Promise.all([testBrowser(), servePages()]);
+  [browser, served] = await Promise.all([testBrowser(), servePages({ service: { urlImports } })]);
   client = await served.signIn("admin");
 });
 afterAll(async () => {
@@ -116,6 +123,11 @@ test("a lab of another tool is shown with the fate of its parts before it is sto
   await page.getByRole("button", { name: "Edit first" }).click();
   const editor = page.getByLabel("The lab as YAML");
   expect(await editor.inputValue()).toMatch(/template: frr/);
+  await page.getByText("Allowed: files.example").waitFor();
+  await page.getByLabel("URL of a lab of another tool").fill("https://files.example/loaded.dot");
+  await page.getByRole("button", { name: "Import from URL" }).click();
+  await page.getByRole("heading", { name: "Import loaded.dot" }).waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
   // Pasted text of another tool is offered, too.
   await editor.fill("");
   await page.evaluate(`(() => {

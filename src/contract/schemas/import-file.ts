@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { Diagnostic } from "./project.ts";
 import { integer, list, map, optionalFiles, optionalFlag, optionalName, optionalText, text, word } from "./shapes.ts";
 
-/** A file of another tool: exactly one of text, base64 and files. */
+/** A file of another tool: exactly one of text, base64, files and url. */
 export const ImportFilePayload = Type.Object({
   /** Name of the file, for the report. Absent: lab. */
   filename: optionalName,
@@ -12,6 +12,8 @@ export const ImportFilePayload = Type.Object({
   base64: optionalText,
   /** The files of a folder, all of them texts. */
   files: optionalFiles,
+  /** Address of the file or archive, which the service loads. Only for the hosts in importUrlHosts of the capabilities. */
+  url: optionalText,
   /** The lab's file within the folder or archive, if there are several. */
   path: optionalName,
   /** Absent: found by content. */

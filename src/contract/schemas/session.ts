@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { flag, map, optionalFlag, optionalInteger, optionalText, text, time, word } from "./shapes.ts";
+import { flag, list, map, optionalFlag, optionalInteger, optionalText, text, time, word } from "./shapes.ts";
 
 /** `store`: present if the service's data is in PostgreSQL. */
 export const HealthData = Type.Object({
@@ -74,5 +74,7 @@ export const CapabilitiesData = Type.Object({
   hostBaseUrl: optionalText,
   features: Type.Optional(map(flag)),
   projectModes: Type.Optional(map(ProjectModeCaps)),
+  /** Hosts from which importFile loads files by URL. Absent: none. */
+  importUrlHosts: Type.Optional(list(text)),
 });
 export type CapabilitiesData = Static<typeof CapabilitiesData>;

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { serveOptions } from "./options.ts";
+import { type ServeOptions, serveOptions } from "./options.ts";
 import { removeServiceFile, writeServiceFile } from "./service-file.ts";
 import { holdStateDir } from "./state-lock.ts";
 
@@ -19,6 +19,7 @@ test("without flags it listens on loopback only", () => {
     nat: { allow: [], deny: [] },
     hostsFile: "/etc/hosts",
     bindAllow: [],
+    importUrls: [],
     logLevel: "info",
   });
 });
@@ -59,6 +60,22 @@ test("directories for binds are absolute, and for the embedded host alone", () =
   expect(serveOptions([], { LABWRIGHT_BIND_ALLOW: "/c:/d" }, "/s")).toMatchObject({ bindAllow: ["/c", "/d"] });
   expect(() => serveOptions(["--bind-allow", "srv"], {}, "/s")).toThrow('--bind-allow takes an absolute path, not "srv"');
   expect(() => serveOptions(["--bind-allow", "/srv", "--host", "memory"], {}, "/s")).toThrow(/--bind-allow is for --host embedded/);
+});
+
+test("hosts for imports by URL are names or addresses, and none without the flag", () => {
+  const { importUrls } = serveOptions(
+    ["--import-url-allow", "Git.example", "--import-url-allow", "http://10.0.0.1:8000"],
+    {},
+    "/s",
+  ) as ServeOptions;
+  expect(importUrls).toMatchObject([
+    { protocol: "https:", host: "git.example", port: "443", isAddress: false },
+    { protocol: "http:", host: "10.0.0.1", port: "8000", isAddress: true },
+  ]);
+  expect(serveOptions([], { LABWRIGHT_IMPORT_URL_ALLOW: "a.example,*.b.example" }, "/s")).toMatchObject({
+    importUrls: [{}, { isWildcard: true }],
+  });
+  expect(() => serveOptions(["--import-url-allow", "a/b"], {}, "/s")).toThrow(/--import-url-allow takes a host such as/);
 });
 
 test("flags override the environment", () => {

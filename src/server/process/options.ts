@@ -1,6 +1,7 @@
 import { isIPv4 } from "node:net";
 import { parseArgs } from "node:util";
 import { parseFingerprint } from "../../transport/fingerprint.ts";
+import { parseUrlPattern, type UrlPattern } from "../import-url/url-patterns.ts";
 
 export interface ServeOptions {
   readonly listen: string;
@@ -33,6 +34,8 @@ export interface ServeOptions {
   readonly hostsFile?: string;
   /** Directories of the machine of which nodes of admins' labs may see files. */
   readonly bindAllow: readonly string[];
+  /** Hosts from which files of other tools may be loaded. Empty: none. */
+  readonly importUrls: readonly UrlPattern[];
   readonly logLevel: "debug" | "info" | "warn" | "error";
 }
 
@@ -71,11 +74,13 @@ export const usage = `Usage: labwright serve [FLAG...]
   --hosts-file FILE        the file in which nodes of admins' labs with management get the name NODE.LAB: /etc/hosts (default for root),
                            another absolute path, or none
   --bind-allow DIRECTORY   lets nodes of admins' labs see files of this directory of the machine (binds); may be repeated. Default: none
+  --import-url-allow HOST  lets users import files of other tools from this host by URL: HOST, *.DOMAIN or ADDRESS, with :PORT if it is not
+                           the usual one, and with http:// for plain HTTP; may be repeated. Default: none
   --log-level LEVEL        debug, info (default), warn or error; JSON lines on standard error
   --help
 
 Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_HOST_URL, LABWRIGHT_HOST_PIN, LABWRIGHT_STATE_DIR, LABWRIGHT_STORE, LABWRIGHT_STORE_PASSWORD_FILE, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
-list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_HOSTS_FILE, LABWRIGHT_BIND_ALLOW (colon list), LABWRIGHT_LOG_LEVEL replace the flags. LABWRIGHT_ADMIN_PASSWORD is the
+list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_HOSTS_FILE, LABWRIGHT_BIND_ALLOW (colon list), LABWRIGHT_IMPORT_URL_ALLOW (comma list), LABWRIGHT_LOG_LEVEL replace the flags. LABWRIGHT_ADMIN_PASSWORD is the
 password of the user admin, which the first start creates.
 `;
 
@@ -132,6 +137,7 @@ export function serveOptions(
     nat,
     ...(hostsFile !== undefined && { hostsFile }),
     bindAllow,
+    importUrls: (values["import-url-allow"] ?? listOf(env.LABWRIGHT_IMPORT_URL_ALLOW)).map(parseUrlPattern),
     logLevel: oneOf("--log-level", values["log-level"] ?? env.LABWRIGHT_LOG_LEVEL ?? "info", ["debug", "info", "warn", "error"]),
     ...(idle === undefined ? {} : { sessionIdleMs: timeOf("--session-idle", idle) }),
     ...(lifetime === undefined ? {} : { sessionAbsoluteMs: timeOf("--session-lifetime", lifetime) }),
@@ -166,6 +172,7 @@ function flagsOf(args: readonly string[]) {
         "nat-deny": { type: "string", multiple: true },
         "hosts-file": { type: "string" },
         "bind-allow": { type: "string", multiple: true },
+        "import-url-allow": { type: "string", multiple: true },
         "log-level": { type: "string" },
         help: { type: "boolean", short: "h" },
       },

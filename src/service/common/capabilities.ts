@@ -44,8 +44,14 @@ const served: Readonly<Record<Feature, boolean>> = {
 /** Features of the service that do not depend on the host. */
 const own: ReadonlySet<Feature> = new Set(["events", "jobs"]);
 
+export interface ServiceFeatures {
+  readonly webUi: boolean;
+  /** Hosts from which files are loaded; undefined: none. */
+  readonly urlHosts: readonly string[] | undefined;
+}
+
 /** Returns the features that work now. For an unreachable host, only the features of the service itself. */
-export async function capabilities(host: Host, session: HostSession, webUi: boolean): Promise<CapabilitiesData> {
+export async function capabilities(host: Host, session: HostSession, { webUi, urlHosts }: ServiceFeatures): Promise<CapabilitiesData> {
   const probed = await session.capabilities().catch((error: unknown): HostCapabilities => {
     if (error instanceof Failure && (error.code === "host_unreachable" || error.code === "host_timeout")) {
       return {
@@ -68,6 +74,7 @@ export async function capabilities(host: Host, session: HostSession, webUi: bool
       import: { ...change, deploy: change.deploy && features.importLab },
       load: modeCaps(features, probed.stopModes, false),
     },
+    ...(urlHosts !== undefined && { importUrlHosts: [...urlHosts] }),
   };
 }
 

@@ -3,6 +3,7 @@ import type { Host } from "../../hosts/host.ts";
 import type { Clock } from "../common/clock.ts";
 import type { Log } from "../common/log.ts";
 import type { RecentMap } from "../common/recent-map.ts";
+import type { UrlImports } from "../common/url-imports.ts";
 import type { ReadyConditions } from "../conditions/ready-conditions.ts";
 import type { Events } from "../events/events.ts";
 import type { Jobs } from "../jobs/jobs.ts";
@@ -38,6 +39,11 @@ export interface LogPart {
 
 export interface SessionsPart {
   readonly sessions: Sessions;
+}
+
+export interface UrlImportsPart {
+  /** undefined: imports by URL are not allowed. */
+  readonly urlImports: UrlImports | undefined;
 }
 
 export interface WorkPart {

@@ -50,9 +50,10 @@ test("images, variables, and rules of the caller are taken into account", async 
 });
 
 test.each([
-  ["no file", {}, "bad_request", "one of text, base64 and files"],
-  ["two files", { text: "a", base64: "aaaa" }, "bad_request", "one of text, base64 and files"],
+  ["no file", {}, "bad_request", "one of text, base64, files and url"],
+  ["two files", { text: "a", base64: "aaaa" }, "bad_request", "one of text, base64, files and url"],
   ["text that is not base64", { base64: "not base64!" }, "bad_request", "is not base64"],
+  ["a URL without permission of the administrator", { url: "https://git.example/a.unl" }, "invalid_source", "--import-url-allow"],
   ["no lab", { text: "hello" }, "invalid_source", "no lab was found"],
   ["an unknown format", { text: "a", format: "nope" }, "invalid_source", "unknown format"],
   ["a path out of the folder", { files: { "../x": "a" } }, "invalid_source", ".."],

@@ -2,21 +2,31 @@ import { Failure } from "../../contract/errors.ts";
 import type { ImportFileData, ImportFilePayload } from "../../contract/schemas/import-file.ts";
 import type { Caller } from "../common/call.ts";
 import { badRequest } from "../common/refusals.ts";
-import type { SessionsPart, WorkPart } from "../context/parts.ts";
+import type { LoadedSource } from "../common/url-imports.ts";
+import type { SessionsPart, UrlImportsPart, WorkPart } from "../context/parts.ts";
 
 /**
  * Makes the intent of a lab from a file of another tool. Changes nothing. Images count as missing if the host does not have them; if the host cannot be
  * reached, all images of users do. Throws bad_request, invalid_source, rate_limited and expired_host_session.
  */
-export async function importFile(context: SessionsPart & WorkPart, caller: Caller, payload: ImportFilePayload): Promise<ImportFileData> {
-  const { filename, path, format, substitute, text, base64, files } = payload;
-  const given = Object.entries({ text, base64, files }).filter(([, value]) => value !== undefined);
+export async function importFile(
+  context: SessionsPart & UrlImportsPart & WorkPart,
+  caller: Caller,
+  payload: ImportFilePayload,
+): Promise<ImportFileData> {
+  const { path, format, substitute, text, base64, files, url } = payload;
+  const given = Object.entries({ text, base64, files, url }).filter(([, value]) => value !== undefined);
   if (given.length !== 1)
-    throw badRequest("/text", "one of text, base64 and files is needed: the file, the file in base64, or the files of a folder");
+    throw badRequest(
+      "/text",
+      "one of text, base64, files and url is needed: the file, the file in base64, the files of a folder, or its address",
+    );
+  const loaded = url === undefined ? undefined : await loadedFrom(context, url);
+  const filename = payload.filename || loaded?.filename || "lab";
   const images = await imagesOf(context, caller);
   return context.work.importSource({
-    ...Object.fromEntries(given),
-    filename: filename === undefined || filename === "" ? "lab" : filename,
+    ...(loaded === undefined ? Object.fromEntries(given) : { base64: Buffer.from(loaded.bytes).toString("base64") }),
+    filename,
     translateConfigs: payload.translate_configs === true,
     variables: payload.variables ?? {},
     mapping: payload.mapping ?? [],
@@ -25,6 +35,14 @@ export async function importFile(context: SessionsPart & WorkPart, caller: Calle
     ...(substitute !== undefined && { substitute }),
     ...(images !== undefined && { images }),
   });
+}
+
+function loadedFrom({ urlImports }: UrlImportsPart, url: string): Promise<LoadedSource> {
+  if (urlImports !== undefined) return urlImports.load(url);
+  throw new Failure(
+    "invalid_source",
+    "this service loads no files from URLs: download the file and import it, or ask its administrator for: labwright serve --import-url-allow HOST",
+  );
 }
 
 /** Returns the images of the host by template, or undefined if the host cannot be asked. */

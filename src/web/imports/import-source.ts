@@ -4,7 +4,7 @@ import type { PickedFile } from "./picked-files.ts";
 
 /** A chosen, dropped or pasted source, as the service reads it. */
 export interface ImportSource {
-  readonly input: Pick<ImportFilePayload, "filename" | "text" | "base64" | "files">;
+  readonly input: Pick<ImportFilePayload, "filename" | "text" | "base64" | "files" | "url">;
   /** Path → text. Absent: the source is an archive, or another file that is no text. */
   readonly texts?: Readonly<Record<string, string>>;
   /** Paths of files that are no texts, which cannot be sent beside others. */

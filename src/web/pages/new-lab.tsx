@@ -5,6 +5,7 @@ import { Gallery } from "../gallery/gallery.tsx";
 import { FileButton } from "../imports/file-button.tsx";
 import { ImportReview } from "../imports/import-review.tsx";
 import { filesOfDrop } from "../imports/picked-files.ts";
+import { UrlField } from "../imports/url-field.tsx";
 import type { IntentText } from "../intent/intent-text.ts";
 import { Problem } from "../parts/problem.tsx";
 import { useTitle } from "../parts/use-title.ts";
@@ -61,6 +62,7 @@ export function NewLab() {
         onPaste={(event) => pasted(event.clipboardData?.getData("text/plain") ?? "")}
       />
       <FileChips {...control} />
+      <UrlField isBusy={busy !== undefined} onUrl={control.fromUrl} />
       <div class="buttons">
         <button type="button" onClick={check} disabled={busy !== undefined}>
           Check

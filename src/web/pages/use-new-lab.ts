@@ -33,6 +33,8 @@ export interface NewLabControl extends RequestState {
   readonly addFiles: (files: Promise<readonly PickedFile[]>) => void;
   /** Offers to import pasted text if it is a lab of another tool. */
   readonly pasted: (text: string) => void;
+  /** Offers to import a lab of another tool that the service loads. */
+  readonly fromUrl: (url: string) => void;
   /** A lab of another tool that the user has not accepted yet. */
   readonly found: FoundImport | undefined;
   readonly cancelImport: () => void;
@@ -137,6 +139,13 @@ export function useNewLab(): NewLabControl {
       const source = pastedSource(text);
       if (source !== undefined) void run("Reading…", () => readPasted(source));
     },
+    fromUrl: (url) =>
+      void run("Loading…", async () => {
+        const result = await findImport({ input: { url }, leftOut: [] });
+        if (result instanceof LabwrightError) throw result;
+        setFound(result);
+        return undefined;
+      }),
     found,
     cancelImport: () => setFound(undefined),
     editText,
