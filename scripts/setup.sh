@@ -50,7 +50,7 @@ fail() {
 start=$(now)
 [ "$(uname -s)" = Linux ] || fail "the embedded host needs Linux; this is $(uname -s)" \
   'Use a Debian machine (a virtual one will do). The client and the CLI work anywhere with Node 24.'
-command -v apt-get > /dev/null && command -v dpkg-query > /dev/null || fail 'this is not Debian or one of its children: apt-get or dpkg is missing' \
+command -v apt-get > /dev/null && command -v dpkg-query > /dev/null || fail 'this is not Debian or a distribution derived from it: apt-get or dpkg is missing' \
   'Set-up builds the root file systems of nodes from Debian packages. Use Debian 12 or newer.'
 command -v npm > /dev/null || fail 'npm is missing' 'Install it: apt-get install npm (any Node from 18 on will do; the exact one comes with npm ci).'
 uid=$(id -u)

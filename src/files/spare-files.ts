@@ -68,7 +68,7 @@ export async function openSpareFiles(stateDir: string, warn: (text: string) => v
 
   function make(): Promise<void> {
     work = work.then(refill).catch((error: Error) => {
-      warn(`${directory}: the reserve for a full disk could not be made: ${error.message}`);
+      warn(`${directory}: the reserve for a full disk could not be created: ${error.message}`);
     });
     return work;
   }

@@ -19,7 +19,7 @@ export const test: Command = {
   details:
     "Each test of `tests:` runs in its nodes until it passes or its time (within) is over; tests run at the same time. Tests with `given` run alone: cables are\n" +
     "pulled and nodes stopped for the time of the test, and restored afterwards, also after Ctrl-C. Without -t the tests of the last apply run.\n" +
-    "In GitHub Actions, failed tests are annotations of the lab's file. Exit code 1: a test failed or could not be made.",
+    "In GitHub Actions, failed tests are annotations of the lab's file. Exit code 1: a test failed or could not run.",
   flags: [
     topoFlag,
     labFlag,
@@ -77,6 +77,6 @@ function show(paint: Paint, { tests, passed, failed, errors }: Tested): string {
   ]);
   const [heading, ...lines] = table(["OUTCOME", "TEST", "NODE", "TIME", "RESULT"], rows).split("\n");
   const painted = lines.map((line, index) => paint(colour[tests[index]?.outcome ?? "error"], line));
-  const counts = [`${passed} passed`, `${failed} failed`, ...(errors > 0 ? [`${errors} could not be made`] : [])];
+  const counts = [`${passed} passed`, `${failed} failed`, ...(errors > 0 ? [`${errors} could not run`] : [])];
   return [heading, ...painted, counts.join(", ")].join("\n");
 }

@@ -110,7 +110,7 @@ function parsed({ data }: ManifestBytes, shown: string): unknown {
   try {
     return JSON.parse(data.toString("utf8"));
   } catch (error) {
-    if (error instanceof SyntaxError) throw new ArchiveError("bad_archive", `the manifest of ${shown} is no JSON`);
+    if (error instanceof SyntaxError) throw new ArchiveError("bad_archive", `the manifest of ${shown} is not JSON`);
     throw error;
   }
 }

@@ -104,7 +104,7 @@ export class KernelSnapshots {
     this.#failed.set(key, { retryAt: clock.now() + pauseMs, pauseMs });
     const next = `the next start of such a node after ${pauseMs / 60_000} min tries again`;
     const why = error instanceof Error ? error.message : String(error);
-    warn(`nodes with kernel: own boot, which takes longer, because a snapshot of their kernel could not be made: ${why}; ${next}`);
+    warn(`nodes with kernel: own boot, which takes longer, because a snapshot of their kernel could not be created: ${why}; ${next}`);
   }
 
   async #make(path: string, spawn: NodeSpawn): Promise<void> {

@@ -42,7 +42,7 @@ export async function* decompressed(source: Bytes, what: string, limits: UnpackL
     for await (const chunk of kind === "xz" ? unxz(counted()) : unpacked(counted(), kind)) {
       given += chunk.length;
       if (given > limits.ratioFrom && given > taken * limits.ratio) {
-        throw new ArchiveError("too_large", `${what} unpacks to more than ${limits.ratio} times its size: that is no file system`);
+        throw new ArchiveError("too_large", `${what} unpacks to more than ${limits.ratio} times its size: it cannot be a file system`);
       }
       yield chunk;
     }

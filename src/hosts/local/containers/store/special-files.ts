@@ -29,5 +29,5 @@ export async function makeSpecialFiles(root: string, files: readonly SpecialFile
   const owner = idBase === undefined ? "--no-same-owner" : "--same-owner";
   const argv = ["tar", "-x", "-f", "-", "-C", root, "--numeric-owner", owner, "--same-permissions", "--keep-old-files"];
   const { code, stderr } = await runOnMachine(argv, archive);
-  if (code !== 0) throw new Error(`whiteouts and fifos could not be made: ${stderr.trim().split("\n").slice(0, 3).join("; ")}`);
+  if (code !== 0) throw new Error(`whiteouts and fifos could not be created: ${stderr.trim().split("\n").slice(0, 3).join("; ")}`);
 }
