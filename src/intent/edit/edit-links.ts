@@ -57,7 +57,7 @@ function changeSeveral(
   });
   if (kept.length < all.length || !targets.every((target) => sameTarget(target, targets[0]))) {
     const changed = all.find(({ link }) => !sameData(link, wanted.get(link.key))) as ReadLink;
-    const message = `link ${changed.link.key} comes from an item that stands for ${all.length} links: write its links one by one`;
+    const message = `link ${changed.link.key} comes from an item that stands for ${all.length} links: write its links one by one; labwright render prints them`;
     throw new CannotChangePart(value, message);
   }
   for (const { link } of all) wanted.delete(link.key);
@@ -72,7 +72,7 @@ function changeEffects(read: ReadLink, wanted: LabLink): Target | undefined {
   if (value.kind === "list") return { endpoints: dataOf(value) as Data, ...effects };
   throw new CannotChangePart(
     value,
-    `link ${read.link.key} comes from a short form that stands for several links: write its links one by one`,
+    `link ${read.link.key} comes from a short form that stands for several links: write its links one by one; labwright render prints them`,
   );
 }
 

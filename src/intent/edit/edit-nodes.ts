@@ -1,6 +1,7 @@
 import { sameData } from "../lab/canonical.ts";
 import type { Lab, LabNetwork, LabNode } from "../lab/lab.ts";
 import type { Entry, MapValue } from "../parse/parse.ts";
+import { variablesEntry } from "../parse/variables.ts";
 import { bindsOf } from "../read/machine-binds.ts";
 import { inherit, type NodeFields } from "../read/node-fields.ts";
 import { filesOf } from "../read/node-files.ts";
@@ -8,7 +9,7 @@ import type { Reading } from "../read/read.ts";
 import { isRegistryImage, type ReadNode } from "../read/read-nodes.ts";
 import { authorConfig, authorNetwork, authorNode, type Fields } from "../write/author.ts";
 import { type Data, isRecord } from "../write/write.ts";
-import { CannotChangePart, sameTarget } from "./expanded.ts";
+import { CannotChangePart, escaped, sameTarget } from "./expanded.ts";
 import { Changes, remove, type Target } from "./rewrite.ts";
 
 type Edits = Map<string, Target | typeof remove>;
@@ -53,7 +54,7 @@ function changeRanges(reading: Reading, old: ReadonlyMap<string, LabNode>, after
     const first = reads[0] as ReadNode;
     const gone = reads.filter(({ node }) => edits.get(node.key) === remove);
     if (gone.length > 0 && gone.length < reads.length) {
-      const message = `node ${gone[0]?.node.key} comes from ${range}: change the range by hand, or write its nodes one by one`;
+      const message = `node ${gone[0]?.node.key} comes from ${range}: change the range by hand, or write its nodes one by one; labwright render prints them`;
       throw new CannotChangePart(first.entry.place, message);
     }
     if (!reads.every(({ node }) => edits.has(node.key))) continue;
@@ -65,7 +66,9 @@ function changeRanges(reading: Reading, old: ReadonlyMap<string, LabNode>, after
     });
     if (!targets.every((target) => sameTarget(target, targets[0]))) continue;
     for (const { node } of reads) edits.delete(node.key);
-    edits.set(range, targets[0] as Target | typeof remove);
+    const target = targets[0] as Target | typeof remove;
+    // References in a range are always replaced. In a lab with variables, the editor escapes all texts.
+    edits.set(range, variablesEntry(reading.root) === undefined ? escaped(target) : target);
   }
 }
 

@@ -15,7 +15,7 @@ import { type IntentText, printLab } from "../write/print.ts";
 import { changeFilters, changeTexts } from "./edit-extras.ts";
 import { changeLinks } from "./edit-links.ts";
 import { changeNetworks, changeNodes } from "./edit-nodes.ts";
-import { CannotChangePart, firstHelper } from "./expanded.ts";
+import { CannotChangePart, escaped, firstHelper } from "./expanded.ts";
 import { Changes, expandAliases, type Items, materialise, remove, rewrite, type Target } from "./rewrite.ts";
 
 /** Highest number of passes. Each pass repairs side effects of the one before, for instance through an anchor; more are never needed. */
@@ -61,7 +61,8 @@ function editInPlace(yaml: string, files: Readonly<Record<string, string>>, want
     if (lab === undefined || reading === undefined) return undefined;
     if (sameData(structureOf(lab), structureOf(wanted))) return text;
     try {
-      text = rewrite(text, reading.document, changesOf(reading, lab, wanted));
+      const changes = changesOf(reading, lab, wanted);
+      text = rewrite(text, reading.document, variablesEntry(reading.root) === undefined ? changes : escaped(changes));
     } catch (error) {
       if (error instanceof CannotRewrite) return undefined;
       if (error instanceof CannotChangePart) throw refused(`line ${new Problems(text).line(error.place.start)}: ${error.message}`);
@@ -81,8 +82,7 @@ function printUnlessHelpers(yaml: string, reading: Reading, lab: Lab, files: Rea
   const helper = firstHelper(reading);
   if (helper === undefined) return print(lab, files);
   const line = new Problems(yaml).line(helper.place.start);
-  const plain = variablesEntry(reading.root) === undefined ? "" : ", with $${ for a plain ${";
-  throw refused(`this change would remove ${helper.what} (line ${line}) from the text. Change the text by hand${plain}.`);
+  throw refused(`this change would remove ${helper.what} (line ${line}) from the text. Change the text by hand.`);
 }
 
 function refused(message: string): Failure {

@@ -1,7 +1,10 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to variables have this syntax
+
 import type { Place } from "../diagnostics/problems.ts";
 import type { MapValue, Value } from "../parse/parse.ts";
 import { variablesEntry } from "../parse/variables.ts";
 import type { Reading } from "../read/read.ts";
+import type { Data } from "../write/write.ts";
 import { Changes, Items, remove, type Target } from "./rewrite.ts";
 
 /** Thrown for a change of a part of something that one place of the text stands for. */
@@ -23,6 +26,25 @@ export function firstHelper({ root, nodes, links }: Reading): { readonly what: s
   }
   const link = links.find(({ isOneOfSeveral }) => isOneOfSeveral);
   return link === undefined ? undefined : { what: "the links", place: link.value };
+}
+
+/** Returns the target with each "${" of its texts written as "$${", for a place whose references are replaced. */
+export function escaped<T extends Target | typeof remove>(target: T): T {
+  return escapedPart(target) as T;
+}
+
+function escapedPart(target: Target | typeof remove | undefined): unknown {
+  // A replacement that is a text would have "$$" for one "$".
+  if (typeof target === "string") return target.replaceAll("${", () => "$${");
+  if (target instanceof Changes) {
+    return new Changes(new Map([...target.entries].map(([key, value]) => [key, escaped(value)])), target.order);
+  }
+  if (target instanceof Items) {
+    return new Items(target.items.map((item) => (item.to === undefined ? item : { ...item, to: escaped(item.to) })));
+  }
+  if (Array.isArray(target)) return target.map((item) => escapedPart(item as Data));
+  if (typeof target !== "object" || target === null) return target;
+  return Object.fromEntries(Object.entries(target).map(([key, value]) => [key, escapedPart(value as Data | undefined)]));
 }
 
 /** Whether two targets write the same. */

@@ -92,8 +92,17 @@ test("an edit keeps variables and comments, and changes the reference that it hi
   expect(editIntent(lab, {}, before).yaml).toBe(lab);
 });
 
-test("an edit whose text would be a reference is refused, and nothing is printed anew", () => {
-  const before = read(lab);
-  const nodes = before.nodes.map((node) => (node.key === "r2" ? { ...node, exec: ["echo ${site}"] } : node));
-  expect(() => editIntent(lab, {}, { ...before, nodes })).toThrow(/vars \(line 2\)/);
+test("an edit writes any text into a lab with variables, and into a range, as it is", () => {
+  const range = 'name: x\nnodes:\n  r{1..2}: {template: frr, exec: ["echo $${HOME}", b]}\n';
+  const words = fc.string({ unit: fc.constantFrom("a", "$", "{", "}", "site", " "), minLength: 1, maxLength: 8 });
+  fc.assert(
+    fc.property(fc.constantFrom(lab, range), words, fc.boolean(), (yaml, word, isOfAll) => {
+      const before = read(yaml);
+      const exec = (old: readonly string[]) => [...old.slice(0, 1), `echo ${word}`];
+      const nodes = before.nodes.map((node) => (isOfAll || node.key === "r1" ? { ...node, exec: exec(node.exec) } : node));
+      const { yaml: text } = editIntent(yaml, {}, { ...before, nodes });
+      expect(read(text).nodes).toEqual(nodes);
+      expect(text).toContain("echo $${HOME}");
+    }),
+  );
 });
