@@ -6,6 +6,7 @@ import type { StopMode } from "../../../engine/model/plan.ts";
 import type { ChangeWarning, LiveNode } from "../../host.ts";
 import type { NodeProgram, ProcessEnd } from "../../host-processes.ts";
 import { idRange } from "../machine/idmap.ts";
+import { kernelFeatureScript } from "../own-kernel/kernel-features.ts";
 import { eventually, labOf, noIds, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 
 /**
@@ -165,6 +166,12 @@ async function hypervisorOf(name: string): Promise<number> {
 }
 
 describe.runIf(process.getuid?.() === 0)("virtual machines", { timeout: hang }, () => {
+  test("the guest's kernel loads what networks need when a program asks for it: VRFs, MPLS, bonds, tunnels", async () => {
+    const tried = await runInGuest("v1", { argv: ["unshare", "-n", "sh", "-c", kernelFeatureScript] });
+    expect(tried).toEqual({ stdout: "", stderr: "", end: { stream: "end", exitCode: 0 } });
+    expect((await runInGuest("v1", { argv: ["ls", "/sys/class/net"] })).stdout).not.toContain("bond0");
+  });
+
   test("boot, take startup-config and exec from their config drive, and reach nodes and each other", async () => {
     await reaches("h1", "10.0.0.1");
     expect(await guest("v2", "cat /tmp/said; hostname")).toBe("a b\nv2");

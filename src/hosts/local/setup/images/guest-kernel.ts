@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { command } from "../programs/command.ts";
 import { type CpioEntry, cpioArchive } from "./cpio.ts";
 import type { IndexedFile } from "./file-index.ts";
-import { moduleClosure } from "./kernel-modules.ts";
+import { type Modules, modprobeTables, moduleClosure } from "./kernel-modules.ts";
 import { kernelOf } from "./machine-image.ts";
 import { unpackKernel } from "./unpack-kernel.ts";
 
@@ -63,18 +63,11 @@ async function writeModules(tree: string, guest: GuestKernel, index: ReadonlyMap
   const modules = await moduleClosure([...new Set([...names, ...guest.loaded])], index);
   const [, release = ""] = /^\/usr\/lib\/modules\/([^/]+)\//.exec(modules[0]?.file.path ?? "") ?? [];
   const home = join(tree, "usr/lib/modules", release);
-  const dependencies: string[] = [];
-  const aliases: string[] = [];
-  const pathOf = new Map(modules.map(({ name, file }) => [name, file.path.slice(`/usr/lib/modules/${release}/`.length)]));
-  for (const { name, file } of modules) {
-    const path = pathOf.get(name)!;
+  const pathOf = ({ file }: Modules[number]) => file.path.slice(`/usr/lib/modules/${release}/`.length);
+  for (const module of modules) {
+    const path = pathOf(module);
     await mkdir(join(home, dirname(path)), { recursive: true });
-    const bytes = await readFile(file.source);
-    await writeFile(join(home, path), bytes);
-    const needed = (await moduleClosure([name], index)).filter((one) => one.name !== name).reverse();
-    dependencies.push(`${path}:${needed.map((one) => ` ${pathOf.get(one.name)}`).join("")}\n`);
-    for (const [, alias] of bytes.toString("latin1").matchAll(/\0alias=([^\0]+)(?=\0)/g)) aliases.push(`alias ${alias} ${name}\n`);
+    await writeFile(join(home, path), await readFile(module.file.source));
   }
-  await writeFile(join(home, "modules.dep"), dependencies.join(""));
-  await writeFile(join(home, "modules.alias"), aliases.sort().join(""));
+  for (const [name, text] of Object.entries(await modprobeTables(modules, index, pathOf))) await writeFile(join(home, name), text);
 }

@@ -2,14 +2,31 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { IndexedFile } from "./file-index.ts";
 
+export type Modules = readonly { readonly name: string; readonly file: IndexedFile }[];
+
+/** Returns the tables that modprobe reads, by their names. @param pathOf returns the path from their folder to a module */
+export async function modprobeTables(
+  modules: Modules,
+  index: ReadonlyMap<string, IndexedFile>,
+  pathOf: (module: Modules[number]) => string,
+): Promise<Readonly<Record<string, string>>> {
+  const dependencies: string[] = [];
+  const aliases: string[] = [];
+  for (const module of modules) {
+    const { name, file } = module;
+    const needed = (await moduleClosure([name], index)).filter((one) => one.name !== name).reverse();
+    dependencies.push(`${pathOf(module)}:${needed.map((one) => ` ${pathOf(one)}`).join("")}\n`);
+    const text = await readFile(file.source, "latin1");
+    for (const [, alias] of text.matchAll(/\0alias=([^\0]+)(?=\0)/g)) aliases.push(`alias ${alias} ${name}\n`);
+  }
+  return { "modules.dep": dependencies.join(""), "modules.alias": aliases.sort().join("") };
+}
+
 /**
  * Returns the modules and their dependencies in loading order. A module without a file must be built into the kernel, according to `builtin`;
  * otherwise throws.
  */
-export async function moduleClosure(
-  names: readonly string[],
-  index: ReadonlyMap<string, IndexedFile>,
-): Promise<readonly { readonly name: string; readonly file: IndexedFile }[]> {
+export async function moduleClosure(names: readonly string[], index: ReadonlyMap<string, IndexedFile>): Promise<Modules> {
   const files = new Map<string, IndexedFile>();
   let builtin: readonly string[] = [];
   for (const [path, file] of index) {

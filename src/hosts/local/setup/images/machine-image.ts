@@ -5,7 +5,7 @@ import { gzip } from "node:zlib";
 import { command } from "../programs/command.ts";
 import { type CpioEntry, cpioArchive } from "./cpio.ts";
 import type { IndexedFile } from "./file-index.ts";
-import { moduleClosure } from "./kernel-modules.ts";
+import { type Modules, modprobeTables, moduleClosure } from "./kernel-modules.ts";
 import type { Recipe } from "./recipes.ts";
 
 /** The kernel, and the package that contains it. */
@@ -28,14 +28,16 @@ export async function makeMachine(
   await rename(root, tree);
   await mkdir(root);
   const modules = await moduleClosure(machine.modules, index);
-  const all = await moduleClosure([...machine.modules, ...machine.loadable], index);
+  const loadable = await moduleClosure([...machine.modules, ...machine.loadable], index);
+  const all = await moduleClosure([...machine.modules, ...machine.loadable, ...machine.onDemand], index);
   const entries = await entriesBelow(tree, "");
   entries.push({ path: "usr/lib/modules", mode: 0o040755, data: Buffer.alloc(0) });
   for (const { name, file } of all) entries.push({ path: `usr/lib/modules/${name}.ko`, mode: 0o100644, data: await readFile(file.source) });
-  const orders = { order: modules, "loadable-order": all.filter(({ name }) => !modules.some((loaded) => loaded.name === name)) };
+  const orders = { order: modules, "loadable-order": loadable.filter(({ name }) => !modules.some((loaded) => loaded.name === name)) };
   for (const [name, some] of Object.entries(orders)) {
     entries.push({ path: `usr/lib/modules/${name}`, mode: 0o100644, data: Buffer.from(some.map((one) => `${one.name}\n`).join("")) });
   }
+  entries.push(...(await moduleTables(all, index)));
   await writeFile(join(root, "initrd.gz"), await promisify(gzip)(cpioArchive(entries), { level: 9 }));
   await writeFile(join(root, "vmlinuz"), await readFile(kernelOf(index).source));
   // -E initializes everything now, so that the first mount has nothing to do.
@@ -49,6 +51,17 @@ export async function makeMachine(
       .join(""),
   );
   await rm(tree, { recursive: true });
+}
+
+/** The tables of modprobe. The modules are in the folder above. */
+async function moduleTables(modules: Modules, index: ReadonlyMap<string, IndexedFile>): Promise<readonly CpioEntry[]> {
+  const [, release = ""] = /^\/usr\/lib\/modules\/([^/]+)\//.exec(modules[0]?.file.path ?? "") ?? [];
+  const folder = `usr/lib/modules/${release}`;
+  const tables = await modprobeTables(modules, index, ({ name }) => `../${name}.ko`);
+  return [
+    { path: folder, mode: 0o040755, data: Buffer.alloc(0) },
+    ...Object.entries(tables).map(([name, text]) => ({ path: `${folder}/${name}`, mode: 0o100644, data: Buffer.from(text) })),
+  ];
 }
 
 async function entriesBelow(tree: string, directory: string): Promise<CpioEntry[]> {

@@ -29,6 +29,8 @@ export interface Recipe {
     readonly modules: readonly string[];
     /** Modules that are included with their dependencies, but not loaded at boot. */
     readonly loadable: readonly string[];
+    /** The same, for modprobe: the kernel loads them and `loadable` when a program needs them. */
+    readonly onDemand: readonly string[];
     readonly commandLine: string;
     readonly diskMb: number;
   };
@@ -285,7 +287,13 @@ const tiny: Recipe = {
     modules: ["virtio_pci", "virtio_blk", "virtio_console", "virtio_net", "isofs", "overlay", "button", "evdev", "8021q"],
     // A kernel with the features that tests of shaping and limits need: test/microvm/microvm.ts boots it.
     loadable: ["act_mirred", "bridge", "cls_u32", "overlay", "sch_ingress", "sch_netem", "tun", "veth"],
-    commandLine: "console=ttyS0 quiet panic=5 mitigations=off random.trust_cpu=on cryptomgr.notests no_timer_check",
+    // The same parts of networks as in nodes with a kernel of their own.
+    onDemand: [
+      ...["bonding", "dummy", "esp4", "esp6", "gcm", "geneve", "ip6_gre", "ip_gre", "ipip", "ipvlan", "macsec", "macvlan", "mpls_gso"],
+      ...["mpls_iptunnel", "mpls_router", "sctp", "sit", "team", "vrf", "vxlan", "wireguard", "xfrm_interface", "xfrm_user"],
+    ],
+    // As in nodes with a kernel of their own, no interface bond0 appears by itself.
+    commandLine: "console=ttyS0 quiet panic=5 mitigations=off random.trust_cpu=on cryptomgr.notests no_timer_check bonding.max_bonds=0",
     diskMb: 256,
   },
   only: "x86_64-linux-gnu",
