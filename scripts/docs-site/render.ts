@@ -45,6 +45,8 @@ export function renderPage(source: Source, sources: readonly Source[], root: str
         return `<h${depth} id="${anchor}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
       },
       link({ href, tokens }) {
+        // Such as the user and host in the address of a database, which is no address of mail.
+        if (href.startsWith("mailto:")) return this.parser.parseInline(tokens);
         return `<a href="${linkTo(href)}">${this.parser.parseInline(tokens)}</a>`;
       },
       image({ href, text }) {

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import type { RawClient } from "../../test/wire/raw-client.ts";
 
@@ -37,6 +38,23 @@ export const shots: readonly Shot[] = [
     show: async ({ page, at }) => {
       await at("/new");
       await page.getByRole("button", { name: "Deploy" }).waitFor();
+    },
+  },
+  {
+    name: "import",
+    show: async ({ page, at }) => {
+      await at("/new");
+      const path = fileURLToPath(new URL("../../src/importers/formats/eve/samples/wan-serial.unl", import.meta.url));
+      await page.getByLabel("Choose files…").setInputFiles(path);
+      await page.getByRole("region", { name: "Report" }).waitFor();
+    },
+  },
+  {
+    name: "share",
+    show: async ({ page, at }) => {
+      await at(triangle);
+      await page.getByRole("button", { name: "Share…" }).click();
+      await page.getByRole("dialog").getByRole("textbox").first().waitFor();
     },
   },
   {

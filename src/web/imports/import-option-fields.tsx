@@ -28,7 +28,7 @@ export function ImportOptionFields({ candidates, options, setOptions }: ImportCo
           <option value="linux">become Linux nodes and switches</option>
         </select>
       </label>
-      <label>
+      <label class="choice">
         <input
           type="checkbox"
           checked={options.translateConfigs}

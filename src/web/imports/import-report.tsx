@@ -14,8 +14,10 @@ export function ImportReport({ lab: { counts, report, report_left_out: leftOut }
     <section aria-label="Report">
       <h2>What becomes of the parts of the file</h2>
       <p>
-        {counts.kept} kept, {counts.mapped} mapped, {counts.dropped} dropped.{" "}
-        <label>
+        {counts.kept} kept, {counts.mapped} mapped, {counts.dropped} dropped.
+      </p>
+      <p>
+        <label class="choice">
           <input type="checkbox" checked={hasKept} onChange={(event) => setHasKept(event.currentTarget.checked)} /> Show kept parts, too
         </label>
       </p>
