@@ -1,5 +1,5 @@
 import { deflateSync, inflateSync } from "node:zlib";
-import { historyOfRow, maxBytes, maxStates, maxStepsText, maxText } from "../history-table.ts";
+import { historyOfRow, maxBytes, maxStates, maxText } from "../history-table.ts";
 import type { Store } from "../store.ts";
 import type { Database, Statement } from "./database.ts";
 import type { Labs } from "./labs.ts";
@@ -35,27 +35,16 @@ const sql = {
     text: `WITH held AS (SELECT lab FROM leases WHERE lab = $3 AND holder = $4 AND fence = $5 FOR SHARE)
       DELETE FROM history USING held WHERE identity = $1 AND serial > $2`,
   },
-  // The history keeps the steps, because jobs are deleted after some time.
-  keepSteps: {
-    name: "keep_steps",
-    text: `UPDATE history SET outcome = $2, step_count = json_array_length(jobs.steps::json),
-        steps = CASE WHEN length(jobs.steps) <= ${maxStepsText} THEN jobs.steps END
-      FROM jobs WHERE jobs.id = $1 AND history.job = $1`,
-  },
-  // A change that had nothing to do is no new state.
-  dropSame: {
-    name: "drop_same_state",
-    text: `DELETE FROM history WHERE job = $1 AND step_count = 0 AND digest = (
-      SELECT digest FROM history AS earlier WHERE earlier.identity = history.identity AND earlier.serial < history.serial
-      ORDER BY serial DESC LIMIT 1)`,
-  },
-  // A change that only asked whether nodes may stop, and the one that did it, are one state.
-  dropAsked: {
-    name: "drop_asked_state",
-    text: `DELETE FROM history WHERE step_count = 0 AND job IS NOT NULL AND (identity, serial, digest) IN (
-      SELECT earlier.identity, max(earlier.serial), done.digest FROM history AS done
-      JOIN history AS earlier ON earlier.identity = done.identity AND earlier.serial < done.serial
-      WHERE done.job = $1 GROUP BY earlier.identity, done.digest)`,
+  // A change that had nothing to do is no new state. A change that only asked whether nodes may stop, and the one that did it, are one state.
+  dropRepeated: {
+    name: "drop_repeated_states",
+    text: `WITH same AS (DELETE FROM history WHERE job = $1 AND step_count = 0 AND digest = (
+        SELECT digest FROM history AS earlier WHERE earlier.identity = history.identity AND earlier.serial < history.serial
+        ORDER BY serial DESC LIMIT 1) RETURNING serial)
+      DELETE FROM history WHERE step_count = 0 AND job IS NOT NULL AND NOT EXISTS (SELECT FROM same) AND (identity, serial, digest) IN (
+        SELECT earlier.identity, max(earlier.serial), done.digest FROM history AS done
+        JOIN history AS earlier ON earlier.identity = done.identity AND earlier.serial < done.serial
+        WHERE done.job = $1 GROUP BY earlier.identity, done.digest)`,
   },
 } as const satisfies Readonly<Record<string, Statement>>;
 
@@ -100,12 +89,9 @@ export class History {
     },
   };
 
-  /** Copies steps and outcome of an ended job into its state. */
-  async keep(job: string, outcome: string | undefined): Promise<void> {
-    const { count } = await this.#run(sql.keepSteps, [job, outcome ?? null]);
-    if (count === 0) return;
-    await this.#run(sql.dropSame, [job]);
-    await this.#run(sql.dropAsked, [job]);
+  /** Called when a job that recorded a state has ended. Deletes the state if it repeats the one before. */
+  async dropRepeated(job: string): Promise<void> {
+    await this.#run(sql.dropRepeated, [job]);
   }
 
   /** Returns the path of the lab with this identity, and its fence. */

@@ -1,4 +1,5 @@
 import { Failure } from "../../../contract/errors.ts";
+import { maxStepsText } from "../history-table.ts";
 import { jobKeyOfRow, jobOfRow } from "../job-rows.ts";
 import type { JobEnd, JobFinish, JobKeyRow, JobOutcome, JobRow, LabOfJobs, Store } from "../store.ts";
 import type { Database, Statement } from "./database.ts";
@@ -23,13 +24,17 @@ const sql = {
   },
   begin: { name: "begin_job", text: `${held} UPDATE jobs SET steps = $5, done = 0 FROM held WHERE id = $4 AND status = 'running'` },
   progress: { name: "progress_job", text: `${held} UPDATE jobs SET done = $5 FROM held WHERE id = $4 AND status = 'running'` },
-  // The request is cleared: only recovery needs it, it is large, and it may contain secrets.
+  // The request is cleared: only recovery needs it, it is large, and it may contain secrets. The history keeps the steps, because jobs are deleted
+  // after some time.
   finish: {
     name: "finish_job",
     text: `${held}, ended AS (
         UPDATE jobs SET status = $5, outcome = $6, finished_at = $7, result = $8, error = $9, request = 'null' FROM held WHERE id = $4),
-      answered AS (UPDATE job_keys SET answer = $10 FROM held WHERE job = $4 AND $10::text IS NOT NULL)
-      SELECT pg_notify('labwright', $11) FROM held`,
+      answered AS (UPDATE job_keys SET answer = $10 FROM held WHERE job = $4 AND $10::text IS NOT NULL),
+      kept AS (UPDATE history SET outcome = $6, step_count = json_array_length(jobs.steps::json),
+          steps = CASE WHEN length(jobs.steps) <= ${maxStepsText} THEN jobs.steps END
+        FROM jobs, held WHERE jobs.id = $4 AND history.job = $4 RETURNING serial)
+      SELECT pg_notify('labwright', $11), EXISTS (SELECT FROM kept) AS has_state FROM held`,
   },
   get: { name: "get_job", text: "SELECT * FROM jobs WHERE id = $1" },
   newest: { name: "newest_jobs", text: `SELECT ${shortColumns} FROM jobs ORDER BY started_at DESC, number DESC LIMIT $1` },
@@ -143,8 +148,8 @@ export class Jobs {
         jsonOrNull(answer),
         this.#notices.text("job", id),
       ];
-      await this.#write(id, sql.finish, values, () => this.#leases.certainUntil);
-      await this.#history.keep(id, end.outcome);
+      const [ended] = await this.#write(id, sql.finish, values, () => this.#leases.certainUntil);
+      if (ended?.["has_state"] === true) await this.#history.dropRepeated(id);
       const row = this.#mine.get(id)?.row;
       this.#mine.delete(id);
       if (row !== undefined) this.#rememberEnd(row, end);
@@ -201,15 +206,15 @@ export class Jobs {
   };
 
   /** Writes about a job under the fence with which it began: a new fence of the same service is another owner. */
-  async #write(id: string, statement: Statement, values: readonly unknown[], until: () => number): Promise<void> {
+  async #write(id: string, statement: Statement, values: readonly unknown[], until: () => number): Promise<readonly Row[]> {
     const mine = this.#mine.get(id);
     // Its start was refused before anything was written.
-    if (mine === undefined) return;
+    if (mine === undefined) return [];
     const { fence, row } = mine;
     const all = [row.lab, fence.holder, fence.fence, id, ...values];
-    const { count } = await this.#database.persist(() => this.#database.query(statement, all), until);
-    if (count > 0) return;
-    if (await this.#isHeld(row.lab, fence)) return;
+    const { rows, count } = await this.#database.persist(() => this.#database.query(statement, all), until);
+    if (count > 0) return rows;
+    if (await this.#isHeld(row.lab, fence)) return [];
     this.#mine.delete(id);
     throw this.#leases.lost(row.lab, fence);
   }
