@@ -59,6 +59,7 @@ import { systemdUnitCommand } from "./commands/systemd-unit.ts";
 import { tasks } from "./commands/tasks.ts";
 import { templates } from "./commands/templates.ts";
 import { test } from "./commands/test.ts";
+import { token } from "./commands/token.ts";
 import { traffic } from "./commands/traffic.ts";
 import { up } from "./commands/up.ts";
 import { users } from "./commands/users.ts";
@@ -110,6 +111,7 @@ export const commands: readonly Command[] = [
   systemdUnitCommand,
   login,
   logout,
+  token,
   validate,
   render,
   plan,

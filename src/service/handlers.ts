@@ -52,6 +52,7 @@ import { importProject } from "./projects/import-project.ts";
 import { planProject } from "./projects/plan-project.ts";
 import { reconcileProject } from "./projects/reconcile.ts";
 import type { Handlers } from "./service.ts";
+import { createToken, listTokens, revokeToken } from "./sessions/api-tokens.ts";
 import { listHostUsers, removeHostUser, setHostUser } from "./sessions/host-users.ts";
 import { Tickets } from "./sessions/tickets.ts";
 import type { Store } from "./store/store.ts";
@@ -127,6 +128,9 @@ function sessionHandlers({ context, browsers, metrics }: HandlerParts, { known, 
       return { status: "ok" };
     }),
     createBrowserSession: async ({ body }, caller, { cookie }) => browsers.open(caller, body, cookie),
+    createToken: known((caller, { body }) => createToken(context, caller, body)),
+    listTokens: known((caller) => listTokens(context, caller)),
+    revokeToken: known((caller, { body }) => revokeToken(context, caller, body)),
     getSession: known(({ user, role }) => ({ username: user, role })),
     getCapabilities: known(async (caller) =>
       capabilities(context.host, await onHost(caller), { webUi: browsers.served, urlHosts: context.urlImports?.hosts }),

@@ -63,6 +63,8 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   setLinkSuspend: { lab, endpoints, suspended: true },
   startCapture: { lab, node: "r1", interface: "eth0" },
   listCaptures: { lab },
+  createToken: { name: "ci" },
+  revokeToken: { id: "none" },
   setHostUser: { user: "bob", role: "user" },
   removeHostUser: { user: "bob" },
   listHistory: { lab },
@@ -507,6 +509,12 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
   operation_not_allowed: async (id) => {
     if (id === "cancelJob") return send(ann, id, {}, await endedJob());
     if (id === "getMetrics") return send(ann, id);
+    if (["createToken", "listTokens", "revokeToken"].includes(id)) {
+      const { token } = (await send(ann, "createToken")).json.data;
+      const program = new RawClient(server.url, token);
+      clients.push(program);
+      return send(program, id);
+    }
     if (ofNodes.has(id)) {
       const bob = await signIn("bob");
       await send(ann, "setLabGrants", { grants: [{ user: "bob", right: "operate" }] });

@@ -50,6 +50,7 @@ const withoutLab: ReadonlySet<OperationId> = new Set([
   ...(["getHealth", "login", "logout", "getSession", "createBrowserSession", "getCapabilities", "listTemplates", "getTemplate"] as const),
   ...(["listTemplateImages", "listTemplateAttributes", "listNetworkTypes", "listIcons", "completeLinkInterfaces"] as const),
   ...(["previewInterfaces", "listLabs", "listJobs", "getOpenApi", "getMetrics", "listDisks", "getHostLoad", "listHostUsers"] as const),
+  "listTokens",
 ]);
 
 /** Tickets belong to a session, and are tried by themselves. */

@@ -26,6 +26,9 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["getHealth"],
   ["login", { username: "ann", password: "ann-password" }],
   ["getSession"],
+  ["createToken", { name: "ci", scope: "labs", lifetime: 7_776_000 }],
+  ["listTokens"],
+  ["revokeToken"],
   ["getCapabilities"],
   ["listTemplates", { provisioned: "true" }],
   ["getTemplate", { id: "frr" }],
@@ -109,7 +112,8 @@ export async function recordExchanges(): Promise<Readonly<Record<OperationId, Ex
     .filter((id) => !["destroyProject", "logout"].includes(id) && !order.some(([known]) => known === id))
     .map((id) => [id, { lab }] as const);
   for (const [id, input = {}] of [...order, ...rest, ["destroyProject", { lab }] as const, ["logout"] as const]) {
-    exchanges.set(id, await exchange(by[id] ?? ann, id, input, words));
+    const sent = id === "revokeToken" ? { id: words["token"] } : input;
+    exchanges.set(id, await exchange(by[id] ?? ann, id, sent, words));
   }
   return Object.fromEntries([...exchanges].sort(([a], [b]) => (a < b ? -1 : 1))) as Record<OperationId, Exchange>;
 }
@@ -154,6 +158,7 @@ async function exchange(client: RawClient, id: OperationId, input: object, words
   const answer = await client.call(row.method, target, body === undefined ? {} : { body: JSON.stringify(body) });
   const data = answer.json?.data;
   if (typeof data?.stream === "string") words.ticket = data.stream;
+  if (id === "createToken") words.token = data.id;
   if (id === "listJobs") words.id = data.jobs[0].job;
   const text =
     answer.json === undefined
@@ -182,6 +187,8 @@ function plain(text: string): string {
     .replace(/\b[0-9a-f]{64}\b/g, "5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8")
     .replace(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "6f1c2a34-0b5e-4c53-9d8e-1f2a3b4c5d6e")
     .replace(/\b[0-9a-f]{24}\b/g, "4f1d0a9b8c7e6d5f4a3b2c1d")
+    .replace(/"id": "[0-9a-f]{12}"/g, '"id": "9f8e7d6c5b4a"')
+    .replace(/"token": "lw_[\w-]+"/g, '"token": "lw_q83v...the-token"')
     .replace(/"token": "[\w-]+"/g, '"token": "q83v...the-token"')
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "2026-01-31T12:00:00.000Z")
     .replace(/"(duration_ms|uptime_ms)": \d+/g, '"$1": 12')

@@ -83,6 +83,7 @@ import {
 } from "./snapshots.ts";
 import { SwitchesData } from "./switches.ts";
 import { TestData, TestPayload } from "./tests.ts";
+import { NewTokenData, TokenCreatePayload, TokenRevokePayload, TokensData } from "./tokens.ts";
 
 const byId = Type.Object({ id: text });
 const byTicket = Type.Object({ ticket: text });
@@ -102,6 +103,9 @@ export const requestSchemas = {
   listNetworkTypes: {},
   listIcons: {},
   getHostLoad: {},
+  createToken: { body: TokenCreatePayload },
+  listTokens: {},
+  revokeToken: { body: TokenRevokePayload },
   listHostUsers: {},
   setHostUser: { body: HostUserPayload },
   removeHostUser: { body: HostUserRemovePayload },
@@ -196,6 +200,9 @@ export const dataSchemas = {
   listNetworkTypes: NetworkTypesData,
   listIcons: IconsData,
   getHostLoad: HostLoadData,
+  createToken: NewTokenData,
+  listTokens: TokensData,
+  revokeToken: TokensData,
   listHostUsers: HostUsersData,
   setHostUser: HostUsersData,
   removeHostUser: HostUsersData,

@@ -28,6 +28,8 @@ export interface Caller {
   readonly role: "admin" | "user" | "viewer";
   /** SHA-256 of the token, hex. Records identify the session by it, never by the token itself. */
   readonly session: string;
+  /** Present for an API token: the most that it may do with any lab. It may not manage tokens. */
+  readonly limit?: "view" | "operate" | "own";
 }
 
 /** A granted upgrade: the server answers 101 and hands over the raw connection; attach owns it from then on. */

@@ -23,6 +23,9 @@ export function allowUse(
 ): void {
   if (caller.role === "viewer" && right !== "view")
     throw new Failure("operation_not_allowed", "viewers may read labs, but not use or change them");
+  // Also for a lab that does not exist yet, and for one without a record.
+  if (caller.limit !== undefined && !includes(caller.limit, right))
+    throw new Failure("operation_not_allowed", `this API token allows to ${caller.limit} labs: this needs the right to ${right}`);
   const have = record && rightOn(record, caller);
   if (have === undefined || includes(have, right)) return;
   const needed = right === "own" ? "only its owner may do this" : `this needs the right to ${right}`;

@@ -189,7 +189,7 @@ export class Jobs {
   /** Stops a change after the step in flight. Throws job_not_found, and operation_not_allowed when it has ended. */
   async cancel(id: string, caller: Caller): Promise<JobData> {
     const row = await this.#find(id, caller);
-    if (caller.role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not cancel changes");
+    if (caller.role === "viewer" || caller.limit === "view") throw new Failure("operation_not_allowed", "a viewer may not cancel changes");
     const running = this.#byLab.get(row.lab);
     if (running === undefined || running.id !== id)
       throw new Failure("operation_not_allowed", "the change cannot be cancelled: it has ended");

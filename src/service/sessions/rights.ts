@@ -10,8 +10,14 @@ export type Right = GrantedRight | "own";
 
 const order: readonly Right[] = [...grantable, "own"];
 
-/** Returns the caller's right on a lab, `undefined` if the caller may not see it. A viewer sees every lab, and a grant adds nothing to that. */
-export function rightOn(record: Pick<LabRecord, "owner" | "grants">, caller: Pick<Caller, "user" | "role">): Right | undefined {
+/** Returns the caller's right on a lab, at most that of an API token, and `undefined` if the caller may not see the lab. */
+export function rightOn(record: Pick<LabRecord, "owner" | "grants">, caller: Pick<Caller, "user" | "role" | "limit">): Right | undefined {
+  const right = rightOfUser(record, caller);
+  return right !== undefined && caller.limit !== undefined && includes(right, caller.limit) ? caller.limit : right;
+}
+
+/** A viewer sees every lab, and a grant adds nothing to that. */
+function rightOfUser(record: Pick<LabRecord, "owner" | "grants">, caller: Pick<Caller, "user" | "role">): Right | undefined {
   if (caller.role === "admin") return "own";
   if (caller.role === "viewer") return "view";
   if (record.owner === caller.user) return "own";

@@ -4,7 +4,7 @@ import type { Host, HostSession } from "../../hosts/host.ts";
 import type { Call, Caller } from "../common/call.ts";
 import type { Clock } from "../common/clock.ts";
 import type { Log } from "../common/log.ts";
-import type { SessionRow, Store } from "../store/store.ts";
+import type { ApiToken, SessionRow, Store, TokenScope } from "../store/store.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { LoginThrottle } from "./throttle.ts";
 
@@ -83,6 +83,35 @@ export class Sessions {
     return { token, username: hostSession.user };
   }
 
+  /** Stores a new API token of the caller, and returns it. Throws operation_not_allowed if the host opens no sessions without a password. */
+  async createToken(caller: Caller, limits: ApiToken): Promise<{ readonly token: string; readonly row: SessionRow }> {
+    if (this.#host.resume === undefined) {
+      const text = "this host has no API tokens: it opens no session without a password. Sign in with a password instead";
+      throw new Failure("operation_not_allowed", text);
+    }
+    const own = this.#store.sessions.find(caller.session);
+    if (own === undefined || !this.alive(caller.session)) throw new Failure("unauthenticated", "the session has ended");
+    const token = `lw_${randomBytes(32).toString("base64url")}`;
+    const now = this.#clock.now();
+    const { user, role, credential } = own;
+    const row = { hash: hashOf(token), user, role, createdAt: now, usedAt: now, revoked: false, token: limits };
+    const bound = { ...row, ...(credential !== undefined && { credential }) };
+    await this.#store.sessions.insert(bound);
+    return { token, row: bound };
+  }
+
+  /** Returns the API tokens that are neither revoked nor ended by a change of their account, the oldest first. */
+  tokens(): readonly SessionRow[] {
+    const rows = this.#store.sessions.tokens().filter((row) => this.#role(row) !== undefined);
+    return rows.sort((a, b) => a.createdAt - b.createdAt || (a.hash < b.hash ? -1 : 1));
+  }
+
+  /** Ends a session or an API token, and closes its streams. */
+  async revoke(session: string): Promise<void> {
+    await this.#store.sessions.revoke(session);
+    this.#end(session);
+  }
+
   /** Throws unauthenticated or expired_agent_session. */
   authenticate(token: string | undefined): Caller {
     return this.#known(token === undefined ? undefined : this.#store.sessions.find(hashOf(token)));
@@ -106,7 +135,7 @@ export class Sessions {
       throw new Failure("unauthenticated", "the session has ended");
     const cookie = randomBytes(32).toString("base64url");
     await this.#store.sessions.insertBrowser({ hash: hashOf(cookie), session, createdAt: this.#clock.now() }, browsersPerSession);
-    return { cookie, expiresAt: row.createdAt + this.#limits.absoluteMs };
+    return { cookie, expiresAt: row.token?.expiresAt ?? row.createdAt + this.#limits.absoluteMs };
   }
 
   /** Returns whether this session has neither ended nor expired. Does not count as use. */
@@ -122,22 +151,23 @@ export class Sessions {
   }
 
   async logout(caller: Caller): Promise<void> {
-    await this.#store.sessions.revoke(caller.session);
-    this.#end(caller.session);
+    await this.revoke(caller.session);
   }
 
   /** Returns the host session of this caller. Throws expired_host_session. */
   async hostSession(caller: Caller): Promise<HostSession> {
     const known = this.#hostSessions.get(caller.session);
+    // The host, too, must not give an admin's power to a token without it.
+    const limit = caller.limit !== undefined && caller.role === "user" ? "user" : undefined;
     if (known !== undefined) {
       const session = await known;
-      if (this.#isOfNow(session)) return session;
+      if (this.#isOfNow(session, limit)) return session;
       // Running changes keep the old session, with the role that they began with.
       if (this.#hostSessions.get(caller.session) !== known) return this.hostSession(caller);
       this.#hostSessions.delete(caller.session);
       this.#letGo(known);
     }
-    const resuming = this.resume(caller.user);
+    const resuming = this.resume(caller.user, limit);
     this.#hostSessions.set(caller.session, resuming);
     // The caller gets the failure. The next call opens a session again.
     resuming.catch(() => this.#hostSessions.delete(caller.session));
@@ -235,7 +265,9 @@ export class Sessions {
     const role = this.#role(row);
     if (role === undefined) throw new Failure("unauthenticated", "the account is gone or has another password; log in again");
     if (now - row.usedAt >= Math.min(touchEveryMs, this.#limits.idleMs / 10)) this.#later(this.#store.sessions.touch(row.hash, now));
-    return { user: row.user, role, session: row.hash };
+    const { user, hash: session, token } = row;
+    if (token === undefined) return { user, role, session };
+    return { user, role: token.scope !== "admin" && role === "admin" ? "user" : role, session, limit: limitOf[token.scope] };
   }
 
   /** Returns the current account. `undefined` if it was deleted, or if its password has changed since the login: then the session ends. */
@@ -270,6 +302,7 @@ export class Sessions {
 
   /** ms; 0 for a revoked one. */
   #expiry(row: SessionRow): number {
+    if (row.token !== undefined && !row.revoked) return row.token.expiresAt;
     return row.revoked ? 0 : Math.min(row.usedAt + this.#limits.idleMs, row.createdAt + this.#limits.absoluteMs);
   }
 
@@ -301,6 +334,10 @@ export class Sessions {
     session.close().catch(() => {});
   }
 }
+
+const limitOf = { read: "view", operate: "operate", labs: "own", admin: "own" } as const satisfies Readonly<
+  Record<TokenScope, Caller["limit"]>
+>;
 
 function hashOf(token: string): string {
   return createHash("sha256").update(token).digest("hex");

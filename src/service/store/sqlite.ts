@@ -48,6 +48,8 @@ const migrations = [
      PRIMARY KEY (identity, serial)
    ) STRICT;
    CREATE INDEX history_by_job ON history (job) WHERE job IS NOT NULL;`,
+  // JSON: the scope and the expiry of an API token; null for an ordinary session.
+  "ALTER TABLE sessions ADD COLUMN token TEXT",
 ];
 
 /**

@@ -5,7 +5,7 @@ import type { Store } from "./store.ts";
 
 /** Calls that answer at once. All others return promises. */
 const atOnce: { readonly [Group in keyof SqliteTables]: readonly (keyof SqliteTables[Group])[] } = {
-  sessions: ["find", "findByBrowser", "count"],
+  sessions: ["find", "findByBrowser", "tokens", "count"],
   labs: ["get", "list"],
   jobs: ["lastEnd"],
   history: [],

@@ -12,6 +12,21 @@ export interface SessionRow {
   readonly createdAt: number;
   readonly usedAt: number;
   readonly revoked: boolean;
+  /** Present for an API token, which is a session with a scope and an expiry of its own. */
+  readonly token?: ApiToken;
+}
+
+/** Limits of an API token. read: the right to view; operate: the right to operate; labs: all rights of an ordinary user; admin: those of an admin. */
+export const tokenScopes = ["read", "operate", "labs", "admin"] as const;
+export type TokenScope = (typeof tokenScopes)[number];
+
+export interface ApiToken {
+  /** For lists and for its revocation. No secret. */
+  readonly id: string;
+  readonly name: string;
+  readonly scope: TokenScope;
+  /** ms since the epoch. */
+  readonly expiresAt: number;
 }
 
 /** A browser's cookie for a bearer session. The cookie itself is not stored. */
@@ -193,9 +208,11 @@ export interface Store {
     setRole(hash: string, role: SessionRow["role"]): Promise<void>;
     /** Revokes the session and its browser sessions. */
     revoke(hash: string): Promise<void>;
-    /** Deletes sessions created before this time. */
+    /** Deletes sessions created before this time, and API tokens that expired before it. */
     purge(createdBefore: number): Promise<void>;
-    /** Number of sessions that are not revoked and were used and created after these times. */
+    /** The API tokens that are not revoked, including expired ones. */
+    tokens(): readonly SessionRow[];
+    /** Number of sessions, without API tokens, that are not revoked and were used and created after these times. */
     count(usedAfter: number, createdAfter: number): number;
     /** Keeps the newest `limit` of a session. */
     insertBrowser(row: BrowserSessionRow, limit: number): Promise<void>;

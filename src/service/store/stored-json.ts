@@ -2,7 +2,7 @@ import Type, { type TSchema } from "typebox";
 import { Errors } from "typebox/value";
 import { Failure } from "../../contract/errors.ts";
 import { files, flag, integer, map, number, optionalText, text } from "../../contract/schemas/shapes.ts";
-import type { JobAnswer, LabRecord } from "./store.ts";
+import { type ApiToken, type JobAnswer, type LabRecord, tokenScopes } from "./store.ts";
 
 /** Fields that older releases did not write are optional. */
 const recordSchema = Type.Object({
@@ -25,6 +25,8 @@ const recordSchema = Type.Object({
   updatedAt: Type.Optional(number),
 });
 
+const tokenSchema = Type.Object({ id: text, name: text, scope: Type.Enum(tokenScopes), expiresAt: integer });
+
 const answerSchema = Type.Union([
   Type.Object({ error: Type.Object({ code: text, error: text }) }),
   Type.Object({ result: Type.Optional(Type.Unknown()), error: Type.Optional(Type.Never()) }),
@@ -44,6 +46,14 @@ export function readJobAnswer(job: string, answer: string): JobAnswer {
   const value = parsed(what, answer);
   checked(what, answerSchema, value);
   return value as JobAnswer;
+}
+
+/** Returns the API token of a session's column. Throws `internal` if it is damaged: without its limits it would be an ordinary session. */
+export function readApiToken(token: string): ApiToken {
+  const what = "an API token";
+  const value = parsed(what, token);
+  checked(what, tokenSchema, value);
+  return value as ApiToken;
 }
 
 function parsed(what: string, json: string): unknown {

@@ -215,6 +215,7 @@ const asked: Readonly<Record<OperationId, Readonly<Record<string, Ask>> | string
       "listIcons",
       "importFile",
     ] as const),
+    ...(["createToken", "listTokens", "revokeToken"] as const),
     ...([
       "getHostLoad",
       "listHostUsers",

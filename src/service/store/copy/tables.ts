@@ -14,7 +14,7 @@ export interface CopiedTable {
 
 /** In the order of a copy: browsers refer to sessions. */
 export const copiedTables: readonly CopiedTable[] = [
-  { name: "sessions", columns: ["hash", "username", "role", "credential", "created_at", "used_at", "revoked"], key: ["hash"] },
+  { name: "sessions", columns: ["hash", "username", "role", "credential", "created_at", "used_at", "revoked", "token"], key: ["hash"] },
   { name: "browser_sessions", columns: ["hash", "session", "created_at"] },
   { name: "labs", columns: ["path", "record", "contents", "plans"], key: ["path"] },
   {

@@ -42,6 +42,8 @@ const migrations: readonly string[] = [
    );
    CREATE INDEX job_keys_by_age ON job_keys (created_at);
    CREATE INDEX job_keys_by_job ON job_keys (job);`,
+  // JSON: the scope and the expiry of an API token; null for an ordinary session.
+  "ALTER TABLE sessions ADD COLUMN token text",
 ];
 
 /** Only one service migrates at a time; the others wait. Any constant number. */

@@ -1,4 +1,5 @@
 import type { BrowserSessionRow, SessionRow, Store } from "../store.ts";
+import { readApiToken } from "../stored-json.ts";
 import type { Database, Statement } from "./database.ts";
 import type { Notices } from "./notices.ts";
 
@@ -12,8 +13,8 @@ const sql = {
   },
   insert: {
     name: "insert_session",
-    text: `WITH made AS (INSERT INTO sessions (hash, username, role, credential, created_at, used_at, revoked)
-      VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (hash) DO NOTHING) SELECT pg_notify('labwright', $8)`,
+    text: `WITH made AS (INSERT INTO sessions (hash, username, role, credential, created_at, used_at, revoked, token)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (hash) DO NOTHING) SELECT pg_notify('labwright', $9)`,
   },
   // A later use may have been written by another service.
   touch: { name: "touch_session", text: "UPDATE sessions SET used_at = greatest(used_at, $2) WHERE hash = $1" },
@@ -26,7 +27,7 @@ const sql = {
     text: `WITH done AS (UPDATE sessions SET revoked = true WHERE hash = $1), gone AS (DELETE FROM browser_sessions WHERE session = $1)
       SELECT pg_notify('labwright', $2)`,
   },
-  purge: { name: "purge_sessions", text: "DELETE FROM sessions WHERE created_at < $1" },
+  purge: { name: "purge_sessions", text: "DELETE FROM sessions WHERE coalesce((token::json ->> 'expiresAt')::bigint, created_at) < $1" },
   insertBrowser: {
     name: "insert_browser",
     text: "INSERT INTO browser_sessions (hash, session, created_at) VALUES ($1, $2, $3) ON CONFLICT (hash) DO NOTHING",
@@ -83,11 +84,24 @@ export class Sessions {
       return browser === undefined ? undefined : this.#sessions.get(browser.session);
     },
     count: (usedAfter, createdAfter) =>
-      [...this.#sessions.values()].filter(({ revoked, usedAt, createdAt }) => !revoked && usedAt > usedAfter && createdAt > createdAfter)
-        .length,
+      [...this.#sessions.values()].filter(
+        ({ revoked, usedAt, createdAt, token }) => !revoked && usedAt > usedAfter && createdAt > createdAfter && token === undefined,
+      ).length,
+    tokens: () => [...this.#sessions.values()].filter(({ token, revoked }) => token !== undefined && !revoked),
     insert: async (row) => {
-      const { hash, user, role, credential = null, createdAt, usedAt, revoked } = row;
-      await this.#write(sql.insert, [hash, user, role, credential, createdAt, usedAt, revoked, this.#notices.text("session", hash)]);
+      const { hash, user, role, credential = null, createdAt, usedAt, revoked, token } = row;
+      const limits = token === undefined ? null : JSON.stringify(token);
+      await this.#write(sql.insert, [
+        hash,
+        user,
+        role,
+        credential,
+        createdAt,
+        usedAt,
+        revoked,
+        limits,
+        this.#notices.text("session", hash),
+      ]);
       this.#sessions.set(hash, row);
     },
     touch: async (hash, usedAt) => {
@@ -111,7 +125,9 @@ export class Sessions {
       if (createdBefore < this.#purgedBefore + 60_000) return;
       await this.#database.query(sql.purge, [createdBefore]);
       this.#purgedBefore = createdBefore;
-      for (const [hash, { createdAt }] of this.#sessions) if (createdAt < createdBefore) this.#sessions.delete(hash);
+      for (const [hash, { createdAt, token }] of this.#sessions) {
+        if ((token?.expiresAt ?? createdAt) < createdBefore) this.#sessions.delete(hash);
+      }
       for (const [hash, { session }] of this.#browsers) if (!this.#sessions.has(session)) this.#browsers.delete(hash);
     },
     insertBrowser: async (row, limit) => {
@@ -148,6 +164,7 @@ function sessionOf(row: Readonly<Record<string, unknown>>): SessionRow {
     createdAt: row["created_at"] as number,
     usedAt: row["used_at"] as number,
     revoked: row["revoked"] as boolean,
+    ...(row["token"] !== null && { token: readApiToken(row["token"] as string) }),
   };
 }
 
