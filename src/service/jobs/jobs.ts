@@ -6,6 +6,7 @@ import type { Caller } from "../common/call.ts";
 import { type Clock, timeText } from "../common/clock.ts";
 import type { Log } from "../common/log.ts";
 import { newId } from "../common/new-id.ts";
+import { refuseNarrowToken } from "../common/refusals.ts";
 import type { JobAnswer, JobFinish, JobOutcome, JobRow, JobStep, Store } from "../store/store.ts";
 import { errorOf, failureOf, jobError, jobResult, leftOut } from "./job-answer.ts";
 import { ProgressWriter } from "./progress-writer.ts";
@@ -189,7 +190,8 @@ export class Jobs {
   /** Stops a change after the step in flight. Throws job_not_found, and operation_not_allowed when it has ended. */
   async cancel(id: string, caller: Caller): Promise<JobData> {
     const row = await this.#find(id, caller);
-    if (caller.role === "viewer" || caller.limit === "view") throw new Failure("operation_not_allowed", "a viewer may not cancel changes");
+    refuseNarrowToken(caller);
+    if (caller.role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not cancel changes");
     const running = this.#byLab.get(row.lab);
     if (running === undefined || running.id !== id)
       throw new Failure("operation_not_allowed", "the change cannot be cancelled: it has ended");

@@ -4,6 +4,7 @@ import type { HostDisks } from "../../hosts/host-disks.ts";
 import type { Caller } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
+import { refuseNarrowToken } from "../common/refusals.ts";
 import type { LogPart, SessionsPart } from "../context/parts.ts";
 
 /** Returns the caller's kept disks, for an admin those of all users. Throws unsupported if the host keeps no disks. */
@@ -23,6 +24,7 @@ export async function listDisks({ sessions }: SessionsPart, caller: Caller): Pro
 
 /** Throws disks_not_found, also for the disks of another user. */
 export async function removeDisks({ sessions, log }: LogPart & SessionsPart, caller: Caller, id: string): Promise<DisksRemovedData> {
+  refuseNarrowToken(caller);
   const disks = await disksOf(await sessions.hostSession(caller));
   await disks.remove(id);
   log("info", "kept disks were removed", { disks: id, user: caller.user });

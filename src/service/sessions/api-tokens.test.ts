@@ -47,6 +47,9 @@ test("a token acts as its user within its scope, longer than a session, and surv
   await operate.call("execProject", { lab: "/pair", action: "stop" });
   expect(await refused(operate.call("destroyProject", { lab: "/pair" }))).toMatch(/allows to operate labs/);
   expect(await refused(operate.call("setLabGrants", { lab: "/pair", grants: [] }))).toMatch(/allows to operate labs/);
+  const { jobs } = await labs.get("listJobs");
+  expect(await refused(operate.get("removeDisks", { id: "x" }))).toMatch(/needs the scope labs/);
+  expect(await refused(operate.get("cancelJob", { id: jobs[0]!.job }))).toMatch(/needs the scope labs/);
   // The lab of another user stays hidden from all of them.
   const bob = await made.login("bob");
   await bob.call("deployProject", { yaml: pair.replace("name: pair", "name: bobs") });
