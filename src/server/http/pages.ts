@@ -10,8 +10,8 @@ import { sendFailure } from "./routes.ts";
 interface PageFile {
   readonly type: string;
   readonly body: Buffer;
-  /** Absent if compression saves nothing. */
-  readonly zipped: Buffer | undefined;
+  /** Compresses the body at the first call; `undefined` if that saves nothing. */
+  readonly zipped: () => Promise<Buffer | undefined>;
   readonly etag: string;
   /** The file name contains a hash of the content, so that browsers may cache the file forever. */
   readonly isImmutable: boolean;
@@ -54,17 +54,33 @@ export async function loadPages(directory: string): Promise<Pages | undefined> {
     const type = types[extname(name)];
     if (type === undefined) continue;
     const body = await readFile(join(directory, name));
-    const zipped = await promisify(gzip)(body, { level: 9 });
     const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
     pages.set(name, {
       type,
       body,
-      zipped: zipped.length < body.length ? zipped : undefined,
+      zipped: onFirstCall(() => compressed(body)),
       etag,
       isImmutable: name.startsWith("assets/"),
     });
   }
   return pages.has("index.html") ? pages : undefined;
+}
+
+async function compressed(body: Buffer): Promise<Buffer | undefined> {
+  const zipped = await promisify(gzip)(body, { level: 9 });
+  return zipped.length < body.length ? zipped : undefined;
+}
+
+/** Returns the promise of the first call at each later one, unless it was rejected. */
+function onFirstCall<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
 }
 
 /** Serves the pages below /ui/. A path that is not a file gets index.html: the application interprets the path in the browser. */
@@ -86,14 +102,7 @@ export function addPages(app: FastifyInstance, pages: Pages): void {
 
 /** Serves the documentation below /docs/. It is loaded at the first request, so that the start of the service does not wait for it. */
 export function addDocs(app: FastifyInstance, load: () => Promise<Pages | undefined>): void {
-  let loading: Promise<Pages | undefined> | undefined;
-  const docs = () => {
-    loading ??= load().catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  };
+  const docs = onFirstCall(load);
   const method = ["GET", "HEAD"];
   app.route({ method, url: "/docs", handler: async (_request, reply) => reply.redirect("/docs/", 302) });
   app.route({
@@ -118,7 +127,11 @@ function refuseChanges(app: FastifyInstance, url: string): void {
   });
 }
 
-function send({ type, body, zipped, etag, isImmutable }: PageFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+async function send(
+  { type, body, zipped, etag, isImmutable }: PageFile,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   reply.headers({
     "Content-Type": type,
     "Content-Security-Policy": policy,
@@ -129,6 +142,6 @@ function send({ type, body, zipped, etag, isImmutable }: PageFile, request: Fast
     ETag: etag,
   });
   if (request.headers["if-none-match"] === etag) return reply.code(304).send();
-  const small = zipped !== undefined && /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""));
-  return reply.headers(small ? { "Content-Encoding": "gzip" } : {}).send(small ? zipped : body);
+  const small = /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? "")) ? await zipped() : undefined;
+  return reply.headers(small === undefined ? {} : { "Content-Encoding": "gzip" }).send(small ?? body);
 }
