@@ -1,7 +1,7 @@
 /** Bundles the programs of the package into dist/bundle: a few files load in a third of the time of hundreds of modules. */
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
-import { build } from "vite";
+import { build, type Plugin } from "vite";
 import { buildOnce } from "./build-once.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -20,6 +20,25 @@ const programs = [
   "hosts/local/own-kernel/doctor",
 ];
 
+/**
+ * An import of these modules reads each of their exports. Some of those are getters that load Node's fetch, or parse all root certificates: a tenth of the start of
+ * the service. The bundle takes the modules without their getters.
+ */
+const withGetters = ["node:http", "node:tls"];
+const prefix = "\0without-getters:";
+const withoutGetters: Plugin = {
+  name: "without-getters",
+  enforce: "pre",
+  resolveId: (name) => (withGetters.includes(name) ? prefix + name : undefined),
+  load(id) {
+    if (!id.startsWith(prefix)) return undefined;
+    const name = id.slice(prefix.length);
+    const properties = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(name)));
+    const names = properties.filter(([, property]) => "value" in property).map(([key]) => key);
+    return `export const { ${names.join(", ")} } = process.getBuiltinModule(${JSON.stringify(name)});\n`;
+  },
+};
+
 await buildOnce({
   what: "programs",
   target: "dist/bundle",
@@ -36,6 +55,7 @@ async function bundle(): Promise<void> {
     root,
     logLevel: "warn",
     publicDir: false,
+    plugins: [withoutGetters],
     ssr: { noExternal: true, target: "node" },
     build: {
       ssr: true,
