@@ -16,7 +16,7 @@ export const slowTests: readonly string[] = [
   "test/wire/eve-cli.extended.test.ts",
   "src/hosts/eve/conformance.test.ts",
   "src/hosts/local/switching/switches.test.ts",
-  "test/microvm/microvm.test.ts",
+  "test/microvm/microvm.extended.test.ts",
   "src/server/main.test.ts",
   "test/embedded-cli.test.ts",
   "test/browser/consoles.extended.test.ts",

@@ -154,7 +154,7 @@ describe("a lab", () => {
     const record = join(options.dir, "holder.json");
     const text = readFileSync(record, "utf8");
     writeFileSync(record, text.replace('"version":1', '"version":99'));
-    await expect(openSandbox(options)).rejects.toEqual(failure("host_error", new RegExp(`protocol 99.*kill ${sandbox.pid} `)));
+    await expect(openSandbox(options)).rejects.toEqual(failure("host_error", new RegExp(`protocol 99.*kill ${sandbox.pid},`)));
     writeFileSync(record, text);
     expect(await openSandbox(options)).not.toBeNull();
   });
