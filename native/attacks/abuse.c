@@ -38,7 +38,7 @@ static void neighbours(unsigned count) {
   static struct entry batch[BATCH];
   int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
   unsigned device = if_nametoindex("eth0");
-  for (unsigned char round = 0;; round++) {
+  for (unsigned long round = 0;; round++) {
     for (unsigned at = 0; at < count; at += BATCH) {
       for (unsigned i = 0; i < BATCH; i++) {
         unsigned host = at + i;
@@ -48,7 +48,7 @@ static void neighbours(unsigned count) {
           .to_head = {.rta_len = 8, .rta_type = NDA_DST},
           .to = {10, (unsigned char)(64 + (host >> 16)), (unsigned char)(host >> 8), (unsigned char)host},
           .mac_head = {.rta_len = 10, .rta_type = NDA_LLADDR},
-          .mac = {2, 0, 0, 0, 0, round},
+          .mac = {2, 0, 0, 0, 0, (unsigned char)round},
         };
       }
       if (send(fd, batch, sizeof batch, 0) < 0 && errno != ENOBUFS) perror("neighbours"), exit(1);
