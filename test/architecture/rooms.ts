@@ -190,7 +190,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     reach: ["sandbox"],
     readiness: ["sandbox"],
     vm: ["machine", "files", "images", "sandbox", "templates"],
-    "own-kernel": ["machine", "images", "sandbox", "templates", "vm"],
+    "own-kernel": ["machine", "files", "images", "sandbox", "templates", "vm"],
     nodes: ["files", "images", "sandbox", "templates", "definitions", "links", "vm", "own-kernel"],
     switching: ["machine", "files", "sandbox", "templates", "definitions", "resources", "vm"],
     binds: ["machine"],

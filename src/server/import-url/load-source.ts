@@ -37,8 +37,8 @@ export function urlImports(options: LoadOptions): UrlImports {
 }
 
 /**
- * Loads a file. Each address on the way is checked: that of the URL and those of redirects. The connection goes to an address that was checked, not to a name
- * that may resolve to another one by then. No cookie, password or other data of the service is sent.
+ * Loads a file. The address of the URL and the address of each redirect are checked. The connection goes to the checked address: the name could resolve to
+ * another one by then. No cookie, password or other data of the service is sent.
  */
 async function load(
   text: string,
@@ -105,7 +105,7 @@ function get(url: URL, address: string, signal: AbortSignal): Promise<IncomingMe
     method: "GET",
     headers: { host: url.host, accept: "*/*", "accept-encoding": "identity", "user-agent": "labwright" },
     host: address,
-    // The name for the certificate, which is that of the URL and not the address.
+    // The certificate must be valid for the host name of the URL. `host` is an IP address.
     ...(isIP(url.hostname.replace(/^\[|\]$/g, "")) === 0 && { servername: url.hostname }),
     port: url.port || (url.protocol === "https:" ? 443 : 80),
     path: `${url.pathname}${url.search}`,

@@ -4,7 +4,7 @@ import type { ImportFileData } from "../../contract/schemas/import-file.ts";
 /** Lines that are shown at first. */
 const firstLines = 200;
 
-/** The parts of the source and what became of them: those that are not in the new lab first. */
+/** Each part of the source: kept, mapped or dropped. Dropped parts come first. */
 export function ImportReport({ lab: { counts, report, report_left_out: leftOut } }: { readonly lab: ImportFileData }) {
   const [hasKept, setHasKept] = useState(false);
   const [shown, setShown] = useState(firstLines);

@@ -1,6 +1,6 @@
+import { parallel } from "../../../base/parallel.ts";
 import type { EveAccount } from "../account/account.ts";
 import { listOf, numberOf, recordOf, textOf } from "../api/answer.ts";
-import { parallel } from "../api/parallel.ts";
 import { encodePath, snapshotsFolder } from "../read/lab-path.ts";
 
 export interface ListedLab {

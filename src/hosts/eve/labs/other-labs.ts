@@ -1,7 +1,7 @@
+import { parallel } from "../../../base/parallel.ts";
 import { Failure } from "../../../contract/errors.ts";
 import type { EveAccount } from "../account/account.ts";
 import { type EveAnswer, entriesOf, numberOf, recordOf, textOf } from "../api/answer.ts";
-import { parallel } from "../api/parallel.ts";
 import { type EveLabPath, encodePath } from "../read/lab-path.ts";
 import { otherStatuses } from "../read/lab-read.ts";
 import { type LabListing, type ListedLab, listLabs } from "./lab-listing.ts";

@@ -1,5 +1,5 @@
+import { parallel } from "../../../base/parallel.ts";
 import type { ChangeWarning, NativeIds } from "../../host.ts";
-import { parallel } from "../api/parallel.ts";
 import type { EvePlace } from "../labs/world.ts";
 import { lookAt } from "./busy-numbers.ts";
 import { communityPort } from "./console.ts";

@@ -1,7 +1,7 @@
+import { parallel } from "../../../base/parallel.ts";
 import type { EveAccount } from "../account/account.ts";
 import type { EveEdition } from "../account/edition.ts";
 import { entriesOf, hostError, listOf, numberOf, recordOf, textOf } from "../api/answer.ts";
-import { parallel } from "../api/parallel.ts";
 import { plainNetworkName } from "../lab-file/host-names.ts";
 import {
   refuseLongConfigs,

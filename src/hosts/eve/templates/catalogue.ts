@@ -1,9 +1,9 @@
+import { parallel } from "../../../base/parallel.ts";
 import type { HostRules } from "../../../engine/model/plan.ts";
 import type { HostIcon, HostNetworkType, HostTemplate } from "../../host.ts";
 import type { EveAccount } from "../account/account.ts";
 import { type EveEdition, editionCapabilities } from "../account/edition.ts";
 import { entriesOf, listOf, recordOf } from "../api/answer.ts";
-import { parallel } from "../api/parallel.ts";
 import { networkNamePattern, networkNameReason } from "../lab-file/host-names.ts";
 import { type EveTemplate, hostTemplate, readTemplate, templateRules } from "./template.ts";
 

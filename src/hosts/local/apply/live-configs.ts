@@ -1,3 +1,4 @@
+import { parallel } from "../../../base/parallel.ts";
 import { Failure } from "../../../contract/errors.ts";
 import type { Operation } from "../../../engine/model/plan.ts";
 import type { Progress } from "../../host.ts";
@@ -33,24 +34,20 @@ export async function applyLiveConfigs(
   const saved = savedConfigs(definitions.directory(before.id), before, catalogue.template);
   const old = new Map(before.nodes.map((node) => [node.id, saved.get(node.id) ?? node.startupConfig ?? ""]));
   const taken = new Map(before.nodes.map((node) => [node.id, node.startupConfig ?? ""]));
-  const queue = changed.filter(({ id }) => life.get(id)?.power === "running");
-  const worker = async () => {
-    for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
-      const { key, id, path, node } = one;
-      const daemons = node.attributes["daemons"] ?? "auto";
-      const texts = { before: old.get(id) ?? "", after: node.startupConfig ?? "", taken: taken.get(id) ?? "" };
-      const config = { ...texts, path, startsDaemons: daemons === "auto" };
-      const problem = await applyLive(sandbox, id, config).catch((error: unknown) => {
-        if (error instanceof Failure) return error.message;
-        throw error;
-      });
-      readiness(before.id).forget(id);
-      if (problem === undefined) continue;
-      const message = `node ${key} runs without its whole new startup-config: ${problem}. Stop and start it: it boots with the new one`;
-      progress.warn?.({ code: "config_not_live", node: key, message });
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(parallelConfigs, queue.length) }, worker));
+  const running = changed.filter(({ id }) => life.get(id)?.power === "running");
+  await parallel(running, parallelConfigs, async ({ key, id, path, node }) => {
+    const daemons = node.attributes["daemons"] ?? "auto";
+    const texts = { before: old.get(id) ?? "", after: node.startupConfig ?? "", taken: taken.get(id) ?? "" };
+    const config = { ...texts, path, startsDaemons: daemons === "auto" };
+    const problem = await applyLive(sandbox, id, config).catch((error: unknown) => {
+      if (error instanceof Failure) return error.message;
+      throw error;
+    });
+    readiness(before.id).forget(id);
+    if (problem === undefined) return;
+    const message = `node ${key} runs without its whole new startup-config: ${problem}. Stop and start it: it boots with the new one`;
+    progress.warn?.({ code: "config_not_live", node: key, message });
+  });
 }
 
 /** Makes nodes boot with the configuration that these steps set, even if it is the old one and the node has saved another since. */

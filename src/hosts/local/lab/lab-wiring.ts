@@ -163,7 +163,7 @@ export class LabWiring {
   /** Brings the names of the lab's nodes in the hosts files of running nodes up to date. @param started nodes that started with these names */
   async nameNodes(definition: LabDefinition, catalogue: Catalogue, started: ReadonlySet<number> = new Set()): Promise<void> {
     const { sandbox } = this.#lab;
-    if (sandbox === null) return;
+    if (sandbox === null || !this.#nodeHosts.concerns(sandbox, definition)) return;
     const states = await this.#lab.states();
     const running = managedNodes(definition, catalogue).flatMap((node) => {
       const { pid = 0, state } = states.get(node.id) ?? {};

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { parallel } from "../../../base/parallel.ts";
 import { machineBind } from "../../../intent/lab/machine-bind.ts";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import { nodeDisk, treeReader } from "../files/node-disk.ts";
@@ -13,6 +13,8 @@ export const nodeHostsFile = "/etc/hosts";
 const timeoutMs = 180_000;
 /** The time that a change of the lab waits for the files of its nodes, ms. Then they are written while other work goes on. */
 const patienceMs = 3_000;
+/** Processes that write at the same time in the nodes of a lab. A node whose kernel boots keeps one of them busy until then. */
+const maxWrites = 32;
 
 interface RunningNode {
   readonly node: DefinedNode;
@@ -47,6 +49,11 @@ export class NodeHosts {
     });
   }
 
+  /** Whether nodes of this sandbox have names in their hosts files, or are to get them. */
+  concerns(sandbox: object, lab: LabDefinition): boolean {
+    return lab.management !== undefined || (this.#known.get(sandbox)?.size ?? 0) > 0;
+  }
+
   /** Brings the hosts files of running nodes up to date. @param started nodes that have just started with what `prepare` returned */
   async update(
     directory: string,
@@ -55,10 +62,9 @@ export class NodeHosts {
     running: readonly RunningNode[],
     started: ReadonlySet<number>,
   ): Promise<void> {
-    const first = !this.#known.has(sandbox);
+    if (!this.concerns(sandbox, lab)) return;
     const known = this.#known.get(sandbox) ?? new Map<number, string>();
     this.#known.set(sandbox, known);
-    if (lab.management === undefined && (first || known.size === 0)) return;
     const { names } = await nodeNames(directory, lab);
     const block = hostsWith("", mark, names);
     const changes = running.flatMap(({ node, pid }) => {
@@ -66,11 +72,16 @@ export class NodeHosts {
       if (hasOwnFile(node) || known.get(node.id) === wanted) return [];
       known.set(node.id, wanted);
       const hasIt = started.has(node.id) && node.kernel !== "own";
-      return hasIt ? [] : [this.#write(sandbox, lab.id, node, block, () => known.get(node.id) === wanted && known.delete(node.id))];
+      return hasIt ? [] : [{ node, failed: () => known.get(node.id) === wanted && known.delete(node.id) }];
     });
-    const over = new AbortController();
-    await Promise.race([Promise.all(changes), delay(patienceMs, undefined, { signal: over.signal }).catch(() => undefined)]);
-    over.abort();
+    if (changes.length === 0) return;
+    const written = parallel(changes, maxWrites, ({ node, failed }) => this.#write(sandbox, lab.id, node, block, failed));
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, patienceMs);
+    });
+    await Promise.race([written, patience]);
+    clearTimeout(timer);
   }
 
   async #write(

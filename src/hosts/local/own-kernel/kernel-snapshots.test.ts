@@ -55,7 +55,7 @@ const fails: SnapshotMaker = async () => {
   throw new Error("no emulator");
 };
 
-/** Resolves when so many pauses have begun. */
+/** Resolves when the given number of pauses have begun. */
 async function begun(count: number): Promise<void> {
   while (pauses.length < count) await new Promise(setImmediate);
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { exists } from "../files/file-exists.ts";
 import { idRange, ownRange } from "../machine/idmap.ts";
 import type { LocalPaths } from "../machine/paths.ts";
 import type { NodeSpawn, Sandbox } from "../sandbox/sandbox.ts";
@@ -59,7 +60,7 @@ async function makeSnapshot(paths: LocalPaths, draft: string, { lower, files, ma
     await sandbox.spawn([{ id: node, hostname: "snapshot", lower, disk: join(draft, "disk"), files: settings, ...rest }]);
     await ended(sandbox, signal);
     const saved = join(draft, "disk/upper/vm");
-    if ((await stat(join(saved, "state")).catch(() => undefined))?.isFile() !== true)
+    if (!(await exists(join(saved, "state"))))
       throw new Error((await sandbox.tail(node)).trim().slice(-500) || "its hypervisor saved no state");
     return saved;
   } finally {

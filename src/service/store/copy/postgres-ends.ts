@@ -66,6 +66,7 @@ async function connected({ config, shown }: PostgresAddress): Promise<Client> {
     await client.connect();
     return client;
   } catch (error) {
+    // `error` is why the connection failed; its end adds nothing.
     await client.end().catch(() => undefined);
     throw explained(error, shown);
   }
@@ -106,7 +107,7 @@ async function* rowsOf(client: Client, table: CopiedTable): AsyncIterable<Copied
   await client.query("CLOSE copied");
 }
 
-/** One statement inserts up to so many rows or characters of text. */
+/** The most rows, and characters of text, that one statement inserts. */
 const [batchRows, batchText] = [100, 4 * 2 ** 20];
 
 async function write(client: Client, table: CopiedTable, rows: AsyncIterable<CopiedRow>): Promise<void> {
