@@ -92,9 +92,14 @@ export class Work {
   }
 }
 
-/** With anchors, a short text can stand for a very long one. */
-function isSmall(yaml: string, files: Files): boolean {
-  return yaml.length <= smallText && !yaml.includes("&") && Object.keys(files).length <= smallFiles;
+/**
+ * With anchors, ranges of nodes, groups of links or variables, a short text can stand for a very long lab. Finds each of them that YAML can contain: escapes and
+ * explicit keys could hide the others. Ordinary texts that it finds by mistake are only read in a thread.
+ */
+const canStandForMore = /[&\\]|\?\s|\d\.\.\d|\{[^{}:]*,[^{}:]*\}|\b(?:full-mesh|ring|star|clos|vars|vars-files)["']?\s*:/;
+
+export function isSmall(yaml: string, files: Files): boolean {
+  return yaml.length <= smallText && !canStandForMore.test(yaml) && Object.keys(files).length <= smallFiles;
 }
 
 /** Returns `room` minus the size of a value, in characters. Stops as soon as the result is negative. */

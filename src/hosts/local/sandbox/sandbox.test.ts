@@ -8,7 +8,6 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { encodeRequest } from "../holder/wire.ts";
 import type { RunResult } from "../machine/machine.ts";
-import { buildProgram } from "../setup/programs/build-program.ts";
 import {
   boot,
   childrenOf,
@@ -303,12 +302,6 @@ describe("the holder", () => {
       60_000,
     );
     expect(childrenOf(sandbox.pid)).toEqual([]);
-  });
-
-  test("is compiled once for a source", async () => {
-    const out = join(top(), "compiled");
-    expect(await buildProgram("holder", { out })).toEqual({ built: true });
-    expect(await buildProgram("holder", { out })).toEqual({ built: false });
   });
 });
 

@@ -28,12 +28,13 @@ test("a prebuilt program of the same sources is installed without a compiler", a
   expect(await buildProgram("tap", { out, prebuilt })).toEqual({ built: false });
 });
 
-test("a prebuilt program of other sources is left alone, and the program is compiled", async () => {
+test("a prebuilt program of other sources is left alone, and the program is compiled once for a source", async () => {
   const prebuilt = join(folder, "other");
   await putPrebuilt(prebuilt, "tap", "of an older release");
   const out = join(folder, "compiled/tap");
   expect(await buildProgram("tap", { out, prebuilt })).toEqual({ built: true });
   expect((await readFile(out)).subarray(0, 4).toString("latin1")).toBe("\x7fELF");
+  expect(await buildProgram("tap", { out, prebuilt })).toEqual({ built: false });
 });
 
 test("a compiler is needed until every program is prebuilt for this processor", async () => {

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { readIntent } from "../../intent/read/read.ts";
+import { isSmall } from "./work.ts";
+
+const lab = (nodes: string, links = "") => `name: ring\nnodes:\n  ${nodes}\n${links === "" ? "" : `links:\n  - ${links}\n`}`;
+
+test.each([
+  ["a range of numbers", lab("r{1..4000}: {template: linux}")],
+  ["lists whose product is large", lab("'r{a,b}{ c , d }{e,f}': {template: linux}")],
+  ["a range as a quoted key with an escape", lab('"r\\x7b1\\x2e\\x2e4000}": {template: linux}')],
+  ["a group of links", lab("r1: {template: linux}", "full-mesh: [r1]")],
+  ["a group of links in a flow map", lab("r1: {template: linux}", '{"clos" : {spines: r1, leaves: r1}}')],
+  ["a group of links as an explicit key", lab("r1: {template: linux}", "? ring # of all\n    : [r1]")],
+  ["variables, which may be parts of a range", `vars: {a: "r{1.", b: ".4000}"}\n${lab("r1: {template: linux}")}`],
+  ["anchors", lab("r1: &r {template: linux}")],
+])("%s is not read in the thread of the service", (_name, yaml) => {
+  expect(isSmall(yaml, {})).toBe(false);
+});
+
+test("an ordinary lab is, with flow maps, lists, questions and the words of groups", () => {
+  const yaml = lab('r1: {template: linux, exec: ["echo ../a, b"], labels: {star-type: "x", role: ring}}', '["r1:eth1", "lan"]');
+  expect(readIntent(`${yaml}networks: {lan: {}}\n`).diagnostics).toEqual([]);
+  expect(isSmall(yaml, {})).toBe(true);
+});
