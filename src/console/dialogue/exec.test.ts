@@ -109,7 +109,8 @@ describe.concurrent.each(shells)("$name", ({ command, env }) => {
 
   test("a command that does not end gives its output so far and is interrupted", async () => {
     const stream = onPty(command, env);
-    const failure = await execCommand(stream, { command: "echo begin; sleep 60", timeoutMs: 1_500 }).catch((error: unknown) => error);
+    // Enough for the echo on a busy machine.
+    const failure = await execCommand(stream, { command: "echo begin; sleep 60", timeoutMs: 8_000 }).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "console_timeout", data: { output: expect.stringMatching(/^begin\n?$/) } });
     expect((await execCommand(stream, { command: "echo again", timeoutMs: 30_000 })).output).toBe("again");
   });
