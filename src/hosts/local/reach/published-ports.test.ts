@@ -147,7 +147,8 @@ test("datagrams of each sender arrive from a port of its own, also where only IP
     expect(await port(senders[0], free[1], "d")).toMatch(/^\d+$/);
     await answers(free[0]);
     await local.deploy(at, labOf(yaml([`${free[1]}:55/udp`])));
-    expect(await senders[1].ask(free[1], "small")).toBe("small");
+    // On a busy machine the text is sent again, and the node's program may answer both in one datagram.
+    expect(new Set((await senders[1].ask(free[1], "small")).split("\n"))).toEqual(new Set(["small"]));
     // The node's program holds one such text at a time, and waits for ever for room for a second one.
     const large = "y".repeat(40_000);
     expect(await senders[1].ask(free[1], large, 10_000)).toBe(large);

@@ -25,7 +25,7 @@ import {
 import { createSandbox, openSandbox } from "./sandbox-client.ts";
 
 const root = process.getuid?.() === 0;
-const { newLab, create, add, node, top, lower } = sandboxBench("lab");
+const { newLab, create, add, node, lower } = sandboxBench("lab");
 
 describe("a lab", () => {
   test("carries packets between two nodes joined in the fabric", async () => {

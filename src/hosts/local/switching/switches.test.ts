@@ -310,11 +310,12 @@ describe.skipIf(process.getuid?.() !== 0)("VLAN-aware switches", () => {
       code: "host_error",
       message: expect.stringContaining("unusable answer"),
     });
-    const fill = "for i in $(seq 1 60); do head -c 2000000 /dev/urandom > /root/f$i || exit 0; done";
+    const fill = "for i in $(seq 1 60); do head -c 2000000 /dev/zero > /root/f$i || exit 0; done";
+    // It never ends: it is suspended with the daemons, and then stopped with them.
     void run("sh", "-c", fill).catch(() => undefined);
     await eventually(
       "suspended",
-      60_000,
+      150_000,
       () => statusOf("sw1"),
       (status) => status === "suspended",
     );
