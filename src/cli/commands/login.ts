@@ -4,6 +4,7 @@ import type { Command } from "../command/command.ts";
 import { type Context, normalUrl } from "../command/context.ts";
 import { readServiceFile } from "../command/local-service.ts";
 import { UsageError } from "../command/usage-error.ts";
+import { loginTimeoutMs } from "../parts/sign-in.ts";
 
 export const login: Command = {
   name: "login",
@@ -23,7 +24,7 @@ export const login: Command = {
     const username = args.text("user") ?? process.env.LABWRIGHT_USER ?? last ?? (await askName(context, url));
     const password = await readPassword(terminal, `Password of ${username}: `, { fromStdin: args.has("password-stdin") });
     using client = connect({ url, pin });
-    const data = await client.login({ username, password });
+    const data = await client.login({ username, password }, { timeoutMs: loginTimeoutMs });
     await context.credentials.keep({
       url,
       username: data.username ?? username,

@@ -5,6 +5,9 @@ import { isSamePin, type Login } from "../command/credentials.ts";
 import { keptAdminPassword, readServiceFile } from "../command/local-service.ts";
 import { UsageError } from "../command/usage-error.ts";
 
+/** A service that has just started answers a login when its host is open: it first connects to the labs that run, on a busy machine perhaps hundreds. */
+export const loginTimeoutMs = 60_000;
+
 /**
  * Returns a login with a valid token. Asks as few questions as possible: it uses the stored login of this service (made at any port), otherwise a new login of
  * the same user, otherwise one of admin. Stored logins of other users are kept. The users of a service on EVE-NG are the users of the EVE-NG host: without a
@@ -31,7 +34,7 @@ export async function signIn(context: Context, service: Login): Promise<Login> {
     (username === "admin" && !isOfEve ? (process.env.LABWRIGHT_ADMIN_PASSWORD ?? (await keptAdminPassword())) : undefined);
   const password = own ?? (await readPassword(context.terminal, `Password of ${username} at ${service.url}: `));
   using client = connect({ url: service.url, pin: service.pin });
-  const { token } = await client.login({ username, password });
+  const { token } = await client.login({ username, password }, { timeoutMs: loginTimeoutMs });
   context.terminal.note(`signed in as ${username}`);
   const { url, pin } = service;
   const login = { url, username, ...(pin === undefined ? {} : { pin }), ...(token === undefined ? {} : { token }) };

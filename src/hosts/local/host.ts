@@ -8,6 +8,7 @@ import { hidingPaths } from "./files/hidden-paths.ts";
 import type { LocalLab } from "./lab/local-lab.ts";
 import { tellingTrouble } from "./machine/machine-trouble.ts";
 import type { LocalPaths } from "./machine/paths.ts";
+import { slowSteps } from "./machine/slow-steps.ts";
 import { type LocalHostOptions, openState } from "./open-state.ts";
 import { groupsSettled } from "./resources/lab-groups.ts";
 import { localSession } from "./session/session.ts";
@@ -32,7 +33,7 @@ export function localHost(options: LocalHostOptions): Host {
     );
   const calls = {
     login: async (name: string, password: string) => {
-      const user = await users.check(name, password);
+      const user = await slowSteps("a login", warn)("the check of the password", () => users.check(name, password));
       if (user === null) throw new Failure("invalid_credentials", "wrong user name or password");
       return session(user);
     },

@@ -20,6 +20,7 @@ import { type StopGrace, stopGrace } from "./lab/stop-grace.ts";
 import { bootEpoch } from "./machine/boot-epoch.ts";
 import { tellingTrouble } from "./machine/machine-trouble.ts";
 import type { LocalPaths } from "./machine/paths.ts";
+import { type Step, slowSteps } from "./machine/slow-steps.ts";
 import { isUuid } from "./machine/uuid.ts";
 import { HostsFile } from "./management/hosts-file.ts";
 import { labNames } from "./management/lab-names.ts";
@@ -75,10 +76,12 @@ export async function openState(
   { warn, isAdmin }: { readonly warn: (text: string) => void; readonly isAdmin: (user: string) => Promise<boolean> },
 ): Promise<LocalState> {
   const { paths } = options;
-  const { bootId, means } = await prepareMachine(paths, warn);
+  const step = slowSteps("the start of the embedded host", warn);
+  const { bootId, means } = await step("a look at the machine", () => prepareMachine(paths, warn));
   const trash = await openTrash(join(paths.state, "trash"), warn);
   const spares = await openSpareFiles(paths.state, warn);
-  const definitions = await openDefinitions(paths.state, trash, warn, { spares, recorded: options.recorded ?? new Map() });
+  const recorded = options.recorded ?? new Map();
+  const definitions = await step("reading the labs", () => openDefinitions(paths.state, trash, warn, { spares, recorded }));
   const decoders = await Decoders.open({ program: paths.decoder, state: paths.state, trash, most: 4, warn });
   const shaping = shapingMeans(paths.shaper);
   const { state, images, vmImages } = paths;
@@ -95,13 +98,13 @@ export async function openState(
   const lab = labsOf(labs, (id) => new LocalLab(id, definitions.directory(id), fixed));
   const parts = { paths, definitions, lab, catalogue, warn };
 
-  await endAbandonedSnapshots(paths);
-  await adoptLabs(parts, labs, means);
+  await step("ending abandoned kernel snapshots", () => endAbandonedSnapshots(paths));
+  await adoptLabs(parts, labs, means, step);
   const captures = new Captures(paths.tap, { ...captureLimits, ...options.captureLimits }, trash, () =>
     definitions.ids().map((id) => definitions.directory(id)),
   );
-  await captures.sweep();
-  await repairLinks(parts, exclusive);
+  await step("a look at the captures", () => captures.sweep());
+  await step("the repair of links", () => repairLinks(parts, exclusive));
 
   const readiness = new Map<string, Readiness>();
   const shared: Omit<LocalState, "quarantine"> = {
@@ -206,6 +209,7 @@ async function adoptLabs(
   { paths, definitions, lab, warn }: OpenedParts,
   labs: Map<string, LocalLab>,
   means: ReturnType<typeof probeMachine>,
+  step: Step,
 ): Promise<void> {
   const adopt = (id: string) =>
     lab(id)
@@ -213,11 +217,11 @@ async function adoptLabs(
       // The next use of the lab tries again and reports a failure.
       .catch((error: Error) => warn(`lab ${id}: ${error.message}`));
 
-  for (const { lab: id, pid } of await endStrays(paths.run, definitions.ids())) {
+  for (const { lab: id, pid } of await step("the search for holders", () => endStrays(paths.run, definitions.ids()))) {
     warn(`lab ${id}: its holder, process ${pid}, is missing from ${paths.run} and could not be reached: it was ended`);
   }
-  await Promise.all(definitions.ids().map(adopt));
-  await sweepLabGroups((await means).groups, undefined, warn);
+  await step("connecting to the labs", () => Promise.all(definitions.ids().map(adopt)));
+  await step("removing left control groups", async () => sweepLabGroups((await means).groups, undefined, warn));
   const known = new Set(definitions.ids());
   for (const id of (await readdir(paths.run)).sort()) {
     if (known.has(id) || !isUuid(id)) continue;
