@@ -4,10 +4,10 @@
 
 static bool there(const char *path) { return access(path, F_OK) == 0; }
 
-/* The hypervisor's own. */
+/* Makes a directory that belongs to the user of the hypervisor. */
 static void make_directory(const char *path) {
   if (mkdir(path, 0700) < 0 && errno != EEXIST) fail("%s: %s", path, strerror(errno));
-  /* EINVAL: this node's root is its only user. */
+  /* EINVAL: the node has no other user id than root's, so the hypervisor runs as root. */
   if (chown(path, VM_UID, VM_UID) < 0 && errno != EINVAL) fail("%s: %s", path, strerror(errno));
 }
 

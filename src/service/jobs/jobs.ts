@@ -7,8 +7,11 @@ import { type Clock, timeText } from "../common/clock.ts";
 import type { Log } from "../common/log.ts";
 import { newId } from "../common/new-id.ts";
 import { refuseNarrowToken } from "../common/refusals.ts";
-import type { JobAnswer, JobFinish, JobOutcome, JobRow, JobStep, Store } from "../store/store.ts";
-import { errorOf, failureOf, jobError, jobResult, leftOut } from "./job-answer.ts";
+import type { JobAnswer, JobOutcome, JobRow, JobStep, Store } from "../store/store.ts";
+import { ChangeWatch, type JobLimits } from "./change-watch.ts";
+import { errorOf, failureOf, jobError, jobResult } from "./job-answer.ts";
+import { jobData } from "./job-data.ts";
+import { JobEnds } from "./job-ends.ts";
 import { ProgressWriter } from "./progress-writer.ts";
 
 export interface Change<Result> {
@@ -57,14 +60,6 @@ interface Running {
   waiting?: string | undefined;
 }
 
-export interface JobLimits {
-  /** A change that finishes no step within this time is cancelled, ms. */
-  readonly stallMs: number;
-  /** How long a cancelled change may wait for its current step, ms. */
-  readonly graceMs: number;
-}
-
-const rewriteMs = 1_000;
 /** Maximum length of a list. Older changes are found by their id. */
 const maxListed = 100;
 /** Maximum number of rows read for a list, before jobs of other users are filtered out. */
@@ -79,9 +74,7 @@ export class Jobs {
   readonly #log: Log;
   readonly #byLab = new Map<string, Running>();
   readonly #limits: JobLimits;
-  /** Ends of jobs that could not be written to the store, by job id. They are valid, and written as soon as the store accepts writes. */
-  readonly #unwritten = new Map<string, JobFinish>();
-  #rewriting: NodeJS.Timeout | undefined;
+  readonly #ends: JobEnds;
   #closing = false;
 
   constructor(store: Store, clock: Clock, log: Log, limits: JobLimits) {
@@ -89,6 +82,7 @@ export class Jobs {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
+    this.#ends = new JobEnds(store, log);
   }
 
   /** How many run now. */
@@ -149,7 +143,7 @@ export class Jobs {
 
   /** Ends a change that a crash interrupted and that is not continued. */
   async abandon(row: JobRow, outcome: "rolled_back" | "interrupted", error: Failure): Promise<void> {
-    await this.#finish(row.id, { status: "failed", outcome, finishedAt: this.#clock.now(), error: jobError(errorOf(error)) });
+    await this.#ends.finish(row.id, { status: "failed", outcome, finishedAt: this.#clock.now(), error: jobError(errorOf(error)) });
     this.#log("warn", "change cut off by a restart", {
       job: row.id,
       lab: row.lab,
@@ -165,7 +159,7 @@ export class Jobs {
    */
   async outcome(id: string, answer: JobAnswer | undefined): Promise<unknown> {
     for (const running of this.#byLab.values()) if (running.id === id) return running.result;
-    const known = this.#unwritten.get(id)?.answer ?? answer;
+    const known = this.#ends.unwritten(id)?.answer ?? answer;
     if (known !== undefined) {
       if ("error" in known) throw failureOf(known.error);
       return known.result;
@@ -178,13 +172,13 @@ export class Jobs {
 
   /** Throws job_not_found for a job of another user. */
   async get(id: string, caller: Caller): Promise<JobData> {
-    return this.#data(await this.#find(id, caller));
+    return this.#shown(await this.#find(id, caller));
   }
 
   /** Returns the newest changes that this caller may see, newest first. */
   async list(caller: Caller): Promise<JobsData> {
     const seen = (await this.#store.jobs.newest(maxRead)).filter((row) => this.#sees(row, caller));
-    return { jobs: seen.slice(0, maxListed).map((row) => this.#data(row)) };
+    return { jobs: seen.slice(0, maxListed).map((row) => this.#shown(row)) };
   }
 
   /** Stops a change after the step in flight. Throws job_not_found, and operation_not_allowed when it has ended. */
@@ -197,22 +191,22 @@ export class Jobs {
       throw new Failure("operation_not_allowed", "the change cannot be cancelled: it has ended");
     running.cancelled = true;
     running.abort.abort();
-    return this.#data(row);
+    return this.#shown(row);
   }
 
   /** Refuses new changes and waits up to `ms` for running changes. Changes that still run then are finished after the restart. */
   async close(ms: number): Promise<void> {
     this.#closing = true;
-    clearTimeout(this.#rewriting);
+    this.#ends.close();
     const ending = [...this.#byLab.values()].map(({ result }) => result);
-    if (ending.length === 0) return this.#rewrite();
+    if (ending.length === 0) return this.#ends.write();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise((settle) => {
       timer = setTimeout(settle, ms);
     });
     await Promise.race([Promise.allSettled(ending), late]);
     clearTimeout(timer);
-    await this.#rewrite();
+    await this.#ends.write();
   }
 
   /** Throws lab_busy if a change of this lab runs. */
@@ -234,13 +228,12 @@ export class Jobs {
   /** After `suspend`: resolves when no change runs any more that was suspended, and the ends that were not written are written. */
   async suspensionEnded(): Promise<void> {
     await Promise.allSettled([...this.#byLab.values()].filter((one) => one.suspended).map(({ result }) => result));
-    await this.#rewrite();
+    await this.#ends.write();
   }
 
   #endUnstarted(id: string): void {
     const error = { code: "store_unavailable", error: "the database did not answer at the start: nothing was changed" };
-    this.#unwritten.set(id, { status: "failed", outcome: "rolled_back", finishedAt: this.#clock.now(), error });
-    this.#rewriteLater();
+    this.#ends.later(id, { status: "failed", outcome: "rolled_back", finishedAt: this.#clock.now(), error });
   }
 
   /** Makes the lab busy. */
@@ -267,7 +260,7 @@ export class Jobs {
 
   async #work<Result>(running: Running, change: Change<Result>, finished: JobOutcome): Promise<Result> {
     const { id, identity, startedAt, abort } = running;
-    const watch = new Watch(abort, this.#limits);
+    const watch = new ChangeWatch(abort, this.#limits);
     const about = { job: id, lab: change.lab, operation: change.operation, user: change.user };
     this.#log("info", "change begins", about);
     const warnings: ChangeWarning[] = [];
@@ -313,7 +306,7 @@ export class Jobs {
       });
       const result = await watch.limit(work);
       await progress.written();
-      await this.#finish(id, {
+      await this.#ends.finish(id, {
         status: "done",
         outcome: finished,
         finishedAt: this.#clock.now(),
@@ -330,7 +323,7 @@ export class Jobs {
       const answered = errorOf(error);
       const outcome = running.cancelled ? "cancelled" : finished === "finished" ? "failed" : "interrupted";
       await progress.written();
-      await this.#finish(id, {
+      await this.#ends.finish(id, {
         status: running.cancelled ? "cancelled" : "failed",
         outcome,
         finishedAt: this.#clock.now(),
@@ -347,46 +340,9 @@ export class Jobs {
     }
   }
 
-  /** Ends the change even if the store cannot write it, so that no caller waits forever. */
-  async #finish(id: string, end: JobFinish): Promise<void> {
-    try {
-      await this.#store.jobs.finish(id, end);
-    } catch (error) {
-      this.#log("error", "the end of a change could not be written; it is retried", { job: id, error: String(error) });
-      this.#unwritten.set(id, end);
-      this.#rewriteLater();
-    }
-  }
-
-  #rewriteLater(): void {
-    clearTimeout(this.#rewriting);
-    if (this.#closing) return;
-    this.#rewriting = setTimeout(() => void this.#rewrite(), rewriteMs);
-    this.#rewriting.unref();
-  }
-
-  /** Ends that are still unwritten at shutdown look like interrupted changes: the next start finishes them, which changes nothing on the host. */
-  async #rewrite(): Promise<void> {
-    for (const [id, end] of this.#unwritten) {
-      try {
-        await this.#store.jobs.finish(id, end);
-        this.#unwritten.delete(id);
-      } catch (error) {
-        if (error instanceof Failure && error.code === "lab_elsewhere") {
-          this.#log("warn", "the end of a change was dropped: another service owns the lab", { job: id });
-          this.#unwritten.delete(id);
-          continue;
-        }
-        // Logged at the first failure.
-        this.#rewriteLater();
-        return;
-      }
-    }
-  }
-
   async #row(id: string): Promise<JobRow | undefined> {
     const row = await this.#store.jobs.get(id);
-    const end = this.#unwritten.get(id);
+    const end = this.#ends.unwritten(id);
     return row === undefined || end === undefined ? row : { ...row, ...end };
   }
 
@@ -401,29 +357,9 @@ export class Jobs {
     return user === caller.user || caller.role === "admin" || owner === caller.user;
   }
 
-  #data(row: JobRow): JobData {
-    const step = row.status === "running" ? row.steps[row.done] : undefined;
+  #shown(row: JobRow): JobData {
     const running = this.#byLab.get(row.lab);
-    const waiting = running?.id === row.id ? running.waiting : undefined;
-    const absent = leftOut(row.operation, row.result);
-    return {
-      job: row.id,
-      lab: row.lab,
-      operation: row.operation,
-      user: row.user,
-      status: row.status,
-      ...(row.outcome !== undefined && { outcome: row.outcome }),
-      started_at: timeText(row.startedAt),
-      ...(row.finishedAt !== undefined && { finished_at: timeText(row.finishedAt) }),
-      step: row.done,
-      steps: row.steps.length,
-      ...(step !== undefined && { text: `${step.op} ${step.kind} ${step.key}` }),
-      ...(waiting !== undefined && { waiting }),
-      // Rows of older versions contain the complete answer.
-      ...(row.result !== undefined && { result: jobResult(row.result) }),
-      ...(absent.length > 0 && { left_out: absent }),
-      ...(row.error !== undefined && { error: jobError(row.error) }),
-    };
+    return jobData(row, running?.id === row.id ? running.waiting : undefined);
   }
 }
 
@@ -431,63 +367,6 @@ export class Jobs {
 function suspended(job: string, cause?: unknown): Failure {
   const text = `the change was interrupted because the service's database does not answer; it continues when the database answers again: labwright jobs ${job}`;
   return new Failure("store_unavailable", text, { retryAfter: 10, data: { job }, ...(cause !== undefined && { cause }) });
-}
-
-/** Ensures that a change ends, even if its host hangs. */
-class Watch {
-  readonly #abort: AbortController;
-  readonly #limits: JobLimits;
-  readonly #givenUp: Promise<never>;
-  #giveUp: (failure: Failure) => void = () => {};
-  #timer: NodeJS.Timeout | undefined;
-  over = false;
-
-  constructor(abort: AbortController, limits: JobLimits) {
-    this.#abort = abort;
-    this.#limits = limits;
-    this.#givenUp = new Promise((_resolve, reject) => {
-      this.#giveUp = reject;
-    });
-    abort.signal.addEventListener("abort", () => this.#wait(limits.graceMs, () => this.#giveUp(this.#reason())), { once: true });
-    this.progress();
-  }
-
-  progress(): void {
-    if (!this.#abort.signal.aborted) this.#wait(this.#limits.stallMs, () => this.#abort.abort(stalled(this.#limits.stallMs)));
-  }
-
-  /** Throws host_timeout for a stalled change, even if its work fails in another way. */
-  async limit<Result>(work: Promise<Result>): Promise<Result> {
-    try {
-      return await Promise.race([work, this.#givenUp]);
-    } catch (error) {
-      const { reason } = this.#abort.signal;
-      if (!(reason instanceof Failure) || error === reason) throw error;
-      const data = error instanceof Failure ? error.data : undefined;
-      throw new Failure(reason.code, reason.message, { cause: error, ...(data !== undefined && { data }) });
-    }
-  }
-
-  end(): void {
-    this.over = true;
-    clearTimeout(this.#timer);
-  }
-
-  #wait(ms: number, then: () => void): void {
-    clearTimeout(this.#timer);
-    if (this.over) return;
-    this.#timer = setTimeout(then, ms);
-    this.#timer.unref();
-  }
-
-  #reason(): Failure {
-    const { reason } = this.#abort.signal;
-    return reason instanceof Failure ? reason : new Failure("cancelled", "the change was cancelled; its current step did not return");
-  }
-}
-
-function stalled(ms: number): Failure {
-  return new Failure("host_timeout", `the host finished no step for ${Math.round(ms / 1000)} s; the change was ended`);
 }
 
 function stepOf({ id, op, kind, key, step }: Operation): JobStep {
