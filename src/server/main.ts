@@ -19,6 +19,7 @@ import type { Store } from "../service/store/store.ts";
 import { loadPages } from "./http/pages.ts";
 import { urlImports } from "./import-url/load-source.ts";
 import { openStore } from "./open-store.ts";
+import { type AuditFile, openAuditFile } from "./process/audit-file.ts";
 import { batchedLines } from "./process/batched-lines.ts";
 import { jsonLog } from "./process/json-log.ts";
 import { type ServeOptions, serveOptions, usage } from "./process/options.ts";
@@ -78,6 +79,8 @@ async function serve(options: ServeOptions): Promise<void> {
   const isFull = await ballast.drop();
   if (isFull)
     log("warn", "the file system of the state directory is full: labs can be stopped and destroyed; free space on it", { stateDir });
+  const audit = openAudit(options.auditLog, log);
+  if (audit !== undefined) cleanup.defer(() => audit.close());
   // Opened before anything that only a first start creates.
   const labs = options.host === "embedded" && !options.adopt ? await labsOnDisk(stateDir) : 0;
   const store = await openStore(options, labs, log);
@@ -120,6 +123,7 @@ async function serve(options: ServeOptions): Promise<void> {
     docs: () => loadPages(packagePath("dist/docs")),
     listen: { host: options.listen, port: options.port, anyPort: options.anyPort },
     log: { level: logLevel, stream: lines },
+    audit: audit?.record,
   });
   url = server.url;
   cleanup.defer(() => server.close());
@@ -127,6 +131,11 @@ async function serve(options: ServeOptions): Promise<void> {
   cleanup.defer(() => removeServiceFile(stateDir, process.pid));
   const reloads = new SerialQueue();
   const readAgain = async () => {
+    try {
+      audit?.reopen();
+    } catch (error) {
+      log("error", `the audit log was not opened again: ${(error as Error).message}`);
+    }
     try {
       server.useCertificate(await readCertificate());
       await writeServiceFile(stateDir, { url: server.url, fingerprint: server.fingerprint, pid: process.pid, host: options.host });
@@ -149,6 +158,18 @@ async function serve(options: ServeOptions): Promise<void> {
 
   const signal = await ending;
   log("info", "ending; labs keep running", { signal });
+}
+
+/** Opens the audit log, if there shall be one. Without it the service does not start: nobody would notice that it is missing. */
+function openAudit(path: string | undefined, log: ReturnType<typeof jsonLog>): AuditFile | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return openAuditFile(path, (error, lost) =>
+      log("error", `the audit log could not be written: ${error.message}; free space for it`, { file: path, lost }),
+    );
+  } catch (error) {
+    throw new Error(`--audit-log: ${(error as Error).message}: give a file in an existing directory that the service may write to`);
+  }
 }
 
 /** A closed terminal is no longer a terminal for isatty. */

@@ -25,6 +25,8 @@ export class TestServer {
   /** Lines of the server's log. */
   readonly log: string[] = [];
   readonly ended: EndedRequest[] = [];
+  /** Entries of the audit log. */
+  readonly audited: Readonly<Record<string, unknown>>[] = [];
   server!: RunningServer;
   client!: RawClient;
 
@@ -67,6 +69,7 @@ export class TestServer {
       headerWaitMs: 2_000,
       stallMs: 200,
       graceMs: 200,
+      audit: (entry) => void this.audited.push(entry),
     });
     this.client = new RawClient(this.server.url, token);
   }

@@ -31,6 +31,8 @@ export interface ServerOptions {
   readonly version: string;
   /** Receives JSON lines. Absent: the server writes no log. */
   readonly log?: { readonly level?: "debug" | "info" | "warn" | "error"; readonly stream?: { write(line: string): void } };
+  /** Receives the entries of the audit log. Absent: there is none. */
+  readonly audit?: ((entry: Readonly<Record<string, unknown>>) => void) | undefined;
   /** The time that a client has for its first byte, for its TLS handshake and for its header, ms. Default: 10,000. */
   readonly headerWaitMs?: number;
   readonly webSockets?: WebSocketLimits;
@@ -173,6 +175,7 @@ function createApp(options: ServerOptions, headerWaitMs: number, signals: { read
     webSockets: new WebSockets(options.webSockets),
     stallMs: options.stallMs ?? 30_000,
     bodyWaitMs: headerWaitMs,
+    audit: options.audit,
   });
   if (options.pages !== undefined) addPages(app, options.pages);
   if (options.docs !== undefined) addDocs(app, options.docs);

@@ -13,6 +13,7 @@ import { RunningCalls } from "../streams/running-calls.ts";
 import { accept, isWebSocket, upgradeProblem } from "../streams/upgrades.ts";
 import type { WebSockets } from "../streams/web-sockets.ts";
 import { eventsType, sendBytes, sendEvents } from "./answers.ts";
+import { auditEntry, isAudited } from "./audit.ts";
 import { drain, type ParseJson, readJsonBody, YieldingQueue } from "./body.ts";
 import { type BodyPlace, BodyRoom } from "./body-room.ts";
 import { browserCookie, keepCookie } from "./browser.ts";
@@ -39,6 +40,8 @@ const callers = new WeakMap<FastifyRequest, Caller>();
 const places = new WeakMap<FastifyRequest, BodyPlace>();
 /** The error codes of refused requests, for the log line. */
 const codes = new WeakMap<FastifyRequest, ErrorCode>();
+/** The changes that calls have started, for the audit log. */
+const jobs = new WeakMap<FastifyRequest, string>();
 
 export interface RouteOptions {
   readonly openApi: unknown;
@@ -51,6 +54,8 @@ export interface RouteOptions {
   readonly stallMs: number;
   /** The time that a client without a token has to send its body, ms. Also the time between two parts of a refused body. */
   readonly bodyWaitMs: number;
+  /** Receives the entries of the audit log. Absent: there is none. */
+  readonly audit?: ((entry: Readonly<Record<string, unknown>>) => void) | undefined;
 }
 
 /**
@@ -100,6 +105,16 @@ interface Route {
   readonly handler: Handler;
 }
 
+/** Writes the call to the audit log, before its answer is sent. */
+function recordCall(audit: NonNullable<RouteOptions["audit"]>, request: FastifyRequest, reply: FastifyReply): void {
+  const id = operationOf(request);
+  if (id === undefined || !isAudited(id, operations[id])) return;
+  // Anybody can send calls without a valid token: they would fill the disk. Logins are slowed down.
+  const caller = callers.get(request);
+  if (caller === undefined && operations[id].auth === "bearer") return;
+  audit(auditEntry({ id, caller, code: codes.get(request), job: jobs.get(request) }, request, reply));
+}
+
 /** Logs and counts a request that has ended. */
 function countEnd(service: Service, request: FastifyRequest, reply: FastifyReply, status: number | undefined): void {
   const operation = operationOf(request);
@@ -110,7 +125,7 @@ function countEnd(service: Service, request: FastifyRequest, reply: FastifyReply
 }
 
 /** Adds the checks of all requests, also of those without a route. */
-function addHooks({ app, service, options: { closing, bodyWaitMs } }: Routes): void {
+function addHooks({ app, service, options: { closing, bodyWaitMs, audit } }: Routes): void {
   app.addHook("onRequest", (request, reply, done) => {
     reply.headers({ "X-Request-Id": request.id, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
     // No status: the client disconnected before its answer was sent. An answer closes once, so `on` is enough here and in other listeners of each request.
@@ -131,6 +146,7 @@ function addHooks({ app, service, options: { closing, bodyWaitMs } }: Routes): v
     const silentMs = service.storeSilentMs();
     if (silentMs !== undefined && reply.statusCode < 300) reply.header("Age", String(Math.ceil(silentMs / 1_000)));
     if (!drain(request.raw, bodyWaitMs) || closing.aborted) reply.header("Connection", "close");
+    if (audit !== undefined) recordCall(audit, request, reply);
     done();
   });
   app.setErrorHandler((error, request, reply) => sendFailure(toFailure(error), request, reply));
@@ -197,12 +213,16 @@ async function answer(routes: Routes, { id, row, schema, handler }: Route, reque
   const ms = row.errors.includes("host_timeout") ? deadlineOf(row, call.prefer, request.body) : undefined;
   const result = await inTime(ms, { late, cutOffs, job: () => call.job }, work, (outcome) =>
     request.log.warn({ operation: id, outcome: outcome.status }, "ended after its answer"),
-  );
+  ).finally(() => {
+    if (call.job !== undefined) jobs.set(request, call.job);
+  });
   if (row.answer === "upgrade") {
     // A stream that was granted while the server began to close has ended with the call's signal.
     options.closing.throwIfAborted();
     reply.hijack();
     running.removeAfter(request.socket, late);
+    reply.code(101);
+    if (options.audit !== undefined) recordCall(options.audit, request, reply);
     accept(request.raw, reply.raw, result as Upgrade, { "X-Request-Id": request.id }, options.webSockets);
     countEnd(service, request, reply, 101);
     return reply;

@@ -37,6 +37,8 @@ export interface ServeOptions {
   /** Hosts from which files of other tools may be loaded. Empty: none. */
   readonly importUrls: readonly UrlPattern[];
   readonly logLevel: "debug" | "info" | "warn" | "error";
+  /** File of the audit log, absolute. Absent: there is none. */
+  readonly auditLog?: string;
 }
 
 export interface EveOptions {
@@ -77,10 +79,12 @@ export const usage = `Usage: labwright serve [FLAG...]
   --import-url-allow HOST  lets users import files of other tools from this host by URL: HOST, *.DOMAIN or ADDRESS, with :PORT if it is not
                            the usual one, and with http:// for plain HTTP; may be repeated. Default: none
   --log-level LEVEL        debug, info (default), warn or error; JSON lines on standard error
+  --audit-log FILE         adds who did what to this file, one JSON line for each change, login and console (docs/service.md);
+                           SIGHUP opens it again. Default: no audit log
   --help
 
 Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_HOST_URL, LABWRIGHT_HOST_PIN, LABWRIGHT_STATE_DIR, LABWRIGHT_STORE, LABWRIGHT_STORE_PASSWORD_FILE, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
-list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_HOSTS_FILE, LABWRIGHT_BIND_ALLOW (colon list), LABWRIGHT_IMPORT_URL_ALLOW (comma list), LABWRIGHT_LOG_LEVEL replace the flags. LABWRIGHT_ADMIN_PASSWORD is the
+list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_HOSTS_FILE, LABWRIGHT_BIND_ALLOW (colon list), LABWRIGHT_IMPORT_URL_ALLOW (comma list), LABWRIGHT_LOG_LEVEL, LABWRIGHT_AUDIT_LOG replace the flags. LABWRIGHT_ADMIN_PASSWORD is the
 password of the user admin, which the first start creates.
 `;
 
@@ -107,6 +111,7 @@ export function serveOptions(
   const store = values.store ?? env.LABWRIGHT_STORE;
   const storePasswordFile = values["store-password-file"] ?? env.LABWRIGHT_STORE_PASSWORD_FILE;
   if (store === undefined && values["store-password-file"] !== undefined) throw new Error("--store-password-file needs --store");
+  const auditLog = values["audit-log"] ?? env.LABWRIGHT_AUDIT_LOG;
   const resume = oneOf("--resume", values.resume ?? env.LABWRIGHT_RESUME ?? "never", ["always", "never"]);
   if (host !== "embedded" && values.resume === "always") {
     throw new Error(`--resume always is for --host embedded: the nodes of --host ${host} do not end with this machine`);
@@ -118,7 +123,9 @@ export function serveOptions(
   if (host !== "embedded" && (values["nat-allow"] ?? values["nat-deny"]) !== undefined) {
     throw new Error(`--nat-allow and --nat-deny are for --host embedded, not ${host}`);
   }
-  const bindAllow = (values["bind-allow"] ?? env.LABWRIGHT_BIND_ALLOW?.split(":").filter((path) => path !== "") ?? []).map(absoluteOf);
+  const bindAllow = (values["bind-allow"] ?? env.LABWRIGHT_BIND_ALLOW?.split(":").filter((path) => path !== "") ?? []).map((path) =>
+    absoluteOf("--bind-allow", path),
+  );
   if (host !== "embedded" && values["bind-allow"] !== undefined) throw new Error(`--bind-allow is for --host embedded, not ${host}`);
   if (host !== "embedded" && values["hosts-file"] !== undefined) throw new Error(`--hosts-file is for --host embedded, not ${host}`);
   const hostsFile = host === "embedded" ? hostsFileOf(values["hosts-file"] ?? env.LABWRIGHT_HOSTS_FILE ?? "/etc/hosts") : undefined;
@@ -139,6 +146,7 @@ export function serveOptions(
     bindAllow,
     importUrls: (values["import-url-allow"] ?? listOf(env.LABWRIGHT_IMPORT_URL_ALLOW)).map(parseUrlPattern),
     logLevel: oneOf("--log-level", values["log-level"] ?? env.LABWRIGHT_LOG_LEVEL ?? "info", ["debug", "info", "warn", "error"]),
+    ...(auditLog !== undefined && auditLog !== "" && { auditLog: absoluteOf("--audit-log", auditLog) }),
     ...(idle === undefined ? {} : { sessionIdleMs: timeOf("--session-idle", idle) }),
     ...(lifetime === undefined ? {} : { sessionAbsoluteMs: timeOf("--session-lifetime", lifetime) }),
     ...(certificate !== undefined && key !== undefined ? { own: { certificate, key } } : {}),
@@ -174,6 +182,7 @@ function flagsOf(args: readonly string[]) {
         "bind-allow": { type: "string", multiple: true },
         "import-url-allow": { type: "string", multiple: true },
         "log-level": { type: "string" },
+        "audit-log": { type: "string" },
         help: { type: "boolean", short: "h" },
       },
     }).values;
@@ -205,9 +214,9 @@ function hostsFileOf(given: string): string | undefined {
   return given;
 }
 
-function absoluteOf(given: string): string {
+function absoluteOf(flag: string, given: string): string {
   if (given.startsWith("/")) return given;
-  throw new Error(`--bind-allow takes an absolute path, not ${JSON.stringify(given)}`);
+  throw new Error(`${flag} takes an absolute path, not ${JSON.stringify(given)}`);
 }
 
 function directoryOf(given: string): string {

@@ -1,0 +1,70 @@
+import type { Duplex } from "node:stream";
+import { afterEach, expect, test } from "vitest";
+import { Failure } from "../../contract/errors.ts";
+import { testServer, upgradeRequest } from "../server.fixture.ts";
+
+const on = testServer();
+afterEach(() => {
+  on.audited.length = 0;
+});
+
+test("a change is recorded with its caller, lab, job and outcome, before its answer arrives; a read is not", async () => {
+  on.replies = {
+    deployProject: async ({ body }, _caller, call) => {
+      await call.started?.("job-1");
+      if ((body as { readonly lab: string }).lab === "/busy") throw new Failure("lab_busy", "busy");
+      return { status: "ok" };
+    },
+    planProject: () => ({ status: "ok" }),
+  };
+  const { headers } = await on.client.post("/api/v1/projects/deploy", { lab: "/ring", yaml: "name: secret", prune: true });
+  await on.client.post("/api/v1/projects/plan", { lab: "/ring" });
+  await on.client.post("/api/v1/projects/deploy", { lab: "/busy" });
+  const common = { operation: "deployProject", user: "ann", role: "user", session: "s1", address: "127.0.0.1", job: "job-1" };
+  const time = expect.stringMatching(/^\d{4}-.*Z$/);
+  expect(on.audited).toEqual([
+    { ...common, time, request: headers["x-request-id"], on: { lab: "/ring" }, status: 200 },
+    { ...common, time, request: expect.any(String), on: { lab: "/busy" }, status: 409, code: "lab_busy" },
+  ]);
+});
+
+test("a login is recorded without its password, also a refused one; a call without a valid token is not", async () => {
+  on.replies = {
+    login: ({ body }) => {
+      if ((body as { readonly password: string }).password === "right") return { token: "secret-token", username: "ann" };
+      throw new Failure("invalid_credentials", "wrong user name or password");
+    },
+  };
+  await on.client.post("/api/v1/login", { username: "ann", password: "right" }, { bearer: null });
+  await on.client.post("/api/v1/login", { username: "x".repeat(300), password: "wrong-secret" }, { bearer: null });
+  await on.client.post("/api/v1/projects/deploy", { lab: "/ring" }, { bearer: "bad" });
+  expect(on.audited).toMatchObject([
+    { operation: "login", user: "ann", status: 200 },
+    { operation: "login", user: `${"x".repeat(200)}…`, status: 401, code: "invalid_credentials" },
+  ]);
+  expect(on.audited).toHaveLength(2);
+  expect(JSON.stringify(on.audited)).not.toMatch(/secret|right/);
+});
+
+test("grants and users are recorded, passwords and commands are not", async () => {
+  on.replies = { setHostUser: () => ({ status: "ok" }), setLabGrants: () => ({ status: "ok" }), execConsole: () => ({ status: "ok" }) };
+  const put = (path: string, body: unknown) => on.client.send({ method: "PUT", path }, body);
+  await put("/api/v1/host/users", { user: "bob", add: true, password: "hidden-1", role: "user" });
+  await put("/api/v1/labs/grants", { lab: "/ring", grants: [{ user: "bob", right: "view" }] });
+  await on.client.post("/api/v1/console/exec", { lab: "/ring", node: "r1", command: "enable secret hidden-2" });
+  expect(on.audited.map(({ operation, on }) => [operation, on])).toEqual([
+    ["setHostUser", { user: "bob", role: "user" }],
+    ["setLabGrants", { lab: "/ring", grants: [{ user: "bob", right: "view" }] }],
+    ["execConsole", { lab: "/ring", node: "r1" }],
+  ]);
+  expect(JSON.stringify(on.audited)).not.toContain("hidden");
+});
+
+test("an opened console is recorded, without its ticket", async () => {
+  on.replies = { streamConsole: () => ({ protocol: "host-telnet", attach: (connection: Duplex) => connection.end("bye") }) };
+  const { heard, ended } = await on.client.secure(upgradeRequest("the-ticket"));
+  await ended();
+  expect(heard()).toContain("101 Switching Protocols");
+  expect(on.audited).toMatchObject([{ operation: "streamConsole", user: "ann", status: 101 }]);
+  expect(JSON.stringify(on.audited)).not.toContain("the-ticket");
+});
