@@ -75,10 +75,11 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     metrics: ["common", "observe", "events", "context"],
   },
   server: {
+    audit: [],
     "import-url": [],
     process: ["import-url"],
     streams: [],
-    http: ["streams"],
+    http: ["audit", "streams"],
     tls: ["http"],
   },
   cli: {

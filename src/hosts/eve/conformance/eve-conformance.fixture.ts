@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { hostConformance } from "../conformance/conformance.ts";
-import { eveDialect, eveFixture } from "./eve-host.fixture.ts";
+import { hostConformance } from "../../conformance/conformance.ts";
+import { eveDialect, eveFixture } from "../eve-host.fixture.ts";
 
 const noMuteNodes = { "a console that cannot be is refused with the reason": "every template of EVE-NG has a console" };
 const oneQuality = {
@@ -8,16 +8,8 @@ const oneQuality = {
     "Professional and PNETLab report one quality, so a quality that is not kept is refused",
 };
 
-/** Community 5 with PHP's notices, as with a default php.ini, and without. */
-const hosts = [
-  { edition: "ce5", notices: "visible" },
-  { edition: "ce5", notices: "hidden" },
-  { edition: "ce6", notices: "visible" },
-  { edition: "pro", notices: "visible" },
-  { edition: "pnetlab", notices: "hidden" },
-] as const;
-
-for (const { edition, notices } of hosts) {
+/** Declares the suite of all hosts for an edition of EVE-NG. @param notices whether PHP prints notices into the answers, as with a default php.ini */
+export function eveConformance(edition: "ce5" | "ce6" | "pro" | "pnetlab", notices: "visible" | "hidden"): void {
   hostConformance(
     `EVE-NG ${edition}, notices ${notices}`,
     async () => {

@@ -6,7 +6,7 @@ import type { Caller } from "../../service/common/call.ts";
 /** Maximum length of a text in an entry, characters, and of a list. */
 const maxLength = 200;
 
-/** Fields of bodies that say on what an operation works. No other field is recorded: texts, commands, files and passwords may be secret. */
+/** Fields of bodies that name the objects of an operation. No other field is recorded: texts, commands, files and passwords may be secret. */
 const recorded = [
   "lab",
   "node",
@@ -41,7 +41,7 @@ export interface Audited {
   readonly job: string | undefined;
 }
 
-/** Returns the entry of a call: who, from where, what, on what, and how it ended. */
+/** Returns the entry of a call: its time, caller, address, operation, objects and outcome. */
 export function auditEntry(
   { id, caller, code, job }: Audited,
   request: FastifyRequest,
