@@ -7,6 +7,7 @@ import { completeLinkInterfaces, previewInterfaces } from "./checks/authoring.ts
 import { validateProject } from "./checks/validate.ts";
 import type { Call, Caller } from "./common/call.ts";
 import { capabilities } from "./common/capabilities.ts";
+import { currentCall } from "./common/current-call.ts";
 import { attachProcess, type ProcessGrant, streamProcess } from "./consoles/attach-process.ts";
 import {
   attachConsole,
@@ -57,7 +58,6 @@ import { listHostUsers, removeHostUser, setHostUser } from "./sessions/host-user
 import { Tickets } from "./sessions/tickets.ts";
 import type { Store } from "./store/store.ts";
 import type { Traffic } from "./traffic/traffic.ts";
-import { workUser } from "./work/work-user.ts";
 
 export interface HandlerParts {
   readonly context: Context;
@@ -91,7 +91,7 @@ function wrappers(context: Context) {
     async (request: Request, caller: Caller | null, call: Call): Promise<Answer> => {
       if (caller === null) throw new Failure("unauthenticated", "a valid bearer token is needed");
       try {
-        return await workUser.run(caller.user, () => handle(caller, request, call));
+        return await currentCall.run({ user: caller.user, onLab: call.onLab }, () => handle(caller, request, call));
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
         if (error.code === "expired_host_session") sessions.forgetHostSession(caller);

@@ -11,6 +11,7 @@ afterEach(() => {
 test("a change is recorded with its caller, lab, job and outcome, before its answer arrives; a read is not", async () => {
   on.replies = {
     deployProject: async ({ body }, _caller, call) => {
+      call.onLab?.((body as { readonly lab: string }).lab);
       await call.started?.("job-1");
       if ((body as { readonly lab: string }).lab === "/busy") throw new Failure("lab_busy", "busy");
       return { status: "ok" };
@@ -54,8 +55,8 @@ test("grants and users are recorded, passwords and commands are not", async () =
   await on.client.post("/api/v1/console/exec", { lab: "/ring", node: "r1", command: "enable secret hidden-2" });
   expect(on.audited.map(({ operation, on }) => [operation, on])).toEqual([
     ["setHostUser", { user: "bob", role: "user" }],
-    ["setLabGrants", { lab: "/ring", grants: [{ user: "bob", right: "view" }] }],
-    ["execConsole", { lab: "/ring", node: "r1" }],
+    ["setLabGrants", { grants: [{ user: "bob", right: "view" }] }],
+    ["execConsole", { node: "r1" }],
   ]);
   expect(JSON.stringify(on.audited)).not.toContain("hidden");
 });
@@ -67,4 +68,18 @@ test("an opened console is recorded, without its ticket", async () => {
   expect(heard()).toContain("101 Switching Protocols");
   expect(on.audited).toMatchObject([{ operation: "streamConsole", user: "ann", status: 101 }]);
   expect(JSON.stringify(on.audited)).not.toContain("the-ticket");
+});
+
+test("a process in a node is recorded when its stream begins", async () => {
+  on.replies = {
+    execNodes: (_request, _caller, call) => {
+      call.onLab?.("/ring");
+      return (async function* () {
+        yield { type: "end" };
+      })();
+    },
+  };
+  await on.client.post("/api/v1/nodes/exec", { node: "r1", argv: ["login", "hidden-3"] });
+  expect(on.audited).toMatchObject([{ operation: "execNodes", user: "ann", on: { lab: "/ring", node: "r1" }, status: 200 }]);
+  expect(JSON.stringify(on.audited)).not.toContain("hidden");
 });

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyRequest } from "fastify";
 import type { ErrorCode } from "../../contract/errors.ts";
 import type { OperationId, OperationRow } from "../../contract/operations.ts";
 import type { Caller } from "../../service/common/call.ts";
@@ -8,7 +8,6 @@ const maxLength = 200;
 
 /** Fields of bodies that name the objects of an operation. No other field is recorded: texts, commands, files and passwords may be secret. */
 const recorded = [
-  "lab",
   "node",
   "nodes",
   "interface",
@@ -37,16 +36,16 @@ export interface Audited {
   readonly id: OperationId;
   readonly caller: Caller | undefined;
   readonly code: ErrorCode | undefined;
+  /** The HTTP status of the answer. */
+  readonly status: number;
   /** The change that the call has started. */
   readonly job: string | undefined;
+  /** The path of the lab that the call is about. */
+  readonly lab: string | undefined;
 }
 
 /** Returns the entry of a call: its time, caller, address, operation, objects and outcome. */
-export function auditEntry(
-  { id, caller, code, job }: Audited,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Readonly<Record<string, unknown>> {
+export function auditEntry({ id, caller, status, code, job, lab }: Audited, request: FastifyRequest): Readonly<Record<string, unknown>> {
   const body = fieldsOf(request.body);
   const params = fieldsOf(request.params);
   const user = caller?.user ?? (id === "login" ? short(body["username"]) : undefined);
@@ -59,10 +58,11 @@ export function auditEntry(
     ...(caller?.limit !== undefined && { token_scope: caller.limit }),
     address: request.socket.remoteAddress,
     on: {
+      ...(lab !== undefined && { lab: short(lab) }),
       ...Object.fromEntries(recorded.flatMap((name) => (body[name] === undefined ? [] : [[name, short(body[name])]]))),
       ...(params["id"] !== undefined && { id: short(params["id"]) }),
     },
-    status: reply.statusCode,
+    status,
     ...(code !== undefined && { code }),
     ...(job !== undefined && { job }),
   };

@@ -40,8 +40,8 @@ const callers = new WeakMap<FastifyRequest, Caller>();
 const places = new WeakMap<FastifyRequest, BodyPlace>();
 /** The error codes of refused requests, for the log line. */
 const codes = new WeakMap<FastifyRequest, ErrorCode>();
-/** The changes that calls have started, for the audit log. */
-const jobs = new WeakMap<FastifyRequest, string>();
+/** The calls of requests, for the audit log. */
+const calls = new WeakMap<FastifyRequest, RequestCall>();
 
 export interface RouteOptions {
   readonly openApi: unknown;
@@ -72,6 +72,7 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
     parsing: new YieldingQueue(),
     bodies: new BodyRoom(),
     parse: jsonParser(app),
+    audit: auditor(options.audit),
   };
   // readJsonBody reads bodies: the framework's own reader closes the connection if a body is too large.
   app.removeAllContentTypeParsers();
@@ -95,7 +96,11 @@ interface Routes {
   readonly parsing: YieldingQueue;
   readonly bodies: BodyRoom;
   readonly parse: ParseJson;
+  readonly audit: Audit;
 }
+
+/** Writes a call to the audit log, if it belongs there. @param code of a call that failed */
+type Audit = (request: FastifyRequest, status: number, code?: ErrorCode) => void;
 
 /** The route of one operation. */
 interface Route {
@@ -105,14 +110,17 @@ interface Route {
   readonly handler: Handler;
 }
 
-/** Writes the call to the audit log, before its answer is sent. */
-function recordCall(audit: NonNullable<RouteOptions["audit"]>, request: FastifyRequest, reply: FastifyReply): void {
-  const id = operationOf(request);
-  if (id === undefined || !isAudited(id, operations[id])) return;
-  // Anybody can send calls without a valid token: they would fill the disk. Logins are slowed down.
-  const caller = callers.get(request);
-  if (caller === undefined && operations[id].auth === "bearer") return;
-  audit(auditEntry({ id, caller, code: codes.get(request), job: jobs.get(request) }, request, reply));
+/** Returns a function that writes a call to the audit log. Called before the answer is sent. */
+function auditor(record: RouteOptions["audit"]): Audit {
+  return (request, status, code) => {
+    const id = operationOf(request);
+    if (record === undefined || id === undefined || !isAudited(id, operations[id])) return;
+    const caller = callers.get(request);
+    // Anybody can send calls without a valid token: they would fill the disk. Logins are slowed down.
+    if (caller === undefined && operations[id].auth === "bearer") return;
+    const call = calls.get(request);
+    record(auditEntry({ id, caller, status, code, job: call?.job, lab: call?.lab }, request));
+  };
 }
 
 /** Logs and counts a request that has ended. */
@@ -125,7 +133,7 @@ function countEnd(service: Service, request: FastifyRequest, reply: FastifyReply
 }
 
 /** Adds the checks of all requests, also of those without a route. */
-function addHooks({ app, service, options: { closing, bodyWaitMs, audit } }: Routes): void {
+function addHooks({ app, service, audit, options: { closing, bodyWaitMs } }: Routes): void {
   app.addHook("onRequest", (request, reply, done) => {
     reply.headers({ "X-Request-Id": request.id, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
     // No status: the client disconnected before its answer was sent. An answer closes once, so `on` is enough here and in other listeners of each request.
@@ -146,10 +154,13 @@ function addHooks({ app, service, options: { closing, bodyWaitMs, audit } }: Rou
     const silentMs = service.storeSilentMs();
     if (silentMs !== undefined && reply.statusCode < 300) reply.header("Age", String(Math.ceil(silentMs / 1_000)));
     if (!drain(request.raw, bodyWaitMs) || closing.aborted) reply.header("Connection", "close");
-    if (audit !== undefined) recordCall(audit, request, reply);
     done();
   });
-  app.setErrorHandler((error, request, reply) => sendFailure(toFailure(error), request, reply));
+  app.setErrorHandler((error, request, reply) => {
+    const failure = toFailure(error);
+    audit(request, failure.status, failure.code);
+    return sendFailure(failure, request, reply);
+  });
 }
 
 function addRoute(routes: Routes, id: OperationId): void {
@@ -193,7 +204,7 @@ function addRoute(routes: Routes, id: OperationId): void {
 
 /** Calls the handler of a route, and sends its answer. */
 async function answer(routes: Routes, { id, row, schema, handler }: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const { service, options, running, cutOffs } = routes;
+  const { service, options, running, cutOffs, audit } = routes;
   const problem = row.answer === "upgrade" ? upgradeProblem(request.raw, row.protocol) : undefined;
   if (problem !== undefined) {
     if (isWebSocket(request.raw)) reply.header("Sec-WebSocket-Version", "13");
@@ -209,25 +220,25 @@ async function answer(routes: Routes, { id, row, schema, handler }: Route, reque
   const late = running.add(reply.raw);
   const cookie = row.auth === "ticket" ? browserCookie(request.headers.cookie) : undefined;
   const call = new RequestCall(request, late, cookie);
+  calls.set(request, call);
   const work = handler(parts, callers.get(request) ?? null, call);
   const ms = row.errors.includes("host_timeout") ? deadlineOf(row, call.prefer, request.body) : undefined;
   const result = await inTime(ms, { late, cutOffs, job: () => call.job }, work, (outcome) =>
     request.log.warn({ operation: id, outcome: outcome.status }, "ended after its answer"),
-  ).finally(() => {
-    if (call.job !== undefined) jobs.set(request, call.job);
-  });
+  );
   if (row.answer === "upgrade") {
     // A stream that was granted while the server began to close has ended with the call's signal.
     options.closing.throwIfAborted();
     reply.hijack();
     running.removeAfter(request.socket, late);
-    reply.code(101);
-    if (options.audit !== undefined) recordCall(options.audit, request, reply);
+    audit(request, 101);
     accept(request.raw, reply.raw, result as Upgrade, { "X-Request-Id": request.id }, options.webSockets);
     countEnd(service, request, reply, 101);
     return reply;
   }
-  return send(row.answer, keepCookie(id, result, reply), request, reply, options.stallMs);
+  const answer = keepCookie(id, result, reply);
+  audit(request, reply.statusCode);
+  return send(row.answer, answer, request, reply, options.stallMs);
 }
 
 /** Answers 404 for a path without an operation, and 405 with the header Allow for a method without an operation. */

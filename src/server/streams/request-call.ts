@@ -13,6 +13,7 @@ export class RequestCall implements Call {
   readonly prefer: string;
   readonly #running: RunningCall;
   #job: string | undefined;
+  #lab: string | undefined;
 
   constructor({ id, socket, headers }: FastifyRequest, running: RunningCall, cookie: string | undefined) {
     const key = headers["idempotency-key"];
@@ -33,6 +34,15 @@ export class RequestCall implements Call {
   get job(): string | undefined {
     return this.#job;
   }
+
+  /** The path of the lab that the call is about, if it is about one. */
+  get lab(): string | undefined {
+    return this.#lab;
+  }
+
+  readonly onLab = (path: string): void => {
+    this.#lab = path;
+  };
 
   /** A function of its own, because use cases call it without the call. */
   readonly started = (id: string): void => {

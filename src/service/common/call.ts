@@ -15,6 +15,8 @@ export interface Call {
   readonly respondAsync: boolean;
   /** The header Idempotency-Key, unchecked. */
   readonly idempotencyKey?: string;
+  /** Called with the path of the lab that the call is about, also if the call is refused. */
+  readonly onLab?: (path: string) => void;
   /** Called with the job id of the change. */
   readonly started?: (job: string) => void | Promise<void>;
 }

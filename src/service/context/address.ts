@@ -4,6 +4,7 @@ import type { HostSession } from "../../hosts/host.ts";
 import { isUnreadableLab } from "../../hosts/host-unreadable.ts";
 import { checkFiles } from "../../intent/parse/files.ts";
 import type { Caller } from "../common/call.ts";
+import { currentCall } from "../common/current-call.ts";
 import { badRequest, labNotFound, pathNotAvailable } from "../common/refusals.ts";
 import { recordFor } from "../sessions/record-for.ts";
 import { type Right, rightOn, seesUnrecorded } from "../sessions/rights.ts";
@@ -35,6 +36,7 @@ export async function addressProject(
   const loaded = manifest?.mode === "load";
   const sent = await (loaded ? readLoaded(context, payload) : readPayload(context, payload));
   const path = pathOf(payload, manifest, sent?.lab.name);
+  currentCall.getStore()?.onLab?.(path);
 
   if (await isHidden(context, caller, path)) {
     throw options.makes === true && sent !== undefined && !loaded ? pathNotAvailable(path) : labNotFound(path);
@@ -65,6 +67,7 @@ export async function placeOf({ sessions }: SessionsPart, caller: Caller, path: 
  * the lab now, and operation_not_allowed if `right` is not sufficient.
  */
 export async function addressPath(context: LookupParts, caller: Caller, path: string, right: Right = "view"): Promise<LabPlace> {
+  currentCall.getStore()?.onLab?.(path);
   const record = recordFor(context, caller, path);
   if (right !== "view") allowUse({ caller, record, path }, right);
   return placeOf(context, caller, path, record);

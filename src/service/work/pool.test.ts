@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { Failure } from "../../contract/errors.ts";
 import { readIntent } from "../../intent/read/read.ts";
+import { currentCall } from "../common/current-call.ts";
 import { type PoolOptions, WorkPool } from "./pool.ts";
 import { Work } from "./work.ts";
-import { workUser } from "./work-user.ts";
 
 const pools: (WorkPool | Work)[] = [];
 function pool(options: PoolOptions = {}): WorkPool {
@@ -118,9 +118,13 @@ test("a thread that is kept ready stays without work; others end", async () => {
 test("one user's work, however much, delays another user's by one task at most, and does not keep it from waiting", async () => {
   const two = pool({ threads: 2, maxWaiting: 8 });
   let over = 0;
-  const bobs = Array.from({ length: 5 }, () => workUser.run("bob", () => two.run("readIntent", 1, endless, {})).then(() => over++));
-  expect(await workUser.run("bob", () => failureOf(two.run("readIntent", 1, endless, {})))).toMatchObject({ code: "rate_limited" });
-  const { lab } = await workUser.run("ann", () => two.run("readIntent", 1, "name: a\nnodes: {}\n", {}));
+  const bobs = Array.from({ length: 5 }, () =>
+    currentCall.run({ user: "bob" }, () => two.run("readIntent", 1, endless, {})).then(() => over++),
+  );
+  expect(await currentCall.run({ user: "bob" }, () => failureOf(two.run("readIntent", 1, endless, {})))).toMatchObject({
+    code: "rate_limited",
+  });
+  const { lab } = await currentCall.run({ user: "ann" }, () => two.run("readIntent", 1, "name: a\nnodes: {}\n", {}));
   expect([lab?.name, over]).toEqual(["a", expect.toSatisfy((count: number) => count <= 1)]);
   const ended = Promise.allSettled(bobs);
   await two.close();
@@ -128,7 +132,7 @@ test("one user's work, however much, delays another user's by one task at most, 
 
   const one = pool({ threads: 1 });
   const order: string[] = [];
-  const small = (user: string) => workUser.run(user, () => one.run("readIntent", 1, ring(100), {})).then(() => order.push(user));
+  const small = (user: string) => currentCall.run({ user }, () => one.run("readIntent", 1, ring(100), {})).then(() => order.push(user));
   await Promise.all(["bob", "bob", "bob", "ann"].map(small));
   expect(order.indexOf("ann")).toBeLessThan(3);
 });

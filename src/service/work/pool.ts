@@ -2,10 +2,10 @@ import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import { Failure } from "../../contract/errors.ts";
 import { programPath } from "../../files/program-path.ts";
+import { currentCall } from "../common/current-call.ts";
 import { type Order, type Outcome, resultOf } from "./messages.ts";
 import { type Packed, packed, unpacked } from "./shared-texts.ts";
 import type { TaskName, Tasks } from "./tasks.ts";
-import { workUser } from "./work-user.ts";
 
 export interface PoolOptions {
   /** Maximum number of threads; one user gets at most half of them. Default: the number of processors minus one, from 2 to 4. */
@@ -79,7 +79,7 @@ export class WorkPool {
     ...input: Parameters<Tasks[Name]>
   ): Promise<Awaited<ReturnType<Tasks[Name]>>> {
     if (this.#closed) throw shuttingDown();
-    const user = workUser.getStore();
+    const user = currentCall.getStore()?.user;
     this.#refuseTooMany(user, weight);
     const outcome = await new Promise<Outcome>((settle) => {
       this.#waiting.push({ user, order: { name, input }, weight, settle });
