@@ -84,7 +84,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   intent: {
     files: /^intent\//,
-    layers: ["contract errors"],
+    layers: ["base", "contract errors"],
     packages: ["yaml"],
     node: "none",
     why: "text in, diagnostics out; also runs in the CLI and in an editor",

@@ -36,9 +36,22 @@ const good = [
   'name: "${v}"\nvars: {v: x, n: 2, m: 1500, b: true, w: satellite}\ndefaults: {template: pc, cpu: "${n}", start: "${b}"}\nnodes: {r1: {icon: "${v}.png"}, r2: {ram: "${n}"}}\nlinks: [{endpoints: ["r1:eth${n}", "r2:eth1"], quality: "${w}", mtu: "${m}"}]',
   "name: x\nvars:\nvars-files: [r1.yaml]",
   "name: x\ndefaults: {template: pc}\nnodes: {'leaf{1..3}': {labels: {number: '${item}'}}, 'spine{a,b}': , r1: }\nnetworks: {lan: }\nlinks: [['leaf{1..2}:eth9', 'spinea:eth{8,9}'], 'leaf{1..3}-r1', {clos: {spines: 'spine{a,b}', leaves: 'leaf{1..3}'}, mtu: 9000}, {full-mesh: [r1, 'leaf{1..2}']}, {ring: 'leaf{1..3}'}, {star: {hub: lan, spokes: r1}}]",
+  "name: x\naddressing: {p2p: {ipv4: 10.0.0.0/16, prefix: 30}, lan: {ipv6: 'fd00::/48', prefix6: 64}, loopback: {ipv4: 10.255.0.0/16}}\nnodes: {r1: {template: frr, addresses: {lo: 10.1.1.1/32, eth1: ['10.9.0.1/24', 'fd01::1/64']}}, h1: {template: linux, addresses: {eth1: []}}}\nlinks: [r1-h1]",
+  "name: x\naddressing: true",
+  "name: x\naddressing: true\nrouting: {ospf: true, isis: {area: 49.0002, level: 1-2}, bgp: false}\ngroups: {edge: {routing: {bgp: {as: 65001}}}}\nnodes: {r1: {template: frr, routing: {ospf: {area: 0.0.0.1}}}, r2: {template: frr, group: edge, routing: null}}\nlinks: [r1-r2]",
 ];
 
 const bad = [
+  "name: x\naddressing: yes",
+  "name: x\nrouting: ospf",
+  "name: x\nrouting: {rip: true}",
+  "name: x\nrouting: {bgp: {as: 0}}",
+  "name: x\nrouting: {isis: {level: 3}}",
+  "name: x\naddressing: {p2p: 10.0.0.0/8}",
+  "name: x\naddressing: {p2p: {ipv4: 10.0.0.0/16, prefix: 32}}",
+  "name: x\naddressing: {wan: {ipv4: 10.0.0.0/16}}",
+  "name: x\nnodes: {r1: {template: frr, addresses: [10.0.0.1/24]}}",
+  "name: x\ndefaults: {template: frr, addresses: {lo: 10.0.0.1/32}}",
   "name: x\nvars: [a]",
   "name: x\nvars: {a: [b]}",
   "name: x\nvars: {a b: c}",

@@ -18,6 +18,7 @@ import {
   textVocabulary,
   topologyVocabulary,
 } from "./lab/vocabulary.ts";
+import { addressesSchema, addressingSchema, routingSchema } from "./schema-addressing.ts";
 import { type Json, type JsonSchema, object } from "./schema-object.ts";
 import { withReferences } from "./schema-references.ts";
 import { switchingSchema } from "./schema-switching.ts";
@@ -166,6 +167,7 @@ const inheritable: Readonly<Record<string, Json>> = {
     description: "VLANs, link aggregation, spanning tree and mirror of a switch. Replaces what is inherited.",
     anyOf: [ref("switching"), { type: "null" }],
   },
+  routing: { ...routingSchema, description: `${routingSchema["description"]} Merged by protocol with what is inherited.` },
   exec: {
     title: "Commands",
     description: "Run in the node, in order, each time it has started. Replaces an inherited list.",
@@ -385,6 +387,8 @@ export const plainSchema: JsonSchema = {
       management: managementSchema,
       mgmt: { ...managementSchema, description: "The same as management, as containerlab calls it." },
       ...variableSchemas,
+      addressing: addressingSchema,
+      routing: { ...routingSchema, description: `${routingSchema["description"]} For all frr nodes.` },
       ...sections,
       topology: {
         title: "Topology",
@@ -418,6 +422,7 @@ export const plainSchema: JsonSchema = {
       ...inheritable,
       name: orNull(shownName),
       position: orNull(position),
+      addresses: addressesSchema,
       ports: portsSchema,
       "mgmt-ipv4": {
         title: "Address in the management network",

@@ -12,6 +12,7 @@ import { type Reading, readDocument } from "../read/read.ts";
 import { authorManagement } from "../write/author.ts";
 import { CannotRewrite } from "../write/layout.ts";
 import { type IntentText, printLab } from "../write/print.ts";
+import { authoredNodes } from "./authored.ts";
 import { changeFilters, changeTexts } from "./edit-extras.ts";
 import { changeLinks } from "./edit-links.ts";
 import { changeNetworks, changeNodes } from "./edit-nodes.ts";
@@ -28,12 +29,15 @@ const MAX_PASSES = 4;
  * @throws Failure invalid_intent if the text cannot be read, or `wanted` is not a lab that can be written.
  */
 export function editIntent(yaml: string, files: Readonly<Record<string, string>>, wanted: Lab): IntentText {
-  const separated = separateFiles(canonicalLab(wanted), checkFiles(files).files);
-  const all = withFiles(files, separated.needed);
-  const first = readDocument(yaml, { ...all, ...files }, { keepTokens: true });
+  const known = checkFiles(files).files;
+  const given = separateFiles(canonicalLab(wanted), known);
+  const first = readDocument(yaml, { ...withFiles(files, given.needed), ...files }, { keepTokens: true });
   if (first.reading === undefined) {
     throw new Failure("invalid_intent", showDiagnostics(first.diagnostics, { yaml, files }), { data: { diagnostics: first.diagnostics } });
   }
+  const { generated } = first.reading;
+  const separated = generated === undefined ? given : separateFiles(authoredLab(yaml, first.reading, given.lab), known);
+  const all = withFiles(files, separated.needed);
   // Tests and boots do not describe the structure: those of the text stay.
   const kept = new Set(separated.lab.nodes.map(({ key }) => key));
   const lab = canonicalLab({ ...separated.lab, tests: first.lab?.tests ?? [], boots: remaining(first.lab?.boots ?? [], kept) });
@@ -43,6 +47,15 @@ export function editIntent(yaml: string, files: Readonly<Record<string, string>>
     editInPlace(expandAliases(yaml, document), all, lab) ??
     printUnlessHelpers(yaml, first.reading, lab, all);
   return { yaml: inPlace, files: all };
+}
+
+/** Returns the wanted lab without what the text's helpers make. Throws Failure for a change of a made part. */
+function authoredLab(yaml: string, reading: Reading, wanted: Lab): Lab {
+  try {
+    return canonicalLab({ ...wanted, nodes: authoredNodes(reading, wanted.nodes) });
+  } catch (error) {
+    throw error instanceof CannotChangePart ? refusedAt(yaml, error) : error;
+  }
 }
 
 /** Returns the boots of these nodes, without dependencies on others. */
@@ -59,13 +72,13 @@ function editInPlace(yaml: string, files: Readonly<Record<string, string>>, want
   for (let pass = 0; pass <= MAX_PASSES; pass++) {
     const { lab, reading } = readDocument(text, files, { keepTokens: true });
     if (lab === undefined || reading === undefined) return undefined;
-    if (sameData(structureOf(lab), structureOf(wanted))) return text;
+    if (sameData(structureOf(reading.authored), structureOf(wanted))) return text;
     try {
-      const changes = changesOf(reading, lab, wanted);
+      const changes = changesOf(reading, reading.authored, wanted);
       text = rewrite(text, reading.document, variablesEntry(reading.root) === undefined ? changes : escaped(changes));
     } catch (error) {
       if (error instanceof CannotRewrite) return undefined;
-      if (error instanceof CannotChangePart) throw refused(`line ${new Problems(text).line(error.place.start)}: ${error.message}`);
+      if (error instanceof CannotChangePart) throw refusedAt(text, error);
       throw error;
     }
   }
@@ -83,6 +96,10 @@ function printUnlessHelpers(yaml: string, reading: Reading, lab: Lab, files: Rea
   if (helper === undefined) return print(lab, files);
   const line = new Problems(yaml).line(helper.place.start);
   throw refused(`this change would remove ${helper.what} (line ${line}) from the text. Change the text by hand.`);
+}
+
+function refusedAt(text: string, { place, message }: CannotChangePart): Failure {
+  return refused(`line ${new Problems(text).line(place.start)}: ${message}`);
 }
 
 function refused(message: string): Failure {

@@ -21,7 +21,12 @@ export class CannotChangePart extends Error {
 export function firstHelper({ root, nodes, links }: Reading): { readonly what: string; readonly place: Place } | undefined {
   const variables = variablesEntry(root);
   if (variables !== undefined) return { what: variables.key, place: variables.place };
-  for (const { entry } of nodes.values()) {
+  const section = root.entries.get("addressing") ?? root.entries.get("routing");
+  if (section !== undefined) return { what: section.key, place: section.place };
+  for (const { entry, addresses, routing } of nodes.values()) {
+    if (addresses !== undefined || routing !== undefined) {
+      return { what: addresses === undefined ? "routing" : "addresses", place: entry.place };
+    }
     if (entry.range !== undefined) return { what: entry.range.key, place: entry.place };
   }
   const link = links.find(({ isOneOfSeveral }) => isOneOfSeveral);

@@ -16,9 +16,54 @@ const sections = ["defaults", "kinds", "groups", "nodes", "networks", "links", "
 export type Section = (typeof sections)[number];
 
 export const labVocabulary: Vocabulary = {
-  known: ["name", "description", "management", "mgmt", "vars", "vars-files", ...sections, "topology", "tests"],
+  known: ["name", "description", "management", "mgmt", "vars", "vars-files", "addressing", "routing", ...sections, "topology", "tests"],
   ignored: ["prefix", "settings", "debug"],
-  meant: { lab: "name", title: "name", notes: "description", annotations: "texts", variables: "vars", vars_files: "vars-files" },
+  meant: {
+    lab: "name",
+    title: "name",
+    notes: "description",
+    annotations: "texts",
+    variables: "vars",
+    vars_files: "vars-files",
+    addresses: "addressing",
+    pools: "addressing",
+  },
+};
+
+/** The protocols of `routing`. */
+export const routingProtocols = ["ospf", "isis", "bgp"] as const;
+
+export const routingVocabulary: Vocabulary = {
+  known: routingProtocols,
+  ignored: [],
+  meant: { ospfv2: "ospf", ospf6: "ospf", "is-is": "isis" },
+};
+
+export const protocolVocabularies: Readonly<Record<(typeof routingProtocols)[number], Vocabulary>> = {
+  ospf: { known: ["area"], ignored: [], meant: { areas: "area" } },
+  isis: { known: ["area", "level"], ignored: [], meant: { type: "level", net: "area" } },
+  bgp: { known: ["as"], ignored: [], meant: { asn: "as", "as-number": "as" } },
+};
+
+/** The pools of `addressing`: links of two nodes, networks and switches, and the nodes themselves. */
+export const addressPools = ["p2p", "lan", "loopback"] as const;
+
+export const addressingVocabulary: Vocabulary = {
+  known: addressPools,
+  ignored: [],
+  meant: { loopbacks: "loopback", links: "p2p", networks: "lan", stub: "lan" },
+};
+
+const poolOfNetworks: Vocabulary = {
+  known: ["ipv4", "prefix", "ipv6", "prefix6"],
+  ignored: [],
+  meant: { length: "prefix", "prefix-length": "prefix", range: "ipv4", subnet: "ipv4" },
+};
+
+export const poolVocabularies: Readonly<Record<(typeof addressPools)[number], Vocabulary>> = {
+  p2p: poolOfNetworks,
+  lan: poolOfNetworks,
+  loopback: { known: ["ipv4", "ipv6"], ignored: [], meant: { range: "ipv4", subnet: "ipv4" } },
 };
 
 /** `management`, and `mgmt` of containerlab. */
@@ -78,6 +123,7 @@ const inheritableKeys = [
   "files",
   "binds",
   "switching",
+  "routing",
   "exec",
   "cpu",
   "ram",
@@ -116,9 +162,9 @@ const insteadOfNodes = {
 };
 
 export const nodeVocabulary: Vocabulary = {
-  known: [...inheritableKeys, "name", "position", "ports", "mgmt-ipv4", "mgmt-ipv6", "depends-on", "stages"],
+  known: [...inheritableKeys, "name", "position", "addresses", "ports", "mgmt-ipv4", "mgmt-ipv6", "depends-on", "stages"],
   ignored: ignoredOfNodes,
-  meant: { ...meantOfNodes, depends_on: "depends-on" },
+  meant: { ...meantOfNodes, depends_on: "depends-on", address: "addresses", ip: "addresses" },
   instead: insteadOfNodes,
 };
 

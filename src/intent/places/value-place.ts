@@ -1,6 +1,6 @@
 import type { Lines } from "../diagnostics/lines.ts";
+import { spot } from "../fields/fields.ts";
 import type { Entry } from "../parse/parse.ts";
-import { spot } from "../read/fields.ts";
 
 /** The place of a value in an intent. Lines and columns from 1, the end exclusive. */
 export interface ValuePlace {

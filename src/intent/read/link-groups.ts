@@ -1,7 +1,7 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
+import { checkKeys, type Field, fieldOf, invalid, readMap, readText, spot } from "../fields/fields.ts";
 import { type LinkGroup, linkGroups, linkGroupVocabularies } from "../lab/vocabulary.ts";
 import { expandRange, hasRange } from "../parse/ranges.ts";
-import { checkKeys, type Field, fieldOf, invalid, readMap, readText, spot } from "./fields.ts";
 import type { ReadContext } from "./node-fields.ts";
 import type { Ends, RawEnd } from "./read-links.ts";
 

@@ -1,5 +1,5 @@
+import type { Field } from "../fields/fields.ts";
 import { bindText, type MachineBind } from "../lab/machine-bind.ts";
-import type { Field } from "./fields.ts";
 
 /** Path in the node → the bind. */
 export type MachineBinds = ReadonlyMap<string, MachineBind>;

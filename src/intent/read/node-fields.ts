@@ -2,14 +2,6 @@ import { ipv4Number, ipv4Text } from "../addresses/ipv4.ts";
 import { ipv6Number, ipv6Text } from "../addresses/ipv6.ts";
 import { didYouMean } from "../diagnostics/nearest.ts";
 import type { Problems } from "../diagnostics/problems.ts";
-import { type Position, type PullPolicy, pullPolicies, type Scalar } from "../lab/lab.ts";
-import type { TestCheck } from "../lab/lab-test.ts";
-import { type PublishedPort, portText, publishedPort } from "../lab/published-port.ts";
-import type { Switching } from "../lab/switching.ts";
-import { positionVocabulary, type Vocabulary } from "../lab/vocabulary.ts";
-import { normalFilePath } from "../parse/files.ts";
-import type { MapValue } from "../parse/parse.ts";
-import { sshKeyProblem } from "../parse/ssh-key.ts";
 import {
   checkKeys,
   type Field,
@@ -24,7 +16,19 @@ import {
   readText,
   spot,
   wrongType,
-} from "./fields.ts";
+} from "../fields/fields.ts";
+import { readAddresses } from "../fields/read-addressing.ts";
+import { readRouting } from "../fields/read-routing.ts";
+import type { NodeAddresses } from "../generate/pools.ts";
+import type { Routing } from "../generate/routing.ts";
+import { type Position, type PullPolicy, pullPolicies, type Scalar } from "../lab/lab.ts";
+import type { TestCheck } from "../lab/lab-test.ts";
+import { type PublishedPort, portText, publishedPort } from "../lab/published-port.ts";
+import type { Switching } from "../lab/switching.ts";
+import { positionVocabulary, type Vocabulary } from "../lab/vocabulary.ts";
+import { normalFilePath } from "../parse/files.ts";
+import type { MapValue } from "../parse/parse.ts";
+import { sshKeyProblem } from "../parse/ssh-key.ts";
 import { type MachineBinds, readMachineBinds } from "./machine-binds.ts";
 import { type ReadFile, readBinds, readNodeFiles } from "./node-files.ts";
 import { readConditions } from "./read-boot.ts";
@@ -47,6 +51,8 @@ export interface NodeFields {
   /** Of `binds`: paths of the machine, by path in the node. */
   readonly machineBinds?: MachineBinds | null;
   readonly switching?: Switching | null;
+  readonly addresses?: NodeAddresses | null;
+  readonly routing?: Routing | null;
   readonly ports?: readonly string[] | null;
   readonly mgmtIpv4?: string | null;
   readonly mgmtIpv6?: string | null;
@@ -151,6 +157,8 @@ const fieldNames: Readonly<Record<string, keyof NodeFields>> = {
   files: "files",
   binds: "binds",
   switching: "switching",
+  addresses: "addresses",
+  routing: "routing",
   ports: "ports",
   "mgmt-ipv4": "mgmtIpv4",
   "mgmt-ipv6": "mgmtIpv6",
@@ -193,6 +201,10 @@ function readField(context: ReadContext, name: keyof NodeFields, at: Field): Nod
       return undefined; // read with binds
     case "switching":
       return readSwitching(problems, at);
+    case "addresses":
+      return readAddresses(problems, at);
+    case "routing":
+      return readRouting(problems, at);
     case "ports":
       return readPorts(problems, at);
     case "mgmtIpv4":

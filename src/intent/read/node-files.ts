@@ -1,8 +1,8 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
 import type { Problems } from "../diagnostics/problems.ts";
+import { checkKeys, type Field, field, invalid, isNull, readList, readMap, readText, spot } from "../fields/fields.ts";
 import type { LabFile } from "../lab/lab.ts";
 import { normalFilePath } from "../parse/files.ts";
-import { checkKeys, type Field, field, invalid, isNull, readList, readMap, readText, spot } from "./fields.ts";
 import { isNodePath, machineBindOf } from "./machine-binds.ts";
 
 /** A file of a node as it is read, with its source in the lab's files. */

@@ -1,4 +1,5 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
+import { checkKeys, type Field, field, fieldOf, invalid, isNull, readLine, readList, readMap, spot } from "../fields/fields.ts";
 import type { TestCheck } from "../lab/lab-test.ts";
 import {
   type Dependency,
@@ -9,7 +10,6 @@ import {
   type NodeBoot,
 } from "../lab/node-boot.ts";
 import { conditionVocabulary, stageVocabulary, testChecks, waitVocabulary } from "../lab/vocabulary.ts";
-import { checkKeys, type Field, field, fieldOf, invalid, isNull, readLine, readList, readMap, spot } from "./fields.ts";
 import type { ReadContext } from "./node-fields.ts";
 import type { ReadNode } from "./read-nodes.ts";
 import { checks } from "./read-tests.ts";

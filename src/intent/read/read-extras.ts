@@ -1,9 +1,21 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
+import {
+  checkKeys,
+  type Field,
+  field,
+  fieldOf,
+  isNull,
+  readLine,
+  readList,
+  readMap,
+  readNumber,
+  readText,
+  spot,
+} from "../fields/fields.ts";
 import { order } from "../lab/canonical.ts";
 import type { LabNetwork, LabText, TrafficFilter } from "../lab/lab.ts";
 import { filterVocabulary, networkVocabulary, textVocabulary } from "../lab/vocabulary.ts";
 import type { Entry, Value } from "../parse/parse.ts";
-import { checkKeys, type Field, field, fieldOf, isNull, readLine, readList, readMap, readNumber, readText, spot } from "./fields.ts";
 import { type ReadContext, readName, readPosition } from "./node-fields.ts";
 import { checkKey } from "./read-nodes.ts";
 

@@ -1,9 +1,4 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
-import { canonicalLink, canonicalQuality } from "../lab/canonical.ts";
-import { type Endpoint, endpointText, type LabLink, type Quality } from "../lab/lab.ts";
-import { qualityFields, qualityLimits, qualityPresets } from "../lab/quality.ts";
-import { endpointVocabulary, linkGroups, linkVocabulary, qualityVocabulary, sidesVocabulary } from "../lab/vocabulary.ts";
-import type { Value } from "../parse/parse.ts";
 import {
   checkKeys,
   type Field,
@@ -18,7 +13,12 @@ import {
   readText,
   spot,
   wrongType,
-} from "./fields.ts";
+} from "../fields/fields.ts";
+import { canonicalLink, canonicalQuality } from "../lab/canonical.ts";
+import { type Endpoint, endpointText, type LabLink, type Quality } from "../lab/lab.ts";
+import { qualityFields, qualityLimits, qualityPresets } from "../lab/quality.ts";
+import { endpointVocabulary, linkGroups, linkVocabulary, qualityVocabulary, sidesVocabulary } from "../lab/vocabulary.ts";
+import type { Value } from "../parse/parse.ts";
 import { groupOf, rangeNames, readGroup } from "./link-groups.ts";
 import type { ReadContext } from "./node-fields.ts";
 

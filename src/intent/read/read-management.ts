@@ -1,9 +1,9 @@
 import { type Ipv4Subnet, ipv4Number, ipv4Subnet, ipv4Text, nodeAddresses, subnetText } from "../addresses/ipv4.ts";
 import { contains6, type Ipv6Subnet, ipv6Number, ipv6Subnet, subnet6Text } from "../addresses/ipv6.ts";
+import { checkKeys, type Field, field, fieldOf, invalid, readMap, readText } from "../fields/fields.ts";
 import type { Management } from "../lab/lab.ts";
 import { managementVocabulary } from "../lab/vocabulary.ts";
 import type { MapValue } from "../parse/parse.ts";
-import { checkKeys, type Field, field, fieldOf, invalid, readMap, readText } from "./fields.ts";
 import type { ReadContext } from "./node-fields.ts";
 import type { ReadNode } from "./read-nodes.ts";
 

@@ -1,12 +1,14 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
 import { type Place, pointer } from "../diagnostics/problems.ts";
+import { type Field, field, isNull, readMap } from "../fields/fields.ts";
+import type { NodeAddresses } from "../generate/pools.ts";
+import type { Routing } from "../generate/routing.ts";
 import { order, sortedRecord } from "../lab/canonical.ts";
 import type { LabNetwork, LabNode, Position, PullPolicy, Scalar } from "../lab/lab.ts";
 import type { TestCheck } from "../lab/lab-test.ts";
 import { inheritableVocabulary, nodeVocabulary } from "../lab/vocabulary.ts";
 import type { Entry, MapValue } from "../parse/parse.ts";
 import { takeConfigFile } from "./config-file.ts";
-import { type Field, field, isNull, readMap } from "./fields.ts";
 import { bindsOf, type MachineBinds } from "./machine-binds.ts";
 import {
   type FormSource,
@@ -33,7 +35,11 @@ export interface ReadNode {
   readonly groups: readonly string[];
   /** Its own map, if it has one. */
   readonly source?: FormSource;
+  /** As its author wrote it, without what addressing, routing and templates make. */
   readonly node: LabNode;
+  readonly addresses?: NodeAddresses;
+  /** Its own or inherited protocols; null: none, although the lab has some. */
+  readonly routing?: Routing | null;
   /** Its own conditions or inherited ones. */
   readonly ready: readonly TestCheck[];
 }
@@ -134,6 +140,8 @@ export function readNodes(
       groups,
       ...(form.source !== undefined && { source: form.source }),
       node,
+      ...(fields.addresses != null && { addresses: fields.addresses }),
+      ...(fields.routing !== undefined && { routing: fields.routing }),
       ready: fields.ready ?? [],
     });
   }
@@ -260,7 +268,8 @@ class Inherited {
 function inheritedFields(inherited: NodeFields, own: NodeFields): readonly string[] {
   const names = Object.entries(inherited).flatMap(([name, value]) => {
     const isOwn = own[name as keyof NodeFields] !== undefined;
-    if (value == null || isOwn || name === "template") return [];
+    // Hosts know no routing: it becomes configurations.
+    if (value == null || isOwn || name === "template" || name === "routing") return [];
     if (name === "machineBinds") return (value as MachineBinds).size > 0 ? ["binds"] : [];
     return [name === "binds" ? "files" : name];
   });

@@ -1,5 +1,19 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
 import { type Problems, pointer } from "../diagnostics/problems.ts";
+import {
+  checkKeys,
+  type Field,
+  field,
+  fieldOf,
+  invalid,
+  isNull,
+  readLine,
+  readList,
+  readMap,
+  readNumber,
+  readText,
+  spot,
+} from "../fields/fields.ts";
 import { sortedRecord } from "../lab/canonical.ts";
 import {
   carriesVlan,
@@ -26,20 +40,6 @@ import {
   switchingVocabulary,
 } from "../lab/switching-vocabulary.ts";
 import type { MapValue } from "../parse/parse.ts";
-import {
-  checkKeys,
-  type Field,
-  field,
-  fieldOf,
-  invalid,
-  isNull,
-  readLine,
-  readList,
-  readMap,
-  readNumber,
-  readText,
-  spot,
-} from "./fields.ts";
 
 const INTERFACE = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$/;
 

@@ -1,7 +1,7 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
+import { checkKeys, type Field, fieldOf, invalid, readLine, readList, readMap, readNumber, readText, spot } from "../fields/fields.ts";
 import { type LabTest, maxTests, type NeighborProtocol, neighborStates, type TestCheck, testDefaults, testName } from "../lab/lab-test.ts";
 import { checkVocabularies, givenVocabulary, testChecks, testVocabulary } from "../lab/vocabulary.ts";
-import { checkKeys, type Field, fieldOf, invalid, readLine, readList, readMap, readNumber, readText, spot } from "./fields.ts";
 import type { ReadContext } from "./node-fields.ts";
 
 /** The names that tests may use. */

@@ -1,15 +1,16 @@
 import type { Document } from "yaml";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { Problems, pointer } from "../diagnostics/problems.ts";
+import { checkKeys, type Field, fieldOf, readMap, readText } from "../fields/fields.ts";
 import { canonicalLab } from "../lab/canonical.ts";
-import { endpointText, type Lab, type LabLink } from "../lab/lab.ts";
+import { endpointText, type Lab, type LabLink, type LabNode } from "../lab/lab.ts";
 import { labVocabulary, type Section, topologyVocabulary } from "../lab/vocabulary.ts";
 import { expandHelpers } from "../parse/expand.ts";
 import { checkFiles } from "../parse/files.ts";
 import { type MapValue, parseYaml } from "../parse/parse.ts";
 import { plainYaml } from "../parse/plain-yaml.ts";
 import { variablesEntry } from "../parse/variables.ts";
-import { checkKeys, type Field, fieldOf, readMap, readText } from "./fields.ts";
+import { withGeneratedNodes } from "./generate.ts";
 import { NAME, type ReadContext, readName } from "./node-fields.ts";
 import { readBoots } from "./read-boot.ts";
 import { type ReadFilter, type ReadNetwork, type ReadText, readFilters, readNetworks, readTexts } from "./read-extras.ts";
@@ -51,6 +52,10 @@ function readPlain(yaml: string, files: Readonly<Record<string, string>>): Lab |
 /** The data that the editor needs besides the lab: the document, and the place of each part of the lab in it. */
 export interface Reading {
   readonly document: Document.Parsed;
+  /** The lab without what addressing, routing and templates make: the part that an edit can change. */
+  readonly authored: Lab;
+  /** By node key, the nodes with what these make. Absent if the lab has none of them. */
+  readonly generated?: ReadonlyMap<string, LabNode>;
   readonly root: MapValue;
   /** "" or "/topology". */
   readonly bodyPath: string;
@@ -164,7 +169,9 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
 
   const boots = readBoots(context, nodes, nodeKeys);
 
-  const lab = canonicalLab({
+  const linksPath = linksField?.path ?? "/links";
+  const generated = withGeneratedNodes(context, { root, nodes, networks, links, linksPath });
+  const authored = canonicalLab({
     name: name ?? "",
     ...(description === undefined ? {} : { description }),
     ...(management === undefined ? {} : { management }),
@@ -176,9 +183,12 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
     tests,
     boots,
   });
+  const lab = generated === undefined ? authored : canonicalLab({ ...authored, nodes: [...generated.values()] });
   const bodyPath = body === undefined ? "" : "/topology";
   return {
     lab: withInherited(lab, nodes),
+    authored: withInherited(authored, nodes),
+    ...(generated !== undefined && { generated }),
     root,
     bodyPath,
     inheritance,

@@ -1,0 +1,83 @@
+import { withoutGenerated } from "../generate/frr-text.ts";
+import type { LabNode } from "../lab/lab.ts";
+import type { Reading } from "../read/read.ts";
+import { CannotChangePart } from "./expanded.ts";
+
+/** A node with what its helpers make, and without it. */
+interface Made {
+  readonly was: LabNode;
+  readonly own: LabNode;
+}
+
+/**
+ * Returns the wanted nodes without the commands and the configurations that helpers of the text make. A copy of a node goes without them too.
+ * @throws CannotChangePart for a node whose made parts are changed.
+ */
+export function authoredNodes(reading: Reading, wanted: readonly LabNode[]): readonly LabNode[] {
+  const { generated = new Map<string, LabNode>(), nodes } = reading;
+  const made = new Map<string, Made>();
+  for (const [key, was] of generated) {
+    const own = nodes.get(key)?.node;
+    if (own !== undefined && own !== was) made.set(key, { was, own });
+  }
+  const copied = new Copies([...made.values()]);
+  return wanted.map((node) => {
+    const one = made.get(node.key);
+    if (one === undefined) return nodes.has(node.key) ? node : copied.own(node);
+    const left = { ...node, exec: ownCommands(reading, node, one) };
+    if (one.was.startupConfig === one.own.startupConfig) return left;
+    return withConfig(left, ownConfig(reading, node, one), one.own.startupConfigFile);
+  });
+}
+
+function ownCommands(reading: Reading, { key, exec }: LabNode, { was, own }: Made): readonly string[] {
+  const first = was.exec.slice(0, was.exec.length - own.exec.length);
+  if (first.every((command, index) => exec[index] === command)) return exec.slice(first.length);
+  throw cannotChange(reading, key, "commands");
+}
+
+function ownConfig(reading: Reading, { key, startupConfig }: LabNode, { was, own }: Made): string | undefined {
+  if (startupConfig === was.startupConfig) return own.startupConfig;
+  const left = withoutGenerated(own.startupConfig ?? "", was.startupConfig ?? "", startupConfig ?? "");
+  if (left === undefined) throw cannotChange(reading, key, "startup-config");
+  return left;
+}
+
+function cannotChange({ root, nodes }: Reading, key: string, what: string): CannotChangePart {
+  const helper = root.entries.get(what === "commands" ? "addressing" : "routing") ?? root.entries.get("addressing");
+  const place = helper?.place ?? nodes.get(key)?.entry.place ?? root;
+  const from = helper?.key ?? "addresses or routing of the node";
+  const message = `the ${what} of node ${key} that would change come from ${from}: change it there, or write the addresses of the node; labwright render prints them`;
+  return new CannotChangePart(place, message);
+}
+
+function withConfig(
+  { startupConfig: _config, startupConfigFile: _file, ...node }: LabNode,
+  config: string | undefined,
+  file: string | undefined,
+): LabNode {
+  if (config === undefined) return node;
+  return { ...node, startupConfig: config, ...(file !== undefined && { startupConfigFile: file }) };
+}
+
+/** Takes what helpers made out of copies of nodes: the copy gets its own. */
+class Copies {
+  readonly #commands: ReadonlySet<string>;
+  readonly #configs: ReadonlyMap<string, LabNode>;
+
+  constructor(made: readonly Made[]) {
+    this.#commands = new Set(made.flatMap(({ was, own }) => was.exec.slice(0, was.exec.length - own.exec.length)));
+    this.#configs = new Map(
+      made.flatMap(({ was, own }) =>
+        was.startupConfig === own.startupConfig || was.startupConfig === undefined ? [] : [[was.startupConfig, own] as const],
+      ),
+    );
+  }
+
+  own(node: LabNode): LabNode {
+    const first = node.exec.findIndex((command) => !this.#commands.has(command));
+    const exec = first < 0 ? [] : node.exec.slice(first);
+    const source = node.startupConfig === undefined ? undefined : this.#configs.get(node.startupConfig);
+    return source === undefined ? { ...node, exec } : withConfig({ ...node, exec }, source.startupConfig, source.startupConfigFile);
+  }
+}

@@ -1,0 +1,71 @@
+import { readFrr } from "../../base/frr-config.ts";
+import { addressText, type InterfaceAddress, interfaceAddress } from "../addresses/interface-address.ts";
+import type { LabNode } from "../lab/lab.ts";
+import { loopback } from "./assign-addresses.ts";
+
+/** Returns the addresses that a configuration of FRR gives to interfaces. */
+export function writtenInFrr(config: string): ReadonlyMap<string, readonly InterfaceAddress[]> {
+  const found = new Map<string, InterfaceAddress[]>();
+  if (!/\bip(?:v6)? address\b/.test(config)) return found;
+  for (const { sections, text } of readFrr(config).lines) {
+    const name = /^interface (\S+)$/.exec(sections[0] ?? "")?.[1];
+    const address = interfaceAddress(/^ip(?:v6)? address (\S+)/.exec(text)?.[1] ?? "");
+    if (name !== undefined && address !== undefined) found.set(name, [...(found.get(name) ?? []), address]);
+  }
+  return found;
+}
+
+/** Returns the sections of interfaces, the loopback first, with their addresses and further lines. */
+export function interfacesText(
+  addresses: ReadonlyMap<string, readonly InterfaceAddress[]>,
+  more: ReadonlyMap<string, readonly string[]>,
+): string {
+  const names = [...new Set([...addresses.keys(), ...more.keys()])];
+  const ordered = [...names.filter((name) => name === loopback), ...names.filter((name) => name !== loopback)];
+  return ordered
+    .map((name) => {
+      const lines = (addresses.get(name) ?? []).map((address) => `${address.family === 4 ? "ip" : "ipv6"} address ${addressText(address)}`);
+      return section(`interface ${name}`, [...lines, ...(more.get(name) ?? [])]);
+    })
+    .join("");
+}
+
+export function section(head: string, lines: readonly string[]): string {
+  return `${head}\n${lines.map((line) => ` ${line}\n`).join("")}exit\n!\n`;
+}
+
+/** Lines that FRR must read before any other. */
+const leading = /^(?:frr |hostname |service |log |!|#|\s*$)/;
+
+/**
+ * Returns the node with the text in front of its own configuration, so that FRR reads its own lines later, and they win. Without the reference to a file, whose text it is not
+ * any more.
+ */
+export function withGenerated({ startupConfigFile: _file, ...node }: LabNode, text: string): LabNode {
+  const { head, rest } = divided(node.startupConfig ?? "");
+  return { ...node, startupConfig: `${head}${text}${rest}` };
+}
+
+/** Returns a node's own part of the changed configuration `now`, where `was` is the result of withGenerated(); undefined if another part is changed. */
+export function withoutGenerated(own: string, was: string, now: string): string | undefined {
+  const { head, rest } = divided(own);
+  const text = was.slice(head.length, was.length - rest.length);
+  const at = now.indexOf(text);
+  const left = at < 0 ? undefined : now.slice(0, at) + now.slice(at + text.length);
+  if (left === undefined) return undefined;
+  const again = divided(left);
+  return `${again.head}${text}${again.rest}` === now ? left : undefined;
+}
+
+function divided(config: string): { readonly head: string; readonly rest: string } {
+  const lines = config.split("\n");
+  const first = lines.findIndex((line) => !leading.test(line));
+  if (first < 0) return { head: config === "" || config.endsWith("\n") ? config : `${config}\n`, rest: "" };
+  return {
+    head: lines
+      .slice(0, first)
+      .map((line) => `${line}\n`)
+      .join(""),
+    rest: lines.slice(first).join("\n"),
+  };
+}

@@ -1,0 +1,217 @@
+import { compareNatural } from "../../base/natural-order.ts";
+import { addressOnly, addressText, families, type InterfaceAddress, interfaceAddress } from "../addresses/interface-address.ts";
+import { didYouMean } from "../diagnostics/nearest.ts";
+import { type Field, fieldOf, isNull } from "../fields/fields.ts";
+import { readAddressing } from "../fields/read-addressing.ts";
+import { readRouting } from "../fields/read-routing.ts";
+import { type AddressedNode, type Addresses, assignAddresses, loopback } from "../generate/assign-addresses.ts";
+import { interfacesText, withGenerated, writtenInFrr } from "../generate/frr-text.ts";
+import type { WrittenAddresses } from "../generate/pools.ts";
+import { type Router, type RouterText, routeNodes } from "../generate/route-nodes.ts";
+import type { Routing, RoutingProtocol, RoutingSettings } from "../generate/routing.ts";
+import { type Segment, type SegmentEnd, segmentsOf } from "../generate/segments.ts";
+import type { LabNode } from "../lab/lab.ts";
+import type { MapValue } from "../parse/parse.ts";
+import type { ReadContext } from "./node-fields.ts";
+import type { ReadNetwork } from "./read-extras.ts";
+import type { ReadLink } from "./read-links.ts";
+import type { ReadNode } from "./read-nodes.ts";
+
+/** The parts of a lab that addresses and configurations are made from. */
+export interface LabParts {
+  readonly root: MapValue;
+  readonly nodes: ReadonlyMap<string, ReadNode>;
+  readonly networks: ReadonlyMap<string, ReadNetwork>;
+  readonly links: readonly ReadLink[];
+  /** JSON pointer. */
+  readonly linksPath: string;
+}
+
+/** Templates whose nodes can have addresses. */
+const linux = "linux";
+const frr = "frr";
+
+/** Returns the nodes with the commands and configurations that addressing and routing make; undefined if the lab has neither. */
+export function withGeneratedNodes(context: ReadContext, parts: LabParts): ReadonlyMap<string, LabNode> | undefined {
+  const { problems } = context;
+  const { root, nodes } = parts;
+  const addressing = fieldOf(root, "addressing", "");
+  const pools = addressing && readAddressing(problems, addressing);
+  const routing = fieldOf(root, "routing", "");
+  const ofLab = routing && readRouting(problems, routing);
+  const isUsed = [...nodes.values()].some((read) => read.addresses !== undefined || (read.routing ?? undefined) !== undefined);
+  if (pools === undefined && ofLab === undefined && !isUsed) return undefined;
+  // Without the links that are wrong, addresses would be wrong too.
+  if (problems.hasErrors) return undefined;
+  checkAddresses(context, parts);
+  const segments = segmentsOf(parts.nodes, parts.networks, parts.links, parts.linksPath);
+  const addressed = new Map([...nodes].flatMap(([key, read]) => (isAddressed(read.node) ? [[key, addressedNode(read)] as const] : [])));
+  const addresses = assignAddresses(problems, pools ?? {}, addressed, segments);
+  const routes = gatewaysOf(nodes, segments, addresses, pools !== undefined);
+  const routers = new Map(
+    [...nodes].flatMap(([key, read]) => {
+      const router = routerOf(context, read, ofLab, routing);
+      return router === undefined ? [] : [[key, router] as const];
+    }),
+  );
+  const texts = problems.hasErrors ? new Map<string, RouterText>() : routeNodes(problems, routers, segments, addresses);
+  return new Map(
+    [...nodes].map(([key, { node }]) => {
+      const of = addressed.get(key);
+      if (of === undefined) return [key, node] as const;
+      const own = addressesToSet(of, addresses.get(key) ?? new Map());
+      return [key, node.template === frr ? withConfig(node, own, texts.get(key)) : withCommands(node, own, routes.get(key) ?? [])] as const;
+    }),
+  );
+}
+
+/** Returns the router with its protocols: those of the lab, and those that it has itself or inherits. Reports routing of other nodes. */
+function routerOf({ problems }: ReadContext, read: ReadNode, ofLab: Routing | undefined, at: Field | undefined): Router | undefined {
+  const { node, routing, source, entry, path } = read;
+  const own = source?.map.entries.get("routing");
+  const place = own?.place ?? (routing == null ? at?.place : undefined) ?? entry.place;
+  const where = own === undefined ? (routing == null ? (at?.path ?? path) : path) : `${path}/routing`;
+  if (node.template !== frr) {
+    if (own !== undefined && !isNull(own.value)) {
+      problems.error(
+        "invalid_value",
+        place,
+        where,
+        `node ${node.key} has the template ${node.template}: only frr nodes have routing`,
+        "configure it in the node itself",
+      );
+    }
+    return undefined;
+  }
+  const all = routing === null ? [] : [...(ofLab ?? []), ...(routing ?? [])];
+  const protocols = new Map([...new Map(all)].filter((one): one is [RoutingProtocol, RoutingSettings] => one[1] !== null));
+  return { key: node.key, protocols, config: node.startupConfig ?? "", place, path: where };
+}
+
+function isAddressed({ template }: LabNode): boolean {
+  return template === linux || template === frr;
+}
+
+/** Addresses must be of interfaces that a link has, so that a typing error is found. */
+function checkAddresses({ problems }: ReadContext, { nodes, links }: LabParts): void {
+  const linked = new Map<string, string[]>();
+  for (const { link } of links) {
+    for (const end of link.endpoints) if ("node" in end) linked.set(end.node, [...(linked.get(end.node) ?? [loopback]), end.interface]);
+  }
+  for (const [key, { node, addresses }] of nodes) {
+    for (const [name, { place, path }] of addresses ?? []) {
+      const known = linked.get(key) ?? [loopback];
+      if (!isAddressed(node)) {
+        problems.error(
+          "invalid_value",
+          place,
+          path,
+          "only nodes of the templates linux and frr have addresses here",
+          "configure it in the node itself",
+        );
+      } else if (!known.includes(name)) {
+        const hint = didYouMean(name, known, problems.effort) ?? `interfaces: ${known.slice(0, 8).join(", ")}`;
+        problems.error(
+          "unknown_interface",
+          place,
+          path,
+          `no link of node ${key} has the interface ${JSON.stringify(name.slice(0, 80))}`,
+          hint,
+        );
+      }
+    }
+  }
+}
+
+/** The addresses that a node's author wrote: in `addresses`, in its configuration of FRR, or in its commands. */
+function addressedNode(read: ReadNode): AddressedNode {
+  const { node, addresses, entry, path } = read;
+  const inText = node.template === frr ? writtenInFrr(node.startupConfig ?? "") : writtenInCommands(node);
+  const written = new Map<string, WrittenAddresses>(addresses ?? []);
+  for (const [name, list] of inText) {
+    const more = written.get(name);
+    written.set(name, { place: more?.place ?? entry.place, path: more?.path ?? path, list: [...(more?.list ?? []), ...list] });
+  }
+  return { key: node.key, isRouter: node.template === frr, written, inText, place: entry.place, path };
+}
+
+const addCommand = /^\s*ip\s+(?:-[46]\s+)?a(?:ddr(?:ess)?)?\s+(?:add|replace)\s+(\S+)\s+(?:.*\s)?dev\s+(\S+)/gm;
+
+function writtenInCommands({ exec, startupConfig = "" }: LabNode): ReadonlyMap<string, readonly InterfaceAddress[]> {
+  const found = new Map<string, InterfaceAddress[]>();
+  for (const text of [startupConfig, ...exec]) {
+    for (const [, address = "", name = ""] of text.matchAll(addCommand)) {
+      const one = interfaceAddress(address);
+      if (one !== undefined) found.set(name, [...(found.get(name) ?? []), one]);
+    }
+  }
+  return found;
+}
+
+/** Returns the default routes of each host at whose only network there is a router. */
+function gatewaysOf(
+  nodes: ReadonlyMap<string, ReadNode>,
+  segments: readonly Segment[],
+  addresses: Addresses,
+  hasPools: boolean,
+): ReadonlyMap<string, readonly string[]> {
+  const result = new Map<string, readonly string[]>();
+  if (!hasPools) return result;
+  const ofNode = new Map<string, { readonly segment: Segment; readonly end: SegmentEnd }[]>();
+  for (const segment of segments) {
+    for (const end of segment.ends) {
+      if (nodes.get(end.node)?.node.template === linux) ofNode.set(end.node, [...(ofNode.get(end.node) ?? []), { segment, end }]);
+    }
+  }
+  const routers = new Map<Segment, readonly SegmentEnd[]>();
+  for (const [key, at] of ofNode) {
+    const [only, another] = at;
+    const node = nodes.get(key)?.node as LabNode;
+    if (only === undefined || another !== undefined || hasDefaultRoute(node)) continue;
+    const { segment, end } = only;
+    const ends = routers.get(segment) ?? segment.ends.filter(({ node: name }) => nodes.get(name)?.node.template === frr);
+    routers.set(segment, ends);
+    const [router] = ends.toSorted((a, b) => compareNatural(a.node, b.node));
+    const list = (router && addresses.get(router.node)?.get(router.interface)) ?? [];
+    const own = addresses.get(key)?.get(end.interface) ?? [];
+    const routes = families.flatMap((family) => {
+      const gateway = list.find((address) => address.family === family);
+      if (gateway === undefined || !own.some((address) => address.family === family)) return [];
+      const via = addressOnly(gateway);
+      // Without a carrier, IPv6 does not know that it reaches the router directly.
+      return [family === 4 ? `ip route add default via ${via}` : `ip -6 route add default via ${via} dev ${end.interface} onlink`];
+    });
+    result.set(key, routes);
+  }
+  return result;
+}
+
+function hasDefaultRoute({ exec, startupConfig = "" }: LabNode): boolean {
+  return [startupConfig, ...exec].some((text) => /\broute\b.*\bdefault\b/.test(text));
+}
+
+/** Returns the addresses that the node's own configuration and commands do not set, in the order of interfaces. */
+function addressesToSet(
+  { inText }: AddressedNode,
+  own: ReadonlyMap<string, readonly InterfaceAddress[]>,
+): ReadonlyMap<string, readonly InterfaceAddress[]> {
+  const wanted = new Map<string, readonly InterfaceAddress[]>();
+  for (const [name, list] of [...own].sort(([a], [b]) => compareNatural(a, b))) {
+    const known = new Set((inText.get(name) ?? []).map(addressText));
+    const left = list.filter((address) => !known.has(addressText(address)));
+    if (left.length > 0) wanted.set(name, left);
+  }
+  return wanted;
+}
+
+function withConfig(node: LabNode, own: ReadonlyMap<string, readonly InterfaceAddress[]>, routing: RouterText | undefined): LabNode {
+  if (own.size === 0 && routing === undefined) return node;
+  const { first = "", interfaces = new Map<string, readonly string[]>(), last = "" } = routing ?? {};
+  return withGenerated(node, `${first}${interfacesText(own, interfaces)}${last}`);
+}
+
+function withCommands(node: LabNode, own: ReadonlyMap<string, readonly InterfaceAddress[]>, routes: readonly string[]): LabNode {
+  const addresses = [...own].flatMap(([name, list]) => list.map((address) => `ip addr add ${addressText(address)} dev ${name}`));
+  const all = [...addresses, ...routes];
+  return all.length === 0 ? node : { ...node, exec: [...all, ...node.exec] };
+}

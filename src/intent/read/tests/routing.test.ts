@@ -1,0 +1,197 @@
+import { expect, test } from "vitest";
+import { editIntent } from "../../edit/edit.ts";
+import type { Lab } from "../../lab/lab.ts";
+import { printLab } from "../../write/print.ts";
+import { readIntent } from "../read.ts";
+
+function read(yaml: string): Lab {
+  const { lab, diagnostics } = readIntent(yaml);
+  expect(diagnostics).toEqual([]);
+  const { inherited: _inherited, ...structure } = lab as Lab;
+  return structure;
+}
+
+const problems = (yaml: string) => readIntent(yaml).diagnostics.map(({ code, line, message }) => ({ code, line, message }));
+const configOf = ({ nodes }: Lab, key: string) => nodes.find((node) => node.key === key)?.startupConfig ?? "";
+
+/** Fixed addresses, so that the whole configuration can be compared. */
+const pair = (routing: string, r1 = "", r2 = "") => `name: x
+routing: ${routing}
+nodes:
+  r1: {template: frr, addresses: {lo: 10.255.0.1/32, eth1: 10.0.0.0/31, eth2: ["10.1.0.1/24", "fd00:1::1/64"]}${r1}}
+  r2: {template: frr, addresses: {lo: 10.255.0.2/32, eth1: 10.0.0.1/31}${r2}}
+  h1: {template: linux, addresses: {eth1: 10.1.0.2/24}}
+links: [r1-r2, r1-h1]
+`;
+
+test("OSPF runs on the loopback and the interfaces with addresses; those without another router are passive", () => {
+  const lab = read(pair("{ospf: true}"));
+  expect(configOf(lab, "r1")).toBe(`interface lo
+ ip address 10.255.0.1/32
+ ip ospf area 0
+exit
+!
+interface eth1
+ ip address 10.0.0.0/31
+ ip ospf area 0
+ ip ospf network point-to-point
+exit
+!
+interface eth2
+ ip address 10.1.0.1/24
+ ipv6 address fd00:1::1/64
+ ip ospf area 0
+ ip ospf network point-to-point
+ ip ospf passive
+ ipv6 ospf6 area 0
+ ipv6 ospf6 network point-to-point
+ ipv6 ospf6 passive
+exit
+!
+router ospf
+ ospf router-id 10.255.0.1
+exit
+!
+router ospf6
+ ospf6 router-id 10.255.0.1
+exit
+!
+`);
+  expect(configOf(lab, "r2")).not.toContain("ospf6");
+});
+
+test("a link of a router in area 0 and another is in the other's area; two other areas are an error", () => {
+  const border = read(pair("{ospf: true}", "", ", routing: {ospf: {area: 0.0.0.7}}"));
+  expect(configOf(border, "r1")).toMatch(/interface lo\n.*\n ip ospf area 0\nexit\n!\ninterface eth1\n.*\n ip ospf area 7\n/);
+  expect(configOf(border, "r2")).toMatch(/interface lo\n.*\n ip ospf area 7\n/);
+  expect(problems(pair("{ospf: {area: 1}}", "", ", routing: {ospf: {area: 2}}"))).toEqual([
+    { code: "invalid_value", line: 7, message: "link r1:eth1 -- r2:eth1: r1 is in area 1 of OSPF, and r2 in area 2" },
+  ]);
+});
+
+test("IS-IS has a NET of the router id, and reads it after its interval", () => {
+  const config = configOf(read(pair("{isis: {area: 49.0002, level: 1-2}}", ", startup-config: {text: hostname core1}")), "r1");
+  expect(config).toBe(`hostname core1
+router isis 1
+ is-type level-1-2
+ metric-style wide
+ lsp-gen-interval 1
+exit
+!
+hostname core1
+!
+router isis 1
+ net 49.0002.0102.5500.0001.00
+exit
+!
+interface lo
+ ip address 10.255.0.1/32
+ ip router isis 1
+ isis passive
+exit
+!
+interface eth1
+ ip address 10.0.0.0/31
+ ip router isis 1
+ isis network point-to-point
+exit
+!
+interface eth2
+ ip address 10.1.0.1/24
+ ipv6 address fd00:1::1/64
+ ip router isis 1
+ ipv6 router isis 1
+ isis network point-to-point
+ isis passive
+exit
+!
+`);
+});
+
+test("BGP has sessions with its neighbors, and announces the networks of the router", () => {
+  const lab = read(pair("{bgp: true}", ", routing: {bgp: {as: 65001}}", ", routing: {bgp: {as: 65002}}"));
+  const config = configOf(lab, "r1");
+  expect(config.slice(config.indexOf("router bgp"))).toBe(`router bgp 65001
+ bgp router-id 10.255.0.1
+ no bgp ebgp-requires-policy
+ no bgp default ipv4-unicast
+ neighbor 10.0.0.1 remote-as 65002
+ !
+ address-family ipv4 unicast
+  network 10.255.0.1/32
+  network 10.0.0.0/31
+  network 10.1.0.0/24
+  neighbor 10.0.0.1 activate
+ exit-address-family
+ !
+ address-family ipv6 unicast
+  network fd00:1::/64
+ exit-address-family
+exit
+!
+`);
+});
+
+test("routers of one AS with OSPF have sessions of their loopbacks", () => {
+  const config = configOf(read(pair("{ospf: true, bgp: {as: 65000}}")), "r2");
+  expect(config).toContain(" neighbor 10.255.0.1 remote-as 65000\n neighbor 10.255.0.1 update-source lo\n");
+  expect(config).toContain("  neighbor 10.255.0.1 activate\n  neighbor 10.255.0.1 next-hop-self\n");
+  expect(config).not.toContain("neighbor 10.0.0.0");
+});
+
+test("an AS that is not written follows from the name, and is that of the node's own configuration if it has one", () => {
+  const lab = read(pair("{bgp: true}", ', startup-config: {text: "router bgp 65009"}'));
+  const as = /router bgp (42\d{8})\n/.exec(configOf(lab, "r2"))?.[1];
+  expect(as).toBeDefined();
+  expect(configOf(lab, "r1")).toContain(`router bgp 65009\n bgp router-id`);
+  expect(configOf(lab, "r1")).toContain(`neighbor 10.0.0.1 remote-as ${as}`);
+  expect(problems(pair("{bgp: {as: 65000}}", ', startup-config: {text: "router bgp 65009"}'))).toEqual([
+    { code: "invalid_value", line: 2, message: 'node r1 has AS 65000 in routing, and "router bgp 65009" in its startup-config' },
+  ]);
+});
+
+test("groups and nodes add protocols or take them back", () => {
+  const lab = read(`name: x
+addressing: true
+routing: {ospf: true}
+groups:
+  edge: {routing: {bgp: {as: 65001}}}
+nodes:
+  r1: {template: frr, group: edge}
+  r2: {template: frr, group: edge, routing: {ospf: false}}
+  r3: {template: frr, routing: null}
+  h1: {template: linux, group: edge}
+`);
+  expect(lab.nodes.map(({ startupConfig = "" }) => [...startupConfig.matchAll(/^router (\w+)/gm)].map(([, name]) => name))).toEqual([
+    [],
+    ["ospf", "bgp"],
+    ["bgp"],
+    [],
+  ]);
+  expect(
+    readIntent("name: x\ngroups: {e: {routing: {ospf: true}}}\nnodes: {h: {template: pc, group: e}}\n").lab?.inherited,
+  ).toBeUndefined();
+});
+
+test("routing without a loopback address, or of another template, is an error with the next step", () => {
+  const yaml = "name: x\nnodes:\n  r1: {template: frr, routing: {ospf: true}}\n  h1: {template: linux, routing: {ospf: true}}\n";
+  expect(problems(yaml)).toEqual([
+    { code: "invalid_value", line: 4, message: "node h1 has the template linux: only frr nodes have routing" },
+  ]);
+  const { diagnostics } = readIntent("name: x\nrouting: {ospf: true}\nnodes:\n  r1: {template: frr}\n");
+  expect(diagnostics).toMatchObject([
+    { code: "missing_key", line: 2, hint: expect.stringContaining("addressing: {loopback: {ipv4: 10.255.0.0/16}}") },
+  ]);
+});
+
+test("a printed lab has the configurations, and an edit keeps routing", () => {
+  const yaml = pair("{ospf: true}");
+  const lab = read(yaml);
+  expect(read(printLab(lab).yaml)).toEqual(lab);
+  const nodes = lab.nodes.map((node) => (node.key === "r1" ? { ...node, ram: 256 } : node));
+  expect(editIntent(yaml, {}, { ...lab, nodes }).yaml).toBe(yaml.replace('"fd00:1::1/64"]}}', '"fd00:1::1/64"]}, ram: 256}'));
+  const other = lab.nodes.map((node) => (node.key === "r1" ? { ...node, startupConfig: "hostname r1\n" } : node));
+  expect(() => editIntent(yaml, {}, { ...lab, nodes: other })).toThrow(
+    /line 2: the startup-config of node r1 that would change come from routing/,
+  );
+});
