@@ -6,6 +6,7 @@ import { imported } from "../src/importers/testing.fixture.ts";
 import { canonicalLab } from "../src/intent/lab/canonical.ts";
 import { arbitraryLab } from "../src/intent/lab/lab.arbitrary.ts";
 import { endpointText, type Lab, type LabLink, type LabNode, type Quality } from "../src/intent/lab/lab.ts";
+import type { LabShape } from "../src/intent/lab/shape.ts";
 import { readIntent } from "../src/intent/read/read.ts";
 
 /** A lab that is exported and imported again is the same for all that both languages have. */
@@ -22,11 +23,19 @@ interface Shared {
 /** Returns the parts of a lab that both languages have. */
 function view(lab: Lab, shared: Shared): object {
   return {
+    shapes: (lab.shapes ?? []).map(shownShape),
     nodes: Object.fromEntries(lab.nodes.map((node) => [node.key, shared.node?.(node, lab)])),
     networks: Object.fromEntries(lab.networks.map((network) => [network.key, shared.network?.(network)])),
     links: lab.links.map((link) => ({ key: link.key, ...shared.link?.(link) })),
     ...shared.lab?.(lab),
   };
+}
+
+/** Layers may get other numbers: the order stays. Without a border, its color and style are not kept. */
+function shownShape({ layer: _layer, ...shape }: LabShape): object {
+  if (shape.thickness !== 0) return shape;
+  const { color: _color, style: _style, ...rest } = shape;
+  return rest;
 }
 
 const endsOf = ({ key }: LabNode, { links }: Lab) =>
@@ -165,7 +174,7 @@ function named(lab: Lab): Lab {
 describe("import(export(lab)) is the lab", () => {
   test.each(formats)("%s", (format, shared) => {
     fc.assert(
-      fc.property(arbitraryLab(), (some) => {
+      fc.property(arbitraryLab({ hasShapes: !graphs.includes(format) }), (some) => {
         const lab = named(shared.within?.(some) ?? some);
         const read = again(lab, format);
         expect(view(read, shared)).toEqual(view(lab, shared));

@@ -165,3 +165,38 @@ test("each lab is exported in each format, twice the same, and XML and JSON are 
     { numRuns: 30 },
   );
 });
+
+describe("shapes of the drawing", () => {
+  const lab = labOf(`name: a
+nodes: {r1: {template: frr, position: {x: 0, y: 0}}}
+shapes:
+  - {type: rectangle, x: -50, y: -40, width: 100, height: 80, color: "#2563eb80", style: dashed, fill: "#dbeafe80", layer: 4}
+  - {type: ellipse, x: 300, y: 300, width: 20, height: 10, thickness: 0}
+  - {type: line, x: 0, y: 0, x2: -200, y2: 50, color: red}
+`);
+
+  test("are below links and nodes in an SVG, which covers them", () => {
+    const text = graphText(lab, "svg");
+    expect(xmlProblems(text)).toEqual([]);
+    expect(text).toContain('viewBox="-260 -100 640 470"');
+    const rectangle =
+      '<rect x="-50" y="-40" width="100" height="80" stroke="#2563eb" stroke-opacity="0.502" stroke-width="2" stroke-dasharray="8,6" fill="#dbeafe" fill-opacity="0.502"/>';
+    expect(text.indexOf(rectangle)).toBeGreaterThan(0);
+    expect(text.indexOf(rectangle)).toBeLessThan(text.indexOf("translate(0 0)"));
+    expect(text).toContain('<ellipse cx="310" cy="305" rx="10" ry="5" fill="none"/>');
+    expect(text).toContain('<line x1="0" y1="0" x2="-200" y2="50" stroke="#ff0000" stroke-width="2" fill="none"/>');
+  });
+
+  test("are cells of draw.io", () => {
+    const text = graphText(lab, "drawio");
+    expect(xmlProblems(text)).toEqual([]);
+    expect(text).toContain(
+      "strokeColor=#2563eb;strokeOpacity=50;strokeWidth=2;fillColor=#dbeafe;fillOpacity=50;dashed=1;fixDash=1;dashPattern=8 6",
+    );
+    expect(text).toContain('<mxPoint x="-200" y="50" as="targetPoint"/>');
+  });
+
+  test("have a place in every lab format", () => {
+    for (const format of labFormats) expect(exportLab(lab, format).notes.filter((note) => note.includes("shapes"))).toEqual([]);
+  });
+});

@@ -2,11 +2,14 @@
 
 import { maxTests } from "./lab/lab-test.ts";
 import { qualityFields, qualityLimits, qualityPresets } from "./lab/quality.ts";
+import { lineStyles, shapeDefaults, shapeLimits } from "./lab/shape.ts";
 import {
+  boxVocabulary,
   endpointVocabulary,
   filterVocabulary,
   inheritableVocabulary,
   labVocabulary,
+  lineVocabulary,
   linkGroups,
   linkGroupVocabularies,
   linkVocabulary,
@@ -49,6 +52,27 @@ const position = {
   additionalProperties: false,
   examples: [{ x: 100, y: 50 }],
   defaultSnippets: [{ label: "{x, y}", body: { x: "${1:100}", y: "${2:100}" } }],
+};
+const colorForms = "#rgb, #rrggbb, #rrggbbaa, or a name of CSS such as red.";
+const color = { type: ["string", "null"], pattern: "^(#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})|[A-Za-z]+)$" };
+const shapeSize = { type: "number", minimum: shapeLimits.size.min, maximum: shapeLimits.size.max };
+const shapeLook: Readonly<Record<string, Json>> = {
+  color: { ...color, description: `Color of the line or the border; gray if absent. ${colorForms}`, examples: ["#2563eb"] },
+  style: { description: "Style of the line or the border.", enum: [...lineStyles, null], default: shapeDefaults.style },
+  thickness: {
+    description: "Width of the line or the border, px. 0: none.",
+    type: ["number", "null"],
+    minimum: shapeLimits.thickness.min,
+    maximum: shapeLimits.thickness.max,
+    default: shapeDefaults.thickness,
+  },
+  layer: {
+    description: "A shape of a higher layer covers those of lower ones. All are behind the links and nodes.",
+    type: ["integer", "null"],
+    minimum: shapeLimits.layer.min,
+    maximum: shapeLimits.layer.max,
+    default: shapeDefaults.layer,
+  },
 };
 const name = { type: LOOSE, pattern: NAME };
 const shownName = { title: "Shown name", description: "The key, unless given.", type: LOOSE, pattern: LINE, maxLength: 64 };
@@ -283,6 +307,20 @@ const sections: Readonly<Record<string, Json>> = {
     items: ref("filter"),
   },
   texts: { title: "Texts on the drawing", type: ["array", "null"], items: ref("text") },
+  shapes: {
+    title: "Shapes on the drawing",
+    description: "Rectangles, ellipses and lines behind the links and nodes. Only drawn: they change nothing on the host.",
+    type: ["array", "null"],
+    maxItems: shapeLimits.shapes,
+    items: ref("shape"),
+    defaultSnippets: [
+      {
+        label: "rectangle",
+        body: { type: "rectangle", x: "${1:0}", y: "${2:0}", width: "${3:200}", height: "${4:120}", fill: "${5:#dbeafe}" },
+      },
+      { label: "line", body: { type: "line", x: "${1:0}", y: "${2:0}", x2: "${3:200}", y2: "${4:0}" } },
+    ],
+  },
 };
 
 const ends = {
@@ -534,6 +572,29 @@ export const plainSchema: JsonSchema = {
       textVocabulary,
       { text: { type: LOOSE }, x: coordinate, y: coordinate },
       { title: "Text", required: ["text", "x", "y"], examples: [{ text: "core", x: 100, y: 20 }] },
+    ),
+    shape: { title: "Shape", anyOf: [ref("box"), ref("line")] },
+    box: object(
+      boxVocabulary,
+      {
+        type: { enum: ["rectangle", "ellipse"] },
+        x: coordinate,
+        y: coordinate,
+        width: shapeSize,
+        height: shapeSize,
+        ...shapeLook,
+        fill: {
+          ...color,
+          description: `Color of the inside; none, the default, leaves it empty. ${colorForms}`,
+          examples: ["#dbeafe", "none"],
+        },
+      },
+      { title: "Rectangle or ellipse", required: ["type", "x", "y", "width", "height"] },
+    ),
+    line: object(
+      lineVocabulary,
+      { type: { enum: ["line"] }, x: coordinate, y: coordinate, x2: coordinate, y2: coordinate, ...shapeLook },
+      { title: "Line", required: ["type", "x", "y", "x2", "y2"] },
     ),
   },
 };

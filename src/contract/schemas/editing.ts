@@ -33,7 +33,7 @@ export type PublicProjectData = Static<typeof PublicProjectData>;
  */
 export const EditPayload = Type.Object({
   ...selectorFields,
-  section: Type.Optional(word(["traffic_filters", "description", "texts", "links", "nodes", "networks"])),
+  section: Type.Optional(word(["traffic_filters", "description", "texts", "links", "nodes", "networks", "shapes"])),
   value: optionalJson,
   intent: Type.Optional(Type.Object({ yaml: text, files })),
   revision: optionalName,

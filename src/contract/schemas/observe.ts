@@ -212,6 +212,27 @@ export const InspectedLink = Type.Object({
 });
 export type InspectedLink = Static<typeof InspectedLink>;
 
+/** A shape of the drawing. A rectangle or ellipse has width and height, a line x2 and y2. */
+export const ShapeData = Type.Object({
+  type: word(["rectangle", "ellipse", "line"]),
+  x: number,
+  y: number,
+  width: Type.Optional(number),
+  height: Type.Optional(number),
+  x2: Type.Optional(number),
+  y2: Type.Optional(number),
+  /** #rrggbb or #rrggbbaa; absent: gray. */
+  color: optionalText,
+  /** Absent: solid. */
+  style: Type.Optional(word(["solid", "dashed", "dotted"])),
+  /** px; absent: 2. */
+  thickness: Type.Optional(number),
+  layer: Type.Optional(integer),
+  /** #rrggbb or #rrggbbaa; absent: empty. */
+  fill: optionalText,
+});
+export type ShapeData = Static<typeof ShapeData>;
+
 export const InspectionData = Type.Object({
   lab: text,
   name: text,
@@ -225,6 +246,8 @@ export const InspectionData = Type.Object({
   networks: list(InspectedNetwork),
   links: list(InspectedLink),
   texts: list(Type.Object({ text, x: number, y: number })),
+  /** Those of the intent, in the order of drawing. Absent: none. */
+  shapes: Type.Optional(list(ShapeData)),
 });
 export type InspectionData = Static<typeof InspectionData>;
 

@@ -98,6 +98,7 @@ function readLabItself(observed: ObservedLab, base: Lab | undefined, rules: Host
     texts: (keepTexts ? base?.texts : undefined) ?? observed.texts,
     trafficFilters:
       (keepFilters ? base?.trafficFilters : undefined) ?? [...observed.trafficFilters].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    shapes: base === undefined ? observed.shapes : base.shapes,
     tests: base?.tests,
     boots: base?.boots,
   });

@@ -1,4 +1,5 @@
 import type { LabFile, LabText, Management, Position, Quality, Scalar, TrafficFilter } from "../../intent/lab/lab.ts";
+import type { LabShape } from "../../intent/lab/shape.ts";
 import type { Switching } from "../../intent/lab/switching.ts";
 
 /** A lab as the host holds it: its persisted definition, with the host's own ids, and the power state of each node. */
@@ -17,6 +18,8 @@ export interface ObservedLab {
   readonly links: readonly ObservedLink[];
   readonly texts: readonly LabText[];
   readonly trafficFilters: readonly TrafficFilter[];
+  /** Shapes in the host's own drawing, for a lab without an intent. Never compared and never written. Absent: none. */
+  readonly shapes?: readonly LabShape[];
 }
 
 /** unknown: a node runs under this node's number on the host, and it is or may be another lab's node (see `clash`). */

@@ -1,5 +1,6 @@
 import type { Endpoint, Lab, LabText, Quality } from "../../intent/lab/lab.ts";
 import { qualityFields } from "../../intent/lab/quality.ts";
+import type { LabShape } from "../../intent/lab/shape.ts";
 import { layoutOf, type Place } from "../../layout/layout.ts";
 
 /** A lab as a picture: members with a place each, and the links between them. Places as on the pages, px, y downwards. */
@@ -8,6 +9,8 @@ export interface Drawing {
   readonly members: readonly Member[];
   readonly links: readonly DrawnLink[];
   readonly texts: readonly LabText[];
+  /** In the order of drawing, behind everything else. */
+  readonly shapes: readonly LabShape[];
 }
 
 export interface Member {
@@ -63,7 +66,7 @@ export function drawingOf(lab: Lab): Drawing {
     links.map(({ from, to }) => [from, to] as const),
   );
   const members = parts.map(({ key, name, type, shape }) => ({ key, label: name, type, shape, place: places.get(key) ?? { x: 0, y: 0 } }));
-  return { title: lab.name, members, links, texts: lab.texts };
+  return { title: lab.name, members, links, texts: lab.texts, shapes: lab.shapes ?? [] };
 }
 
 const shapes: readonly (readonly [pattern: RegExp, shape: Shape])[] = [

@@ -1,4 +1,6 @@
+import { opacityOf } from "../../intent/lab/color.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
+import { dashesOf, type LabShape, shapeDefaults } from "../../intent/lab/shape.ts";
 import { xmlText } from "../shared/xml-text.ts";
 import { drawingOf, type Shape } from "./drawing.ts";
 
@@ -13,9 +15,10 @@ const size = 48;
 
 /** Returns a lab as a diagram of draw.io, with the positions of the pages. */
 export function drawioText(lab: Lab): string {
-  const { title, members, links, texts } = drawingOf(lab);
+  const { title, members, links, texts, shapes } = drawingOf(lab);
   const numbers = new Map(members.map(({ key }, index) => [key, `n${index}`]));
   const cells = [
+    ...shapes.map(shapeCell),
     ...members.map(({ key, label, shape, place }) => {
       const style = `${styles[shape]};verticalLabelPosition=bottom;verticalAlign=top;labelBackgroundColor=default;html=0`;
       const box = geometry(place.x - size / 2, place.y - size / 2, size, size);
@@ -49,6 +52,30 @@ ${body}
   </diagram>
 </mxfile>
 `;
+}
+
+function shapeCell(shape: LabShape, index: number): string {
+  const border = opacityOf(shape.color ?? shapeDefaults.color);
+  const fill = shape.type === "line" || shape.fill === undefined ? undefined : opacityOf(shape.fill);
+  const thickness = shape.thickness ?? shapeDefaults.thickness;
+  const dashes = dashesOf(shape);
+  const style = [
+    ...(shape.type === "line" ? ["endArrow=none"] : shape.type === "ellipse" ? ["ellipse"] : []),
+    "html=0",
+    thickness === 0
+      ? "strokeColor=none"
+      : `strokeColor=${border.color};strokeOpacity=${Math.round(border.opacity * 100)};strokeWidth=${thickness}`,
+    fill === undefined ? "fillColor=none" : `fillColor=${fill.color};fillOpacity=${Math.round(fill.opacity * 100)}`,
+    ...(dashes === undefined ? [] : [`dashed=1;fixDash=1;dashPattern=${dashes.join(" ")}`]),
+  ].join(";");
+  const id = `s${index}`;
+  if (shape.type !== "line") {
+    const { x, y, width, height } = shape;
+    return `<mxCell id="${id}" value="" style="${style}" vertex="1" parent="1">${geometry(x, y, width, height)}</mxCell>`;
+  }
+  const point = (x: number, y: number, as: string) => `<mxPoint x="${x}" y="${y}" as="${as}"/>`;
+  const ends = `${point(shape.x, shape.y, "sourcePoint")}${point(shape.x2, shape.y2, "targetPoint")}`;
+  return `<mxCell id="${id}" value="" style="${style}" edge="1" parent="1"><mxGeometry relative="1" as="geometry">${ends}</mxGeometry></mxCell>`;
 }
 
 function endLabel(id: string, parent: string, name: string, at: number): string {

@@ -1,5 +1,6 @@
 import type { Lab } from "../../intent/lab/lab.ts";
 import type { Place } from "../../layout/layout.ts";
+import { cornersOf, svgElement } from "../shared/svg-shape.ts";
 import { xmlText } from "../shared/xml-text.ts";
 import { type DrawnLink, drawingOf, type Member, type Shape } from "./drawing.ts";
 
@@ -19,18 +20,20 @@ const style = `text{font:12px system-ui,sans-serif;fill:#1f2937}.end{font-size:1
 
 /** Returns a lab as a picture, placed as on the pages. It has no scripts, no fonts and no references. */
 export function svgText(lab: Lab): string {
-  const { title, members, links, texts } = drawingOf(lab);
+  const { title, members, links, texts, shapes } = drawingOf(lab);
   const places = new Map(members.map(({ key, place }) => [key, place]));
   const lanes = lanesOf(links);
   const lines = texts.map(({ text, x, y }) => ({ x, y, rows: text.split("\n") }));
   const box = boxOf([
     ...members.map(({ place }) => place),
+    ...cornersOf(shapes),
     ...lines.flatMap(({ x, y, rows }) => [
       { x, y },
       { x: x + 7 * Math.max(...rows.map((row) => row.length)), y: y + 15 * rows.length },
     ]),
   ]);
   const parts = [
+    ...shapes.map((shape) => svgElement(shape, { x: 0, y: 0 })),
     ...links.map((link, index) => drawLink(link, places, lanes[index] ?? 0)),
     ...members.map(drawMember),
     ...lines.map(({ x, y, rows }) => {

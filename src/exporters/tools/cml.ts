@@ -1,9 +1,11 @@
 import type { Endpoint, Lab, LabLink, LabNode, Quality } from "../../intent/lab/lab.ts";
 import { qualityFields } from "../../intent/lab/quality.ts";
+import { type LabShape, shapeDefaults } from "../../intent/lab/shape.ts";
 import { type Data, writePair } from "../../intent/write/write.ts";
 import { drawingOf } from "../drawing/drawing.ts";
 import type { Exported } from "../shared/exported.ts";
 import { leftOut, named } from "../shared/left-out.ts";
+import { behindNodes } from "../shared/svg-shape.ts";
 import { interfaceCount, numberedInterfaces } from "./interfaces.ts";
 import { withOneLinkPerNat } from "./nat-networks.ts";
 import { fileName, type Role, roleOf } from "./targets.ts";
@@ -86,7 +88,7 @@ export function cmlOf(source: Lab): Exported {
       })),
     };
   });
-  const annotations = lab.texts.map(
+  const texts = lab.texts.map(
     ({ text, x, y }): Data => ({
       type: "text",
       text_content: text,
@@ -105,6 +107,7 @@ export function cmlOf(source: Lab): Exported {
       z_index: 0,
     }),
   );
+  const annotations = [...behindNodes(lab.shapes ?? []).map(shapeAnnotation), ...texts];
   const data: Readonly<Record<string, Data>> = {
     lab: { title: lab.name, description: lab.description ?? "", notes: "", version: "0.2.2" },
     annotations,
@@ -144,13 +147,37 @@ export function strongest({ a, b }: { readonly a?: Quality; readonly b?: Quality
   return Object.fromEntries(fields);
 }
 
+/** CML places a rectangle by its corner and size, and an ellipse by its middle and radii. */
+function shapeAnnotation(shape: LabShape): Data {
+  const border = withAlpha(shape.color ?? shapeDefaults.color);
+  const common = {
+    type: shape.type,
+    border_style: { solid: "", dashed: "5,2", dotted: "2,2" }[shape.style ?? "solid"],
+    thickness: shape.thickness ?? shapeDefaults.thickness,
+    z_index: shape.layer ?? 0,
+  };
+  // The color of a line is that of its border too.
+  if (shape.type === "line") {
+    const ends = { x1: shape.x, y1: shape.y, x2: shape.x2, y2: shape.y2, line_start: null, line_end: null };
+    return { ...common, ...ends, color: border, border_color: border };
+  }
+  const { x, y, width, height } = shape;
+  const look = { color: shape.fill === undefined ? "#FFFFFF00" : withAlpha(shape.fill), border_color: border, rotation: 0 };
+  if (shape.type === "rectangle") return { ...common, ...look, x1: x, y1: y, x2: width, y2: height, border_radius: 0 };
+  return { ...common, ...look, x1: x + width / 2, y1: y + height / 2, x2: width / 2, y2: height / 2 };
+}
+
+function withAlpha(color: string): string {
+  return `${color}${color.length === 7 ? "ff" : ""}`.toUpperCase();
+}
+
 function notesOf(lab: Lab, added: readonly string[]): readonly string[] {
   const uneven = lab.links.filter(({ quality }) => quality !== undefined && JSON.stringify(quality.a) !== JSON.stringify(quality.b));
   const foreign = lab.nodes.filter((node) => definitions[roleOf(node)] === undefined);
   const pcs = lab.nodes.filter((node) => roleOf(node) === "pc");
   return [
     ...leftOut(lab, "CML", {
-      lab: ["description", "texts"],
+      lab: ["description", "texts", "shapes"],
       node: (node) => {
         const role = roleOf(node);
         if (role === "switch") return ["name", "ethernet", "position"];

@@ -1,7 +1,10 @@
+import { opacityOf } from "../../intent/lab/color.ts";
 import { type Endpoint, endpointText, type Lab, type LabLink, type LabNode } from "../../intent/lab/lab.ts";
+import { type LabShape, shapeDefaults } from "../../intent/lab/shape.ts";
 import { type Data, writePair } from "../../intent/write/write.ts";
 import type { Exported } from "../shared/exported.ts";
 import { leftOut, type NodeField, named } from "../shared/left-out.ts";
+import { behindNodes } from "../shared/svg-shape.ts";
 import { containerImages, fileName, frrConfig, frrDaemons, frrDaemonsPath, roleOf } from "./targets.ts";
 
 /** Where a container finds its startup-config if it is a script. */
@@ -112,8 +115,27 @@ function endText(end: Endpoint, { endpoints }: LabLink, lab: Lab, bridges: Map<s
 function annotationsOf(lab: Lab): string | undefined {
   const placed = [...lab.nodes, ...lab.networks].flatMap(({ key, position }) => (position === undefined ? [] : [{ id: key, position }]));
   const texts = lab.texts.map(({ text, x, y }, index) => ({ id: `text-${index + 1}`, text, position: { x, y } }));
-  if (placed.length === 0 && texts.length === 0) return undefined;
-  return `${JSON.stringify({ freeTextAnnotations: texts, nodeAnnotations: placed }, null, 2)}\n`;
+  const shapes = behindNodes(lab.shapes ?? []).map(shapeAnnotation);
+  if (placed.length === 0 && texts.length === 0 && shapes.length === 0) return undefined;
+  const drawn = shapes.length === 0 ? {} : { freeShapeAnnotations: shapes };
+  return `${JSON.stringify({ ...drawn, freeTextAnnotations: texts, nodeAnnotations: placed }, null, 2)}\n`;
+}
+
+/** Editors of containerlab place a shape by its middle; a line begins there. */
+function shapeAnnotation(shape: LabShape, index: number) {
+  const common = {
+    id: `shape-${index + 1}`,
+    shapeType: shape.type === "ellipse" ? "circle" : shape.type,
+    borderColor: shape.color ?? shapeDefaults.color,
+    borderWidth: shape.thickness ?? shapeDefaults.thickness,
+    borderStyle: shape.style ?? shapeDefaults.style,
+    zIndex: shape.layer ?? 0,
+  };
+  if (shape.type === "line") return { ...common, position: { x: shape.x, y: shape.y }, endPosition: { x: shape.x2, y: shape.y2 } };
+  const { x, y, width, height } = shape;
+  const fill = shape.fill === undefined ? { color: "#ffffff", opacity: 0 } : opacityOf(shape.fill);
+  const place = { position: { x: x + width / 2, y: y + height / 2 }, width, height };
+  return { ...common, ...place, fillColor: fill.color, fillOpacity: fill.opacity };
 }
 
 /** Returns a script that impairs the links of the running lab: containerlab's topology has no place for that. */
@@ -157,7 +179,7 @@ function notesOf(lab: Lab, hasImpairments: boolean): readonly string[] {
   const quality = ["delay", "jitter", "loss", "bandwidth", "suspended"] as const;
   return [
     ...leftOut(lab, "containerlab", {
-      lab: ["management", "texts", "dependsOn"],
+      lab: ["management", "texts", "shapes", "dependsOn"],
       node: (node) => (isSwitch(node) ? ["position"] : roleOf(node) === "container" ? [...common, "image", "attributes"] : common),
       network: ["position"],
       link: hasImpairments ? [...quality, "mtu"] : ["mtu"],

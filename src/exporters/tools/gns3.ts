@@ -1,9 +1,11 @@
 import { type Endpoint, endpointText, type Lab, type LabLink, type LabNetwork, type LabNode } from "../../intent/lab/lab.ts";
+import { boxOf } from "../../intent/lab/shape.ts";
 import type { SwitchPort } from "../../intent/lab/switching.ts";
 import { drawingOf } from "../drawing/drawing.ts";
 import type { Exported } from "../shared/exported.ts";
 import { leftOut, type NodeField, named } from "../shared/left-out.ts";
 import { stableId } from "../shared/stable-id.ts";
+import { behindNodes, svgElement } from "../shared/svg-shape.ts";
 import { xmlText } from "../shared/xml-text.ts";
 import { strongest } from "./cml.ts";
 import { interfaceCount, type NumberedEnd, numberedInterfaces } from "./interfaces.ts";
@@ -90,6 +92,12 @@ export function gns3Of(source: Lab): Exported {
     const svg = `<svg height="${16 * text.split("\n").length + 8}" width="${8 * text.length + 8}"><text fill="#000000" font-family="TypeWriter" font-size="10.0">${xmlText(text)}</text></svg>`;
     return { drawing_id: id("drawing", String(index)), locked: false, rotation: 0, svg, x: Math.round(x), y: Math.round(y), z: 2 };
   });
+  const shapes = behindNodes(lab.shapes ?? []).map((shape, index): Json => {
+    const { x, y, width, height } = boxOf(shape);
+    const svg = `<svg height="${Math.max(1, height)}" width="${Math.max(1, width)}">${svgElement(shape, { x, y })}</svg>`;
+    const place = { x: Math.round(x), y: Math.round(y), z: shape.layer ?? 0 };
+    return { drawing_id: id("shape", String(index)), locked: false, rotation: 0, svg, ...place };
+  });
   const project: Json = {
     auto_close: true,
     auto_open: false,
@@ -100,7 +108,7 @@ export function gns3Of(source: Lab): Exported {
     scene_height: 1000,
     scene_width: 2000,
     show_interface_labels: true,
-    topology: { computes: [], drawings, links, nodes: [...nodes, ...networks] },
+    topology: { computes: [], drawings: [...drawings, ...shapes], links, nodes: [...nodes, ...networks] },
     type: "topology",
     variables: lab.description === undefined ? null : [{ name: "description", value: lab.description }],
     version: "2.2.0",
@@ -232,7 +240,7 @@ function notesOf(lab: Lab, added: readonly string[], ends: ReadonlyMap<string, r
   const files: readonly NodeField[] = ["startupConfig", "files", "exec", "env"];
   return [
     ...leftOut(lab, "GNS3", {
-      lab: ["description", "texts"],
+      lab: ["description", "texts", "shapes"],
       node: (node) => {
         const role = roleOf(node);
         const common: readonly NodeField[] = ["name", "ethernet", "position"];

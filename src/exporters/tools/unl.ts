@@ -1,9 +1,11 @@
 import { type Endpoint, endpointText, type Lab, type LabLink, type LabNode, type Quality } from "../../intent/lab/lab.ts";
+import { boxOf, type LabShape } from "../../intent/lab/shape.ts";
 import { drawingOf } from "../drawing/drawing.ts";
 import { base64 } from "../shared/base64.ts";
 import type { Exported } from "../shared/exported.ts";
 import { leftOut, type NodeField, named } from "../shared/left-out.ts";
 import { stableId } from "../shared/stable-id.ts";
+import { behindNodes, svgElement } from "../shared/svg-shape.ts";
 import { xmlText } from "../shared/xml-text.ts";
 import { indexOf, interfaceCount, type NumberedEnd, numberedInterfaces } from "./interfaces.ts";
 import { containerImages, fileName, roleOf } from "./targets.ts";
@@ -49,6 +51,7 @@ export function unlOf(lab: Lab): Exported {
     const html = `<div class="customShape customText" style="display:block;position:absolute;left:${x}px;top:${y}px;z-index:1001"><p style="font-size:14px">${xmlText(text)}</p></div>`;
     return `      <textobject id="${index + 1}" name="text ${index + 1}" type="text">\n        <data>${base64(html)}</data>\n      </textobject>\n`;
   });
+  const shapes = behindNodes(lab.shapes ?? []).map((shape, index) => shapeObject(shape, lab.texts.length + index + 1));
   const main = `${fileName(lab.name)}.unl`;
   const description = lab.description === undefined ? "" : `  <description>${xmlText(lab.description)}</description>\n`;
   const head = attributes({ name: lab.name, id: stableId("unl", lab.name), version: 1, scripttimeout: 300, lock: 0 });
@@ -62,7 +65,7 @@ ${networkTexts.join("")}    </networks>
   </topology>
   <objects>
     <textobjects>
-${texts.join("")}    </textobjects>
+${texts.join("")}${shapes.join("")}    </textobjects>
     <configs>
 ${configs.join("")}    </configs>
   </objects>
@@ -70,6 +73,19 @@ ${configs.join("")}    </configs>
 `;
   return { main, files: { [main]: xml }, notes: notesOf(lab) };
 }
+
+/** EVE-NG has squares and circles; a line is a square whose picture is one. */
+function shapeObject(shape: LabShape, id: number): string {
+  const type = shape.type === "ellipse" ? "circle" : "square";
+  const { x, y, width, height } = boxOf(shape);
+  const size = `width="${Math.max(1, width)}" height="${Math.max(1, height)}"`;
+  const style = `display:inline;position:absolute;left:${x}px;top:${y}px;width:${width}px;height:${height}px;z-index:${usualZ + (shape.layer ?? 0)}`;
+  const html = `<div id="customShape${id}" class="customShape context-menu" data-path="${id}" style="${style}"><svg ${size}>${svgElement(shape, { x, y })}</svg></div>`;
+  return `      <textobject id="${id}" name="${shape.type} ${id}" type="${type}">\n        <data>${base64(html)}</data>\n      </textobject>\n`;
+}
+
+/** The layer of EVE-NG for new shapes. */
+const usualZ = 999;
 
 function nodeAttributes(node: LabNode, id: number, ends: readonly NumberedEnd[] | undefined): Attributes {
   const role = roleOf(node);
@@ -199,7 +215,7 @@ function notesOf(lab: Lab): readonly string[] {
   );
   return [
     ...leftOut(lab, "EVE-NG", {
-      lab: ["description", "texts"],
+      lab: ["description", "texts", "shapes"],
       node: (node) => {
         const role = roleOf(node);
         if (role === "switch") return ["name", "position"];

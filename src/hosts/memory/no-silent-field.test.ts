@@ -172,6 +172,15 @@ const cases: Readonly<Record<string, Case>> = {
 /** Without effect on the host, each for a reason. */
 const withoutEffect: Readonly<Record<string, string>> = {
   "lab.tests": "run by labwright test",
+  "lab.shapes": "only drawn, no host stores them",
+  "topology.shapes": "the same",
+  ...Object.fromEntries(
+    ["box", "line"].flatMap((place) =>
+      ["type", "x", "y", "color", "style", "thickness", "layer", ...(place === "box" ? ["width", "height", "fill"] : ["x2", "y2"])].map(
+        (key) => [`${place}.${key}`, "as shapes"],
+      ),
+    ),
+  ),
   "node.ready": "the service checks it, no host stores it",
   "inheritable.ready": "the service checks it, no host stores it",
   "node.depends-on": "the service orders starts, no host stores it",

@@ -1,6 +1,8 @@
+import { validShape } from "../../intent/lab/drawn-shape.ts";
 import type { LabText, Position, Quality } from "../../intent/lab/lab.ts";
 import { toLabName } from "../../intent/lab/lab-name.ts";
 import { qualityFields, qualityLimits } from "../../intent/lab/quality.ts";
+import { type LabShape, shapeLimits } from "../../intent/lab/shape.ts";
 import { normalFilePath } from "../../intent/parse/files.ts";
 import type { Data } from "../../intent/write/write.ts";
 import type { Choice, MissingImage } from "../mapping/choose-template.ts";
@@ -51,6 +53,7 @@ export class Draft {
   readonly networks: DraftNetwork[] = [];
   readonly links: DraftLink[] = [];
   readonly texts: LabText[] = [];
+  readonly shapes: LabShape[] = [];
   /** Interfaces that nodes have without a link. */
   readonly unlinked: { readonly node: DraftNode; readonly interface: string; readonly part: Part }[] = [];
   readonly missing: { readonly node: string; readonly image: MissingImage }[] = [];
@@ -143,6 +146,15 @@ export class Draft {
   text(text: string, x: number, y: number): void {
     const clean = cleanText(text).trim();
     if (clean !== "") this.texts.push({ text: clean, ...positionOf(x, y) });
+  }
+
+  /** Adds a shape, within the limits of a lab. Returns why it cannot be added; undefined: it is. */
+  shape(wanted: LabShape | undefined): string | undefined {
+    const shape = wanted && validShape(wanted);
+    if (shape === undefined) return "a shape without a place or a size";
+    if (this.shapes.length >= shapeLimits.shapes) return `a lab has at most ${shapeLimits.shapes} shapes`;
+    this.shapes.push(shape);
+    return undefined;
   }
 
   /** Adds a file of the lab and returns its path, which differs from the wanted one if that is taken by another text. */

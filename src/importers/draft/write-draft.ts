@@ -1,4 +1,5 @@
 import type { Quality } from "../../intent/lab/lab.ts";
+import { authorShape } from "../../intent/write/author.ts";
 import { type Data, writeItem, writePair } from "../../intent/write/write.ts";
 import { ethNames } from "../mapping/interface-names.ts";
 import { iosToFrr } from "../translate/ios-to-frr.ts";
@@ -25,7 +26,7 @@ export function writeDraft(draft: Draft, heading: readonly string[], options: { 
     part.mapped(`an interface without a link${here === face ? "" : `, ${here} here`}`);
   }
   writeConfigs(draft, names, options.translateConfigs);
-  const { name, description, management, nodes, networks, texts } = draft;
+  const { name, description, management, nodes, networks, texts, shapes } = draft;
   const lines = [...heading.map(comment), writePair("name", name, 0)];
   if (description !== undefined) lines.push(writePair("description", description, 0));
   if (management !== undefined) lines.push(writePair("management", management, 0));
@@ -52,6 +53,10 @@ export function writeDraft(draft: Draft, heading: readonly string[], options: { 
     ...section(
       "texts",
       texts.map(({ text, x, y }) => writeItem({ text, x, y }, 2)),
+    ),
+    ...section(
+      "shapes",
+      shapes.map((shape) => writeItem(authorShape(shape), 2)),
     ),
   );
   return { yaml: `${lines.join("\n")}\n`, files: Object.fromEntries([...draft.files].sort(([a], [b]) => (a < b ? -1 : 1))) };

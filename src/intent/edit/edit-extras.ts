@@ -1,8 +1,9 @@
 import { sameData } from "../lab/canonical.ts";
 import type { Lab, LabText, TrafficFilter } from "../lab/lab.ts";
+import { canonicalShape, type LabShape } from "../lab/shape.ts";
 import type { Value } from "../parse/parse.ts";
 import type { Reading } from "../read/read.ts";
-import { authorFilter, authorText } from "../write/author.ts";
+import { authorFilter, authorShape, authorText } from "../write/author.ts";
 import type { Data } from "../write/write.ts";
 import { Changes, Items, remove, type Target } from "./rewrite.ts";
 
@@ -23,24 +24,67 @@ export function changeFilters(reading: Reading, before: Lab, after: Lab): Items 
   return new Items(items);
 }
 
-/** Texts have no name. Equal texts stay; the others are changed in order. */
 export function changeTexts(reading: Reading, after: Lab): Items | undefined {
-  const left = [...after.texts];
-  const kept = reading.texts.map(({ text }) => {
-    const at = left.findIndex((some) => sameData(some, text));
-    if (at !== -1) left.splice(at, 1);
-    return at !== -1;
-  });
-  if (left.length === 0 && kept.every(Boolean)) return undefined;
-  const items: Item[] = [];
-  for (const [position, { index, value, text }] of reading.texts.entries()) {
-    if (kept[position]) items.push({ from: index });
-    else {
-      const next: LabText | undefined = left.shift();
-      if (next !== undefined) items.push({ from: index, to: changeFields(value, authorText(text), authorText(next)) });
+  const written = reading.texts.map(({ index, value, text }) => ({ index, value, part: text }));
+  return changeUnnamed<LabText>(written, after.texts, authorText, [(a, b) => a.text === b.text]);
+}
+
+export function changeShapes(reading: Reading, after: Lab): Items | undefined {
+  const written = reading.shapes.map(({ index, value, shape }) => ({ index, value, part: canonicalShape(shape) }));
+  return changeUnnamed<LabShape>(written, after.shapes ?? [], authorShape, [isMoved, isResized, (a, b) => a.type === b.type]);
+}
+
+function isMoved(a: LabShape, b: LabShape): boolean {
+  return a.type === b.type && a.color === b.color && sameData(sizeOf(a), sizeOf(b));
+}
+
+function isResized(a: LabShape, b: LabShape): boolean {
+  return a.type === b.type && a.x === b.x && a.y === b.y;
+}
+
+function sizeOf(shape: LabShape): readonly number[] {
+  return shape.type === "line" ? [shape.x2 - shape.x, shape.y2 - shape.y] : [shape.width, shape.height];
+}
+
+interface Written<T> {
+  readonly index: number;
+  readonly value: Value;
+  readonly part: T;
+}
+
+/** Texts and shapes have no name. Equal ones stay; the others are changed in order, first those that are alike by the first of `likeness`. */
+function changeUnnamed<T>(
+  written: readonly Written<T>[],
+  after: readonly T[],
+  author: (part: T) => { readonly [key: string]: Data | undefined },
+  likeness: readonly ((a: T, b: T) => boolean)[],
+): Items | undefined {
+  const next = new Map<Written<T>, T>();
+  const pair = (from: T[], isAlike: (a: T, b: T) => boolean) => {
+    for (const one of written) {
+      const at = next.has(one) ? -1 : from.findIndex((some) => isAlike(one.part, some));
+      if (at !== -1) next.set(one, from.splice(at, 1)[0] as T);
     }
+  };
+  const equal = new Map<string, T[]>();
+  for (const one of after) equal.set(JSON.stringify(one), [...(equal.get(JSON.stringify(one)) ?? []), one]);
+  for (const one of written) {
+    const same = equal.get(JSON.stringify(one.part))?.pop();
+    if (same !== undefined) next.set(one, same);
   }
-  for (const text of left) items.push({ to: authorText(text) });
+  const found = new Set(next.values());
+  const left = after.filter((one) => !found.has(one));
+  if (left.length === 0 && next.size === written.length) return undefined;
+  for (const isAlike of [...likeness, () => true]) pair(left, isAlike);
+  const items: Item[] = [];
+  for (const one of written) {
+    const to = next.get(one);
+    if (to === undefined) continue;
+    items.push(
+      sameData(one.part, to) ? { from: one.index } : { from: one.index, to: changeFields(one.value, author(one.part), author(to)) },
+    );
+  }
+  for (const part of left) items.push({ to: author(part) });
   return new Items(items);
 }
 
@@ -51,7 +95,7 @@ function changeFields(
 ): Target {
   if (value.kind !== "map") return after;
   const edits = new Map<string, Target | typeof remove>();
-  for (const key of Object.keys(after)) {
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     if (sameData(before[key], after[key])) continue;
     edits.set(key, after[key] ?? (value.entries.get(key)?.merged ? null : remove));
   }

@@ -13,7 +13,7 @@ import { authorManagement } from "../write/author.ts";
 import { CannotRewrite } from "../write/layout.ts";
 import { type IntentText, printLab } from "../write/print.ts";
 import { authoredNodes } from "./authored.ts";
-import { changeFilters, changeTexts } from "./edit-extras.ts";
+import { changeFilters, changeShapes, changeTexts } from "./edit-extras.ts";
 import { changeLinks } from "./edit-links.ts";
 import { changeNetworks, changeNodes } from "./edit-nodes.ts";
 import { CannotChangePart, escaped, firstHelper } from "./expanded.ts";
@@ -145,6 +145,7 @@ const rootOrder = [
   "links",
   "traffic_filters",
   "texts",
+  "shapes",
 ];
 
 function changesOf(reading: Reading, before: Lab, after: Lab): Changes {
@@ -162,6 +163,7 @@ function changesOf(reading: Reading, before: Lab, after: Lab): Changes {
     ["links", changeLinks(reading, before, after)],
     ["traffic_filters", changeFilters(reading, before, after)],
     ["texts", changeTexts(reading, after)],
+    ["shapes", changeShapes(reading, after)],
   ]);
   const body = new Map<string, Target>();
   const contents = reading.document.contents as YAMLMap;

@@ -3,7 +3,7 @@ import { Failure } from "../../contract/errors.ts";
 import { type ReadResult, readIntent } from "../read/read.ts";
 
 /** The sections that can be replaced as a whole. */
-export const editableSections = ["traffic_filters", "description", "texts", "links", "nodes", "networks"] as const;
+export const editableSections = ["traffic_filters", "description", "texts", "shapes", "links", "nodes", "networks"] as const;
 export type EditableSection = (typeof editableSections)[number];
 
 /**

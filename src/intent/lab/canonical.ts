@@ -10,6 +10,7 @@ import {
   type TrafficFilter,
 } from "./lab.ts";
 import { qualityFields } from "./quality.ts";
+import { byLayer, canonicalShape } from "./shape.ts";
 
 /** Returns the canonical form of a lab: lists sorted, settings without effect left out. Labs of equal meaning become equal data. */
 export function canonicalLab(lab: Lab): Lab {
@@ -22,6 +23,7 @@ export function canonicalLab(lab: Lab): Lab {
     links: lab.links.map(canonicalLink).sort(byKey),
     trafficFilters: lab.trafficFilters.map(canonicalFilter).sort((a, b) => order(a.name, b.name)),
     texts: lab.texts.map(({ text, x, y }) => ({ text, x: positive(x), y: positive(y) })).sort(byText),
+    ...(lab.shapes === undefined || lab.shapes.length === 0 ? {} : { shapes: lab.shapes.map(canonicalShape).sort(byLayer) }),
     ...(lab.tests === undefined || lab.tests.length === 0 ? {} : { tests: lab.tests }),
     ...(lab.boots === undefined || lab.boots.length === 0 ? {} : { boots: [...lab.boots].sort((a, b) => order(a.node, b.node)) }),
   };

@@ -1,14 +1,17 @@
 import fc from "fast-check";
 import { canonicalLab } from "./canonical.ts";
 import type { Endpoint, Lab, LabLink, LabNetwork, LabNode, Quality, Scalar } from "./lab.ts";
+import { canonicalShape, type LabShape } from "./shape.ts";
 import type { Switching } from "./switching.ts";
 
 /**
  * Valid canonical labs: templates linux, frr, switch and pc, networks bridge and nat, every interface (eth1 …) used once. Two labs of one run share
  * many keys, so that a plan from one to the other creates, changes and deletes.
  */
-export function arbitraryLab(limits: { readonly maxNodes?: number; readonly maxLinks?: number } = {}): fc.Arbitrary<Lab> {
-  const { maxNodes = 6, maxLinks = 8 } = limits;
+export function arbitraryLab(
+  limits: { readonly maxNodes?: number; readonly maxLinks?: number; readonly hasShapes?: boolean } = {},
+): fc.Arbitrary<Lab> {
+  const { maxNodes = 6, maxLinks = 8, hasShapes = false } = limits;
   return fc
     .record({
       name: fc.constantFrom("campus", "bgp-1", "Lab.2"),
@@ -24,8 +27,9 @@ export function arbitraryLab(limits: { readonly maxNodes?: number; readonly maxL
       nodeKeys: fc.uniqueArray(fc.constantFrom(...nodeKeys), { maxLength: maxNodes }),
       networkKeys: fc.uniqueArray(fc.constantFrom("lan", "inet", "core-net", "b"), { maxLength: 3 }),
       texts: fc.array(fc.record({ text, x: coordinate, y: coordinate }), { maxLength: 2 }),
+      ...(hasShapes && { shapes: fc.array(arbitraryShape(), { maxLength: 2 }) }),
     })
-    .chain(({ name, description, management, nodeKeys: keys, networkKeys, texts }) =>
+    .chain(({ name, description, management, nodeKeys: keys, networkKeys, texts, shapes = [] }) =>
       fc
         .record({
           nodes: fc.tuple(...keys.map(arbitraryNode)),
@@ -48,9 +52,30 @@ export function arbitraryLab(limits: { readonly maxNodes?: number; readonly maxL
               link === undefined || links.length === 0 ? filter : { ...filter, links: [canonicalKey(links, link)] },
             ),
             texts,
+            shapes,
           });
         }),
     );
+}
+
+function arbitraryShape(): fc.Arbitrary<LabShape> {
+  const size = fc.integer({ min: 1, max: 500 });
+  const color = fc.constantFrom(undefined, "#2563eb", "#ff000080");
+  const look = {
+    color,
+    style: fc.constantFrom(undefined, "dashed" as const, "dotted" as const),
+    thickness: fc.constantFrom(undefined, 0, 5),
+    layer: fc.constantFrom(undefined, -1, 2),
+  };
+  const whole = fc.integer({ min: -2000, max: 2000 });
+  const place = { x: whole, y: whole };
+  const type = fc.constantFrom("rectangle" as const, "ellipse" as const);
+  return fc
+    .oneof(
+      fc.record({ type, ...place, width: size, height: size, ...look, fill: color }),
+      fc.record({ type: fc.constant("line" as const), ...place, x2: whole, y2: whole, ...look }),
+    )
+    .map((shape) => canonicalShape(shape as LabShape));
 }
 
 const nodeKeys = ["r1", "r2", "r3", "sw-1", "h1", "h2", "R_10", "1", "constructor", "a.b"];

@@ -1,5 +1,6 @@
 import type { LabTest } from "./lab-test.ts";
 import type { NodeBoot } from "./node-boot.ts";
+import type { LabShape } from "./shape.ts";
 import type { Switching } from "./switching.ts";
 
 /**
@@ -17,6 +18,8 @@ export interface Lab {
   readonly links: readonly LabLink[];
   readonly trafficFilters: readonly TrafficFilter[];
   readonly texts: readonly LabText[];
+  /** In the order of drawing; absent if there are none. Not a part of the structure: plans and hosts ignore them. */
+  readonly shapes?: readonly LabShape[];
   /** In the order of the text; absent if there are none. Not a part of the structure: plans and hosts ignore them. */
   readonly tests?: readonly LabTest[];
   /** Sorted by node; absent if no node has any. Not a part of the structure. */

@@ -11,7 +11,7 @@ export interface Vocabulary {
   readonly instead?: Readonly<Record<string, string>>;
 }
 
-const sections = ["defaults", "kinds", "groups", "nodes", "networks", "links", "traffic_filters", "texts"] as const;
+const sections = ["defaults", "kinds", "groups", "nodes", "networks", "links", "traffic_filters", "texts", "shapes"] as const;
 
 export type Section = (typeof sections)[number];
 
@@ -230,6 +230,29 @@ export const filterVocabulary: Vocabulary = {
 };
 
 export const textVocabulary: Vocabulary = { known: ["text", "x", "y"], ignored: [], meant: {} };
+
+const look = ["color", "style", "thickness", "layer"] as const;
+const meantOfShapes = {
+  kind: "type",
+  shape: "type",
+  colour: "color",
+  "border-color": "color",
+  "border-style": "style",
+  "line-style": "style",
+  z: "layer",
+};
+
+export const boxVocabulary: Vocabulary = {
+  known: ["type", "x", "y", "width", "height", ...look, "fill"],
+  ignored: [],
+  meant: { ...meantOfShapes, "fill-color": "fill", border: "thickness" },
+};
+
+export const lineVocabulary: Vocabulary = {
+  known: ["type", "x", "y", "x2", "y2", ...look],
+  ignored: [],
+  meant: { ...meantOfShapes, x1: "x", y1: "y", width: "thickness" },
+};
 
 /** The checks of a test; a test has exactly one. */
 export const testChecks = ["ping", "http", "port", "command", "route", "neighbor", "path", "config"] as const;

@@ -129,7 +129,7 @@ test("printed labs and each of the examples read the same with and without the p
     return { lab, diagnostics };
   };
   fc.assert(
-    fc.property(arbitraryLab({ maxNodes: 4, maxLinks: 4 }), (lab) => {
+    fc.property(arbitraryLab({ maxNodes: 4, maxLinks: 4, hasShapes: true }), (lab) => {
       const { yaml, files } = printLab(lab);
       expect(readIntent(yaml, files)).toEqual(whole(yaml, files));
     }),

@@ -17,6 +17,7 @@ import { type ReadFilter, type ReadNetwork, type ReadText, readFilters, readNetw
 import { linkNames, type ReadLink, readLinks } from "./read-links.ts";
 import { readManagement, withManagement } from "./read-management.ts";
 import { type Inheritance, type ReadNode, readInheritance, readNodes } from "./read-nodes.ts";
+import { type ReadShape, readShapes } from "./read-shapes.ts";
 import { checkSwitching } from "./read-switching.ts";
 import { readTests } from "./read-tests.ts";
 
@@ -67,6 +68,7 @@ export interface Reading {
   readonly links: readonly ReadLink[];
   readonly filters: readonly ReadFilter[];
   readonly texts: readonly ReadText[];
+  readonly shapes: readonly ReadShape[];
 }
 
 export function readDocument(
@@ -162,6 +164,8 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
   const filters = filtersField === undefined ? [] : readFilters(context, filtersField, nodeKeys, linkNames(links));
   const textsField = section("texts");
   const texts = textsField === undefined ? [] : readTexts(context, textsField);
+  const shapesField = section("shapes");
+  const shapes = shapesField === undefined ? [] : readShapes(context, shapesField);
 
   const testsField = fieldOf(root, "tests", "");
   const names = { nodes: nodeKeys, ends: new Set(links.flatMap(({ link }) => link.endpoints.map(endpointText))) };
@@ -180,6 +184,7 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
     links: links.map(({ link }) => link),
     trafficFilters: filters.map(({ filter }) => filter),
     texts: texts.map(({ text }) => text),
+    shapes: shapes.map(({ shape }) => shape),
     tests,
     boots,
   });
@@ -198,6 +203,7 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
     links,
     filters,
     texts,
+    shapes,
   };
 }
 

@@ -10,6 +10,7 @@ import {
   type Quality,
   type TrafficFilter,
 } from "../lab/lab.ts";
+import type { LabShape } from "../lab/shape.ts";
 import { authorSwitching } from "./author-switching.ts";
 import type { Data } from "./write.ts";
 
@@ -113,6 +114,14 @@ export function authorFilter(filter: TrafficFilter): Fields {
 
 export function authorText({ text, x, y }: LabText): Fields {
   return { text, x, y };
+}
+
+export function authorShape(shape: LabShape): Fields {
+  const { color, style, thickness, layer } = shape;
+  const look = { color, style, thickness, layer };
+  if (shape.type === "line") return { type: "line", x: shape.x, y: shape.y, x2: shape.x2, y2: shape.y2, ...look };
+  const { type, x, y, width, height, fill } = shape;
+  return { type, x, y, width, height, ...look, fill };
 }
 
 function nonEmpty<T extends Data>(record: Readonly<Record<string, T>>): Readonly<Record<string, T>> | undefined {

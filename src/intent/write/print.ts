@@ -1,7 +1,7 @@
 import { canonicalLab, order } from "../lab/canonical.ts";
 import type { Lab } from "../lab/lab.ts";
 import { separateFiles } from "../lab/separate-files.ts";
-import { authorFilter, authorLink, authorManagement, authorNetwork, authorNode, authorText, type Fields } from "./author.ts";
+import { authorFilter, authorLink, authorManagement, authorNetwork, authorNode, authorShape, authorText, type Fields } from "./author.ts";
 import { authorBoot, authorTest } from "./author-test.ts";
 import { type Data, present, writeItem, writePair } from "./write.ts";
 
@@ -17,7 +17,19 @@ export interface IntentText {
  */
 export function printLab(lab: Lab): IntentText {
   const separated = separateFiles(canonicalLab(lab), new Map());
-  const { name, description, management, nodes, networks, links, trafficFilters, texts, tests = [], boots = [] } = separated.lab;
+  const {
+    name,
+    description,
+    management,
+    nodes,
+    networks,
+    links,
+    trafficFilters,
+    texts,
+    shapes = [],
+    tests = [],
+    boots = [],
+  } = separated.lab;
   const bootOf = new Map(boots.map((boot) => [boot.node, authorBoot(boot)]));
   const parts = [writePair("name", name, 0)];
   if (description !== undefined) parts.push(writePair("description", description, 0));
@@ -37,6 +49,7 @@ export function printLab(lab: Lab): IntentText {
   parts.push(...section("links", items(links.map(authorLink))));
   parts.push(...section("traffic_filters", items(trafficFilters.map(authorFilter))));
   parts.push(...section("texts", items(texts.map(authorText))));
+  parts.push(...section("shapes", items(shapes.map(authorShape))));
   parts.push(...section("tests", items(tests.map(authorTest))));
   const files = [...separated.needed].sort(([a], [b]) => order(a, b));
   return { yaml: `${parts.join("\n")}\n`, files: Object.fromEntries(files) };

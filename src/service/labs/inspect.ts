@@ -28,7 +28,7 @@ export async function inspectProject(
 ): Promise<InspectionData> {
   const target = await addressProject(context, caller, payload);
   const inspected = await inspectLab(context, caller, payload, target);
-  const whole = await withAddresses(target, mayReadSecrets(target) ? inspected : withoutSecrets(inspected));
+  const whole = withShapes(target, await withAddresses(target, mayReadSecrets(target) ? inspected : withoutSecrets(inspected)));
   const chosen = chosenNodes(payload);
   if (chosen === undefined) return whole;
   refuseUnknown(chosen, whole.nodes ?? [], target);
@@ -43,6 +43,13 @@ function withoutSecrets(data: InspectionData): InspectionData {
     nodes: nodes.map((node) => (node.labels === undefined ? node : { ...node, labels: maskValues(node.labels) })),
     texts: texts.map((one) => ({ ...one, text: maskText(one.text) })),
   };
+}
+
+/** Adds the shapes of the intent. No host stores them, and an intent is saved without a change of the host, so they are not cached. */
+function withShapes({ intent }: Target, data: InspectionData): InspectionData {
+  const shapes = intent === undefined ? data.shapes : intent.lab.shapes;
+  const { shapes: _host, ...rest } = data;
+  return { ...rest, ...(shapes !== undefined && shapes.length > 0 && { shapes }) };
 }
 
 /** Adds the addresses of interfaces. They change without a change of the lab, so they are not cached. */
@@ -155,6 +162,7 @@ function inspection(
       .sort((a, b) => compareNatural(a.unique_key, b.unique_key)),
     links: links.sort((a, b) => compareNatural(a.key, b.key)),
     texts: [...observed.texts],
+    ...(observed.shapes !== undefined && { shapes: observed.shapes }),
   };
 }
 

@@ -141,6 +141,12 @@ describe("an edit", () => {
     ["description", "about it", ({ description }) => description, "about it"],
     ["description", null, ({ description }) => description, undefined],
     ["texts", [{ text: "here", x: 1, y: 2 }], ({ texts }) => texts, [{ text: "here", x: 1, y: 2 }]],
+    [
+      "shapes",
+      [{ type: "line", x: 1, y: 2, x2: 3, y2: 4, color: "red" }],
+      ({ shapes }) => shapes,
+      [{ type: "line", x: 1, y: 2, x2: 3, y2: 4, color: "#ff0000" }],
+    ],
     ["links", [["r1:eth2", "r2:eth2"]], ({ links }) => links.map(({ key }) => key), ["r1:eth2 -- r2:eth2"]],
     ["links", [], ({ links }) => links, []],
     ["networks", { lan: { type: "bridge" } }, ({ networks }) => networks.map(({ key }) => key), ["lan"]],
@@ -154,6 +160,18 @@ describe("an edit", () => {
     const { edited } = await edit({ section, value });
     expect(read(readIntent(edited.yaml).lab!)).toEqual(expected);
     expect(edited.yaml).toContain("# two routers");
+  });
+
+  test("of shapes needs no change of the host: plans name them as stored, inspect has them, and a pull keeps them", async () => {
+    const shapes = [{ type: "ellipse", x: 1, y: 2, width: 30, height: 40, fill: "#00FF00" }];
+    const { ann, edited } = await edit({ section: "shapes", value: shapes });
+    const drawn = [{ type: "ellipse", x: 1, y: 2, width: 30, height: 40, fill: "#00ff00" }];
+    expect((await ann.call("inspectProject", { lab: "/pair" })).shapes).toEqual(drawn);
+    expect((await ann.call("planProject", { lab: "/pair" })).actions).toEqual([]);
+    const without = await ann.call("planProject", { lab: "/pair", yaml: pair });
+    expect([without.actions, without.stored]).toEqual([[], ["shapes"]]);
+    const pulled = await ann.call("reconcileProject", { lab: "/pair", yaml: edited.yaml, direction: "from_host" });
+    expect(pulled).toMatchObject({ yaml: edited.yaml });
   });
 
   test("inside the wrapper stays there, and leaves numbers as they were written", async () => {

@@ -59,6 +59,8 @@ export function fidelityReport({ observed, captured, ids, intent, lines }: Fidel
   for (const [index, { key }] of captured.links.entries()) add(`/links/${index}`, "kept", `the link ${key}`, lines.links.get(key));
   if (captured.management !== undefined) add("/management", "kept", "the management network");
   if (captured.texts.length > 0) add("/texts", "kept", `${captured.texts.length} texts`);
+  const { shapes = [] } = captured;
+  if (shapes.length > 0) add("/shapes", "kept", shapes.length === 1 ? "1 shape" : `${shapes.length} shapes`);
   if (captured.trafficFilters.length > 0) add("/traffic_filters", "kept", `${captured.trafficFilters.length} traffic filters`);
   if (observed.nodes.length > 0) {
     add("/nodes", "dropped", "what nodes wrote to their disks: the copy's disks are new");

@@ -119,7 +119,7 @@ const withoutSecret: readonly (readonly [reason: string, paths: RegExp])[] = [
   ["a public key", /^node\.ssh-keys$/],
   ["an amount, a mode or a user", /^node\.(?:ram|memory|image-pull-policy|files\.\*\.(?:mode|owner))$/],
   ["names of files", /^vars-files$/],
-  ["a colour, and a filter that must compile", /^filter\.(?:color|match)$/],
+  ["a colour, and a filter that must compile", /^(?:filter\.(?:color|match)|(?:box|line)\.(?:color|fill))$/],
 ];
 
 /** Returns the places of the language where a text may be written: those of nodes and of what they inherit are the same. */

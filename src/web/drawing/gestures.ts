@@ -2,6 +2,7 @@ import type { Lab } from "../../intent/lab/lab.ts";
 import { type LayoutKind, layoutOf, type Place, step } from "../../layout/layout.ts";
 import type { Graph, GraphNode } from "../topology/graph/graph.ts";
 import { labelWidth } from "../topology/graph/labels.ts";
+import { movedShape } from "../topology/graph/shapes.ts";
 import { interfaceNames, type KnownInterfaces } from "./interface-names.ts";
 import type { CopiedParts, DrawnEdit } from "./lab-edits.ts";
 
@@ -35,6 +36,20 @@ export function textMovesOf(places: ReadonlyMap<string, Place>): DrawnEdit {
     return index === undefined ? [] : [[index, { x: place.x, y: place.y }] as const];
   });
   return { kind: "move-texts", places: new Map(moves) };
+}
+
+/** Returns the edit that moves shapes. */
+export function shapeMovesOf({ shapes }: Graph, places: ReadonlyMap<string, Place>): DrawnEdit {
+  const changes = shapes.flatMap(({ id, shape }) => {
+    const to = places.get(id);
+    return to === undefined ? [] : [[shape, movedShape(shape, to)] as const];
+  });
+  return { kind: "set-shapes", changes };
+}
+
+/** Returns the edit that removes the selected shapes. */
+export function shapeRemovalOf({ shapes }: Graph, selected: ReadonlySet<string>): Extract<DrawnEdit, { kind: "set-shapes" }> {
+  return { kind: "set-shapes", changes: shapes.flatMap(({ id, shape }) => (selected.has(id) ? [[shape, undefined] as const] : [])) };
 }
 
 /** Returns the edit that removes the selected texts. */
@@ -98,7 +113,10 @@ export function freePlace({ nodes }: Graph, at: Place): Place {
 
 /** Returns the edit that pastes parts so that they do not cover those from which they were copied. */
 export function pasteOf(copied: CopiedParts, graph: Graph): DrawnEdit {
-  const first = [...copied.nodes, ...copied.networks].find(({ position }) => position !== undefined)?.position ?? { x: 0, y: 0 };
+  const placed = [...copied.nodes, ...copied.networks].find(({ position }) => position !== undefined)?.position;
+  const [drawn] = [...(copied.texts ?? []), ...(copied.shapes ?? [])];
+  if (placed === undefined && drawn !== undefined) return { kind: "paste", copied, by: { x: step / 4, y: step / 4 } };
+  const first = placed ?? { x: 0, y: 0 };
   const free = freePlace(graph, { x: first.x + step / 2, y: first.y + step / 2 });
   return { kind: "paste", copied, by: { x: free.x - first.x, y: free.y - first.y } };
 }

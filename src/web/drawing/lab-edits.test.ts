@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { draw, readableLab } from "./draw.ts";
+import { copied, draw, readableLab } from "./draw.ts";
 import { keptPlaces, linkOf } from "./gestures.ts";
 import type { DrawnEdit } from "./lab-edits.ts";
 
@@ -73,6 +73,33 @@ describe("an edit that is drawn", () => {
     expect(text).toMatch(/"r2:eth1", "sw2:eth1"|"sw2:eth1", "r2:eth1"/);
   });
 
+  test("of shapes adds, moves, changes, copies and deletes them, and keeps comments", () => {
+    const box = { type: "rectangle", x: 0, y: 0, width: 50, height: 40 } as const;
+    const added = drawnText([{ kind: "add-shapes", shapes: [box] }]);
+    expect(added).toContain("\nshapes:\n  - {type: rectangle, x: 0, y: 0, width: 50, height: 40}\n");
+    const noted = added.replace("height: 40}", "height: 40} # the office");
+    const moved = drawnText([{ kind: "set-shapes", changes: [[box, { ...box, x: 9, fill: "#ff0000" }]] }], noted);
+    expect(moved).toContain('{type: rectangle, x: 9, y: 0, width: 50, height: 40, fill: "#ff0000"} # the office');
+    const parts = copied(labIn(moved), new Set(), new Set(), labIn(moved).shapes ?? []);
+    const pasted = drawnText([{ kind: "paste", copied: parts, by: { x: 1, y: 2 } }], moved);
+    expect(labIn(pasted).shapes?.map(({ x, y }) => [x, y])).toEqual([
+      [9, 0],
+      [10, 2],
+    ]);
+    const left = drawnText([{ kind: "set-shapes", changes: [[labIn(moved).shapes![0]!, undefined]] }], pasted);
+    expect(labIn(left).shapes?.map(({ x }) => x)).toEqual([10]);
+    // An edit that began before the last one changes nothing else.
+    expect(drawnText([{ kind: "set-shapes", changes: [[box, undefined]] }], left)).toBe(left);
+  });
+
+  test("pastes texts and shapes beside nodes", () => {
+    const text = `${yaml}texts:\n  - {text: hi, x: 1, y: 1}\nshapes:\n  - {type: line, x: 0, y: 0, x2: 5, y2: 5}\n`;
+    const all = copied(labIn(text), new Set(["r1"]), new Set([0]), labIn(text).shapes ?? []);
+    const lab = labIn(drawnText([{ kind: "paste", copied: all, by: { x: 100, y: 0 } }], text));
+    expect(lab.texts.map(({ x }) => x)).toEqual([1, 101]);
+    expect(lab.shapes?.[1]).toEqual({ type: "line", x: 100, y: 0, x2: 105, y2: 5 });
+  });
+
   test.each<[string, DrawnEdit, RegExp]>([
     ["a name in use", { kind: "rename", key: "r1", to: "sw1", keepsKey: false }, /sw1 exists already/],
     ["a bad name", { kind: "rename", key: "r1", to: "a b", keepsKey: true }, /1 to 64 letters/],
@@ -91,6 +118,7 @@ describe("an edit that is drawn", () => {
       nodes: [{ id: "1", key: "sw1", label: "sw1", kind: "node", type: "pc", icon: "pc", at: { x: 7, y: 9 }, autoPlaced: true }],
       links: [],
       texts: [],
+      shapes: [],
     } as const;
     expect(drawnText([keptPlaces(graph)])).toMatch(/position:\s*\{?\s*x: 7,?\s*y: 9/);
   });

@@ -1,4 +1,6 @@
+import { sameData } from "../../intent/lab/canonical.ts";
 import { type Endpoint, type Lab, type LabLink, type LabNode, linkKey, type Position } from "../../intent/lab/lab.ts";
+import { type LabShape, shapeLimits } from "../../intent/lab/shape.ts";
 import { NAME } from "../../intent/read/node-fields.ts";
 
 /** An edit of a lab that is drawn with the pointer or the keyboard. Nodes and networks share one set of keys. */
@@ -10,6 +12,9 @@ export type DrawnEdit =
   | { readonly kind: "set-text"; readonly index: number; readonly text: string }
   | { readonly kind: "move-texts"; readonly places: ReadonlyMap<number, Position> }
   | { readonly kind: "remove-texts"; readonly indexes: ReadonlySet<number> }
+  | { readonly kind: "add-shapes"; readonly shapes: readonly LabShape[] }
+  /** Shapes and what becomes of each; undefined removes it. */
+  | { readonly kind: "set-shapes"; readonly changes: readonly (readonly [before: LabShape, after: LabShape | undefined])[] }
   /** Other interfaces for the ends of a link, by node. */
   | { readonly kind: "set-interfaces"; readonly link: string; readonly interfaces: ReadonlyMap<string, string> }
   | { readonly kind: "link"; readonly from: string; readonly to: string; readonly interfaces: InterfaceNames }
@@ -27,11 +32,13 @@ export type DrawnEdit =
 /** Returns the names of a node's interfaces, in the order in which links take them. */
 export type InterfaceNames = (node: LabNode) => Iterable<string>;
 
-/** Nodes and networks with the links between them. */
+/** Nodes and networks with the links between them, texts and shapes. */
 export interface CopiedParts {
   readonly nodes: Lab["nodes"];
   readonly networks: Lab["networks"];
   readonly links: Lab["links"];
+  readonly texts?: Lab["texts"];
+  readonly shapes?: readonly LabShape[];
 }
 
 /** An edit that is not possible; its message is for the user. */
@@ -61,6 +68,10 @@ function edited(lab: Lab, edit: DrawnEdit): Lab {
       return { ...lab, texts: lab.texts.map((one, index) => ({ ...one, ...edit.places.get(index) })) };
     case "remove-texts":
       return { ...lab, texts: lab.texts.filter((_one, index) => !edit.indexes.has(index)) };
+    case "add-shapes":
+      return withShapes(lab, [...(lab.shapes ?? []), ...edit.shapes]);
+    case "set-shapes":
+      return changedShapes(lab, edit.changes);
     case "set-interfaces":
       return withInterfaces(lab, edit);
     case "link":
@@ -78,12 +89,19 @@ function edited(lab: Lab, edit: DrawnEdit): Lab {
   }
 }
 
-/** Returns the given parts of a lab, with the links between them. */
-export function copied(lab: Lab, parts: ReadonlySet<string>): CopiedParts {
+/** Returns the given parts of a lab, with the links between them. @param texts indexes of texts */
+export function copied(
+  lab: Lab,
+  parts: ReadonlySet<string>,
+  texts: ReadonlySet<number> = new Set(),
+  shapes: readonly LabShape[] = [],
+): CopiedParts {
   return {
     nodes: lab.nodes.filter(({ key }) => parts.has(key)),
     networks: lab.networks.filter(({ key }) => parts.has(key)),
     links: lab.links.filter(({ endpoints }) => endpoints.every((end) => parts.has(partOf(end)))),
+    texts: lab.texts.filter((_one, index) => texts.has(index)),
+    shapes,
   };
 }
 
@@ -200,7 +218,25 @@ function removed(lab: Lab, { parts, links }: Extract<DrawnEdit, { kind: "remove"
   };
 }
 
-function pasted(lab: Lab, { nodes, networks, links }: CopiedParts, by: Position): Lab {
+function withShapes(lab: Lab, shapes: readonly LabShape[]): Lab {
+  if (shapes.length > shapeLimits.shapes) throw new CannotDraw(`a lab has at most ${shapeLimits.shapes} shapes: delete some of them first`);
+  return { ...lab, shapes };
+}
+
+/** A shape that the text does not have any more, after a quick edit before, is left out. */
+function changedShapes(lab: Lab, changes: Extract<DrawnEdit, { kind: "set-shapes" }>["changes"]): Lab {
+  const shapes: (LabShape | undefined)[] = [...(lab.shapes ?? [])];
+  const changed = new Set<number>();
+  for (const [before, after] of changes) {
+    const index = shapes.findIndex((one, at) => one !== undefined && !changed.has(at) && sameData(one, before));
+    if (index === -1) continue;
+    shapes[index] = after;
+    changed.add(index);
+  }
+  return { ...lab, shapes: shapes.filter((one) => one !== undefined) };
+}
+
+function pasted(lab: Lab, { nodes, networks, links, texts = [], shapes = [] }: CopiedParts, by: Position): Lab {
   const keys = new Map<string, string>();
   let grown: Pick<Lab, "nodes" | "networks"> = lab;
   const place = (at: Position | undefined) => (at === undefined ? {} : { position: { x: at.x + by.x, y: at.y + by.y } });
@@ -219,7 +255,13 @@ function pasted(lab: Lab, { nodes, networks, links }: CopiedParts, by: Position)
     grown = { ...grown, networks: [...grown.networks, { ...network, key, name, ...place(network.position) }] };
   }
   const end = (one: Endpoint): Endpoint => ("node" in one ? { ...one, node: keys.get(one.node)! } : { network: keys.get(one.network)! });
-  return { ...lab, ...grown, links: [...lab.links, ...links.map((link) => relinked(link, end))] };
+  const beside = texts.map(({ text, x, y }) => ({ text, x: x + by.x, y: y + by.y }));
+  const drawn = shapes.map((shape) => {
+    const moved = { ...shape, x: shape.x + by.x, y: shape.y + by.y };
+    return moved.type === "line" ? { ...moved, x2: moved.x2 + by.x, y2: moved.y2 + by.y } : moved;
+  });
+  const all = { ...lab, ...grown, texts: [...lab.texts, ...beside], links: [...lab.links, ...links.map((link) => relinked(link, end))] };
+  return drawn.length === 0 ? all : withShapes(all, [...(lab.shapes ?? []), ...drawn]);
 }
 
 function relinked(link: LabLink, end: (one: Endpoint) => Endpoint): LabLink {

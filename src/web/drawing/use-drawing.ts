@@ -7,7 +7,7 @@ import type { DrawnEdit } from "./lab-edits.ts";
 
 /** Loaded when the first edit is drawn: reading and writing labs is larger than the drawing itself. */
 const tools = () => import("./draw.ts");
-type Tools = Awaited<ReturnType<typeof tools>>;
+export type DrawTools = Awaited<ReturnType<typeof tools>>;
 
 export interface Drawing {
   /** The lab of the edited text, or of its last version without errors; undefined while the text is as the service has it. */
@@ -19,7 +19,7 @@ export interface Drawing {
 }
 
 /** Returns the edits of a lab; called with the lab of the current text. */
-export type EditsOf = (lab: Lab, tools: Tools, text: IntentText) => readonly DrawnEdit[] | Promise<readonly DrawnEdit[]>;
+export type EditsOf = (lab: Lab, tools: DrawTools, text: IntentText) => readonly DrawnEdit[] | Promise<readonly DrawnEdit[]>;
 
 /** Edits of a lab by its drawing: each one changes the text. */
 export function useDrawing({ state, dispatch }: PlanControl): Drawing {

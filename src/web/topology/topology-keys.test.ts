@@ -4,12 +4,18 @@ import { keyCommand } from "./topology-keys.ts";
 const press = (
   key: string,
   canMoveNode = false,
-  modifiers: { readonly altKey?: true; readonly ctrlKey?: true; readonly metaKey?: true } = {},
-) => keyCommand({ key, altKey: false, ctrlKey: false, metaKey: false, ...modifiers }, canMoveNode);
+  modifiers: { readonly altKey?: true; readonly ctrlKey?: true; readonly metaKey?: true; readonly shiftKey?: true } = {},
+  canResize = false,
+) => keyCommand({ key, altKey: false, ctrlKey: false, metaKey: false, shiftKey: false, ...modifiers }, canMoveNode, canResize);
 
 test("arrow keys pan, even if the focus is on a node", () => {
   expect(press("ArrowRight")).toEqual({ kind: "pan", dx: -40, dy: 0 });
   expect(press("ArrowUp", true)).toEqual({ kind: "pan", dx: 0, dy: 40 });
+});
+
+test("Alt, Shift and an arrow key resize the shape with the focus", () => {
+  expect(press("ArrowRight", true, { altKey: true, shiftKey: true }, true)).toEqual({ kind: "resize", dx: 20, dy: 0 });
+  expect(press("ArrowRight", true, { altKey: true, shiftKey: true })).toMatchObject({ kind: "moveNode" });
 });
 
 test("Alt and an arrow key move the node with the focus, and do nothing without one", () => {

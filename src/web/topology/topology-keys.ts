@@ -1,12 +1,13 @@
-/** The effect of a key in the topology. Distances are px: of the stage for `pan`, of the drawing for `moveNode`. */
+/** The effect of a key in the topology. Distances are px: of the stage for `pan`, of the drawing for `moveNode` and `resize`. */
 export type KeyCommand =
   | { readonly kind: "pan"; readonly dx: number; readonly dy: number }
+  | { readonly kind: "resize"; readonly dx: number; readonly dy: number }
   | { readonly kind: "moveNode"; readonly dx: number; readonly dy: number }
   | { readonly kind: "zoom"; readonly by: number }
   | { readonly kind: "fit" }
   | { readonly kind: "deselect" };
 
-type Key = Pick<KeyboardEvent, "key" | "altKey" | "ctrlKey" | "metaKey">;
+type Key = Pick<KeyboardEvent, "key" | "altKey" | "ctrlKey" | "metaKey" | "shiftKey">;
 
 const nodeStep = 20;
 const panStep = 40;
@@ -20,9 +21,14 @@ const arrows: Readonly<Record<string, readonly [number, number]>> = {
   ArrowDown: [0, 1],
 };
 
-/** Returns the command of a key; undefined for any other key. @param canMoveNode whether the focus is on a node that may be moved */
-export function keyCommand({ key, altKey, ctrlKey, metaKey }: Key, canMoveNode: boolean): KeyCommand | undefined {
+/** Returns the command of a key; undefined for any other key. @param canMoveNode whether the focus is on a part that may be moved. @param canResize whether it is a shape */
+export function keyCommand(
+  { key, altKey, ctrlKey, metaKey, shiftKey }: Key,
+  canMoveNode: boolean,
+  canResize = false,
+): KeyCommand | undefined {
   const [x, y] = arrows[key] ?? [];
+  if (altKey && shiftKey && x !== undefined && canResize) return { kind: "resize", dx: x * nodeStep, dy: y! * nodeStep };
   if (altKey && x !== undefined && canMoveNode) return { kind: "moveNode", dx: x * nodeStep, dy: y! * nodeStep };
   if (ctrlKey || metaKey || altKey) return undefined;
   // The drawing moves against the arrow: the arrow points to the part that becomes visible.

@@ -1,10 +1,13 @@
 import type { ComponentChildren, ComponentType, RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LiveNodeData } from "../../contract/schemas/observe.ts";
+import type { LabShape } from "../../intent/lab/shape.ts";
 import type { Place } from "../../layout/layout.ts";
 import type { Graph, GraphNode } from "./graph/graph.ts";
+import { resizedShape } from "./graph/shapes.ts";
 import { NoteShape } from "./note-shape.tsx";
 import { Search } from "./search.tsx";
+import { ShapeHandles, ShapeMark } from "./shape-mark.tsx";
 import type { View } from "./stage/view.ts";
 import { keyCommand, zoomInFactor, zoomOutFactor } from "./topology-keys.ts";
 import { usePointer } from "./use-pointer.ts";
@@ -32,6 +35,10 @@ export interface DrawingPlaces {
 export interface TopologyEdits {
   readonly onMove?: ((places: ReadonlyMap<string, Place>) => void) | undefined;
   readonly onLink?: ((from: string, to: string) => void) | undefined;
+  /** The shape that a press in the drawing draws; undefined: none. */
+  readonly pen?: LabShape["type"] | undefined;
+  readonly onDraw?: ((shape: LabShape) => void) | undefined;
+  readonly onResize?: ((id: string, shape: LabShape) => void) | undefined;
   readonly onFrame?: ((ids: readonly string[]) => void) | undefined;
   /**
    * Called for keys that the drawing itself does not use, with the id of the focused part: of a node, or "link:" and that of a link. Returns true if it
@@ -68,16 +75,18 @@ const nothing: ReadonlySet<string> = new Set();
  * opens a node. Nodes are moved by dragging them, or by Alt and the arrow keys; dragging with Shift selects with a frame.
  */
 export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Overlay, places, tools, ...more }: TopologyProps) {
-  const { onMove, onLink, onFrame, onKey, onMenu, captured = nothing, onPackets } = more;
+  const { onMove, onLink, onFrame, onKey, onMenu, captured = nothing, onPackets, pen, onDraw, onResize } = more;
+  /** A shape while it is drawn or resized. */
+  const [preview, setPreview] = useState<{ readonly id?: string; readonly shape: LabShape }>();
   const [found, setFound] = useState<string>();
   const nodes = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node])), [graph]);
-  const movable = useMemo(() => new Map([...graph.nodes, ...graph.texts].map((part) => [part.id, part])), [graph]);
+  const movable = useMemo(() => new Map([...graph.nodes, ...graph.texts, ...graph.shapes].map((part) => [part.id, part])), [graph]);
   const stage = useStage(graph);
   const latest = useRef({ onSelect, onOpen, onPackets });
   latest.current = { onSelect, onOpen, onPackets };
   const select = (id: string, how: SelectHow) => latest.current.onSelect(id, how);
   const open = (id: string) => (latest.current.onOpen ?? ((one: string) => select(one, {})))(id);
-  usePointer(stage, { graph, selected, open, onMove, onLink, onFrame });
+  usePointer(stage, { graph, selected, open, onMove, onLink, onFrame, pen, onDraw, onResize, onPreview: setPreview });
   const showPackets = (id: string) => latest.current.onPackets?.(id);
   const shapes = useShapes({
     ...{ graph, nodes, live, selected, found, captured, onSelect: select, onOpen: open },
@@ -101,7 +110,8 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
 
   const onKeyDown = (event: KeyboardEvent) => {
     const node = movable.get((event.target as Element).getAttribute("data-node") ?? "");
-    const command = keyCommand(event, node !== undefined && onMove !== undefined);
+    const shape = graph.shapes.find(({ id }) => id === node?.id)?.shape;
+    const command = keyCommand(event, node !== undefined && onMove !== undefined, shape !== undefined && onResize !== undefined);
     if (command === undefined) {
       if (onKey?.(event, shapeIdOf(event.target as Element)) === true) event.preventDefault();
       return;
@@ -110,6 +120,8 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
     if (command.kind === "pan") stage.pan(command.dx, command.dy);
     else if (command.kind === "zoom") stage.zoom(command.by);
     else if (command.kind === "fit") stage.fit();
+    else if (command.kind === "resize")
+      onResize?.(node!.id, resizedShape(shape!, shape!.type === "line" ? "end" : "se", command.dx, command.dy));
     else if (command.kind === "deselect") onSelect(undefined, { byKeyboard: true });
     else if (node !== undefined) onMove?.(movedBy(command, selected.has(node.id) ? selected : new Set([node.id]), movable));
   };
@@ -119,6 +131,11 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
     const at = target.matches(":focus-visible") ? placeOfElement(target, graph, nodes) : undefined;
     if (at !== undefined) stage.reveal(at);
   };
+  const drawn = graph.shapes.map((one) =>
+    preview !== undefined && preview.id === one.id
+      ? { id: one.id, shape: preview.shape, at: { x: preview.shape.x, y: preview.shape.y } }
+      : one,
+  );
   const showFound = (id: string | undefined) => {
     setFound(id);
     const node = nodes.get(id ?? "");
@@ -141,7 +158,7 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
       </div>
       <div
         ref={stage.stage}
-        class="stage"
+        class={`stage${pen === undefined ? "" : " pen"}`}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys pan it
         tabIndex={0}
         onKeyDown={onKeyDown}
@@ -166,10 +183,20 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
               <NoteShape key={note.id} note={note} selected={selected.has(note.id)} edit={onMove && { onSelect: select, onOpen: open }} />
             ))}
             {shapes.nodes}
+            {onResize !== undefined && drawn.map((one) => selected.has(one.id) && <ShapeHandles key={one.id} shape={one} />)}
           </svg>
           {/* biome-ignore lint/a11y/noSvgWithoutTitle: the same */}
           <svg ref={stage.svg} class="links">
             {shapes.links}
+          </svg>
+          {/* biome-ignore lint/a11y/noSvgWithoutTitle: the same */}
+          <svg class="shapes">
+            {drawn.map((one) => (
+              <ShapeMark key={one.id} shape={one} selected={selected.has(one.id)} edit={onMove && { onSelect: select, onOpen: open }} />
+            ))}
+            {preview !== undefined && preview.id === undefined && (
+              <ShapeMark shape={{ id: "new", shape: preview.shape, at: preview.shape }} selected={false} />
+            )}
           </svg>
         </div>
         {Overlay !== undefined && <Overlay graph={graph} watchView={stage.watchView} />}
@@ -193,7 +220,7 @@ function movedBy(
 }
 
 /** Describes the drawing to people who do not see it. */
-function describe({ nodes, links }: Graph): string {
+function describe({ nodes, links, shapes }: Graph): string {
   const count = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
   const networks = nodes.filter(({ kind }) => kind === "network").length;
   const suspended = links.filter((link) => link.suspended).length;
@@ -204,6 +231,7 @@ function describe({ nodes, links }: Graph): string {
     count(links.length, "link"),
     ...(suspended > 0 ? [`${suspended} of them suspended`] : []),
     ...(impaired > 0 ? [`${impaired} impaired`] : []),
+    ...(shapes.length > 0 ? [count(shapes.length, "shape")] : []),
   ];
   return `${parts.join(", ")}.`;
 }

@@ -3,6 +3,7 @@ import type { InspectedLink, InspectedNode } from "../../contract/schemas/observ
 import { hasConsole } from "../consoles/has-console.ts";
 import { textIndex } from "../drawing/gestures.ts";
 import type { MenuItem } from "../menu/menu.tsx";
+import { isShapeId } from "../topology/graph/shapes.ts";
 import type { DrawActions } from "./actions/use-draw-actions.ts";
 import type { LinkActions } from "./actions/use-link-actions.ts";
 import type { NodesPower } from "./actions/use-nodes-power.ts";
@@ -37,6 +38,7 @@ export function menuItems(input: MenuInput): readonly MenuItem[] {
   if (id === undefined) return drawingItems(input);
   const open: MenuItem = { label: "Details", keys: "Space", run: () => input.selection.select(id, { byKeyboard: true }) };
   if (id.startsWith("link:")) return [open, ...linkItems(input, link), ...interfaceItem(input, id), ...removeItem(input, id)];
+  if (isShapeId(id)) return [...shapeItems(input, id), ...removeItem(input, id)];
   if (textIndex(id) !== undefined) return [...textItem(input, id), ...removeItem(input, id)];
   return [...nodeItems(input, node), open, ...editItems(input, id), ...removeItem(input, id)];
 }
@@ -49,6 +51,18 @@ function drawingItems({ actions, selection, onAdd, allIds }: MenuInput): readonl
 
 function textItem({ actions }: MenuInput, id: string): readonly MenuItem[] {
   return actions === undefined ? [] : [{ label: "Change the text…", keys: "F2", run: () => actions.beginRename(id) }];
+}
+
+function shapeItems({ actions, selection }: MenuInput, id: string): readonly MenuItem[] {
+  if (actions === undefined) return [];
+  const one = new Set([id]);
+  return [
+    { label: "Style…", keys: "Space", run: () => selection.select(id, { byKeyboard: true }) },
+    { label: "Bring to the front", run: () => actions.raise(one, "front") },
+    { label: "Send to the back", run: () => actions.raise(one, "back") },
+    { label: "Duplicate", keys: "Ctrl+D", run: () => actions.duplicate(one) },
+    { label: "Copy", keys: "Ctrl+C", run: () => actions.copy(one) },
+  ];
 }
 
 function interfaceItem({ actions }: MenuInput, id: string): readonly MenuItem[] {

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Template } from "../../contract/schemas/catalogue.ts";
+import { type LabShape, shapeTypes } from "../../intent/lab/shape.ts";
 import { Glyph } from "../topology/glyph.tsx";
 import { type IconName, iconOf } from "../topology/graph/icons.ts";
 import { followPointer } from "../topology/stage/follow-pointer.ts";
@@ -10,11 +11,14 @@ interface PaletteProps {
   readonly networkTypes: readonly string[];
   /** Adds a part, at a point of the window if it was dragged there. */
   readonly onAdd: (part: NewPart, at?: { readonly x: number; readonly y: number }) => void;
+  /** The shape that is drawn next in the drawing. */
+  readonly pen: LabShape["type"] | undefined;
+  readonly onPen: (type: LabShape["type"] | undefined) => void;
   readonly onClose: () => void;
 }
 
 /** The parts that can be added to a lab: a click adds one in the middle of the drawing, and dragging adds it where it is dropped. */
-export function Palette({ templates, networkTypes, onAdd, onClose }: PaletteProps) {
+export function Palette({ templates, networkTypes, onAdd, pen, onPen, onClose }: PaletteProps) {
   const [wanted, setWanted] = useState("");
   const matches = (text: string) => text.toLowerCase().includes(wanted.trim().toLowerCase());
   const found = templates.filter(({ id, description, type }) => matches(`${id} ${description} ${type}`));
@@ -56,27 +60,57 @@ export function Palette({ templates, networkTypes, onAdd, onClose }: PaletteProp
             />
           </li>
         ))}
+        {shapeTypes
+          .filter((type) => matches(`shape ${type}`))
+          .map((type) => (
+            <li key={`shape ${type}`}>
+              <PaletteButton
+                part={{ kind: "shape", type }}
+                label={type}
+                shape={type}
+                hint={`Draw a${type === "ellipse" ? "n" : ""} ${type} by dragging in the drawing`}
+                isPressed={pen === type}
+                onAdd={onAdd}
+                // A key has no place to begin at: the shape gets the usual size.
+                onClick={(event) => (event.detail === 0 ? onAdd({ kind: "shape", type }) : onPen(pen === type ? undefined : type))}
+              />
+            </li>
+          ))}
         {matches("text note") && (
           <li>
             <PaletteButton part={{ kind: "text", text: "Note" }} label="text" hint="A text on the drawing" onAdd={onAdd} />
           </li>
         )}
       </ul>
-      <p class="hint">Click, or drag into the drawing. Drag from the dot at the right of a node to another node to link them.</p>
+      <p class="hint">
+        Click, or drag into the drawing. Drag from the dot at the right of a node to another node to link them. Click a shape, and draw it
+        by dragging in the drawing.
+      </p>
     </section>
   );
 }
+
+const shapeGlyphs = {
+  rectangle: "M-12 -8h24v16h-24z",
+  ellipse: "M-13 0a13 9 0 0 1 26 0a13 9 0 0 1 -26 0z",
+  line: "M-12 10L12 -10",
+} as const;
 
 interface PaletteButtonProps {
   readonly part: NewPart;
   readonly label: string;
   /** Absent: a text. */
   readonly icon?: IconName;
+  readonly shape?: LabShape["type"];
+  /** Absent: the button is no switch. */
+  readonly isPressed?: boolean;
+  /** Default: adds the part. */
+  readonly onClick?: (event: MouseEvent) => void;
   readonly hint: string;
   readonly onAdd: PaletteProps["onAdd"];
 }
 
-function PaletteButton({ part, label, icon, hint, onAdd }: PaletteButtonProps) {
+function PaletteButton({ part, label, icon, shape, hint, isPressed, onAdd, onClick = () => onAdd(part) }: PaletteButtonProps) {
   const onPointerDown = (event: PointerEvent) => {
     if (event.button !== 0) return;
     const { currentTarget } = event;
@@ -96,10 +130,15 @@ function PaletteButton({ part, label, icon, hint, onAdd }: PaletteButtonProps) {
     });
   };
   return (
-    <button type="button" class="palette-part" title={hint} onPointerDown={onPointerDown} onClick={() => onAdd(part)}>
+    <button type="button" class="palette-part" title={hint} aria-pressed={isPressed} onPointerDown={onPointerDown} onClick={onClick}>
       {icon !== undefined && (
         <svg viewBox="-15 -15 30 30" aria-hidden="true">
           <Glyph icon={icon} />
+        </svg>
+      )}
+      {shape !== undefined && (
+        <svg viewBox="-15 -15 30 30" aria-hidden="true">
+          <path class="glyph" d={shapeGlyphs[shape]} />
         </svg>
       )}
       {label}

@@ -1,6 +1,7 @@
 import type { InspectionData } from "../../contract/schemas/observe.ts";
 import { Menu } from "../menu/menu.tsx";
 import { useFeature } from "../parts/use-feature.ts";
+import { isShapeId } from "../topology/graph/shapes.ts";
 import type { DrawActions } from "./actions/use-draw-actions.ts";
 import type { LinkActions } from "./actions/use-link-actions.ts";
 import type { NodesPower } from "./actions/use-nodes-power.ts";
@@ -30,5 +31,13 @@ export function PartMenu({ inspection, menu, onShell, onClose, ...rest }: PartMe
   const node = inspection.nodes.find((one) => one.id === id);
   const link = inspection.links.find((one) => `link:${one.id}` === id);
   const items = menuItems({ ...rest, id, node, link, onShell: hasShells ? onShell : undefined });
-  return <Menu label={node?.name ?? link?.key ?? "Drawing"} x={x} y={y} items={items} onClose={onClose} />;
+  return (
+    <Menu
+      label={node?.name ?? link?.key ?? (id !== undefined && isShapeId(id) ? "Shape" : "Drawing")}
+      x={x}
+      y={y}
+      items={items}
+      onClose={onClose}
+    />
+  );
 }

@@ -1,6 +1,7 @@
 import type { RefObject } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { nodeKey } from "../../base/node-key.ts";
+import type { LabShape } from "../../intent/lab/shape.ts";
 import { cachedLayout } from "../../layout/cached-layout.ts";
 import type { CaptureRoutes } from "../captures/capture-routes.ts";
 import { hasConsole } from "../consoles/has-console.ts";
@@ -10,7 +11,8 @@ import type { LoadHistory } from "../load/load-history.ts";
 import { useLoadHistory } from "../load/use-load-history.ts";
 import { goTo, type LabRoute, replaceRoute } from "../parts/route.ts";
 import { type Preview, usePreview } from "../plan/control/use-preview.ts";
-import { type Graph, graphOf } from "../topology/graph/graph.ts";
+import { drawnShapes, type Graph, graphOf } from "../topology/graph/graph.ts";
+import { type GraphShape, shapesWithIds } from "../topology/graph/shapes.ts";
 import type { DrawingPlaces } from "../topology/topology.tsx";
 import { type Catalogue, useCatalogue } from "./actions/use-catalogue.ts";
 import { type DrawActions, useDrawActions } from "./actions/use-draw-actions.ts";
@@ -59,9 +61,10 @@ export function useBench({ lab, route, inspection, live, rights, control, reload
   const drawing = useDrawing(control);
   const catalogue = useCatalogue(rights.edit && control.mayEdit);
   const actionsOfPlan = drawing.lab === undefined ? undefined : preview.plan?.actions;
+  const shapes = useShapesWithIds(drawnShapes(inspection, drawing.lab));
   const graph = useMemo(
-    () => graphOf(inspection, { lab: drawing.lab, types: catalogue.types, actions: actionsOfPlan ?? [], layout }),
-    [inspection, drawing.lab, catalogue.types, actionsOfPlan],
+    () => graphOf(inspection, { lab: drawing.lab, types: catalogue.types, actions: actionsOfPlan ?? [], layout, shapes }),
+    [inspection, drawing.lab, catalogue.types, actionsOfPlan, shapes],
   );
   const draws = useDrawActions({ graph, drawing, control, selection, places });
   const power = useNodesPower(lab);
@@ -90,4 +93,14 @@ export function useBench({ lab, route, inspection, live, rights, control, reload
     openConsoles: (ids) => openTiles(ids, ownKey),
     openShells: (ids) => openTiles(ids, shellTile),
   };
+}
+
+/** Returns the shapes with the ids that they had before an edit. */
+function useShapesWithIds(shapes: readonly LabShape[]): readonly GraphShape[] {
+  const before = useRef<readonly GraphShape[]>([]);
+  const text = JSON.stringify(shapes);
+  return useMemo(() => {
+    before.current = shapesWithIds(before.current, shapes);
+    return before.current;
+  }, [text]);
 }

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { nodeKey } from "../../base/node-key.ts";
 import type { InspectedLink, InspectedNode, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
 import type { PlanData } from "../../contract/schemas/plan.ts";
+import type { LabShape } from "../../intent/lab/shape.ts";
 import { CaptureAddresses } from "../captures/capture-routes.ts";
 import { textIndex } from "../drawing/gestures.ts";
 import type { LabRights } from "../labs/lab-rights.ts";
@@ -11,6 +12,7 @@ import type { LabRoute } from "../parts/route.ts";
 import type { Answer } from "../parts/use-answer.ts";
 import { ChangeBar } from "../plan/change-bar.tsx";
 import type { PlanControl } from "../plan/control/use-plan.ts";
+import { isShapeId } from "../topology/graph/shapes.ts";
 import { Topology } from "../topology/topology.tsx";
 import type { ShownTraffic } from "../traffic/shown-traffic.ts";
 import { TrafficSwitch } from "../traffic/traffic-switch.tsx";
@@ -26,6 +28,7 @@ import { Palette } from "./palette.tsx";
 import { PartMenu } from "./part-menu.tsx";
 import { PartPanel } from "./part-panel.tsx";
 import { SelectedParts } from "./selection/selected-parts.tsx";
+import { ShapePanel } from "./shape-panel.tsx";
 import { useBench } from "./use-bench.ts";
 import { WipeQuestion } from "./wipe-question.tsx";
 import "./workbench.css";
@@ -56,6 +59,8 @@ export function Workbench(props: WorkbenchProps) {
   const [menu, setMenu] = useState<{ readonly id: string | undefined; readonly x: number; readonly y: number }>();
   /** Keys of the nodes for which the question before a wipe is shown. */
   const [wiping, setWiping] = useState<readonly string[]>();
+  /** The shape that is drawn next. */
+  const [pen, setPen] = useState<LabShape["type"]>();
   const [showsKeys, setShowsKeys] = useState(false);
   const [traffic, setTraffic] = useState<ShownTraffic>();
   /** The section of the node's panel that a menu opened; a new object each time. */
@@ -64,7 +69,8 @@ export function Workbench(props: WorkbenchProps) {
   const { selection, drawing, draws, power, preview, graph, places, links, text, addresses } = bench;
   const { go, openConsole, openConsoles, openShell, openShells } = bench;
   const actions = rights.edit && control.mayEdit ? draws : undefined;
-  const allIds = graph.nodes.map(({ id }) => id);
+  const allIds = [...graph.nodes, ...graph.texts, ...graph.shapes].map(({ id }) => id);
+  const chosenShapes = graph.shapes.filter(({ id }) => selection.selected.has(id));
   const isOfSelection = menu?.id !== undefined && selection.selected.size > 1 && selection.selected.has(menu.id);
   const showPackets = rights.operate ? packetsOf(links.capture, inspection) : undefined;
   const node = inspection.nodes.find(({ id }) => id === selection.single);
@@ -76,7 +82,9 @@ export function Workbench(props: WorkbenchProps) {
         class={`workbench${route.text === true ? " with-text" : ""}`}
         ref={selection.container}
         onKeyDown={(event) => {
-          if (event.key === "Escape" && (event.target as Element).closest(".panel") !== null) selection.close();
+          if (event.key !== "Escape") return;
+          setPen(undefined);
+          if ((event.target as Element).closest(".panel") !== null) selection.close();
         }}
       >
         {route.text === true && <TextPane control={control} line={text.line} onClose={() => text.show(false)} />}
@@ -88,12 +96,22 @@ export function Workbench(props: WorkbenchProps) {
             onSelect={selection.select}
             // Also while the rights are unknown: the consoles wait for them.
             onOpen={(id) => {
-              if (textIndex(id) !== undefined) actions?.beginRename(id);
+              if (isShapeId(id)) selection.select(id, { byKeyboard: true });
+              else if (textIndex(id) !== undefined) actions?.beginRename(id);
               else if (rights.operate || rights.reason === undefined) openConsole(id);
               else selection.select(id, {});
             }}
             onMove={actions?.move}
             onLink={actions?.link}
+            pen={actions === undefined ? undefined : pen}
+            onDraw={
+              actions &&
+              ((shape) => {
+                setPen(undefined);
+                actions.addShape(shape);
+              })
+            }
+            onResize={actions && ((id, shape) => actions.setShapes(new Map([[id, shape]])))}
             onFrame={selection.selectAll}
             onKey={(event, focused) => {
               if (event.key === "?") setShowsKeys(true);
@@ -127,7 +145,21 @@ export function Workbench(props: WorkbenchProps) {
               </>
             }
           />
-          {actions !== undefined && isAdding && <Palette {...bench.catalogue} onAdd={actions.add} onClose={() => setAdding(false)} />}
+          {actions !== undefined && isAdding && (
+            <Palette
+              {...bench.catalogue}
+              onAdd={actions.add}
+              pen={pen}
+              onPen={setPen}
+              onClose={() => {
+                setAdding(false);
+                setPen(undefined);
+              }}
+            />
+          )}
+          {actions !== undefined && chosenShapes.length > 0 && chosenShapes.length === selection.selected.size && (
+            <ShapePanel shapes={chosenShapes} actions={actions} onClose={selection.close} />
+          )}
           <PartPanel
             {...props}
             history={bench.history}

@@ -1,5 +1,8 @@
+import { placedShape } from "../../../formats/unl/placed-shape.ts";
 import { placedText, placeOf } from "../../../formats/unl/placed-text.ts";
+import { shapeOfElement } from "../../../intent/lab/drawn-shape.ts";
 import type { LabText } from "../../../intent/lab/lab.ts";
+import type { LabShape } from "../../../intent/lab/shape.ts";
 import type { UnlTextObject } from "./unl.ts";
 
 /**
@@ -9,6 +12,13 @@ import type { UnlTextObject } from "./unl.ts";
 export function readText({ type, data }: UnlTextObject): LabText | undefined {
   if (type !== "text" || data === undefined) return undefined;
   return placedText(Buffer.from(data, "base64").toString("utf8"));
+}
+
+/** Parses a shape object of EVE-NG. Returns `undefined` for a text, and for a drawing that is neither a rectangle, an ellipse nor a line. */
+export function readShape({ type, data }: UnlTextObject): LabShape | undefined {
+  if (type === "text" || data === undefined) return undefined;
+  const placed = placedShape(Buffer.from(data, "base64").toString("utf8"));
+  return placed && shapeOfElement(placed.shape, placed, placed.layer);
 }
 
 export function writeText(id: number, { text, x, y }: LabText): UnlTextObject {

@@ -1,8 +1,9 @@
 import type { NumberClash, ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../../engine/model/observed.ts";
 import { linksOf, type UnlEnd, type UnlLink } from "../../../formats/unl/links.ts";
 import type { Quality } from "../../../intent/lab/lab.ts";
+import { shapeLimits } from "../../../intent/lab/shape.ts";
 import type { EveEdition } from "../account/edition.ts";
-import { readText } from "../lab-file/texts.ts";
+import { readShape, readText } from "../lab-file/texts.ts";
 import type { UnlInterface, UnlLab, UnlNode } from "../lab-file/unl.ts";
 import type { EveCatalogue } from "../templates/catalogue.ts";
 import type { InterfaceLists } from "../templates/interface-list.ts";
@@ -24,6 +25,7 @@ export function observedLab(
   powerOf: (node: NodeStatus) => LivePower,
 ): ObservedLab {
   const powers = new Map(nodes.map((node) => [node.id, powerOf(node)]));
+  const shapes = lab.textObjects.flatMap((object) => readShape(object) ?? []).slice(0, shapeLimits.shapes);
   const links = linksOf(lab);
   const p2p = new Set(links.flatMap((link) => (link.kind === "p2p" ? [link.network] : [])));
   return {
@@ -45,6 +47,7 @@ export function observedLab(
     links: links.map((link) => observedLink(link, lab, interfaces)),
     texts: lab.textObjects.flatMap((text) => readText(text) ?? []),
     trafficFilters: [],
+    ...(shapes.length > 0 && { shapes }),
   };
 }
 

@@ -1,4 +1,6 @@
+import { toColor } from "../../../intent/lab/color.ts";
 import type { Quality } from "../../../intent/lab/lab.ts";
+import { shapeTypes, styleOfDashes } from "../../../intent/lab/shape.ts";
 import { Draft, type DraftEnd, type DraftPlace, positionOf, qualityOf } from "../../draft/draft.ts";
 import { DraftNode } from "../../draft/draft-node.ts";
 import { chooseTemplate } from "../../mapping/choose-template.ts";
@@ -212,10 +214,50 @@ function conditioning(part: Part | undefined): Quality | undefined {
   return qualityOf(values);
 }
 
+/** Returns whether the annotation is a shape. A rectangle has its corner and its size, an ellipse its middle and its radii, a line both ends. */
+function readShapeAnnotation(draft: Draft, note: Part): boolean {
+  const type = note.get("type");
+  const kind = shapeTypes.find((one) => one === type?.text);
+  if (kind === undefined) return false;
+  const numbers = ["x1", "y1", "x2", "y2"].map((key) => note.get(key)?.number ?? Number.NaN) as [number, number, number, number];
+  const [x1, y1, x2, y2] = numbers;
+  const color = (key: string) => toColor(note.get(key)?.text ?? "");
+  const thickness = note.get("thickness")?.number;
+  const border = kind === "line" ? (color("border_color") ?? color("color")) : color("border_color");
+  const look = {
+    ...(border !== undefined && { color: border }),
+    style: styleOfDashes(note.get("border_style")?.text, 2),
+    thickness: thickness ?? 1,
+    layer: Math.min(0, note.get("z_index")?.number ?? 0),
+  };
+  const fill = color("color");
+  const inside = fill === undefined ? {} : { fill };
+  const problem = draft.shape(
+    kind === "line"
+      ? { type: kind, x: x1, y: y1, x2, y2, ...look }
+      : kind === "rectangle"
+        ? { type: kind, x: x1, y: y1, width: x2, height: y2, ...look, ...inside }
+        : { type: kind, x: x1 - x2, y: y1 - y2, width: 2 * x2, height: 2 * y2, ...look, ...inside },
+  );
+  if (problem !== undefined) {
+    note.dropped(problem);
+    return true;
+  }
+  type?.kept();
+  for (const key of ["x1", "y1", "x2", "y2"]) note.get(key)?.mapped("the place and the size of the shape");
+  for (const key of ["color", "border_color", "border_style", "thickness", "z_index"]) note.get(key)?.mapped("the look of the shape");
+  note.get("rotation")?.dropped("rectangles and ellipses are upright");
+  note.get("border_radius")?.dropped("rectangles have sharp corners");
+  for (const key of ["line_start", "line_end"]) note.get(key)?.dropped("lines have no arrows");
+  note.get("id")?.dropped("shapes have no ids");
+  return true;
+}
+
 function readAnnotation(draft: Draft, note: Part): void {
   const [text, x, y] = ["text_content", "x1", "y1"].map((key) => note.get(key));
+  if (readShapeAnnotation(draft, note)) return;
   if (text?.text === undefined || x?.number === undefined || y?.number === undefined) {
-    note.dropped("drawings have no shapes");
+    note.dropped("an annotation without a text");
     return;
   }
   draft.text(text.text, x.number, y.number);

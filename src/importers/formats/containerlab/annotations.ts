@@ -1,3 +1,5 @@
+import { cssColor } from "../../../intent/lab/color.ts";
+import { lineStyles, shapeTypes } from "../../../intent/lab/shape.ts";
 import { type Draft, type DraftPlace, positionOf } from "../../draft/draft.ts";
 import { DraftNode } from "../../draft/draft-node.ts";
 import type { SourceFiles } from "../../source/source-files.ts";
@@ -31,7 +33,41 @@ export function readAnnotations(draft: Draft, files: SourceFiles, path: string, 
     text.kept();
     position?.kept();
   }
-  for (const key of ["freeShapeAnnotations", "groupStyleAnnotations", "edgeAnnotations", "viewerSettings"])
-    root.get(key)?.dropped("drawings have no shapes and styles");
+  for (const each of root.get("freeShapeAnnotations")?.items ?? []) readShape(draft, each);
+  for (const key of ["groupStyleAnnotations", "edgeAnnotations", "viewerSettings"]) root.get(key)?.dropped("drawings have no styles");
   return root;
+}
+
+/** A shape of containerlab's editors is placed by its middle; a line goes from its position to its end. */
+function readShape(draft: Draft, part: Part): void {
+  const word = part.get("shapeType")?.text;
+  const type = word === "circle" ? "ellipse" : shapeTypes.find((one) => one === word);
+  const number = (...keys: readonly string[]) => part.at(...keys)?.number ?? Number.NaN;
+  const [x, y] = [number("position", "x"), number("position", "y")];
+  const opacity = part.get("fillOpacity")?.number ?? 1;
+  const color = cssColor(part.get("borderColor")?.text ?? "");
+  const fill = cssColor(part.get("fillColor")?.text ?? "", opacity);
+  const style = lineStyles.find((one) => one === part.get("borderStyle")?.text) ?? "solid";
+  const look = {
+    ...(color !== undefined && { color }),
+    style,
+    thickness: part.get("borderWidth")?.number ?? 2,
+    layer: Math.min(0, part.get("zIndex")?.number ?? 0),
+  };
+  const [width, height] = [number("width"), number("height")];
+  const problem =
+    type === undefined
+      ? `${word ?? "no type"}: neither a rectangle, a circle nor a line`
+      : draft.shape(
+          type === "line"
+            ? { type, x, y, x2: number("endPosition", "x"), y2: number("endPosition", "y"), ...look }
+            : { type, x: x - width / 2, y: y - height / 2, width, height, ...look, ...(fill !== undefined && { fill }) },
+        );
+  if (problem !== undefined) {
+    part.dropped(problem);
+    return;
+  }
+  for (const key of ["position", "endPosition", "width", "height"]) part.get(key)?.mapped("the place and the size of the shape");
+  for (const key of ["shapeType", "borderColor", "borderStyle", "borderWidth", "fillColor", "fillOpacity", "zIndex"])
+    part.get(key)?.mapped("the look of the shape");
 }

@@ -1,7 +1,10 @@
 import { htmlWords } from "../../../formats/html/html-words.ts";
 import { linksOf, type UnlEnd, type UnlLink } from "../../../formats/unl/links.ts";
+import { type PlacedShape, placedShape } from "../../../formats/unl/placed-shape.ts";
 import { placedText } from "../../../formats/unl/placed-text.ts";
+import { shapeOfElement } from "../../../intent/lab/drawn-shape.ts";
 import type { Quality } from "../../../intent/lab/lab.ts";
+import type { LabShape } from "../../../intent/lab/shape.ts";
 import { Draft, type DraftEnd, type DraftNetwork, qualityOf } from "../../draft/draft.ts";
 import type { DraftNode } from "../../draft/draft-node.ts";
 import type { Importer, Reading, ReadOptions } from "../../reading/importer.ts";
@@ -165,12 +168,32 @@ function readNetwork(draft: Draft, part: Part): DraftNetwork {
   return network;
 }
 
+function readShape(draft: Draft, object: Part, data: Part, html: string): void {
+  const placed = placedShape(html);
+  const problem = placed === undefined ? "neither a text, a rectangle, an ellipse nor a line" : draft.shape(shapeOf(placed));
+  if (problem !== undefined) {
+    object.dropped(problem);
+    return;
+  }
+  data.mapped("its form, place, colors and line, in shapes");
+  for (const key of ["@id", "@name", "@type"]) object.get(key)?.mapped("a shape");
+}
+
+function shapeOf({ shape, x, y, layer }: PlacedShape): LabShape | undefined {
+  return shapeOfElement(shape, { x, y }, layer);
+}
+
 function readTextObject(draft: Draft, object: Part): void {
   const data = object.get("data")?.items[0]?.get(textKey);
   const html = data?.text === undefined ? undefined : base64Text(data.text);
   const found = html === undefined ? undefined : placedText(html);
-  if (data === undefined || found === undefined || (object.get("@type")?.text ?? "text") !== "text") {
-    object.dropped("drawings have no shapes");
+  const type = object.get("@type")?.text ?? "text";
+  if (data !== undefined && html !== undefined && type !== "text") {
+    readShape(draft, object, data, html);
+    return;
+  }
+  if (data === undefined || found === undefined) {
+    object.dropped("a drawing without a text");
     return;
   }
   draft.text(found.text, found.x, found.y);

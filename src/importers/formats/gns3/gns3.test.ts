@@ -26,7 +26,10 @@ test("routers, VLANs, PCs, filters, a suspended link and texts of a project beco
   expect(read?.networks).toEqual([{ key: "Internet", name: "Internet", type: "nat", position: { x: 300, y: -200 } }]);
   expect(read?.texts).toEqual([{ text: "Campus & WAN", x: -250, y: -200 }]);
   expect(lab.missing.map(({ image, nodes }) => [image, nodes])).toEqual([["c7200-adventerprisek9-mz.152-4.M7.image", ["R1", "R2"]]]);
-  expect(line(lab, "/topology/drawings/1/svg")).toMatchObject({ level: "dropped", line: 33 });
+  expect(read?.shapes).toEqual([
+    { type: "rectangle", x: -380, y: 20, width: 400, height: 150, color: "#000000", thickness: 1, fill: "#e8f4ff" },
+  ]);
+  expect(line(lab, "/topology/drawings/1/svg")).toMatchObject({ level: "mapped", line: 33 });
 });
 
 test("a project of version 1.3 has its nodes by number, its links by port and its notes", () => {

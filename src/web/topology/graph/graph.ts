@@ -2,11 +2,13 @@ import { nodeKey } from "../../../base/node-key.ts";
 import type { InspectedNode, InspectionData } from "../../../contract/schemas/observe.ts";
 import type { PlanAction } from "../../../contract/schemas/plan.ts";
 import type { Endpoint, Lab } from "../../../intent/lab/lab.ts";
+import type { LabShape } from "../../../intent/lab/shape.ts";
 import { layoutOf, type Place } from "../../../layout/layout.ts";
 import { type IconName, iconOf } from "./icons.ts";
 import { labelWidth } from "./labels.ts";
 import { type PlanMark, planMarks } from "./plan-marks.ts";
 import { qualityText } from "./quality-text.ts";
+import { type GraphShape, shapesWithIds } from "./shapes.ts";
 
 export interface GraphNode {
   /** The host's id; "net:" and the host's id for a network; "new:" with kind and key for a part that a plan will create. */
@@ -46,6 +48,8 @@ export interface Graph {
   readonly links: readonly GraphLink[];
   /** Texts on the drawing. */
   readonly texts: readonly GraphText[];
+  /** In the order of drawing. */
+  readonly shapes: readonly GraphShape[];
 }
 
 export interface GraphText {
@@ -62,6 +66,8 @@ export interface GraphOptions {
   readonly types?: ReadonlyMap<string, string>;
   /** Actions of a plan, which are drawn as marks. */
   readonly actions?: readonly PlanAction[];
+  /** The shapes, with the ids that they keep over edits; default: new ids. */
+  readonly shapes?: readonly GraphShape[];
   /** Computes the positions; default: `layoutOf`. */
   readonly layout?: typeof layoutOf;
 }
@@ -79,7 +85,7 @@ interface Parts {
 }
 
 /** Returns the drawing of an inspected lab. With the actions of a plan, it also contains the parts that the plan will create. */
-export function graphOf(inspection: InspectionData, { lab, types, actions = [], layout = layoutOf }: GraphOptions = {}): Graph {
+export function graphOf(inspection: InspectionData, { lab, types, actions = [], shapes, layout = layoutOf }: GraphOptions = {}): Graph {
   const marks = planMarks(actions);
   const host = { nodes: [...nodesOf(inspection), ...networksOf(inspection)], links: linksOf(inspection) };
   const edited = lab === undefined ? { nodes: host.nodes, links: host.links } : withLab(host, lab, types);
@@ -115,7 +121,14 @@ export function graphOf(inspection: InspectionData, { lab, types, actions = [], 
     })),
     links: withLanes(links),
     texts: (lab ?? inspection).texts.map(({ text, x, y }, index) => ({ id: `text:${index}`, text, at: { x, y } })),
+    shapes: shapes ?? shapesWithIds([], drawnShapes(inspection, lab)),
   };
+}
+
+/** Returns the shapes of the edited text, or else those that the service has. */
+export function drawnShapes({ shapes = [] }: InspectionData, lab: Lab | undefined): readonly LabShape[] {
+  // The service sends shapes of this form.
+  return lab === undefined ? (shapes as readonly LabShape[]) : (lab.shapes ?? []);
 }
 
 /** Returns the position of a node in the intent or on the host; undefined if the service only assigned it a free position. */

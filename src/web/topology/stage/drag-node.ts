@@ -17,15 +17,18 @@ export interface Drag {
 
 /** Moves nodes with the pointer until the button is released. Only they and their links are redrawn, so that it stays smooth in large labs. */
 export function dragNodes(begin: PointerEvent, { graph, picture, ids, scale, onDrop }: Drag): void {
-  const moving = [...graph.nodes, ...graph.texts].filter(({ id }) => ids.has(id));
+  const moving = [...graph.nodes, ...graph.texts, ...graph.shapes].filter(({ id }) => ids.has(id));
   const shapes = new Map([...picture.querySelectorAll("[data-node]")].map((shape) => [shape.getAttribute("data-node"), shape]));
+  const handles = new Map([...picture.querySelectorAll("[data-handles]")].map((group) => [group.getAttribute("data-handles"), group]));
   const groups = new Map([...picture.querySelectorAll("[data-link]")].map((group) => [group.getAttribute("data-link"), group]));
   const byId = new Map(graph.nodes.map((one) => [one.id, one]));
   const links = graph.links.filter(({ from, to }) => ids.has(from) || ids.has(to));
   const placesAt = (x: number, y: number): ReadonlyMap<string, Place> =>
     new Map(moving.map(({ id, at }) => [id, { x: Math.round(at.x + x / scale), y: Math.round(at.y + y / scale) }]));
   const show = (places: ReadonlyMap<string, Place>) => {
-    for (const [id, { x, y }] of places) shapes.get(id)?.setAttribute("transform", `translate(${x} ${y})`);
+    for (const [id, { x, y }] of places) {
+      for (const group of [shapes.get(id), handles.get(id)]) group?.setAttribute("transform", `translate(${x} ${y})`);
+    }
     const end = (id: string) => ({ ...byId.get(id)!, at: places.get(id) ?? byId.get(id)!.at });
     for (const link of links) {
       const group = groups.get(link.id);

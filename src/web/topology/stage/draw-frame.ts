@@ -1,17 +1,18 @@
+import { boxOf } from "../../../intent/lab/shape.ts";
 import type { Place } from "../../../layout/layout.ts";
-import type { GraphNode } from "../graph/graph.ts";
+import type { Graph } from "../graph/graph.ts";
 import { followPointer } from "./follow-pointer.ts";
 
 export interface Frame {
   readonly stage: HTMLElement;
-  readonly nodes: readonly GraphNode[];
+  readonly graph: Graph;
   readonly placeOf: (event: PointerEvent) => Place;
-  /** Called with the nodes within the frame. */
+  /** Called with the nodes, networks and texts within the frame, and the shapes that are completely in it. */
   readonly onDrop: (ids: readonly string[]) => void;
 }
 
 /** Draws a frame from the pressed point to the pointer until the button is released. */
-export function drawFrame(begin: PointerEvent, { stage, nodes, placeOf, onDrop }: Frame): void {
+export function drawFrame(begin: PointerEvent, { stage, graph, placeOf, onDrop }: Frame): void {
   const frame = document.createElement("div");
   frame.className = "frame";
   const show = (event: PointerEvent) => {
@@ -28,7 +29,13 @@ export function drawFrame(begin: PointerEvent, { stage, nodes, placeOf, onDrop }
       frame.remove();
       const [a, b] = [placeOf(begin), placeOf(event)];
       const within = (value: number, one: number, other: number) => value >= Math.min(one, other) && value <= Math.max(one, other);
-      onDrop(nodes.filter(({ at }) => within(at.x, a.x, b.x) && within(at.y, a.y, b.y)).map(({ id }) => id));
+      const holds = (x: number, y: number) => within(x, a.x, b.x) && within(y, a.y, b.y);
+      const parts = [...graph.nodes, ...graph.texts].filter(({ at }) => holds(at.x, at.y));
+      const shapes = graph.shapes.filter(({ shape }) => {
+        const { x, y, width, height } = boxOf(shape);
+        return holds(x, y) && holds(x + width, y + height);
+      });
+      onDrop([...parts, ...shapes].map(({ id }) => id));
     },
     onCancel: () => frame.remove(),
   });

@@ -6,6 +6,7 @@ const on = ({ x, y, scale }: View, at: { readonly x: number; readonly y: number 
 const graph = (...places: readonly (readonly [number, number])[]) => ({
   nodes: places.map(([x, y]) => ({ at: { x, y } })) as never,
   texts: [],
+  shapes: [],
 });
 
 test("the fitted drawing is centred on the stage, with room for labels", () => {
@@ -36,7 +37,10 @@ test("tools over the stage cover no part of the fitted drawing", () => {
 test("a few nodes are enlarged 1.5 times at most, and an empty drawing has an area", () => {
   expect(fitted(areaOf(graph([5, 5])), stage).scale).toBe(1.5);
   expect(areaOf(graph())).toMatchObject({ width: 160, height: 160 });
-  expect(areaOf({ nodes: [], texts: [{ id: "text:0", text: "far", at: { x: 1000, y: 0 } }] })).toMatchObject({ left: 920 });
+  expect(areaOf({ nodes: [], shapes: [], texts: [{ id: "text:0", text: "far", at: { x: 1000, y: 0 } }] })).toMatchObject({ left: 920 });
+  const shape = { type: "line", x: 0, y: 0, x2: -500, y2: 300 } as const;
+  const area = areaOf({ nodes: [], texts: [], shapes: [{ id: "shape:1", shape, at: shape }] });
+  expect(area).toEqual({ left: -580, top: -80, width: 660, height: 460 });
 });
 
 test("the point under the pointer stays there during a zoom, also at the limits of the scale", () => {

@@ -1,3 +1,4 @@
+import { boxOf } from "../../../intent/lab/shape.ts";
 import type { Place } from "../../../layout/layout.ts";
 import type { Graph } from "../graph/graph.ts";
 
@@ -26,14 +27,19 @@ const maxScale = 4;
 const minScale = 0.03;
 
 /** Returns the area that the drawing covers, with a margin. */
-export function areaOf({ nodes, texts }: Pick<Graph, "nodes" | "texts">): Area {
-  if (nodes.length + texts.length === 0) return { left: 0, top: 0, width: 2 * margin, height: 2 * margin };
+export function areaOf({ nodes, texts, shapes }: Pick<Graph, "nodes" | "texts" | "shapes">): Area {
+  if (nodes.length + texts.length + shapes.length === 0) return { left: 0, top: 0, width: 2 * margin, height: 2 * margin };
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
-  for (const { at } of [...nodes, ...texts]) {
-    left = Math.min(left, at.x);
-    top = Math.min(top, at.y);
-    right = Math.max(right, at.x);
-    bottom = Math.max(bottom, at.y);
+  const cover = (x: number, y: number) => {
+    left = Math.min(left, x);
+    top = Math.min(top, y);
+    right = Math.max(right, x);
+    bottom = Math.max(bottom, y);
+  };
+  for (const { at } of [...nodes, ...texts]) cover(at.x, at.y);
+  for (const { x, y, width, height } of shapes.map(({ shape }) => boxOf(shape))) {
+    cover(x, y);
+    cover(x + width, y + height);
   }
   return { left: left - margin, top: top - margin, width: right - left + 2 * margin, height: bottom - top + 2 * margin };
 }

@@ -1,5 +1,7 @@
 import type { RefObject } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Lab } from "../../../intent/lab/lab.ts";
+import { type LabShape, shapeLimits } from "../../../intent/lab/shape.ts";
 import type { LayoutKind, Place } from "../../../layout/layout.ts";
 import { readCopied, storeCopied } from "../../drawing/clipboard.ts";
 import {
@@ -13,16 +15,19 @@ import {
   movesOf,
   pasteOf,
   removalOf,
+  shapeMovesOf,
+  shapeRemovalOf,
   textIndex,
   textMovesOf,
   textRemovalOf,
 } from "../../drawing/gestures.ts";
 import type { KnownInterfaces } from "../../drawing/interface-names.ts";
-import type { Drawing } from "../../drawing/use-drawing.ts";
+import type { Drawing, DrawTools } from "../../drawing/use-drawing.ts";
 import type { IntentText } from "../../intent/intent-text.ts";
 import type { PlanControl } from "../../plan/control/use-plan.ts";
 import { call } from "../../service/api.ts";
 import type { Graph, GraphNode, GraphText } from "../../topology/graph/graph.ts";
+import { isShapeId, usualShape } from "../../topology/graph/shapes.ts";
 import type { DrawingPlaces } from "../../topology/topology.tsx";
 import type { LinkEnd } from "./link-end.ts";
 import type { Selection } from "./use-selection.ts";
@@ -39,13 +44,19 @@ export interface DrawInput {
 export type NewPart =
   | { readonly kind: "node"; readonly template: string }
   | { readonly kind: "network"; readonly type: string }
-  | { readonly kind: "text"; readonly text: string };
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "shape"; readonly type: LabShape["type"] };
 
 export interface DrawActions {
   readonly undo: (() => void) | undefined;
   readonly redo: (() => void) | undefined;
   /** Adds a part at a point of the window, or without one in the middle of the drawing. */
   readonly add: (part: NewPart, at?: { readonly x: number; readonly y: number }) => void;
+  readonly addShape: (shape: LabShape) => void;
+  /** Changes shapes, by their ids. */
+  readonly setShapes: (changes: ReadonlyMap<string, LabShape>) => void;
+  /** Puts shapes over all others, or behind them. */
+  readonly raise: (ids: ReadonlySet<string>, to: "front" | "back") => void;
   readonly move: (places: ReadonlyMap<string, Place>) => void;
   readonly link: (from: string, to: string) => void;
   readonly remove: (ids: ReadonlySet<string>) => void;
@@ -85,10 +96,33 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
   const partAt = (id: string) => graph.nodes.find((one) => one.id === id);
   const chosen = graph.nodes.filter(({ id }) => selection.selected.has(id));
   const keysOf = (ids: ReadonlySet<string>) => new Set(graph.nodes.flatMap(({ id, key }) => (ids.has(id) && key !== null ? [key] : [])));
+  /** The ids before a shape was added: the new one is selected as soon as it is drawn. */
+  const idsBefore = useRef<ReadonlySet<string>>(undefined);
+  useEffect(() => {
+    const added = idsBefore.current && graph.shapes.filter(({ id }) => !idsBefore.current!.has(id));
+    if (added === undefined || added.length === 0) return;
+    idsBefore.current = undefined;
+    selection.selectAll(added.map(({ id }) => id));
+  }, [graph.shapes]);
+  const addShape = (shape: LabShape) => {
+    idsBefore.current = new Set(graph.shapes.map(({ id }) => id));
+    void draw(() => [{ kind: "add-shapes", shapes: [shape] }]);
+  };
+  const setShapes = (wanted: ReadonlyMap<string, LabShape>) => {
+    const changes = graph.shapes.flatMap(({ id, shape }) => (wanted.has(id) ? [[shape, wanted.get(id)] as const] : []));
+    if (changes.length > 0) void draw(() => [{ kind: "set-shapes", changes }]);
+  };
+  const copyOf = (lab: Lab, { copied }: Pick<DrawTools, "copied">, ids: ReadonlySet<string>) => {
+    const texts = new Set([...ids].flatMap((id) => textIndex(id) ?? []));
+    const shapes = graph.shapes.flatMap(({ id, shape }) => (ids.has(id) ? [shape] : []));
+    return copied(lab, keysOf(ids), texts, shapes);
+  };
   const add = (part: NewPart, at?: { readonly x: number; readonly y: number }) => {
     const dropped = at === undefined ? undefined : places.current?.placeAt(at.x, at.y);
     if (at !== undefined && dropped === undefined) return;
-    const place = freePlace(graph, rounded(dropped ?? places.current?.middle() ?? { x: 0, y: 0 }));
+    const wanted = rounded(dropped ?? places.current?.middle() ?? { x: 0, y: 0 });
+    if (part.kind === "shape") return addShape(usualShape(part.type, wanted));
+    const place = freePlace(graph, wanted);
     void draw(() => [
       keptPlaces(graph),
       part.kind === "node"
@@ -98,11 +132,23 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
           : { kind: "add-text", text: part.text, at: place },
     ]);
   };
-  const move = (moved: ReadonlyMap<string, Place>) => void draw(() => [keptPlaces(graph), movesOf(graph, moved), textMovesOf(moved)]);
+  const move = (moved: ReadonlyMap<string, Place>) => {
+    const shapes = shapeMovesOf(graph, moved);
+    const others = [...moved.keys()].some((id) => !isShapeId(id));
+    void draw(() => (others ? [keptPlaces(graph), movesOf(graph, moved), textMovesOf(moved), shapes] : [shapes]));
+  };
   return {
     undo: state.past.length === 0 ? undefined : () => dispatch({ type: "undone" }),
     redo: state.future.length === 0 ? undefined : () => dispatch({ type: "redone" }),
     add,
+    addShape,
+    setShapes,
+    raise: (ids, to) => {
+      const layers = graph.shapes.flatMap(({ id, shape }) => (ids.has(id) ? [] : [shape.layer ?? 0]));
+      const { min, max } = shapeLimits.layer;
+      const layer = to === "front" ? Math.min(max, Math.max(-1, ...layers) + 1) : Math.max(min, Math.min(1, ...layers) - 1);
+      setShapes(new Map(graph.shapes.flatMap(({ id, shape }) => (ids.has(id) ? [[id, { ...shape, layer }] as const] : []))));
+    },
     move,
     link: (from, to) => {
       const [a, b] = [partAt(from), partAt(to)];
@@ -110,13 +156,13 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
       void draw(async (lab, _tools, text) => [linkOf(lab, await freeInterfaces(text), a.key ?? a.label, b.key ?? b.label)]);
     },
     remove: (ids) => {
-      const [removal, texts] = [removalOf(graph, ids), textRemovalOf(ids)];
-      if (removal.parts.size + removal.links.size + texts.indexes.size === 0) return;
+      const [removal, texts, shapes] = [removalOf(graph, ids), textRemovalOf(ids), shapeRemovalOf(graph, ids)];
+      if (removal.parts.size + removal.links.size + texts.indexes.size + shapes.changes.length === 0) return;
       // The choice to delete on the host is needed only for parts that are there.
       const hostHas =
         graph.nodes.some((one) => ids.has(one.id) && isOnHost(one)) ||
         graph.links.some((one) => ids.has(`link:${one.id}`) && isOnHost(one));
-      void draw(() => [removal, texts], hostHas);
+      void draw(() => [removal, texts, shapes], hostHas);
       selection.select(undefined, {});
     },
     renaming,
@@ -148,15 +194,15 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
       void draw(() => [{ kind: "set-interfaces", link: key, interfaces }], isThere);
     },
     copy: (ids) =>
-      void draw((lab, { copied }) => {
-        storeCopied(copied(lab, keysOf(ids)));
+      void draw((lab, tools) => {
+        storeCopied(copyOf(lab, tools, ids));
         return [];
       }),
     paste: () => {
       const copied = readCopied();
       if (copied !== undefined) void draw(() => [keptPlaces(graph), pasteOf(copied, graph)]);
     },
-    duplicate: (ids) => void draw((lab, { copied }) => [keptPlaces(graph), pasteOf(copied(lab, keysOf(ids)), graph)]),
+    duplicate: (ids) => void draw((lab, tools) => [keptPlaces(graph), pasteOf(copyOf(lab, tools, ids), graph)]),
     align: (axis) => move(aligned(chosen, axis)),
     distribute: (axis) => move(distributed(chosen, axis)),
     arrange: (kind) => {

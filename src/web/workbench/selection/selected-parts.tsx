@@ -3,6 +3,7 @@ import type { InspectedLink, InspectionData } from "../../../contract/schemas/ob
 import { Menu } from "../../menu/menu.tsx";
 import { useFeature } from "../../parts/use-feature.ts";
 import type { Graph } from "../../topology/graph/graph.ts";
+import { shapeText } from "../../topology/graph/shapes.ts";
 import type { DrawActions } from "../actions/use-draw-actions.ts";
 import type { LinkActions } from "../actions/use-link-actions.ts";
 import type { NodesPower } from "../actions/use-nodes-power.ts";
@@ -60,10 +61,11 @@ export function SelectedParts({ inspection, graph, selected, links, menu, onShel
   );
 }
 
-function namesOf({ nodes, links, texts }: Graph, selected: ReadonlySet<string>): readonly string[] {
+function namesOf({ nodes, links, texts, shapes }: Graph, selected: ReadonlySet<string>): readonly string[] {
   return [
     ...nodes.flatMap(({ id, label }) => (selected.has(id) ? [label] : [])),
     ...links.flatMap(({ id, key }) => (selected.has(`link:${id}`) ? [key] : [])),
     ...texts.flatMap(({ id, text }) => (selected.has(id) ? [text] : [])),
+    ...shapes.flatMap(({ id, shape }) => (selected.has(id) ? [shapeText(shape)] : [])),
   ];
 }

@@ -1,0 +1,44 @@
+import { opacityOf } from "../../intent/lab/color.ts";
+import { boxOf, dashesOf, type LabShape, shapeDefaults } from "../../intent/lab/shape.ts";
+
+/** Returns the element of SVG of a shape. @param at position of the drawing that contains it */
+export function svgElement(shape: LabShape, at: { readonly x: number; readonly y: number }): string {
+  const [x, y] = [shape.x - at.x, shape.y - at.y];
+  if (shape.type === "line") return `<line x1="${x}" y1="${y}" x2="${shape.x2 - at.x}" y2="${shape.y2 - at.y}"${lookOf(shape)}/>`;
+  const { width, height } = shape;
+  if (shape.type === "rectangle") {
+    const place = x === 0 && y === 0 ? "" : `x="${x}" y="${y}" `;
+    return `<rect ${place}width="${width}" height="${height}"${lookOf(shape)}/>`;
+  }
+  return `<ellipse cx="${x + width / 2}" cy="${y + height / 2}" rx="${width / 2}" ry="${height / 2}"${lookOf(shape)}/>`;
+}
+
+function lookOf(shape: LabShape): string {
+  const { color, opacity } = opacityOf(shape.color ?? shapeDefaults.color);
+  const thickness = shape.thickness ?? shapeDefaults.thickness;
+  const dashes = dashesOf(shape)?.join(",");
+  const border =
+    thickness === 0
+      ? ""
+      : ` stroke="${color}"${faded("stroke-opacity", opacity)} stroke-width="${thickness}"${dashes === undefined ? "" : ` stroke-dasharray="${dashes}"`}`;
+  const fill = shape.type === "line" || shape.fill === undefined ? undefined : opacityOf(shape.fill);
+  return `${border}${fill === undefined ? ' fill="none"' : ` fill="${fill.color}"${faded("fill-opacity", fill.opacity)}`}`;
+}
+
+function faded(name: string, opacity: number): string {
+  return opacity === 1 ? "" : ` ${name}="${opacity}"`;
+}
+
+/** Returns the shapes with layers of at most 0, in the same order: other tools draw nodes above these. */
+export function behindNodes(shapes: readonly LabShape[]): readonly LabShape[] {
+  const highest = Math.max(0, ...shapes.map(({ layer = 0 }) => layer));
+  return highest === 0 ? shapes : shapes.map((shape) => ({ ...shape, layer: (shape.layer ?? 0) - highest }));
+}
+
+/** Returns the corners of the shapes. */
+export function cornersOf(shapes: readonly LabShape[]): readonly { readonly x: number; readonly y: number }[] {
+  return shapes.map(boxOf).flatMap(({ x, y, width, height }) => [
+    { x, y },
+    { x: x + width, y: y + height },
+  ]);
+}

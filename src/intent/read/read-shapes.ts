@@ -1,0 +1,103 @@
+import { didYouMean } from "../diagnostics/nearest.ts";
+import { isInvisible, toColor } from "../lab/color.ts";
+import { type LabShape, type LineStyle, lineStyles, shapeLimits, shapeTypes } from "../lab/shape.ts";
+import { boxVocabulary, lineVocabulary } from "../lab/vocabulary.ts";
+import type { MapValue, Value } from "../parse/parse.ts";
+import { checkKeys, type Field, fieldOf, invalid, readLine, readList, readMap, readNumber } from "./fields.ts";
+import type { ReadContext } from "./node-fields.ts";
+
+export interface ReadShape {
+  readonly index: number;
+  readonly value: Value;
+  readonly shape: LabShape;
+}
+
+export function readShapes({ problems }: ReadContext, at: Field): readonly ReadShape[] {
+  const items = readList(problems, at) ?? [];
+  if (items.length > shapeLimits.shapes) {
+    const message = `the lab has ${items.length} shapes: a lab has at most ${shapeLimits.shapes}`;
+    problems.error("too_large", at.place, at.path, message, "remove some of them");
+    return [];
+  }
+  return items.flatMap((item, index) => {
+    const map = readMap(problems, item);
+    const shape = map && readShape(problems, item, map);
+    return shape === undefined ? [] : [{ index, value: item.value, shape }];
+  });
+}
+
+type Problems = ReadContext["problems"];
+
+function readShape(problems: Problems, item: Field, map: MapValue): LabShape | undefined {
+  const type = readType(problems, item, map);
+  if (type === undefined) return undefined;
+  const isLine = type === "line";
+  checkKeys(problems, map, item.path, isLine ? lineVocabulary : boxVocabulary);
+  const number = (key: string, rule: { readonly min: number; readonly max: number; readonly integer?: boolean }): number | undefined => {
+    const found = fieldOf(map, key, item.path);
+    return found && readNumber(problems, found, rule);
+  };
+  const { place, size } = shapeLimits;
+  const last = isLine ? (["x2", "y2"] as const) : (["width", "height"] as const);
+  for (const key of ["x", "y", ...last]) {
+    if (fieldOf(map, key, item.path) === undefined) problems.error("missing_key", item.place, item.path, `the ${type} has no ${key}`);
+  }
+  const [x, y] = [number("x", place), number("y", place)];
+  const [a, b] = last.map((key) => number(key, isLine ? place : size));
+  const look = readLook(problems, map, item.path, number);
+  const fillField = isLine ? undefined : fieldOf(map, "fill", item.path);
+  const fill = fillField && readFill(problems, fillField);
+  if (x === undefined || y === undefined || a === undefined || b === undefined) return undefined;
+  if (type === "line") return { type, x, y, x2: a, y2: b, ...look };
+  return { type, x, y, width: a, height: b, ...look, ...(fill !== undefined && { fill }) };
+}
+
+function readType(problems: Problems, item: Field, map: MapValue): LabShape["type"] | undefined {
+  const found = fieldOf(map, "type", item.path);
+  if (found === undefined) {
+    problems.error("missing_key", item.place, item.path, "the shape has no type", `write type: ${shapeTypes.join(", ")}`);
+    return undefined;
+  }
+  return readWord(problems, found, shapeTypes);
+}
+
+function readLook(
+  problems: Problems,
+  map: MapValue,
+  path: string,
+  number: (key: string, rule: { readonly min: number; readonly max: number; readonly integer?: boolean }) => number | undefined,
+) {
+  const [colorField, styleField] = [fieldOf(map, "color", path), fieldOf(map, "style", path)];
+  const color = colorField && readColor(problems, colorField);
+  const style: LineStyle | undefined = styleField && readWord(problems, styleField, lineStyles);
+  const [thickness, layer] = [number("thickness", shapeLimits.thickness), number("layer", shapeLimits.layer)];
+  return {
+    ...(color !== undefined && { color }),
+    ...(style !== undefined && { style }),
+    ...(thickness !== undefined && { thickness }),
+    ...(layer !== undefined && { layer }),
+  };
+}
+
+function readWord<Word extends string>(problems: Problems, at: Field, words: readonly Word[]): Word | undefined {
+  const text = readLine(problems, at, { max: 64 });
+  const found = words.find((word) => word === text);
+  if (text === undefined || found !== undefined) return found;
+  return invalid(problems, at, `it must be ${words.slice(0, -1).join(", ")} or ${words.at(-1)}`, didYouMean(text, words, problems.effort));
+}
+
+function readColor(problems: Problems, at: Field): string | undefined {
+  const text = readLine(problems, at, { max: 32 });
+  if (text === undefined) return undefined;
+  const color = toColor(text);
+  return (
+    color ?? invalid(problems, at, `${JSON.stringify(text)} is no color`, 'write "#rgb", "#rrggbb", "#rrggbbaa" or a name such as red')
+  );
+}
+
+/** Returns undefined also for none. */
+function readFill(problems: Problems, at: Field): string | undefined {
+  if (at.value.kind === "scalar" && ["none", "transparent"].includes(at.value.text)) return undefined;
+  const fill = readColor(problems, at);
+  return fill === undefined || isInvisible(fill) ? undefined : fill;
+}

@@ -1,0 +1,116 @@
+import { boxOf, type LabShape, shapeLimits } from "../../../intent/lab/shape.ts";
+import type { Place } from "../../../layout/layout.ts";
+
+/** A shape on the drawing, behind links and nodes. */
+export interface GraphShape {
+  /** "shape:" and a number, which stays while the shape is moved, resized or changed otherwise. */
+  readonly id: string;
+  readonly shape: LabShape;
+  readonly at: Place;
+}
+
+/** The point of a shape that is dragged to resize it: an edge or corner of a rectangle, by its direction, or an end of a line. */
+export type Handle = "n" | "ne" | "e" | "se" | "s" | "sw" | "w" | "nw" | "start" | "end";
+
+const boxHandles: Readonly<Record<string, readonly [x: number, y: number]>> = {
+  nw: [0, 0],
+  n: [0.5, 0],
+  ne: [1, 0],
+  e: [1, 0.5],
+  se: [1, 1],
+  s: [0.5, 1],
+  sw: [0, 1],
+  w: [0, 0.5],
+};
+
+const smallest = 10;
+
+/** Returns the shapes with their ids. A shape that is equal to one of before has its id; so has one that is like it, if it is the only changed one. */
+export function shapesWithIds(before: readonly GraphShape[], shapes: readonly LabShape[]): readonly GraphShape[] {
+  const free = new Map<string, GraphShape[]>();
+  for (const one of before) free.set(JSON.stringify(one.shape), [...(free.get(JSON.stringify(one.shape)) ?? []), one]);
+  const ids: (string | undefined)[] = shapes.map((shape) => free.get(JSON.stringify(shape))?.shift()?.id);
+  const taken = new Set(ids);
+  const left = before.filter(({ id }) => !taken.has(id));
+  const pair = (isLike: (a: LabShape, b: LabShape) => boolean) => {
+    for (const [index, shape] of shapes.entries()) {
+      const at = ids[index] === undefined ? left.findIndex((one) => isLike(one.shape, shape)) : -1;
+      if (at !== -1) ids[index] = left.splice(at, 1)[0]!.id;
+    }
+  };
+  pair((a, b) => a.type === b.type && sameSize(a, b) && a.color === b.color);
+  pair((a, b) => a.type === b.type && (a.x === b.x || a.y === b.y));
+  pair((a, b) => a.type === b.type);
+  let last = Math.max(0, ...before.map(({ id }) => Number(id.slice(shapePrefix.length))));
+  return shapes.map((shape, index) => ({ id: ids[index] ?? `${shapePrefix}${++last}`, shape, at: { x: shape.x, y: shape.y } }));
+}
+
+const shapePrefix = "shape:";
+
+export function isShapeId(id: string): boolean {
+  return id.startsWith(shapePrefix);
+}
+
+/** Describes a shape in words. */
+export function shapeText(shape: LabShape): string {
+  const { width, height } = boxOf(shape);
+  const size = `${Math.round(width)} × ${Math.round(height)}`;
+  return `${{ rectangle: "Rectangle", ellipse: "Ellipse", line: "Line" }[shape.type]} ${size}`;
+}
+
+/** Returns the handles of a shape, with their positions from its own. */
+export function handlesOf(shape: LabShape): readonly { readonly handle: Handle; readonly x: number; readonly y: number }[] {
+  if (shape.type === "line")
+    return [
+      { handle: "start", x: 0, y: 0 },
+      { handle: "end", x: shape.x2 - shape.x, y: shape.y2 - shape.y },
+    ];
+  return Object.entries(boxHandles).map(([handle, [x, y]]) => ({ handle: handle as Handle, x: x * shape.width, y: y * shape.height }));
+}
+
+export function movedShape(shape: LabShape, { x, y }: Place): LabShape {
+  const to = { x: within(x), y: within(y) };
+  if (shape.type !== "line") return { ...shape, ...to };
+  return { ...shape, ...to, x2: within(shape.x2 + to.x - shape.x), y2: within(shape.y2 + to.y - shape.y) };
+}
+
+/** Returns the shape after its handle was dragged by this far. An edge that is dragged over the opposite one becomes that one. */
+export function resizedShape(shape: LabShape, handle: Handle, dx: number, dy: number): LabShape {
+  if (shape.type === "line") {
+    if (handle === "start") return { ...shape, x: within(shape.x + dx), y: within(shape.y + dy) };
+    return { ...shape, x2: within(shape.x2 + dx), y2: within(shape.y2 + dy) };
+  }
+  const { x, y, width, height } = shape;
+  const left = x + (handle.includes("w") ? dx : 0);
+  const right = x + width + (handle.includes("e") ? dx : 0);
+  const top = y + (handle.startsWith("n") ? dy : 0);
+  const bottom = y + height + (handle.startsWith("s") ? dy : 0);
+  return { ...shape, ...boxBetween({ x: left, y: top }, { x: right, y: bottom }) };
+}
+
+/** Returns a shape from one point of the drawing to another. */
+export function shapeBetween(type: LabShape["type"], from: Place, to: Place): LabShape {
+  if (type === "line") return { type, x: within(from.x), y: within(from.y), x2: within(to.x), y2: within(to.y) };
+  return { type, ...boxBetween(from, to) };
+}
+
+/** Returns a shape of the usual size, whose middle is at a point. */
+export function usualShape(type: LabShape["type"], { x, y }: Place): LabShape {
+  const height = type === "line" ? 0 : 120;
+  return shapeBetween(type, { x: x - 100, y: y - height / 2 }, { x: x + 100, y: y + height / 2 });
+}
+
+function boxBetween(a: Place, b: Place) {
+  const [x, y] = [within(Math.min(a.x, b.x)), within(Math.min(a.y, b.y))];
+  const [width, height] = [Math.round(Math.abs(b.x - a.x)), Math.round(Math.abs(b.y - a.y))];
+  return { x, y, width: Math.max(smallest, width), height: Math.max(smallest, height) };
+}
+
+function sameSize(a: LabShape, b: LabShape): boolean {
+  const [one, other] = [boxOf(a), boxOf(b)];
+  return one.width === other.width && one.height === other.height;
+}
+
+function within(value: number): number {
+  return Math.min(shapeLimits.place.max, Math.max(shapeLimits.place.min, Math.round(value))) + 0;
+}
