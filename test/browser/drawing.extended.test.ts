@@ -289,3 +289,67 @@ test("an example lab runs with two clicks", async () => {
   await page.getByRole("heading", { name: "ospf-triangle" }).waitFor();
   await node("r3").waitFor();
 });
+
+test("shapes are drawn, moved, resized, styled, copied and deleted, by hand and by keyboard, and stored by Save alone", async () => {
+  await deploy("shaped");
+  await openLab("shaped");
+  await page.getByRole("button", { name: "Text", exact: true }).click();
+  await page.locator(".text-pane .editor").getByText("# the only link").waitFor();
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  const palette = page.getByRole("region", { name: "Add to the lab" });
+  const shape = (name: RegExp | string) => page.getByRole("button", { name });
+  const r1 = await centreOf(node("r1").locator("rect"));
+  await palette.getByRole("button", { name: "rectangle" }).click();
+  await drag({ x: r1.x - 60, y: r1.y - 60 }, { x: r1.x + 60, y: r1.y + 80 });
+  const drawn = shape(/^Rectangle /);
+  await drawn.waitFor();
+  // It is below the node, which still takes the pointer.
+  await page.mouse.move(r1.x, r1.y);
+  await node("r1").and(page.locator(":hover")).waitFor();
+  const panel = page.getByRole("complementary", { name: /^Rectangle / });
+  await panel.waitFor();
+  const editor = page.locator(".text-pane .editor");
+  await editor.getByText("type: rectangle").waitFor();
+
+  await panel.getByRole("spinbutton", { name: "Width" }).fill("160");
+  await panel.getByRole("spinbutton", { name: "Width" }).press("Enter");
+  await shape(/^Rectangle 160 × /).waitFor();
+  await panel.getByRole("checkbox", { name: "Filled" }).click();
+  await editor.getByText('fill: "#93c5fd66"').waitFor();
+  await panel.getByRole("combobox", { name: "Line style" }).selectOption("dashed");
+  await editor.getByText("style: dashed").waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+
+  const corner = await centreOf(page.locator(".handle.sw"));
+  await drag(corner, { x: corner.x - 40, y: corner.y + 30 });
+  await shape(/^Rectangle (?!160 )/).waitFor();
+  const before = await shape(/^Rectangle /).getAttribute("aria-label");
+  await shape(/^Rectangle /).focus();
+  await page.keyboard.press("Alt+Shift+ArrowRight");
+  await page.keyboard.press("Alt+ArrowDown");
+  // The focus stays on the shape.
+  await expect.poll(() => page.locator(":focus").getAttribute("aria-label")).not.toBe(before);
+  await page.keyboard.press("Control+d");
+  await expect.poll(() => shape(/^Rectangle /).count()).toBe(2);
+  await page.keyboard.press("Control+z");
+  await expect.poll(() => shape(/^Rectangle /).count()).toBe(1);
+  await page.getByRole("button", { name: "Redo" }).click();
+  await expect.poll(() => shape(/^Rectangle /).count()).toBe(2);
+
+  // Without a pointer, a line gets the usual size.
+  await palette.getByRole("button", { name: "line", exact: true }).press("Enter");
+  await shape(/^Line 200 × 0/).waitFor({ state: "attached" });
+  await page.getByRole("application").focus();
+  await page.keyboard.press("Delete");
+  await shape(/^Line /).waitFor({ state: "detached" });
+
+  await bar().getByText("No change of the host: Save keeps the shapes").waitFor();
+  await bar().getByRole("button", { name: "Save" }).click();
+  await bar().getByText("Saved. The host is not changed.").waitFor();
+  const yaml = await written("shaped");
+  expect(yaml.match(/type: rectangle/g)).toHaveLength(2);
+  expect(yaml).toContain("# the first router");
+  await page.reload();
+  await node("r2").waitFor();
+  await expect.poll(() => shape(/^Rectangle /).count()).toBe(2);
+});

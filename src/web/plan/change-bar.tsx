@@ -112,7 +112,7 @@ function Summary({ preview }: Pick<ChangeBarProps, "preview">): ComponentChildre
   if (plan === undefined) return <span role="status">Computing the effect…</span>;
   return (
     <span role="status" aria-busy={isPending}>
-      {changeSummary(plan.actions ?? [])}
+      {changeSummary(plan.actions ?? [], plan.stored)}
       {plan.locked === true && " – the lab is locked on its host"}
     </span>
   );

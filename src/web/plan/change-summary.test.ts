@@ -35,4 +35,5 @@ test("is short for large plans and for harmless ones", () => {
   expect(changeSummary(many)).toBe("7 changes: adds h0, h1, h2, h3 and 3 more");
   expect(changeSummary([action({})])).toBe("1 change; no running node is disturbed");
   expect(changeSummary([])).toBe("No change of the host");
+  expect(changeSummary([], ["shapes"])).toBe("No change of the host: Save keeps the shapes");
 });

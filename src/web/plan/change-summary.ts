@@ -1,8 +1,8 @@
 import type { PlanAction } from "../../contract/schemas/plan.ts";
 
-/** Returns the effect of a plan in one sentence: "3 changes: adds r4; r1 restarts; affects h1, r2". Names at most `most` parts of each kind. */
-export function changeSummary(actions: readonly PlanAction[], most = 4): string {
-  if (actions.length === 0) return "No change of the host";
+/** Returns the effect of a plan in one sentence: "3 changes: adds r4; r1 restarts; affects h1, r2". Names at most `most` parts of each kind. @param stored parts that the service keeps */
+export function changeSummary(actions: readonly PlanAction[], stored: readonly string[] = [], most = 4): string {
+  if (actions.length === 0) return `No change of the host${stored.length === 0 ? "" : `: Save keeps the ${stored.join(", ")}`}`;
   const count = actions.length === 1 ? "1 change" : `${actions.length} changes`;
   const named = (verb: string, which: (action: PlanAction) => boolean) => {
     const keys = [...new Set(actions.filter(which).map(partText))];

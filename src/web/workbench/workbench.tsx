@@ -79,7 +79,7 @@ export function Workbench(props: WorkbenchProps) {
     <CaptureAddresses.Provider value={addresses}>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the panel that is open in it */}
       <div
-        class={`workbench${route.text === true ? " with-text" : ""}`}
+        class={`workbench${route.text === true && control.state.isLoaded ? " with-text" : ""}`}
         ref={selection.container}
         onKeyDown={(event) => {
           if (event.key !== "Escape") return;
@@ -87,7 +87,7 @@ export function Workbench(props: WorkbenchProps) {
           if ((event.target as Element).closest(".panel") !== null) selection.close();
         }}
       >
-        {route.text === true && <TextPane control={control} line={text.line} onClose={() => text.show(false)} />}
+        {route.text === true && control.state.isLoaded && <TextPane control={control} line={text.line} onClose={() => text.show(false)} />}
         <div class="drawing">
           <Topology
             graph={graph}
