@@ -1,9 +1,9 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
+import { checkKeys, type Field, fieldOf, invalid, readLine, readList, readMap, readNumber } from "../fields/fields.ts";
 import { isInvisible, toColor } from "../lab/color.ts";
 import { type LabShape, type LineStyle, lineStyles, shapeLimits, shapeTypes } from "../lab/shape.ts";
 import { boxVocabulary, lineVocabulary } from "../lab/vocabulary.ts";
 import type { MapValue, Value } from "../parse/parse.ts";
-import { checkKeys, type Field, fieldOf, invalid, readLine, readList, readMap, readNumber } from "./fields.ts";
 import type { ReadContext } from "./node-fields.ts";
 
 export interface ReadShape {
