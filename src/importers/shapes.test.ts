@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { shapeLimits } from "../intent/lab/shape.ts";
 import { readIntent } from "../intent/read/read.ts";
+import { shapeLimits } from "../intent/shapes/shape.ts";
 import { imported, shortReport } from "./testing.fixture.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");

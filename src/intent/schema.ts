@@ -2,7 +2,6 @@
 
 import { maxTests } from "./lab/lab-test.ts";
 import { qualityFields, qualityLimits, qualityPresets } from "./lab/quality.ts";
-import { lineStyles, shapeDefaults, shapeLimits } from "./lab/shape.ts";
 import {
   boxVocabulary,
   endpointVocabulary,
@@ -26,6 +25,7 @@ import { type Json, type JsonSchema, object } from "./schema-object.ts";
 import { withReferences } from "./schema-references.ts";
 import { switchingSchema } from "./schema-switching.ts";
 import { bootSchemas, readySchema, testSchema } from "./schema-tests.ts";
+import { lineStyles, shapeDefaults, shapeLimits } from "./shapes/shape.ts";
 
 const NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
 /** A name, or a range of names. */

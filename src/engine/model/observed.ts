@@ -1,6 +1,6 @@
 import type { LabFile, LabText, Management, Position, Quality, Scalar, TrafficFilter } from "../../intent/lab/lab.ts";
-import type { LabShape } from "../../intent/lab/shape.ts";
 import type { Switching } from "../../intent/lab/switching.ts";
+import type { LabShape } from "../../intent/shapes/shape.ts";
 
 /** A lab as the host holds it: its persisted definition, with the host's own ids, and the power state of each node. */
 export interface ObservedLab {

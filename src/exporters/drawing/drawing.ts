@@ -1,6 +1,6 @@
 import type { Endpoint, Lab, LabText, Quality } from "../../intent/lab/lab.ts";
 import { qualityFields } from "../../intent/lab/quality.ts";
-import type { LabShape } from "../../intent/lab/shape.ts";
+import type { LabShape } from "../../intent/shapes/shape.ts";
 import { layoutOf, type Place } from "../../layout/layout.ts";
 
 /** A lab as a picture: members with a place each, and the links between them. Places as on the pages, px, y downwards. */

@@ -1,6 +1,6 @@
-import { opacityOf } from "../../intent/lab/color.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
-import { dashesOf, type LabShape, shapeDefaults } from "../../intent/lab/shape.ts";
+import { opacityOf } from "../../intent/shapes/color.ts";
+import { dashesOf, type LabShape, shapeDefaults } from "../../intent/shapes/shape.ts";
 import { xmlText } from "../shared/xml-text.ts";
 import { drawingOf, type Shape } from "./drawing.ts";
 

@@ -1,5 +1,5 @@
-import { opacityOf } from "../../intent/lab/color.ts";
-import { boxOf, dashesOf, type LabShape, shapeDefaults } from "../../intent/lab/shape.ts";
+import { opacityOf } from "../../intent/shapes/color.ts";
+import { boxOf, dashesOf, type LabShape, shapeDefaults } from "../../intent/shapes/shape.ts";
 
 /** Returns the element of SVG of a shape. @param at position of the drawing that contains it */
 export function svgElement(shape: LabShape, at: { readonly x: number; readonly y: number }): string {

@@ -1,6 +1,6 @@
 import type { Endpoint, Lab, LabLink, LabNode, Quality } from "../../intent/lab/lab.ts";
 import { qualityFields } from "../../intent/lab/quality.ts";
-import { type LabShape, shapeDefaults } from "../../intent/lab/shape.ts";
+import { type LabShape, shapeDefaults } from "../../intent/shapes/shape.ts";
 import { type Data, writePair } from "../../intent/write/write.ts";
 import { drawingOf } from "../drawing/drawing.ts";
 import type { Exported } from "../shared/exported.ts";

@@ -1,6 +1,6 @@
-import { opacityOf } from "../../intent/lab/color.ts";
 import { type Endpoint, endpointText, type Lab, type LabLink, type LabNode } from "../../intent/lab/lab.ts";
-import { type LabShape, shapeDefaults } from "../../intent/lab/shape.ts";
+import { opacityOf } from "../../intent/shapes/color.ts";
+import { type LabShape, shapeDefaults } from "../../intent/shapes/shape.ts";
 import { type Data, writePair } from "../../intent/write/write.ts";
 import type { Exported } from "../shared/exported.ts";
 import { leftOut, type NodeField, named } from "../shared/left-out.ts";

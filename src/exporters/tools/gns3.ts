@@ -1,6 +1,6 @@
 import { type Endpoint, endpointText, type Lab, type LabLink, type LabNetwork, type LabNode } from "../../intent/lab/lab.ts";
-import { boxOf } from "../../intent/lab/shape.ts";
 import type { SwitchPort } from "../../intent/lab/switching.ts";
+import { boxOf } from "../../intent/shapes/shape.ts";
 import { drawingOf } from "../drawing/drawing.ts";
 import type { Exported } from "../shared/exported.ts";
 import { leftOut, type NodeField, named } from "../shared/left-out.ts";

@@ -1,5 +1,5 @@
 import { type Endpoint, endpointText, type Lab, type LabLink, type LabNode, type Quality } from "../../intent/lab/lab.ts";
-import { boxOf, type LabShape } from "../../intent/lab/shape.ts";
+import { boxOf, type LabShape } from "../../intent/shapes/shape.ts";
 import { drawingOf } from "../drawing/drawing.ts";
 import { base64 } from "../shared/base64.ts";
 import type { Exported } from "../shared/exported.ts";

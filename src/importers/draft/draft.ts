@@ -1,9 +1,9 @@
-import { validShape } from "../../intent/lab/drawn-shape.ts";
 import type { LabText, Position, Quality } from "../../intent/lab/lab.ts";
 import { toLabName } from "../../intent/lab/lab-name.ts";
 import { qualityFields, qualityLimits } from "../../intent/lab/quality.ts";
-import { type LabShape, shapeLimits } from "../../intent/lab/shape.ts";
 import { normalFilePath } from "../../intent/parse/files.ts";
+import { validShape } from "../../intent/shapes/drawn-shape.ts";
+import { type LabShape, shapeLimits } from "../../intent/shapes/shape.ts";
 import type { Data } from "../../intent/write/write.ts";
 import type { Choice, MissingImage } from "../mapping/choose-template.ts";
 import type { Part } from "../tree/part.ts";

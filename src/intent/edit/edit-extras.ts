@@ -1,8 +1,8 @@
 import { sameData } from "../lab/canonical.ts";
 import type { Lab, LabText, TrafficFilter } from "../lab/lab.ts";
-import { canonicalShape, type LabShape } from "../lab/shape.ts";
 import type { Value } from "../parse/parse.ts";
 import type { Reading } from "../read/read.ts";
+import { canonicalShape, type LabShape } from "../shapes/shape.ts";
 import { authorFilter, authorShape, authorText } from "../write/author.ts";
 import type { Data } from "../write/write.ts";
 import { Changes, Items, remove, type Target } from "./rewrite.ts";

@@ -1,3 +1,4 @@
+import { byLayer, canonicalShape } from "../shapes/shape.ts";
 import {
   type Endpoint,
   type Lab,
@@ -10,7 +11,6 @@ import {
   type TrafficFilter,
 } from "./lab.ts";
 import { qualityFields } from "./quality.ts";
-import { byLayer, canonicalShape } from "./shape.ts";
 
 /** Returns the canonical form of a lab: lists sorted, settings without effect left out. Labs of equal meaning become equal data. */
 export function canonicalLab(lab: Lab): Lab {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
+import { canonicalShape, type LabShape } from "../shapes/shape.ts";
 import { canonicalLab } from "./canonical.ts";
 import type { Endpoint, Lab, LabLink, LabNetwork, LabNode, Quality, Scalar } from "./lab.ts";
-import { canonicalShape, type LabShape } from "./shape.ts";
 import type { Switching } from "./switching.ts";
 
 /**

@@ -1,6 +1,6 @@
+import type { LabShape } from "../shapes/shape.ts";
 import type { LabTest } from "./lab-test.ts";
 import type { NodeBoot } from "./node-boot.ts";
-import type { LabShape } from "./shape.ts";
 import type { Switching } from "./switching.ts";
 
 /**

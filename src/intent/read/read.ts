@@ -2,6 +2,7 @@ import type { Document } from "yaml";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { Problems, pointer } from "../diagnostics/problems.ts";
 import { checkKeys, type Field, fieldOf, readMap, readText } from "../fields/fields.ts";
+import { type ReadShape, readShapes } from "../fields/read-shapes.ts";
 import { canonicalLab } from "../lab/canonical.ts";
 import { endpointText, type Lab, type LabLink, type LabNode } from "../lab/lab.ts";
 import { labVocabulary, type Section, topologyVocabulary } from "../lab/vocabulary.ts";
@@ -17,7 +18,6 @@ import { type ReadFilter, type ReadNetwork, type ReadText, readFilters, readNetw
 import { linkNames, type ReadLink, readLinks } from "./read-links.ts";
 import { readManagement, withManagement } from "./read-management.ts";
 import { type Inheritance, type ReadNode, readInheritance, readNodes } from "./read-nodes.ts";
-import { type ReadShape, readShapes } from "./read-shapes.ts";
 import { checkSwitching } from "./read-switching.ts";
 import { readTests } from "./read-tests.ts";
 

@@ -10,7 +10,7 @@ import {
   type Quality,
   type TrafficFilter,
 } from "../lab/lab.ts";
-import type { LabShape } from "../lab/shape.ts";
+import type { LabShape } from "../shapes/shape.ts";
 import { authorSwitching } from "./author-switching.ts";
 import type { Data } from "./write.ts";
 

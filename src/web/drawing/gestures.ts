@@ -2,7 +2,7 @@ import type { Lab } from "../../intent/lab/lab.ts";
 import { type LayoutKind, layoutOf, type Place, step } from "../../layout/layout.ts";
 import type { Graph, GraphNode } from "../topology/graph/graph.ts";
 import { labelWidth } from "../topology/graph/labels.ts";
-import { movedShape } from "../topology/graph/shapes.ts";
+import { movedShape } from "../topology/shapes/shapes.ts";
 import { interfaceNames, type KnownInterfaces } from "./interface-names.ts";
 import type { CopiedParts, DrawnEdit } from "./lab-edits.ts";
 

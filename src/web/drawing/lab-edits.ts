@@ -1,7 +1,7 @@
 import { sameData } from "../../intent/lab/canonical.ts";
 import { type Endpoint, type Lab, type LabLink, type LabNode, linkKey, type Position } from "../../intent/lab/lab.ts";
-import { type LabShape, shapeLimits } from "../../intent/lab/shape.ts";
 import { NAME } from "../../intent/read/node-fields.ts";
+import { type LabShape, shapeLimits } from "../../intent/shapes/shape.ts";
 
 /** An edit of a lab that is drawn with the pointer or the keyboard. Nodes and networks share one set of keys. */
 export type DrawnEdit =

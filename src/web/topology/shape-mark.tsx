@@ -1,6 +1,6 @@
-import { opacityOf } from "../../intent/lab/color.ts";
-import { dashesOf, type LabShape, shapeDefaults } from "../../intent/lab/shape.ts";
-import { type GraphShape, handlesOf, shapeText } from "./graph/shapes.ts";
+import { opacityOf } from "../../intent/shapes/color.ts";
+import { dashesOf, type LabShape, shapeDefaults } from "../../intent/shapes/shape.ts";
+import { type GraphShape, handlesOf, shapeText } from "./shapes/shapes.ts";
 import type { OnSelectShape } from "./use-shapes.tsx";
 
 interface ShapeMarkProps {

@@ -1,13 +1,13 @@
 import type { ComponentChildren, ComponentType, RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LiveNodeData } from "../../contract/schemas/observe.ts";
-import type { LabShape } from "../../intent/lab/shape.ts";
+import type { LabShape } from "../../intent/shapes/shape.ts";
 import type { Place } from "../../layout/layout.ts";
 import type { Graph, GraphNode } from "./graph/graph.ts";
-import { resizedShape } from "./graph/shapes.ts";
 import { NoteShape } from "./note-shape.tsx";
 import { Search } from "./search.tsx";
 import { ShapeHandles, ShapeMark } from "./shape-mark.tsx";
+import { resizedShape } from "./shapes/shapes.ts";
 import type { View } from "./stage/view.ts";
 import { keyCommand, zoomInFactor, zoomOutFactor } from "./topology-keys.ts";
 import { usePointer } from "./use-pointer.ts";

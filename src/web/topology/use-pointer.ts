@@ -1,8 +1,8 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { LabShape } from "../../intent/lab/shape.ts";
+import type { LabShape } from "../../intent/shapes/shape.ts";
 import type { Place } from "../../layout/layout.ts";
 import type { Graph } from "./graph/graph.ts";
-import { type Handle, isShapeId } from "./graph/shapes.ts";
+import { type Handle, isShapeId } from "./shapes/shapes.ts";
 import { onDoubleClick } from "./stage/double-click.ts";
 import { dragNodes } from "./stage/drag-node.ts";
 import { dragHandle, drawShape } from "./stage/drag-shape.ts";

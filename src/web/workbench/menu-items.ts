@@ -3,7 +3,7 @@ import type { InspectedLink, InspectedNode } from "../../contract/schemas/observ
 import { hasConsole } from "../consoles/has-console.ts";
 import { textIndex } from "../drawing/gestures.ts";
 import type { MenuItem } from "../menu/menu.tsx";
-import { isShapeId } from "../topology/graph/shapes.ts";
+import { isShapeId } from "../topology/shapes/shapes.ts";
 import type { DrawActions } from "./actions/use-draw-actions.ts";
 import type { LinkActions } from "./actions/use-link-actions.ts";
 import type { NodesPower } from "./actions/use-nodes-power.ts";

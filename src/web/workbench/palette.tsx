@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Template } from "../../contract/schemas/catalogue.ts";
-import { type LabShape, shapeTypes } from "../../intent/lab/shape.ts";
+import { type LabShape, shapeTypes } from "../../intent/shapes/shape.ts";
 import { Glyph } from "../topology/glyph.tsx";
 import { type IconName, iconOf } from "../topology/graph/icons.ts";
 import { followPointer } from "../topology/stage/follow-pointer.ts";

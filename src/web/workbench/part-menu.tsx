@@ -1,7 +1,7 @@
 import type { InspectionData } from "../../contract/schemas/observe.ts";
 import { Menu } from "../menu/menu.tsx";
 import { useFeature } from "../parts/use-feature.ts";
-import { isShapeId } from "../topology/graph/shapes.ts";
+import { isShapeId } from "../topology/shapes/shapes.ts";
 import type { DrawActions } from "./actions/use-draw-actions.ts";
 import type { LinkActions } from "./actions/use-link-actions.ts";
 import type { NodesPower } from "./actions/use-nodes-power.ts";

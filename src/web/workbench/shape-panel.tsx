@@ -1,6 +1,6 @@
-import { opacityOf } from "../../intent/lab/color.ts";
-import { type LabShape, lineStyles, shapeDefaults, shapeLimits } from "../../intent/lab/shape.ts";
-import { type GraphShape, shapeText } from "../topology/graph/shapes.ts";
+import { opacityOf } from "../../intent/shapes/color.ts";
+import { type LabShape, lineStyles, shapeDefaults, shapeLimits } from "../../intent/shapes/shape.ts";
+import { type GraphShape, shapeText } from "../topology/shapes/shapes.ts";
 import type { DrawActions } from "./actions/use-draw-actions.ts";
 
 interface ShapePanelProps {

@@ -1,7 +1,7 @@
 import type { RefObject } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { nodeKey } from "../../base/node-key.ts";
-import type { LabShape } from "../../intent/lab/shape.ts";
+import type { LabShape } from "../../intent/shapes/shape.ts";
 import { cachedLayout } from "../../layout/cached-layout.ts";
 import type { CaptureRoutes } from "../captures/capture-routes.ts";
 import { hasConsole } from "../consoles/has-console.ts";
@@ -12,7 +12,7 @@ import { useLoadHistory } from "../load/use-load-history.ts";
 import { goTo, type LabRoute, replaceRoute } from "../parts/route.ts";
 import { type Preview, usePreview } from "../plan/control/use-preview.ts";
 import { drawnShapes, type Graph, graphOf } from "../topology/graph/graph.ts";
-import { type GraphShape, shapesWithIds } from "../topology/graph/shapes.ts";
+import { type GraphShape, shapesWithIds } from "../topology/shapes/shapes.ts";
 import type { DrawingPlaces } from "../topology/topology.tsx";
 import { type Catalogue, useCatalogue } from "./actions/use-catalogue.ts";
 import { type DrawActions, useDrawActions } from "./actions/use-draw-actions.ts";

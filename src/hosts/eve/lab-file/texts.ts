@@ -1,8 +1,8 @@
 import { placedShape } from "../../../formats/unl/placed-shape.ts";
 import { placedText, placeOf } from "../../../formats/unl/placed-text.ts";
-import { shapeOfElement } from "../../../intent/lab/drawn-shape.ts";
 import type { LabText } from "../../../intent/lab/lab.ts";
-import type { LabShape } from "../../../intent/lab/shape.ts";
+import { shapeOfElement } from "../../../intent/shapes/drawn-shape.ts";
+import type { LabShape } from "../../../intent/shapes/shape.ts";
 import type { UnlTextObject } from "./unl.ts";
 
 /**

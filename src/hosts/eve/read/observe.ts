@@ -1,7 +1,7 @@
 import type { NumberClash, ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../../engine/model/observed.ts";
 import { linksOf, type UnlEnd, type UnlLink } from "../../../formats/unl/links.ts";
 import type { Quality } from "../../../intent/lab/lab.ts";
-import { shapeLimits } from "../../../intent/lab/shape.ts";
+import { shapeLimits } from "../../../intent/shapes/shape.ts";
 import type { EveEdition } from "../account/edition.ts";
 import { readShape, readText } from "../lab-file/texts.ts";
 import type { UnlInterface, UnlLab, UnlNode } from "../lab-file/unl.ts";

@@ -1,6 +1,6 @@
-import { toColor } from "../../../intent/lab/color.ts";
 import type { Quality } from "../../../intent/lab/lab.ts";
-import { shapeTypes, styleOfDashes } from "../../../intent/lab/shape.ts";
+import { toColor } from "../../../intent/shapes/color.ts";
+import { shapeTypes, styleOfDashes } from "../../../intent/shapes/shape.ts";
 import { Draft, type DraftEnd, type DraftPlace, positionOf, qualityOf } from "../../draft/draft.ts";
 import { DraftNode } from "../../draft/draft-node.ts";
 import { chooseTemplate } from "../../mapping/choose-template.ts";

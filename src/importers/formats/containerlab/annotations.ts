@@ -1,5 +1,5 @@
-import { cssColor } from "../../../intent/lab/color.ts";
-import { lineStyles, shapeTypes } from "../../../intent/lab/shape.ts";
+import { cssColor } from "../../../intent/shapes/color.ts";
+import { lineStyles, shapeTypes } from "../../../intent/shapes/shape.ts";
 import { type Draft, type DraftPlace, positionOf } from "../../draft/draft.ts";
 import { DraftNode } from "../../draft/draft-node.ts";
 import type { SourceFiles } from "../../source/source-files.ts";

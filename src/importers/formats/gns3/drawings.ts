@@ -1,7 +1,7 @@
 import { type SvgShape, svgShapes } from "../../../formats/svg/svg-shapes.ts";
-import { shapeOfElement } from "../../../intent/lab/drawn-shape.ts";
 import type { Position } from "../../../intent/lab/lab.ts";
-import type { LabShape } from "../../../intent/lab/shape.ts";
+import { shapeOfElement } from "../../../intent/shapes/drawn-shape.ts";
+import type { LabShape } from "../../../intent/shapes/shape.ts";
 import type { Draft } from "../../draft/draft.ts";
 import type { Part } from "../../tree/part.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { shapeLimits } from "../../lab/shape.ts";
+import { shapeLimits } from "../../shapes/shape.ts";
 import { printLab } from "../../write/print.ts";
 import { readIntent } from "../read.ts";
 

@@ -2,13 +2,13 @@ import { nodeKey } from "../../../base/node-key.ts";
 import type { InspectedNode, InspectionData } from "../../../contract/schemas/observe.ts";
 import type { PlanAction } from "../../../contract/schemas/plan.ts";
 import type { Endpoint, Lab } from "../../../intent/lab/lab.ts";
-import type { LabShape } from "../../../intent/lab/shape.ts";
+import type { LabShape } from "../../../intent/shapes/shape.ts";
 import { layoutOf, type Place } from "../../../layout/layout.ts";
+import { type GraphShape, shapesWithIds } from "../shapes/shapes.ts";
 import { type IconName, iconOf } from "./icons.ts";
 import { labelWidth } from "./labels.ts";
 import { type PlanMark, planMarks } from "./plan-marks.ts";
 import { qualityText } from "./quality-text.ts";
-import { type GraphShape, shapesWithIds } from "./shapes.ts";
 
 export interface GraphNode {
   /** The host's id; "net:" and the host's id for a network; "new:" with kind and key for a part that a plan will create. */

@@ -1,6 +1,6 @@
-import type { LabShape } from "../../../intent/lab/shape.ts";
+import type { LabShape } from "../../../intent/shapes/shape.ts";
 import type { Place } from "../../../layout/layout.ts";
-import { type GraphShape, type Handle, resizedShape, shapeBetween, usualShape } from "../graph/shapes.ts";
+import { type GraphShape, type Handle, resizedShape, shapeBetween, usualShape } from "../shapes/shapes.ts";
 import { followPointer } from "./follow-pointer.ts";
 
 export interface ShapeDrag {

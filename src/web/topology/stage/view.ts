@@ -1,4 +1,4 @@
-import { boxOf } from "../../../intent/lab/shape.ts";
+import { boxOf } from "../../../intent/shapes/shape.ts";
 import type { Place } from "../../../layout/layout.ts";
 import type { Graph } from "../graph/graph.ts";
 

@@ -1,7 +1,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Lab } from "../../../intent/lab/lab.ts";
-import { type LabShape, shapeLimits } from "../../../intent/lab/shape.ts";
+import { type LabShape, shapeLimits } from "../../../intent/shapes/shape.ts";
 import type { LayoutKind, Place } from "../../../layout/layout.ts";
 import { readCopied, storeCopied } from "../../drawing/clipboard.ts";
 import {
@@ -27,7 +27,7 @@ import type { IntentText } from "../../intent/intent-text.ts";
 import type { PlanControl } from "../../plan/control/use-plan.ts";
 import { call } from "../../service/api.ts";
 import type { Graph, GraphNode, GraphText } from "../../topology/graph/graph.ts";
-import { isShapeId, usualShape } from "../../topology/graph/shapes.ts";
+import { isShapeId, usualShape } from "../../topology/shapes/shapes.ts";
 import type { DrawingPlaces } from "../../topology/topology.tsx";
 import type { LinkEnd } from "./link-end.ts";
 import type { Selection } from "./use-selection.ts";

@@ -3,7 +3,7 @@ import type { InspectedLink, InspectionData } from "../../../contract/schemas/ob
 import { Menu } from "../../menu/menu.tsx";
 import { useFeature } from "../../parts/use-feature.ts";
 import type { Graph } from "../../topology/graph/graph.ts";
-import { shapeText } from "../../topology/graph/shapes.ts";
+import { shapeText } from "../../topology/shapes/shapes.ts";
 import type { DrawActions } from "../actions/use-draw-actions.ts";
 import type { LinkActions } from "../actions/use-link-actions.ts";
 import type { NodesPower } from "../actions/use-nodes-power.ts";

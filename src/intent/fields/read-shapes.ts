@@ -1,10 +1,10 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
-import { checkKeys, type Field, fieldOf, invalid, readLine, readList, readMap, readNumber } from "../fields/fields.ts";
-import { isInvisible, toColor } from "../lab/color.ts";
-import { type LabShape, type LineStyle, lineStyles, shapeLimits, shapeTypes } from "../lab/shape.ts";
+import type { Problems } from "../diagnostics/problems.ts";
 import { boxVocabulary, lineVocabulary } from "../lab/vocabulary.ts";
 import type { MapValue, Value } from "../parse/parse.ts";
-import type { ReadContext } from "./node-fields.ts";
+import { isInvisible, toColor } from "../shapes/color.ts";
+import { type LabShape, type LineStyle, lineStyles, shapeLimits, shapeTypes } from "../shapes/shape.ts";
+import { checkKeys, type Field, fieldOf, invalid, readLine, readList, readMap, readNumber } from "./fields.ts";
 
 export interface ReadShape {
   readonly index: number;
@@ -12,7 +12,7 @@ export interface ReadShape {
   readonly shape: LabShape;
 }
 
-export function readShapes({ problems }: ReadContext, at: Field): readonly ReadShape[] {
+export function readShapes({ problems }: { readonly problems: Problems }, at: Field): readonly ReadShape[] {
   const items = readList(problems, at) ?? [];
   if (items.length > shapeLimits.shapes) {
     const message = `the lab has ${items.length} shapes: a lab has at most ${shapeLimits.shapes}`;
@@ -25,8 +25,6 @@ export function readShapes({ problems }: ReadContext, at: Field): readonly ReadS
     return shape === undefined ? [] : [{ index, value: item.value, shape }];
   });
 }
-
-type Problems = ReadContext["problems"];
 
 function readShape(problems: Problems, item: Field, map: MapValue): LabShape | undefined {
   const type = readType(problems, item, map);

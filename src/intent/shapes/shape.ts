@@ -91,7 +91,7 @@ export function dashesOf({ style, thickness = shapeDefaults.thickness }: LabShap
   return style === "dotted" ? [Math.max(1, thickness), Math.max(2, thickness * 2)] : undefined;
 }
 
-/** Returns the style of a line with these dashes and gaps of SVG; their lengths tell dashes from dots. */
+/** Returns the style of a line with these dashes and gaps of SVG. Short ones are dots. */
 export function styleOfDashes(dashes: string | undefined, thickness: number): LineStyle {
   const lengths = (dashes ?? "")
     .split(/[\s,]+/)

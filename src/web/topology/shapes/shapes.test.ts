@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { LabShape } from "../../../intent/lab/shape.ts";
+import type { LabShape } from "../../../intent/shapes/shape.ts";
 import { handlesOf, movedShape, resizedShape, shapeBetween, shapesWithIds, shapeText, usualShape } from "./shapes.ts";
 
 const box: LabShape = { type: "rectangle", x: 10, y: 20, width: 100, height: 50 };

@@ -1,4 +1,4 @@
-import { boxOf, type LabShape, shapeLimits } from "../../../intent/lab/shape.ts";
+import { boxOf, type LabShape, shapeLimits } from "../../../intent/shapes/shape.ts";
 import type { Place } from "../../../layout/layout.ts";
 
 /** A shape on the drawing, behind links and nodes. */

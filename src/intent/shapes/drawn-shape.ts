@@ -1,5 +1,4 @@
 import { cssColor } from "./color.ts";
-import type { Position } from "./lab.ts";
 import { canonicalShape, type LabShape, shapeDefaults, shapeLimits, styleOfDashes } from "./shape.ts";
 
 /** A shape element of SVG: rect, ellipse, circle or line, with its attributes as texts. */
@@ -9,7 +8,11 @@ export interface DrawnElement {
 }
 
 /** Returns the shape of an element of SVG; undefined for one without a size. @param at of the drawing that contains it */
-export function shapeOfElement({ element, attributes }: DrawnElement, at: Position, layer = 0): LabShape | undefined {
+export function shapeOfElement(
+  { element, attributes }: DrawnElement,
+  at: { readonly x: number; readonly y: number },
+  layer = 0,
+): LabShape | undefined {
   const number = (name: string, otherwise = Number.NaN) => numberOf(attributes[name]) ?? otherwise;
   const line = strokeOf(attributes, layer);
   if (element === "line") {
