@@ -6,8 +6,8 @@ import { imported } from "../src/importers/testing.fixture.ts";
 import { canonicalLab } from "../src/intent/lab/canonical.ts";
 import { arbitraryLab } from "../src/intent/lab/lab.arbitrary.ts";
 import { endpointText, type Lab, type LabLink, type LabNode, type Quality } from "../src/intent/lab/lab.ts";
-import type { LabShape } from "../src/intent/shapes/shape.ts";
 import { readIntent } from "../src/intent/read/read.ts";
+import type { LabShape } from "../src/intent/shapes/shape.ts";
 
 /** A lab that is exported and imported again is the same for all that both languages have. */
 
