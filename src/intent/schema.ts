@@ -148,10 +148,24 @@ const inheritable: Readonly<Record<string, Json>> = {
   },
   "startup-config": {
     title: "Startup configuration",
-    description: "A path in the lab's files, or the configuration itself when it has a line break. {text: …} for a text of one line.",
+    description:
+      "A path in the lab's files, or the configuration itself when it has a line break. {text: …} for a text of one line, {template: …} for a file of the lab that is rendered for each node.",
     anyOf: [
       { type: [...LOOSE, "null"] },
       { type: "object", properties: { text: { type: LOOSE } }, required: ["text"], additionalProperties: false },
+      {
+        type: "object",
+        properties: {
+          template: {
+            title: "Template",
+            description: "A path in the lab's files: a text in the syntax of Jinja2.",
+            type: LOOSE,
+            examples: ["router.j2"],
+          },
+        },
+        required: ["template"],
+        additionalProperties: false,
+      },
     ],
     examples: ["r1.conf", "hostname r1\n!\n"],
     defaultSnippets: [{ label: "inline text", body: "|\n  hostname ${1:r1}\n" }],

@@ -57,6 +57,7 @@ export const diagnosticCodes = {
   kernel_lacks: "a feature of the kernel that a node uses and that the host's machine does not have (a warning; only a service checks it)",
   address_conflict: "two interfaces with one address, or two parts of the lab with the same place in a pool of addresses",
   pool_exhausted: "a pool of addresses that is too small for the lab",
+  template_error: "a template of a configuration with a mistake, or one that makes too much text",
   filter_unchecked: "the host could not be asked about traffic filters (a warning of validate)",
 } as const satisfies Record<string, string>;
 

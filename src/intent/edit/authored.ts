@@ -38,6 +38,11 @@ function ownCommands(reading: Reading, { key, exec }: LabNode, { was, own }: Mad
 
 function ownConfig(reading: Reading, { key, startupConfig }: LabNode, { was, own }: Made): string | undefined {
   if (startupConfig === was.startupConfig) return own.startupConfig;
+  const template = reading.nodes.get(key)?.template?.template;
+  if (template !== undefined) {
+    const message = `the startup-config of node ${key} is rendered from the template ${template.file}: change the template, or write a text in its place; labwright render --configs prints it`;
+    throw new CannotChangePart(template.at.value, message);
+  }
   const left = withoutGenerated(own.startupConfig ?? "", was.startupConfig ?? "", startupConfig ?? "");
   if (left === undefined) throw cannotChange(reading, key, "startup-config");
   return left;

@@ -138,7 +138,7 @@ function authored(fields: NodeFields): Fields {
     ...written,
     template: plain.template ?? undefined,
     "startup-config":
-      config == null
+      config == null || config.template !== undefined
         ? undefined
         : authorConfig({ startupConfig: config.text, startupConfigFile: config.file } as Pick<
             LabNode,

@@ -23,7 +23,8 @@ export function firstHelper({ root, nodes, links }: Reading): { readonly what: s
   if (variables !== undefined) return { what: variables.key, place: variables.place };
   const section = root.entries.get("addressing") ?? root.entries.get("routing");
   if (section !== undefined) return { what: section.key, place: section.place };
-  for (const { entry, addresses, routing } of nodes.values()) {
+  for (const { entry, addresses, routing, template } of nodes.values()) {
+    if (template !== undefined) return { what: "a template", place: entry.place };
     if (addresses !== undefined || routing !== undefined) {
       return { what: addresses === undefined ? "routing" : "addresses", place: entry.place };
     }

@@ -221,6 +221,9 @@ export const qualityVocabulary: Vocabulary = {
 
 export const sidesVocabulary: Vocabulary = { known: ["a", "b"], ignored: [], meant: {} };
 
+/** The map forms of startup-config. */
+export const configVocabulary: Vocabulary = { known: ["text", "template"], ignored: [], meant: { file: "template" } };
+
 export const positionVocabulary: Vocabulary = { known: ["x", "y"], ignored: [], meant: {} };
 
 export const filterVocabulary: Vocabulary = {

@@ -32,7 +32,9 @@ export function variableFilesOf(yaml: string): readonly string[] {
 
 function collect(fields: Value | undefined, paths: Set<string>): void {
   const config = entry(fields, "startup-config");
-  if (config?.kind === "scalar" && config.value !== null && !/[\r\n]/.test(config.text)) addPath(config.text, paths);
+  for (const one of [config, entry(config, "template")]) {
+    if (one?.kind === "scalar" && one.value !== null && !/[\r\n]/.test(one.text)) addPath(one.text, paths);
+  }
   for (const { value } of mapOf(entry(fields, "files"))?.entries.values() ?? []) {
     const from = entry(value, "from");
     if (from?.kind === "scalar" && from.value !== null) addPath(from.text, paths);

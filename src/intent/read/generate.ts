@@ -1,17 +1,20 @@
 import { compareNatural } from "../../base/natural-order.ts";
 import { addressOnly, addressText, families, type InterfaceAddress, interfaceAddress } from "../addresses/interface-address.ts";
 import { didYouMean } from "../diagnostics/nearest.ts";
+import { Problems } from "../diagnostics/problems.ts";
 import { type Field, fieldOf, isNull } from "../fields/fields.ts";
 import { readAddressing } from "../fields/read-addressing.ts";
 import { readRouting } from "../fields/read-routing.ts";
 import { type AddressedNode, type Addresses, assignAddresses, loopback } from "../generate/assign-addresses.ts";
 import { interfacesText, withGenerated, writtenInFrr } from "../generate/frr-text.ts";
 import type { WrittenAddresses } from "../generate/pools.ts";
+import { renderConfigs, type TemplatedNode } from "../generate/render-configs.ts";
 import { type Router, type RouterText, routeNodes } from "../generate/route-nodes.ts";
 import type { Routing, RoutingProtocol, RoutingSettings } from "../generate/routing.ts";
 import { type Segment, type SegmentEnd, segmentsOf } from "../generate/segments.ts";
-import type { LabNode } from "../lab/lab.ts";
+import type { LabNode, Scalar } from "../lab/lab.ts";
 import type { MapValue } from "../parse/parse.ts";
+import { readVariables } from "../parse/variables.ts";
 import type { ReadContext } from "./node-fields.ts";
 import type { ReadNetwork } from "./read-extras.ts";
 import type { ReadLink } from "./read-links.ts";
@@ -31,7 +34,7 @@ export interface LabParts {
 const linux = "linux";
 const frr = "frr";
 
-/** Returns the nodes with the commands and configurations that addressing and routing make; undefined if the lab has neither. */
+/** Returns the nodes with the commands and configurations that addressing, routing and templates make; undefined if the lab has none of them. */
 export function withGeneratedNodes(context: ReadContext, parts: LabParts): ReadonlyMap<string, LabNode> | undefined {
   const { problems } = context;
   const { root, nodes } = parts;
@@ -39,7 +42,9 @@ export function withGeneratedNodes(context: ReadContext, parts: LabParts): Reado
   const pools = addressing && readAddressing(problems, addressing);
   const routing = fieldOf(root, "routing", "");
   const ofLab = routing && readRouting(problems, routing);
-  const isUsed = [...nodes.values()].some((read) => read.addresses !== undefined || (read.routing ?? undefined) !== undefined);
+  const isUsed = [...nodes.values()].some(
+    ({ addresses, routing: own, template }) => addresses !== undefined || template !== undefined || (own !== undefined && own !== null),
+  );
   if (pools === undefined && ofLab === undefined && !isUsed) return undefined;
   // Without the links that are wrong, addresses would be wrong too.
   if (problems.hasErrors) return undefined;
@@ -55,12 +60,37 @@ export function withGeneratedNodes(context: ReadContext, parts: LabParts): Reado
     }),
   );
   const texts = problems.hasErrors ? new Map<string, RouterText>() : routeNodes(problems, routers, segments, addresses);
+  const configs = problems.hasErrors
+    ? new Map<string, string>()
+    : renderConfigs(problems, { name: labName(root), nodes: rendered(nodes), segments, addresses, variables: variablesOf(context, root) });
   return new Map(
-    [...nodes].map(([key, { node }]) => {
+    [...nodes].map(([key, { node: authored }]) => {
       const of = addressed.get(key);
+      const config = configs.get(key);
+      const node = config === undefined ? authored : { ...authored, startupConfig: config };
       if (of === undefined) return [key, node] as const;
       const own = addressesToSet(of, addresses.get(key) ?? new Map());
       return [key, node.template === frr ? withConfig(node, own, texts.get(key)) : withCommands(node, own, routes.get(key) ?? [])] as const;
+    }),
+  );
+}
+
+function labName(root: MapValue): string {
+  const { value } = root.entries.get("name") ?? {};
+  return value?.kind === "scalar" ? value.text : "";
+}
+
+/** The values of variables. Expanding the lab has reported their problems already. */
+function variablesOf({ files }: ReadContext, root: MapValue): ReadonlyMap<string, Scalar> {
+  const variables = readVariables(root, files, new Problems(""));
+  return new Map([...variables].map(([name, value]) => [name, value?.value ?? ""]));
+}
+
+function rendered(nodes: ReadonlyMap<string, ReadNode>): ReadonlyMap<string, TemplatedNode> {
+  return new Map(
+    [...nodes].map(([key, { node, groups, template }]) => {
+      const file = template?.template?.file;
+      return [key, { node, groups, ...(template !== undefined && file !== undefined && { source: { file, text: template.text } }) }];
     }),
   );
 }
@@ -135,17 +165,25 @@ function addressedNode(read: ReadNode): AddressedNode {
   return { key: node.key, isRouter: node.template === frr, written, inText, place: entry.place, path };
 }
 
-const addCommand = /^\s*ip\s+(?:-[46]\s+)?a(?:ddr(?:ess)?)?\s+(?:add|replace)\s+(\S+)\s+(?:.*\s)?dev\s+(\S+)/gm;
-
-function writtenInCommands({ exec, startupConfig = "" }: LabNode): ReadonlyMap<string, readonly InterfaceAddress[]> {
+function writtenInCommands(node: LabNode): ReadonlyMap<string, readonly InterfaceAddress[]> {
   const found = new Map<string, InterfaceAddress[]>();
-  for (const text of [startupConfig, ...exec]) {
-    for (const [, address = "", name = ""] of text.matchAll(addCommand)) {
-      const one = interfaceAddress(address);
-      if (one !== undefined) found.set(name, [...(found.get(name) ?? []), one]);
-    }
+  for (const words of commandsOf(node)) {
+    const [object = "", action = "", address = ""] = /^-[46]$/.test(words[1] ?? "") ? words.slice(2) : words.slice(1);
+    const name = words[words.indexOf("dev") + 1];
+    if (words[0] !== "ip" || !/^a(?:ddr(?:ess)?)?$/.test(object) || !/^(?:add|replace)$/.test(action)) continue;
+    const one = interfaceAddress(address);
+    if (one !== undefined && name !== undefined && words.includes("dev")) found.set(name, [...(found.get(name) ?? []), one]);
   }
   return found;
+}
+
+/** A longer line is not of a person. */
+const maxCommand = 300;
+
+/** Returns the words of each command that a linux node runs at its start. */
+function commandsOf({ exec, startupConfig = "" }: LabNode): readonly (readonly string[])[] {
+  const lines = [startupConfig, ...exec].flatMap((text) => text.split("\n"));
+  return lines.flatMap((line) => (line.length <= maxCommand && line.trimStart().startsWith("ip") ? [line.trim().split(/\s+/)] : []));
 }
 
 /** Returns the default routes of each host at whose only network there is a router. */
@@ -186,8 +224,8 @@ function gatewaysOf(
   return result;
 }
 
-function hasDefaultRoute({ exec, startupConfig = "" }: LabNode): boolean {
-  return [startupConfig, ...exec].some((text) => /\broute\b.*\bdefault\b/.test(text));
+function hasDefaultRoute(node: LabNode): boolean {
+  return commandsOf(node).some((words) => words.includes("default"));
 }
 
 /** Returns the addresses that the node's own configuration and commands do not set, in the order of interfaces. */

@@ -6,6 +6,7 @@ import {
   checkKeys,
   type Field,
   field,
+  fieldOf,
   invalid,
   isNull,
   readBoolean,
@@ -25,7 +26,7 @@ import { type Position, type PullPolicy, pullPolicies, type Scalar } from "../la
 import type { TestCheck } from "../lab/lab-test.ts";
 import { type PublishedPort, portText, publishedPort } from "../lab/published-port.ts";
 import type { Switching } from "../lab/switching.ts";
-import { positionVocabulary, type Vocabulary } from "../lab/vocabulary.ts";
+import { configVocabulary, positionVocabulary, type Vocabulary } from "../lab/vocabulary.ts";
 import { normalFilePath } from "../parse/files.ts";
 import type { MapValue } from "../parse/parse.ts";
 import { sshKeyProblem } from "../parse/ssh-key.ts";
@@ -73,6 +74,15 @@ export interface StartupConfig {
   readonly text: string;
   /** The path in files, if the text came from there. */
   readonly file?: string;
+  /** The text is a template, which is rendered for each node. */
+  readonly template?: TemplateSource;
+}
+
+export interface TemplateSource {
+  /** The path in files. */
+  readonly file: string;
+  /** The reference in the lab's text. */
+  readonly at: Field;
 }
 
 export type MapField<T> = ReadonlyMap<string, T | null>;
@@ -346,19 +356,31 @@ function bounded(problems: Problems, at: Field, config: StartupConfig): StartupC
   return undefined;
 }
 
-/** Reads a path in files; or the text itself if it has a line break or is written as {text: …}. */
-function readStartupConfig({ problems, files }: ReadContext, at: Field): StartupConfig | undefined {
+/** Reads a path in files; the text itself if it has a line break or is written as {text: …}; or a template, {template: PATH}. */
+function readStartupConfig(context: ReadContext, at: Field): StartupConfig | undefined {
+  const { problems } = context;
   if (at.value.kind === "map") {
     const map = at.value;
-    checkKeys(problems, map, at.path, { known: ["text"], ignored: [], meant: { file: "text" } });
+    checkKeys(problems, map, at.path, configVocabulary);
+    const [textAt, templateAt] = ["text", "template"].map((key) => fieldOf(map, key, at.path));
+    if (textAt !== undefined && templateAt !== undefined) return invalid(problems, at, "text and template cannot be in one map");
+    if (templateAt !== undefined) {
+      const config = readConfigFile(context, templateAt);
+      return config?.file === undefined ? undefined : { text: config.text, template: { file: config.file, at: templateAt } };
+    }
+    // An empty text is a text.
     const entry = map.entries.get("text");
     if (entry === undefined) {
-      problems.error("missing_key", at.place, at.path, "the map needs text", "or write a path in files instead of the map");
+      problems.error("missing_key", at.place, at.path, "the map needs text or template", "or write a path in files instead of the map");
       return undefined;
     }
     const text = readText(problems, field(entry, at.path), { loose: true });
     return text === undefined ? undefined : bounded(problems, at, { text });
   }
+  return readConfigFile(context, at);
+}
+
+function readConfigFile({ problems, files }: ReadContext, at: Field): StartupConfig | undefined {
   const text = readText(problems, at, { loose: true });
   if (text === undefined) return undefined;
   if (/[\r\n]/.test(text)) return bounded(problems, at, { text });

@@ -20,6 +20,7 @@ import {
   type NodeForm,
   type ReadContext,
   readNodeForm,
+  type StartupConfig,
 } from "./node-fields.ts";
 import { filesOf, filesProblem } from "./node-files.ts";
 
@@ -38,6 +39,8 @@ export interface ReadNode {
   /** As its author wrote it, without what addressing, routing and templates make. */
   readonly node: LabNode;
   readonly addresses?: NodeAddresses;
+  /** Its startup-config, if that is a template. */
+  readonly template?: StartupConfig;
   /** Its own or inherited protocols; null: none, although the lab has some. */
   readonly routing?: Routing | null;
   /** Its own conditions or inherited ones. */
@@ -140,6 +143,7 @@ export function readNodes(
       groups,
       ...(form.source !== undefined && { source: form.source }),
       node,
+      ...(fields.startupConfig?.template !== undefined && { template: fields.startupConfig }),
       ...(fields.addresses != null && { addresses: fields.addresses }),
       ...(fields.routing !== undefined && { routing: fields.routing }),
       ready: fields.ready ?? [],
@@ -298,7 +302,9 @@ function labNode(key: string, template: string, fields: NodeFields): LabNode {
       start?: boolean;
       position?: Position;
     }),
-    ...(config == null ? {} : { startupConfig: config.text, ...(config.file === undefined ? {} : { startupConfigFile: config.file }) }),
+    ...(config == null || config.template !== undefined
+      ? {}
+      : { startupConfig: config.text, ...(config.file === undefined ? {} : { startupConfigFile: config.file }) }),
     ...(fields.kernel === "own" && { kernel: fields.kernel }),
     ...filesOf(fields.binds, fields.files),
     ...bindsOf(fields.machineBinds, fields.files),

@@ -12,6 +12,11 @@ test.each([
   ["a group of links in a flow map", lab("r1: {template: linux}", '{"clos" : {spines: r1, leaves: r1}}')],
   ["a group of links as an explicit key", lab("r1: {template: linux}", "? ring # of all\n    : [r1]")],
   ["variables, which may be parts of a range", `vars: {a: "r{1.", b: ".4000}"}\n${lab("r1: {template: linux}")}`],
+  ["a template of a configuration", lab("r1: {template: frr, startup-config: {template: a}}")],
+  ["a template in lines of its own", lab("r1:\n    template: frr\n    startup-config: # for all\n      template: a")],
+  ["a template with a tag", lab("r1: {template: frr, 'startup-config' : !!map {template: a}}")],
+  ["pools of addresses", `addressing: true\n${lab("r1: {template: frr}")}`],
+  ["routing", lab("r1: {template: frr, routing: {bgp: true}}")],
   ["anchors", lab("r1: &r {template: linux}")],
 ])("%s is not read in the thread of the service", (_name, yaml) => {
   expect(isSmall(yaml, {})).toBe(false);

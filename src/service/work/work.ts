@@ -93,11 +93,11 @@ export class Work {
 }
 
 /**
- * With anchors, ranges of nodes, groups of links, variables, addresses or routing, a short text can stand for a very long lab. Finds each of them that YAML can contain: escapes and
+ * With anchors, ranges of nodes, groups of links, variables, addresses, routing or templates, a short text can stand for a very long lab. Finds each of them that YAML can contain: escapes and
  * explicit keys could hide the others. Ordinary texts that it finds by mistake are only read in a thread.
  */
 const canStandForMore =
-  /[&\\]|\?\s|\d\.\.\d|\{[^{}:]*,[^{}:]*\}|\b(?:full-mesh|ring|star|clos|vars|vars-files|addressing|addresses|routing)["']?\s*:/;
+  /[&\\]|\?\s|\d\.\.\d|\{[^{}:]*,[^{}:]*\}|\b(?:full-mesh|ring|star|clos|vars|vars-files|addressing|addresses|routing)["']?\s*:|startup-config["']?[ \t]*:[ \t]*[^ \t\w"'./|>$-]/;
 
 export function isSmall(yaml: string, files: Files): boolean {
   return yaml.length <= smallText && !canStandForMore.test(yaml) && Object.keys(files).length <= smallFiles;
