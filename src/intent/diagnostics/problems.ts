@@ -26,6 +26,7 @@ export class Problems {
   #errors = 0;
   /** The nodes of a range have the same problem, which is reported once. */
   readonly #known = new Set<string>();
+  readonly #once = new Set<string>();
 
   constructor(text: string) {
     this.#text = text;
@@ -42,6 +43,13 @@ export class Problems {
     if (this.#known.has(same)) return;
     if (this.#known.size < MAX_PROBLEMS) this.#known.add(same);
     this.#add("error", code, at, path, message, hint);
+  }
+
+  /** Reports an error of the whole text at its first place only. */
+  errorOnce(code: DiagnosticCode, at: Place, path: string, message: string, hint?: string): void {
+    if (this.#once.has(message)) return;
+    this.#once.add(message);
+    this.error(code, at, path, message, hint);
   }
 
   warn(code: DiagnosticCode, at: Place, path: string, message: string, hint?: string): void {

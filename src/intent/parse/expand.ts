@@ -1,6 +1,6 @@
 import { type Problems, pointer } from "../diagnostics/problems.ts";
 import { type Entry, MAX_VALUES, type MapValue, type ScalarValue, scalarSize, type Value } from "./parse.ts";
-import { expandRange, hasRange } from "./ranges.ts";
+import { expandRange, hasRange, type NameCount } from "./ranges.ts";
 import { isVariableSource, readVariables, Substitution, variablesEntry } from "./variables.ts";
 
 /** Maximum number of nodes that all ranges of a lab stand for. */
@@ -10,9 +10,9 @@ const maxNodes = 10_000;
  * Returns the tree with the values of variables in place of `${name}`, and with a node for each name of a range such as leaf{1..4}. Every value keeps its
  * place in the text, so that diagnostics point at the source. Returns the same tree if there is nothing to expand.
  */
-export function expandHelpers(root: MapValue, files: ReadonlyMap<string, string>, problems: Problems): MapValue {
+export function expandHelpers(root: MapValue, files: ReadonlyMap<string, string>, problems: Problems, names: NameCount): MapValue {
   if (variablesEntry(root) === undefined && !hasNodeRanges(root)) return root;
-  return new Expansion(root, files, problems).section(root, "");
+  return new Expansion(root, files, problems, names).section(root, "");
 }
 
 function hasNodeRanges(root: MapValue): boolean {
@@ -27,6 +27,7 @@ function hasNodeRanges(root: MapValue): boolean {
 
 class Expansion {
   readonly #problems: Problems;
+  readonly #names: NameCount;
   readonly #variables: ReadonlyMap<string, ScalarValue | undefined>;
   /** Undefined in a lab without variables, in which "${…}" outside of ranges is plain text. */
   readonly #general: Substitution | undefined;
@@ -34,7 +35,8 @@ class Expansion {
   #nodes = 0;
   #values = 0;
 
-  constructor(root: MapValue, files: ReadonlyMap<string, string>, problems: Problems) {
+  constructor(root: MapValue, files: ReadonlyMap<string, string>, problems: Problems, names: NameCount) {
+    this.#names = names;
     this.#problems = problems;
     this.#variables = readVariables(root, files, problems);
     const hasVariables = variablesEntry(root) !== undefined;
@@ -74,16 +76,16 @@ class Expansion {
 
   #nodesOf(entry: Entry, path: string): readonly Entry[] {
     const here = pointer(path, entry.key);
-    const names = expandRange(entry.key);
+    const names = expandRange(entry.key, this.#names);
     if ("problem" in names) {
-      if (names.isTooLarge) this.#problems.error("too_large", entry.place, here, names.problem);
+      if (names.isTooLarge) this.#problems.errorOnce("too_large", entry.place, here, names.problem, "write a shorter range");
       else this.#problems.error("invalid_name", entry.place, here, names.problem, "write {1..4} or {a,b}");
       return [];
     }
     this.#nodes += names.length;
     this.#values += names.length * entry.value.size;
     if (this.#nodes > maxNodes || this.#values > MAX_VALUES) {
-      this.#problems.error(
+      this.#problems.errorOnce(
         "too_large",
         entry.place,
         here,

@@ -1,6 +1,19 @@
 /** Maximum number of names that one text with ranges stands for. */
 export const maxRange = 4096;
 
+/** Counts the names that all ranges and groups of a lab stand for. They are counted before they are made. */
+export class NameCount {
+  static readonly max = 200_000;
+  static readonly problem = `the ranges and groups of the lab stand for more than ${NameCount.max} names together`;
+  #left = NameCount.max;
+
+  /** Returns whether the lab may have these names too. */
+  take(count: number): boolean {
+    this.#left -= count;
+    return this.#left >= 0;
+  }
+}
+
 /** A name of a range, with the value of each pair of braces: leaf2 of leaf{1..4} has "2". */
 export interface RangeName {
   readonly name: string;
@@ -18,9 +31,12 @@ export function hasRange(text: string): boolean {
 
 /**
  * Returns the names of a text with ranges and lists, in the order that a shell has them: leaf{1..3}, {a,b}-{01..12}, r{1..3,7}. Numbers have the digits of
- * the first one. Returns the problem of a text that is none, or that stands for more names than `maxRange`.
+ * the first one. Returns the problem of a text that is none, or that stands for more names than `maxRange`, or than `total` has left.
  */
-export function expandRange(text: string): readonly RangeName[] | { readonly problem: string; readonly isTooLarge?: true } {
+export function expandRange(
+  text: string,
+  total: NameCount,
+): readonly RangeName[] | { readonly problem: string; readonly isTooLarge?: true } {
   if (/[{}]/.test(text.replace(BRACES, ""))) return { problem: `a brace is not closed in ${shown(text)}` };
   const parts: { readonly before: string; readonly choices: readonly Choice[] }[] = [];
   let at = 0;
@@ -40,6 +56,7 @@ export function expandRange(text: string): readonly RangeName[] | { readonly pro
     parts.push({ before: text.slice(at, found.index), choices });
     at = found.index + found[0].length;
   }
+  if (!total.take(count)) return { problem: NameCount.problem, isTooLarge: true };
   let names: readonly RangeName[] = [{ name: "", items: [] }];
   for (const { before, choices } of parts) {
     const values = choices.flatMap(({ values: each }) => each());

@@ -2,6 +2,7 @@ import { Problems } from "../diagnostics/problems.ts";
 import { expandHelpers } from "./expand.ts";
 import { checkFiles, normalFilePath } from "./files.ts";
 import { type MapValue, parseYaml, type Value } from "./parse.ts";
+import { NameCount } from "./ranges.ts";
 import { variableFiles } from "./variables.ts";
 
 /**
@@ -13,7 +14,7 @@ import { variableFiles } from "./variables.ts";
 export function referencedFiles(yaml: string, files: Readonly<Record<string, string>> = {}): readonly string[] {
   const problems = new Problems(yaml);
   const parsed = parseYaml(yaml, problems)?.root;
-  const root = parsed?.kind === "map" ? expandHelpers(parsed, checkFiles(files).files, problems) : parsed;
+  const root = parsed?.kind === "map" ? expandHelpers(parsed, checkFiles(files).files, problems, new NameCount()) : parsed;
   const paths = new Set<string>(parsed === undefined ? [] : variableFiles(parsed));
   for (const body of [root, entry(root, "topology")]) {
     collect(entry(body, "defaults"), paths);

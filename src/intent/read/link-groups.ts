@@ -1,7 +1,7 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
 import { checkKeys, type Field, fieldOf, invalid, readMap, readText, spot } from "../fields/fields.ts";
 import { type LinkGroup, linkGroups, linkGroupVocabularies } from "../lab/vocabulary.ts";
-import { expandRange, hasRange } from "../parse/ranges.ts";
+import { expandRange, hasRange, NameCount } from "../parse/ranges.ts";
 import type { ReadContext } from "./node-fields.ts";
 import type { Ends, RawEnd } from "./read-links.ts";
 
@@ -89,23 +89,27 @@ function readMembers(problems: Problems, at: Field, ends: Ends): readonly string
 }
 
 function namesOf(problems: Problems, at: Field, text: string, ends: Ends): readonly string[] | undefined {
-  const names = rangeNames(problems, at, text);
+  const names = rangeNames(problems, at, text, ends.names);
   if (names === undefined) return undefined;
   const nodes: string[] = [];
   for (const name of names) {
     const members = ends.nodes.has(name) ? [name] : ends.members(name);
     if (members.length === 0) return unknown(problems, at, name, ends);
+    if (!ends.nodes.has(name) && !ends.names.take(members.length)) {
+      problems.errorOnce("too_large", spot(at), at.path, NameCount.problem, "name fewer or smaller groups");
+      return undefined;
+    }
     nodes.push(...members);
   }
   return nodes;
 }
 
 /** Returns the names of a text with ranges, and the text itself if it has none. */
-export function rangeNames(problems: Problems, at: Field, text: string): readonly string[] | undefined {
+export function rangeNames(problems: Problems, at: Field, text: string, total: NameCount): readonly string[] | undefined {
   if (!hasRange(text)) return [text];
-  const names = expandRange(text);
+  const names = expandRange(text, total);
   if (!("problem" in names)) return names.map(({ name }) => name);
-  if (names.isTooLarge) problems.error("too_large", spot(at), at.path, names.problem);
+  if (names.isTooLarge) problems.errorOnce("too_large", spot(at), at.path, names.problem, "write a shorter range");
   else problems.error("invalid_value", spot(at), at.path, names.problem, "write {1..4} or {a,b}");
   return undefined;
 }

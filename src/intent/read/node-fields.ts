@@ -29,6 +29,7 @@ import type { Switching } from "../lab/switching.ts";
 import { configVocabulary, positionVocabulary, type Vocabulary } from "../lab/vocabulary.ts";
 import { normalFilePath } from "../parse/files.ts";
 import type { MapValue } from "../parse/parse.ts";
+import type { NameCount } from "../parse/ranges.ts";
 import { sshKeyProblem } from "../parse/ssh-key.ts";
 import { type MachineBinds, readMachineBinds } from "./machine-binds.ts";
 import { type ReadFile, readBinds, readNodeFiles } from "./node-files.ts";
@@ -105,6 +106,7 @@ export interface FormSource {
 export interface ReadContext {
   readonly problems: Problems;
   readonly files: ReadonlyMap<string, string>;
+  readonly names: NameCount;
 }
 
 /** Allowed names of nodes, networks, templates, kinds, groups and of the lab. */

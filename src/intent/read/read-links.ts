@@ -19,6 +19,7 @@ import { type Endpoint, endpointText, type LabLink, type Quality } from "../lab/
 import { qualityFields, qualityLimits, qualityPresets } from "../lab/quality.ts";
 import { endpointVocabulary, linkGroups, linkVocabulary, qualityVocabulary, sidesVocabulary } from "../lab/vocabulary.ts";
 import type { Value } from "../parse/parse.ts";
+import type { NameCount } from "../parse/ranges.ts";
 import { groupOf, rangeNames, readGroup } from "./link-groups.ts";
 import type { ReadContext } from "./node-fields.ts";
 
@@ -38,6 +39,8 @@ export interface Ends {
   readonly networks: { has(key: string): boolean; keys(): Iterable<string> };
   /** Returns the nodes of a group. */
   members(group: string): readonly string[];
+  /** Counts the names of ranges and groups. */
+  readonly names: NameCount;
 }
 
 export const INTERFACE = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$/;
@@ -156,7 +159,7 @@ function shortLinks(problems: ReadContext["problems"], at: Field, text: string, 
     invalid(problems, at, "a short link has one range", hint);
     return [];
   }
-  return (rangeNames(problems, at, text) ?? []).flatMap((name) => {
+  return (rangeNames(problems, at, text, ends.names) ?? []).flatMap((name) => {
     const pair = shorthand(problems, at, name, ends);
     return pair === undefined ? [] : [pair];
   });
@@ -214,7 +217,7 @@ function readSide(problems: ReadContext["problems"], at: Field, ends: Ends): rea
     return end === undefined ? undefined : [end];
   }
   const text = readText(problems, at, { loose: true });
-  const names = text === undefined ? undefined : rangeNames(problems, at, text);
+  const names = text === undefined ? undefined : rangeNames(problems, at, text, ends.names);
   const sides = names?.map((name) => readEnd(problems, at, name, ends));
   return sides?.every((end) => end !== undefined) ? sides : undefined;
 }

@@ -10,6 +10,7 @@ import { expandHelpers } from "../parse/expand.ts";
 import { checkFiles } from "../parse/files.ts";
 import { type MapValue, parseYaml } from "../parse/parse.ts";
 import { plainYaml } from "../parse/plain-yaml.ts";
+import { NameCount } from "../parse/ranges.ts";
 import { variablesEntry } from "../parse/variables.ts";
 import { withGeneratedNodes } from "./generate.ts";
 import { NAME, type ReadContext, readName } from "./node-fields.ts";
@@ -46,7 +47,7 @@ function readPlain(yaml: string, files: Readonly<Record<string, string>>): Lab |
   // A key of plain YAML is no range.
   if (root?.kind !== "map" || variablesEntry(root) !== undefined || checked.problems.length > 0) return undefined;
   const problems = new Problems(yaml);
-  const { lab } = readLab({ problems, files: checked.files }, root);
+  const { lab } = readLab({ problems, files: checked.files, names: new NameCount() }, root);
   return problems.list().length > 0 ? undefined : lab;
 }
 
@@ -87,10 +88,11 @@ export function readDocument(
     problems.error("wrong_type", root, "", `the intent must be a map, not ${what}`, "it begins with name: …");
     return { lab: undefined, diagnostics: problems.list() };
   }
-  const expanded = expandHelpers(root, checked.files, problems);
+  const names = new NameCount();
+  const expanded = expandHelpers(root, checked.files, problems, names);
   // A missing value would only cause further diagnostics.
   if (expanded !== root && problems.hasErrors) return { lab: undefined, diagnostics: problems.list() };
-  const { lab, ...parts } = readLab({ problems, files: checked.files }, expanded);
+  const { lab, ...parts } = readLab({ problems, files: checked.files, names }, expanded);
   const diagnostics = problems.list();
   return problems.hasErrors ? { lab: undefined, diagnostics } : { lab, diagnostics, reading: { document, ...parts } };
 }
@@ -155,7 +157,7 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
   const links =
     linksField === undefined
       ? []
-      : readLinks(context, linksField, { nodes: nodeKeys, networks: networkKeys, members: groupMembers(nodes) });
+      : readLinks(context, linksField, { nodes: nodeKeys, networks: networkKeys, members: groupMembers(nodes), names: context.names });
   checkEthernet(context, nodes, links);
   checkSwitches(context, nodes, links);
   checkPorts(context, nodes);
@@ -209,7 +211,20 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
 
 /** Returns a function that lists the nodes of a group, which link groups name. */
 function groupMembers(nodes: ReadonlyMap<string, ReadNode>): (group: string) => readonly string[] {
-  return (group) => [...nodes].flatMap(([key, node]) => (node.groups.includes(group) ? [key] : []));
+  let members: Map<string, string[]> | undefined;
+  return (group) => {
+    if (members === undefined) {
+      members = new Map();
+      for (const [key, node] of nodes) {
+        for (const name of new Set(node.groups)) {
+          const own = members.get(name) ?? [];
+          own.push(key);
+          members.set(name, own);
+        }
+      }
+    }
+    return members.get(group) ?? [];
+  };
 }
 
 function withInherited(lab: Lab, nodes: ReadonlyMap<string, ReadNode>): Lab {
@@ -284,7 +299,9 @@ export function labNameIn(yaml: string, files: Readonly<Record<string, string>> 
   if (root !== undefined) {
     const problems = new Problems(yaml);
     const field =
-      root.kind === "map" ? fieldOf(expandHelpers(nameAndVariables(root), checkFiles(files).files, problems), "name", "") : undefined;
+      root.kind === "map"
+        ? fieldOf(expandHelpers(nameAndVariables(root), checkFiles(files).files, problems, new NameCount()), "name", "")
+        : undefined;
     return field && readName(problems, field);
   }
   const text = only?.[1] ?? only?.[2] ?? only?.[3] ?? "";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { editIntent } from "../../edit/edit.ts";
 import type { Lab, LabNode } from "../../lab/lab.ts";
-import { expandRange } from "../../parse/ranges.ts";
+import { expandRange, NameCount } from "../../parse/ranges.ts";
 import { printLab } from "../../write/print.ts";
 import { readIntent } from "../read.ts";
 
@@ -53,11 +53,11 @@ test("a range of nodes is a node for each name, and an entry of a node's own win
 });
 
 test("names of ranges and lists are those of a shell", () => {
-  const names = (text: string) => (expandRange(text) as readonly { readonly name: string }[]).map(({ name }) => name);
+  const names = (text: string) => (expandRange(text, new NameCount()) as readonly { readonly name: string }[]).map(({ name }) => name);
   expect(names("r{08..11}")).toEqual(["r08", "r09", "r10", "r11"]);
   expect(names("{a,b}-{1..2,7}")).toEqual(["a-1", "a-2", "a-7", "b-1", "b-2", "b-7"]);
   for (const wrong of ["r{}", "r{1..}", "r{3..1}", "r{1..2", "r1}", "r{{1..2}}", "r{a..c}", "r{1..999999999}", "{1..999}{1..999}"]) {
-    expect(expandRange(wrong), wrong).toHaveProperty("problem");
+    expect(expandRange(wrong, new NameCount()), wrong).toHaveProperty("problem");
   }
 });
 
@@ -160,4 +160,20 @@ test("a change of all links of an item is written at the item, and a change of s
   const bare = { ...lab, links: [] };
   const stripped = edited(fabric, bare);
   expect(edited(stripped, { ...bare, nodes: bare.nodes.filter(({ key }) => !key.startsWith("spine")) })).not.toContain("spine{");
+});
+
+test("all ranges and groups of a lab stand for a bounded number of names, which is reported once", () => {
+  const total = { code: "too_large", message: "the ranges and groups of the lab stand for more than 200000 names together" };
+  const errors = (yaml: string) => readIntent(yaml).diagnostics.filter(({ code }) => code === "too_large");
+  const nodes = "name: x\ngroups: {all: {template: pc}}\nnodes:\n  r{1..4000}: {group: all}\nlinks:\n";
+  // 4,000 names of the nodes, and 49 times as many of the links: each item has a mistake, so that no links are made.
+  const items = (count: number, spokes: string) => `  - star: {hub: r1, spokes: ${spokes}}\n`.repeat(count);
+  expect(errors(nodes + items(49, "'r{1..4000}'"))).toEqual([]);
+  expect(errors(nodes + items(300, "'r{1..4000}'"))).toMatchObject([{ ...total, line: 55 }]);
+  expect(errors(nodes + items(300, "all"))).toMatchObject([{ ...total, line: 55 }]);
+  const many = Array.from({ length: 300 }, (_, index) => `  r${index}-{1..4000}: {template: pc}\n`).join("");
+  expect(errors(`name: x\nnodes:\n${many}`)).toMatchObject([
+    { line: 5, message: "the ranges of nodes stand for more than a lab can have" },
+    total,
+  ]);
 });
