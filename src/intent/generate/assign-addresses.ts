@@ -11,6 +11,7 @@ import {
 } from "../addresses/interface-address.ts";
 import { placeOfName } from "../addresses/stable-place.ts";
 import type { Place, Problems } from "../diagnostics/problems.ts";
+import { addTo } from "./multimap.ts";
 import type { NodeAddresses, Pool, Pools, WrittenAddresses } from "./pools.ts";
 import type { Segment, SegmentEnd } from "./segments.ts";
 
@@ -60,7 +61,8 @@ export function assignAddresses(
   const result = new Map<string, Map<string, InterfaceAddress[]>>();
   const give = ({ node, interface: name }: SegmentEnd, address: InterfaceAddress) => {
     const own = result.get(node) ?? new Map<string, InterfaceAddress[]>();
-    result.set(node, own.set(name, [...(own.get(name) ?? []), address]));
+    addTo(own, name, address);
+    result.set(node, own);
   };
   for (const { key, written } of nodes.values()) {
     for (const [name, { list }] of written) for (const address of list) give({ node: key, interface: name }, address);
@@ -227,7 +229,7 @@ function reportConflicts(problems: Problems, claims: readonly Claim[]): void {
 function freeNetwork(pool: Pool, { address }: InterfaceAddress, claims: readonly Claim[]): InterfaceAddress | undefined {
   const size = networksOf(pool);
   const own = (address - pool.range.address) >> BigInt(bitsOf[pool.range.family] - pool.length);
-  for (let step = 1n; step < 256n && step < size; step++) {
+  for (let step = 1n; step < 64n && step < size; step++) {
     const network = networkAt(pool, (own + step) % size);
     const last = lastOf(network);
     if (

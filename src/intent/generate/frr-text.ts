@@ -2,6 +2,7 @@ import { readFrr } from "../../base/frr-config.ts";
 import { addressText, type InterfaceAddress, interfaceAddress } from "../addresses/interface-address.ts";
 import type { LabNode } from "../lab/lab.ts";
 import { loopback } from "./assign-addresses.ts";
+import { addTo } from "./multimap.ts";
 
 /** Returns the addresses that a configuration of FRR gives to interfaces. */
 export function writtenInFrr(config: string): ReadonlyMap<string, readonly InterfaceAddress[]> {
@@ -10,7 +11,7 @@ export function writtenInFrr(config: string): ReadonlyMap<string, readonly Inter
   for (const { sections, text } of readFrr(config).lines) {
     const name = /^interface (\S+)$/.exec(sections[0] ?? "")?.[1];
     const address = interfaceAddress(/^ip(?:v6)? address (\S+)/.exec(text)?.[1] ?? "");
-    if (name !== undefined && address !== undefined) found.set(name, [...(found.get(name) ?? []), address]);
+    if (name !== undefined && address !== undefined) addTo(found, name, address);
   }
   return found;
 }

@@ -16,6 +16,7 @@ import { renderTemplate } from "../template/render-template.ts";
 import { TemplateError } from "../template/template-error.ts";
 import { Budget, type Data } from "../template/values.ts";
 import { type Addresses, loopback } from "./assign-addresses.ts";
+import { addTo } from "./multimap.ts";
 import type { Segment, SegmentEnd } from "./segments.ts";
 
 /** Steps of all templates of a lab together: about two seconds of work. A line with a value takes about six. */
@@ -92,9 +93,7 @@ class TemplateData {
     this.#nodes = nodes;
     for (const segment of segments) {
       for (const end of segment.ends) {
-        const own = this.#segments.get(end.node) ?? [];
-        own.push({ segment, end });
-        this.#segments.set(end.node, own);
+        addTo(this.#segments, end.node, { segment, end });
       }
     }
     const inOrder = [...nodes.values()].sort((a, b) => compareNatural(a.node.key, b.node.key));

@@ -4,6 +4,7 @@ import { placeOfName } from "../addresses/stable-place.ts";
 import type { Place, Problems } from "../diagnostics/problems.ts";
 import { type Addresses, loopback } from "./assign-addresses.ts";
 import { section } from "./frr-text.ts";
+import { addTo } from "./multimap.ts";
 import type { RoutingProtocol, RoutingSettings } from "./routing.ts";
 import type { Segment, SegmentEnd } from "./segments.ts";
 
@@ -95,14 +96,13 @@ class RoutedLab {
     this.#routers = routers;
     this.#addresses = addresses;
     for (const segment of segments) {
-      for (const end of segment.ends)
-        if (routers.has(end.node)) this.#ports.set(end.node, [...(this.#ports.get(end.node) ?? []), { segment, end }]);
+      for (const end of segment.ends) if (routers.has(end.node)) addTo(this.#ports, end.node, { segment, end });
       this.#areas.set(segment, this.#areaOf(segment));
     }
     for (const router of routers.values()) {
       if (!router.protocols.has("bgp")) continue;
       const as = asOf(router);
-      this.#systems.set(as, [...(this.#systems.get(as) ?? []), router]);
+      addTo(this.#systems, as, router);
     }
   }
 

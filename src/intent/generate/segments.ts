@@ -2,6 +2,7 @@ import { compareNatural } from "../../base/natural-order.ts";
 import { placeOfName, placeOfPair, placeOfText } from "../addresses/stable-place.ts";
 import type { Place } from "../diagnostics/problems.ts";
 import { endpointText, type LabLink, type LabNetwork, type LabNode } from "../lab/lab.ts";
+import { addTo } from "./multimap.ts";
 
 /** An interface at a segment. */
 export interface SegmentEnd {
@@ -47,7 +48,7 @@ export function segmentsOf(nodes: Nodes, networks: Networks, links: readonly Pla
         .map((end) => ("node" in end ? end.node : ""))
         .sort()
         .join(" ");
-      single.set(pair, [...(single.get(pair) ?? []), read]);
+      addTo(single, pair, read);
       continue;
     }
     if (a !== undefined && b !== undefined) joints.join(a, b);
@@ -61,7 +62,7 @@ export function segmentsOf(nodes: Nodes, networks: Networks, links: readonly Pla
   const lans = new Map<string, PlacedLink[]>();
   for (const read of joined) {
     const root = joints.root(read.link.endpoints.map((end) => joints.of(end)).find((one) => one !== undefined) as string);
-    lans.set(root, [...(lans.get(root) ?? []), read]);
+    addTo(lans, root, read);
   }
   const areas = [...lans].map(([root, own]) => lan(own, joints, root, pathOf(own[0] as PlacedLink)));
   return [...points, ...areas].sort((a, b) => (a.pool === b.pool ? compareNatural(a.name, b.name) : a.pool === "p2p" ? -1 : 1));

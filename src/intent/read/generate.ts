@@ -7,6 +7,7 @@ import { readAddressing } from "../fields/read-addressing.ts";
 import { readRouting } from "../fields/read-routing.ts";
 import { type AddressedNode, type Addresses, assignAddresses, loopback } from "../generate/assign-addresses.ts";
 import { interfacesText, withGenerated, writtenInFrr } from "../generate/frr-text.ts";
+import { addTo } from "../generate/multimap.ts";
 import type { WrittenAddresses } from "../generate/pools.ts";
 import { renderConfigs, type TemplatedNode } from "../generate/render-configs.ts";
 import { type Router, type RouterText, routeNodes } from "../generate/route-nodes.ts";
@@ -125,12 +126,10 @@ function isAddressed({ template }: LabNode): boolean {
 /** Addresses must be of interfaces that a link has, so that a typing error is found. */
 function checkAddresses({ problems }: ReadContext, { nodes, links }: LabParts): void {
   const linked = new Map<string, string[]>();
-  for (const { link } of links) {
-    for (const end of link.endpoints) if ("node" in end) linked.set(end.node, [...(linked.get(end.node) ?? [loopback]), end.interface]);
-  }
+  for (const { link } of links) for (const end of link.endpoints) if ("node" in end) addTo(linked, end.node, end.interface);
   for (const [key, { node, addresses }] of nodes) {
+    const known = new Set(addresses === undefined ? [] : [loopback, ...(linked.get(key) ?? [])]);
     for (const [name, { place, path }] of addresses ?? []) {
-      const known = linked.get(key) ?? [loopback];
       if (!isAddressed(node)) {
         problems.error(
           "invalid_value",
@@ -139,8 +138,8 @@ function checkAddresses({ problems }: ReadContext, { nodes, links }: LabParts): 
           "only nodes of the templates linux and frr have addresses here",
           "configure it in the node itself",
         );
-      } else if (!known.includes(name)) {
-        const hint = didYouMean(name, known, problems.effort) ?? `interfaces: ${known.slice(0, 8).join(", ")}`;
+      } else if (!known.has(name)) {
+        const hint = didYouMean(name, known, problems.effort) ?? `interfaces: ${[...known].slice(0, 8).join(", ")}`;
         problems.error(
           "unknown_interface",
           place,
@@ -172,7 +171,7 @@ function writtenInCommands(node: LabNode): ReadonlyMap<string, readonly Interfac
     const name = words[words.indexOf("dev") + 1];
     if (words[0] !== "ip" || !/^a(?:ddr(?:ess)?)?$/.test(object) || !/^(?:add|replace)$/.test(action)) continue;
     const one = interfaceAddress(address);
-    if (one !== undefined && name !== undefined && words.includes("dev")) found.set(name, [...(found.get(name) ?? []), one]);
+    if (one !== undefined && name !== undefined && words.includes("dev")) addTo(found, name, one);
   }
   return found;
 }
@@ -198,7 +197,7 @@ function gatewaysOf(
   const ofNode = new Map<string, { readonly segment: Segment; readonly end: SegmentEnd }[]>();
   for (const segment of segments) {
     for (const end of segment.ends) {
-      if (nodes.get(end.node)?.node.template === linux) ofNode.set(end.node, [...(ofNode.get(end.node) ?? []), { segment, end }]);
+      if (nodes.get(end.node)?.node.template === linux) addTo(ofNode, end.node, { segment, end });
     }
   }
   const routers = new Map<Segment, readonly SegmentEnd[]>();
