@@ -1,6 +1,6 @@
 import { describe } from "vitest";
-import { hostConformance } from "../../conformance/conformance.ts";
-import { testLocalHost } from "../testing/test-local-host.fixture.ts";
+import { hostConformance } from "../../../conformance/conformance.ts";
+import { testLocalHost } from "../../testing/test-local-host.fixture.ts";
 
 /** Runs the suite with virtual machines instead of linux nodes. No case waits for guests: most are stopped while they boot. */
 const dialect = { linux: { template: "vm" }, pc: { template: "pc" }, frr: { template: "frr" }, switch: { template: "switch" } } as const;

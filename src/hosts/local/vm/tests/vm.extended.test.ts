@@ -1,0 +1,3 @@
+import { virtualMachines } from "./vm-suite.fixture.ts";
+
+virtualMachines({ extended: true });
