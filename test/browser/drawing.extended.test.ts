@@ -243,7 +243,15 @@ test("a menu wipes a node after a question, and shows its configuration and the 
   const items = (await menu.getByRole("menuitem").allInnerTexts()).map((text) => text.split("\n")[0]);
   expect(items).toEqual(expect.arrayContaining(["Console", "Shell", "Start", "Stop", "Restart", "Wipe…", "Configuration"]));
   await menu.getByRole("menuitem", { name: "Wipe…" }).click();
-  await page.getByRole("dialog", { name: "Wipe r1?" }).getByRole("button", { name: "Cancel" }).click();
+  const focused = () => page.locator(":focus").getAttribute("aria-label");
+  const question = page.getByRole("dialog", { name: "Wipe r1?" });
+  await question.getByRole("button", { name: "Cancel" }).click();
+  await question.waitFor({ state: "detached" });
+  await expect.poll(focused).toMatch(/^r1, /);
+  await node("r2").focus();
+  await page.keyboard.press("F2");
+  await page.getByLabel("New name of r2").press("Escape");
+  await expect.poll(focused).toMatch(/^r2, /);
   await (await menuOf("r1")).getByRole("menuitem", { name: "Configuration" }).click();
   await page.getByRole("complementary", { name: "Node r1" }).locator("details[open]", { hasText: "Configuration" }).waitFor();
   await page.getByRole("button", { name: /^Link r1:eth0 to r2:eth0/ }).focus();

@@ -18,7 +18,10 @@ import { servePages, signIn, type TestBrowser, testBrowser } from "./browser.fix
 /** Stands for a server of files, which no browser test may need. */
 const urlImports: UrlImports = {
   hosts: ["files.example"],
-  load: async () => ({ filename: "loaded.dot", bytes: Buffer.from("graph loaded { r1 -- h1 }") }),
+  load: async (url) =>
+    url.endsWith(".yaml")
+      ? { filename: "own.yaml", bytes: Buffer.from("name: from-url # mine\nnodes:\n  r1: {template: frr}\n") }
+      : { filename: "loaded.dot", bytes: Buffer.from("graph loaded { r1 -- h1 }") },
 };
 
 let browser: TestBrowser;
@@ -124,7 +127,12 @@ test("a lab of another tool is shown with the fate of its parts before it is sto
   const editor = page.getByLabel("The lab as YAML");
   expect(await editor.inputValue()).toMatch(/template: frr/);
   await page.getByText("Allowed: files.example").waitFor();
-  await page.getByLabel("URL of a lab of another tool").fill("https://files.example/loaded.dot");
+  // A lab of Labwright becomes the text, as if its file was chosen.
+  await page.getByLabel("URL of a lab").fill("https://files.example/own.yaml");
+  await page.getByRole("button", { name: "Import from URL" }).click();
+  await page.getByText("Read own.yaml.").waitFor();
+  expect(await editor.inputValue()).toBe("name: from-url # mine\nnodes:\n  r1: {template: frr}\n");
+  await page.getByLabel("URL of a lab").fill("https://files.example/loaded.dot");
   await page.getByRole("button", { name: "Import from URL" }).click();
   await page.getByRole("heading", { name: "Import loaded.dot" }).waitFor();
   await page.getByRole("button", { name: "Cancel" }).click();

@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { sample } from "../../importers/samples.fixture.ts";
 import { readIntent } from "../../intent/read/read.ts";
 import { type Bench, type Client, createBench, failureOf } from "../service.fixture.ts";
@@ -65,6 +65,39 @@ test.each([
   const failure = await failureOf(ann.call("importFile", body));
   expect(failure.code).toBe(code);
   expect(failure.message).toContain(message);
+});
+
+/** Returns a client of a service that loads this file from every URL. */
+async function loading(filename: string, text: string): Promise<Client> {
+  const { service, host, login } = createBench({
+    urlImports: { hosts: ["x"], load: async () => ({ filename, bytes: Buffer.from(text) }) },
+  });
+  onTestFinished(async () => {
+    await service.close();
+    await host.close();
+  });
+  return login();
+}
+
+const own = "name: own # mine\nnodes:\n  r1: {template: frr, startup-config: conf/r1.conf}\n";
+
+test.each([
+  ["a lab of Labwright", "own.yaml", own, { name: "own", yaml: own, files: {} }],
+  [
+    "one with an error",
+    "own.yml",
+    `${own}  r2: {nope: 1}\n`,
+    { name: "own", diagnostics: expect.arrayContaining([expect.objectContaining({ code: "unknown_key" })]) },
+  ],
+])("%s by URL is returned as it is", async (_name, filename, text, expected) => {
+  const client = await loading(filename, text);
+  expect(await client.call("importFile", { url: "https://x/own" })).toMatchObject({ format: "labwright", report: [], ...expected });
+});
+
+test("a file by URL that is no lab of any tool is refused, and so is a lab of Labwright that the caller has", async () => {
+  const client = await loading("compose.yaml", "name: x\nservices: {a: {}}\n");
+  expect((await failureOf(client.call("importFile", { url: "https://x/compose.yaml" }))).message).toContain("no lab was found");
+  expect((await failureOf(ann.call("importFile", { text: own, filename: "own.yaml" }))).code).toBe("invalid_source");
 });
 
 test("base64 with a long run of spaces before a wrong character is refused as that, not for the time it takes", async () => {

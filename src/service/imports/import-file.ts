@@ -27,6 +27,8 @@ export async function importFile(
   return context.work.importSource({
     ...(loaded === undefined ? Object.fromEntries(given) : { base64: Buffer.from(loaded.bytes).toString("base64") }),
     filename,
+    // The caller does not have the text.
+    acceptsOwn: url !== undefined,
     translateConfigs: payload.translate_configs === true,
     variables: payload.variables ?? {},
     mapping: payload.mapping ?? [],

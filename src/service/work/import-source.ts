@@ -4,11 +4,13 @@ import type { ImportFileData } from "../../contract/schemas/import-file.ts";
 import { packagePath } from "../../files/program-path.ts";
 import { type SourceBytes, unpackSource } from "../../files/source/read-source.ts";
 import { ArchiveError } from "../../files/tar/archive-error.ts";
-import { importLab } from "../../importers/import-lab.ts";
+import { type ImportedLab, type ImportOptions, importLab } from "../../importers/import-lab.ts";
 import type { AvailableImages } from "../../importers/mapping/choose-template.ts";
 import { readMapping } from "../../importers/mapping/read-mapping.ts";
 import { SourceFiles } from "../../importers/source/source-files.ts";
+import { textOf } from "../../importers/source/text-decoder.ts";
 import type { ImportLine } from "../../importers/tree/report.ts";
+import { labNameIn, readIntent } from "../../intent/read/read.ts";
 
 /** A file of another tool, and the options of its import. One of text, base64 and files is set. */
 export interface SourceInput {
@@ -23,6 +25,8 @@ export interface SourceInput {
   readonly variables: Readonly<Record<string, string>>;
   /** Tables of node types, as YAML. */
   readonly mapping: readonly string[];
+  /** A lab of Labwright is returned as it is, instead of refused. */
+  readonly acceptsOwn?: boolean;
   /** The images of the host by template. Absent: not known. */
   readonly images?: AvailableImages;
 }
@@ -36,7 +40,7 @@ const maxCharacters = 32 << 20;
 export async function importSource(input: SourceInput): Promise<ImportFileData> {
   const { path, format, substitute, images } = input;
   const { files, leftOut } = await bytesOf(input);
-  const { report, ...lab } = importLab(new SourceFiles(files), {
+  const options: ImportOptions = {
     mapping: readMapping([...input.mapping.map((text, index) => ({ file: `mapping ${index + 1}`, text })), ...shipped()]),
     translateConfigs: input.translateConfigs,
     variables: input.variables,
@@ -44,7 +48,10 @@ export async function importSource(input: SourceInput): Promise<ImportFileData> 
     ...(format !== undefined && { format }),
     ...(substitute !== undefined && { substitute }),
     ...(images !== undefined && { images }),
-  });
+  };
+  const imported = importedOrOwn(files, options, input.acceptsOwn === true);
+  if ("own" in imported) return { ...imported.own, left_out: leftOut };
+  const { report, ...lab } = imported.lab;
   const characters = Object.values(lab.files).reduce((sum, text) => sum + text.length, lab.yaml.length);
   if (characters > maxCharacters)
     throw new Failure("invalid_source", `the lab with its files has more than ${maxCharacters} characters: import fewer of its files`);
@@ -59,6 +66,24 @@ export async function importSource(input: SourceInput): Promise<ImportFileData> 
   };
 }
 
+type OwnLab = Omit<ImportFileData, "left_out">;
+
+/** Returns a lab of another tool. If there is none, and it is asked for, returns a lab of Labwright. */
+function importedOrOwn(
+  files: SourceBytes["files"],
+  options: ImportOptions,
+  acceptsOwn: boolean,
+): { readonly lab: ImportedLab } | { readonly own: OwnLab } {
+  try {
+    return { lab: importLab(new SourceFiles(files), options) };
+  } catch (error) {
+    const isNone = error instanceof Failure && error.code === "invalid_source" && error.data?.["candidates"] === undefined;
+    const own = isNone && acceptsOwn ? ownLab(files) : undefined;
+    if (own === undefined) throw error;
+    return { own };
+  }
+}
+
 /** Returns the files of the source. */
 async function bytesOf({ filename, text, base64, files }: SourceInput): Promise<SourceBytes> {
   if (files !== undefined) {
@@ -71,6 +96,36 @@ async function bytesOf({ filename, text, base64, files }: SourceInput): Promise<
     if (!(error instanceof ArchiveError)) throw error;
     throw new Failure("invalid_source", error.message, error.hint === undefined ? {} : { data: { hint: error.hint } });
   }
+}
+
+/**
+ * Returns the lab of Labwright in the source: its text, and the texts in the same folder and below. Undefined if the only YAML file that is in the fewest
+ * folders is none.
+ */
+function ownLab(files: SourceBytes["files"]): OwnLab | undefined {
+  const depth = (path: string) => path.split("/").length;
+  const yamls = [...files.keys()].filter((path) => /\.ya?ml$/i.test(path)).toSorted((a, b) => depth(a) - depth(b));
+  const [path, next] = files.size === 1 ? [...files.keys()] : yamls;
+  if (path === undefined || (next !== undefined && depth(next) === depth(path))) return undefined;
+  const texts = new Map(
+    [...files].flatMap(([each, bytes]) => {
+      const text = textOf(bytes);
+      return text === undefined ? [] : [[each, text] as const];
+    }),
+  );
+  const yaml = texts.get(path);
+  // Other tools have neither: those of containerlab are below topology, and netlab has no name.
+  if (yaml === undefined || !/^name:/m.test(yaml) || !/^(?:nodes|networks):/m.test(yaml)) return undefined;
+  const folder = path.slice(0, path.lastIndexOf("/") + 1);
+  const beside = [...texts]
+    .filter(([each]) => each !== path && each.startsWith(folder))
+    .map(([each, text]) => [each.slice(folder.length), text] as const);
+  const named = Object.fromEntries(beside);
+  const { lab, diagnostics } = readIntent(yaml, named);
+  const name = lab?.name ?? labNameIn(yaml, named);
+  if (name === undefined) return undefined;
+  const counts = { kept: 0, mapped: 0, dropped: 0 };
+  return { format: "labwright", path, name, yaml, files: named, counts, report: [], report_left_out: 0, missing: [], diagnostics };
 }
 
 function fromBase64(text: string): Buffer {

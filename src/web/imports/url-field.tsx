@@ -21,7 +21,7 @@ export function UrlField({ isBusy, onUrl }: UrlFieldProps) {
     >
       <input
         type="url"
-        aria-label="URL of a lab of another tool"
+        aria-label="URL of a lab"
         placeholder="https://…"
         value={url}
         onInput={(event) => setUrl(event.currentTarget.value)}

@@ -1,8 +1,9 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { LabEntry } from "../../contract/schemas/observe.ts";
 import type { ImportData } from "../../contract/schemas/project.ts";
 import { Problem } from "../parts/problem.tsx";
 import { goTo } from "../parts/route.ts";
+import { useModal } from "../parts/use-modal.ts";
 import { call } from "../service/api.ts";
 
 interface DuplicateLabProps {
@@ -20,8 +21,7 @@ interface ReportLine {
 
 /** Creates a managed copy of a lab that exists on the host, and shows the import report. */
 export function DuplicateLab({ labs, source, onClose }: DuplicateLabProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  const dialog = useModal();
   // Labs that the service does not manage come first: they are the usual source.
   const sources = [...labs].filter(({ exists }) => exists).sort((a, b) => Number(a.right !== undefined) - Number(b.right !== undefined));
   const [chosen, setChosen] = useState(source ?? sources[0]?.lab ?? "");

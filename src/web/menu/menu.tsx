@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import "./menu.css";
 
 /** An entry of a context menu. */
@@ -21,7 +21,8 @@ interface MenuProps {
 /** A context menu. Arrow keys choose an entry; Escape, Tab and a click elsewhere close it. */
 export function Menu({ label, x, y, items, onClose }: MenuProps) {
   const menu = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // A layout effect: the focus is back before the dialog of an entry opens, which moves it there when it ends.
+  useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     menu.current!.querySelector("button")?.focus();
     const onPress = (event: PointerEvent) => !menu.current!.contains(event.target as Node) && onClose();

@@ -143,8 +143,14 @@ export function useNewLab(): NewLabControl {
       void run("Loading…", async () => {
         const result = await findImport({ input: { url }, leftOut: [] });
         if (result instanceof LabwrightError) throw result;
-        setFound(result);
-        return undefined;
+        const { lab } = result;
+        if (lab?.format !== "labwright") {
+          setFound(result);
+          return undefined;
+        }
+        setYaml(lab.yaml);
+        setFiles(lab.files);
+        return `Read ${[lab.path, ...Object.keys(lab.files)].join(", ")}.`;
       }),
     found,
     cancelImport: () => setFound(undefined),

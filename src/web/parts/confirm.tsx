@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { useModal } from "./use-modal.ts";
 
 interface ConfirmProps {
   readonly title: string;
@@ -14,9 +15,8 @@ interface ConfirmProps {
 
 /** Asks for confirmation of an action that cannot be undone. */
 export function Confirm({ title, children, action, word, onConfirm, onCancel }: ConfirmProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const [typed, setTyped] = useState("");
-  useEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} onCancel={onCancel} aria-label={title}>
       <form

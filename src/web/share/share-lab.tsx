@@ -1,5 +1,6 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Problem } from "../parts/problem.tsx";
+import { useModal } from "../parts/use-modal.ts";
 import { type GrantRight, grantRights } from "./grants.ts";
 import { type GrantsControl, useGrants } from "./use-grants.ts";
 import "./share.css";
@@ -11,8 +12,7 @@ interface ShareLabProps {
 
 /** Lists the users with whom a lab is shared, with their rights, and shares it with others. */
 export default function ShareLab({ lab, onClose }: ShareLabProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  const dialog = useModal();
   const control = useGrants(lab);
   const { data, error, retry, notice } = control;
   return (

@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { useModal } from "../parts/use-modal.ts";
 import type { LinkEnd } from "./actions/link-end.ts";
 
 interface InterfacesDialogProps {
@@ -11,9 +12,8 @@ interface InterfacesDialogProps {
 
 /** Asks for the interfaces of a link. */
 export function InterfacesDialog({ title, ends, onChosen, onCancel }: InterfacesDialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const [chosen, setChosen] = useState<ReadonlyMap<string, string>>(new Map(ends.map((end) => [end.node, end.interface])));
-  useEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} onCancel={onCancel} aria-label={title}>
       <form

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useModal } from "../parts/use-modal.ts";
 
 /** The keys of the drawing, as the help shows them. */
 export const keyRows: readonly (readonly [keys: string, effect: string])[] = [
@@ -20,12 +20,11 @@ export const keyRows: readonly (readonly [keys: string, effect: string])[] = [
   ["?", "show these keys"],
 ];
 
-/** Shows the keys of the drawing. The browser then moves the focus back, so that the next key is one of the drawing again. */
+/** Shows the keys of the drawing. */
 export function KeysHelp({ onClose }: { readonly onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  const dialog = useModal();
   return (
-    <dialog ref={dialog} onClose={onClose} aria-label="Keys of the drawing">
+    <dialog ref={dialog} onCancel={onClose} aria-label="Keys of the drawing">
       <h2>Keys of the drawing</h2>
       <table class="rows">
         <tbody>
@@ -38,7 +37,7 @@ export function KeysHelp({ onClose }: { readonly onClose: () => void }) {
         </tbody>
       </table>
       <div class="buttons">
-        <button type="button" onClick={() => dialog.current?.close()}>
+        <button type="button" onClick={onClose}>
           Close
         </button>
       </div>

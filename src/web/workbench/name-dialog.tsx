@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useModal } from "../parts/use-modal.ts";
 
 interface NameDialogProps {
   readonly name: string;
@@ -10,13 +11,10 @@ interface NameDialogProps {
 
 /** Asks for a new name, or a new text. */
 export function NameDialog({ name, isText = false, onName, onCancel }: NameDialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const input = useRef<HTMLInputElement>(null);
   const [typed, setTyped] = useState(name);
-  useEffect(() => {
-    dialog.current?.showModal();
-    input.current?.select();
-  }, []);
+  useEffect(() => input.current?.select(), []);
   return (
     <dialog ref={dialog} onCancel={onCancel} aria-label={isText ? "Change the text" : `Rename ${name}`}>
       <form

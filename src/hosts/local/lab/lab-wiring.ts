@@ -11,6 +11,7 @@ import type { LabNames } from "../management/lab-names.ts";
 import { ensureManagement, settleManagement } from "../management/management.ts";
 import type { NodeHosts } from "../management/node-hosts.ts";
 import { ensureUplinks, renewUplinks } from "../nat/nat.ts";
+import { natRefusal } from "../nat/nat-refusal.ts";
 import type { NatPolicy } from "../nat/nat-rules.ts";
 import { liveNodes } from "../nodes/node-life.ts";
 import { openShaper } from "../quality/open-shaper.ts";
@@ -265,11 +266,15 @@ export class LabWiring {
         await delay(10);
       }
     }
-    const nat = definition.networks.filter((network) => network.type === "nat").map((network) => network.id);
+    const nat = definition.networks.filter((network) => network.type === "nat");
     if (nat.length > 0 && !catalogue.features.nat) {
-      throw new Failure("unsupported", "this host cannot give a lab a nat network", { data: { feature: "nat" } });
+      throw natRefusal(
+        nat.map(({ name }) => name),
+        process.getuid?.() === 0,
+      );
     }
-    await ensureUplinks(this.#lab.id, this.#lab.directory, sandbox, nat, this.#natPolicy);
+    const ids = nat.map(({ id }) => id);
+    await ensureUplinks(this.#lab.id, this.#lab.directory, sandbox, ids, this.#natPolicy);
   }
 
   /**

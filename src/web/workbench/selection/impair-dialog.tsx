@@ -1,6 +1,7 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { InspectedLink, LinkQuality } from "../../../contract/schemas/observe.ts";
 import { QualityFields, qualityOf, toInput } from "../../panels/quality-fields.tsx";
+import { useModal } from "../../parts/use-modal.ts";
 
 interface ImpairDialogProps {
   readonly links: readonly InspectedLink[];
@@ -11,21 +12,15 @@ interface ImpairDialogProps {
 
 /** Asks for the quality that several links get, in both directions. */
 export function ImpairDialog({ links, onQuality, onCancel }: ImpairDialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const [input, setInput] = useState(() => toInput(undefined));
-  useEffect(() => dialog.current?.showModal(), []);
-  const apply = (quality: LinkQuality | undefined) => {
-    // The browser moves the focus back only to close the dialog, not to remove it.
-    dialog.current?.close();
-    onQuality(quality);
-  };
   const title = links.length === 1 ? `Impair ${links[0]?.key}` : `Impair ${links.length} links`;
   return (
-    <dialog ref={dialog} onClose={onCancel} aria-label={title}>
+    <dialog ref={dialog} onCancel={onCancel} aria-label={title}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          apply(qualityOf(input));
+          onQuality(qualityOf(input));
         }}
       >
         <h2>{title}</h2>
@@ -33,10 +28,10 @@ export function ImpairDialog({ links, onQuality, onCancel }: ImpairDialogProps) 
         <QualityFields legend="Packets of both directions" value={input} onChange={setInput} />
         <p class="hint">The running links change at once; the text of the lab does not.</p>
         <div class="buttons">
-          <button type="button" onClick={() => dialog.current?.close()}>
+          <button type="button" onClick={onCancel}>
             Cancel
           </button>
-          <button type="button" onClick={() => apply(undefined)}>
+          <button type="button" onClick={() => onQuality(undefined)}>
             Clear all impairments
           </button>
           <button type="submit" class="primary" disabled={qualityOf(input) === undefined}>
