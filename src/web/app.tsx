@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
+import { Confirm } from "./dialog/confirm.tsx";
 import { draftedLabs } from "./intent/drafts.ts";
 import { Labs } from "./pages/labs.tsx";
-import { Confirm } from "./parts/confirm.tsx";
 import { lazy } from "./parts/lazy.tsx";
 import { Link } from "./parts/link.tsx";
 import { type Route, useRoute } from "./parts/route.ts";

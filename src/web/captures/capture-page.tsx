@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import type { CaptureData } from "../../contract/schemas/captures.ts";
-import { Confirm } from "../parts/confirm.tsx";
+import { Confirm } from "../dialog/confirm.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import { call } from "../service/api.ts";

@@ -1,7 +1,7 @@
 import { useContext, useState } from "preact/hooks";
 import type { CaptureData } from "../../contract/schemas/captures.ts";
 import type { InspectedNode } from "../../contract/schemas/observe.ts";
-import { Confirm } from "../parts/confirm.tsx";
+import { Confirm } from "../dialog/confirm.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";

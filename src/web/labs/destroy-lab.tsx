@@ -1,6 +1,6 @@
 import { nodeKey } from "../../base/node-key.ts";
 import type { LabEntry } from "../../contract/schemas/observe.ts";
-import { Confirm } from "../parts/confirm.tsx";
+import { Confirm } from "../dialog/confirm.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import { call } from "../service/api.ts";
 

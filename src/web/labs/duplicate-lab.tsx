@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import type { LabEntry } from "../../contract/schemas/observe.ts";
 import type { ImportData } from "../../contract/schemas/project.ts";
+import { useModal } from "../dialog/use-modal.ts";
 import { Problem } from "../parts/problem.tsx";
 import { goTo } from "../parts/route.ts";
-import { useModal } from "../parts/use-modal.ts";
 import { call } from "../service/api.ts";
 
 interface DuplicateLabProps {

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { LiveNodeData } from "../../contract/schemas/observe.ts";
-import { Confirm } from "../parts/confirm.tsx";
+import { Confirm } from "../dialog/confirm.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useFeature } from "../parts/use-feature.ts";
 import { call } from "../service/api.ts";

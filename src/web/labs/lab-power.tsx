@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import type { LiveNodeData, StatusData } from "../../contract/schemas/observe.ts";
-import { Confirm } from "../parts/confirm.tsx";
+import { Confirm } from "../dialog/confirm.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { call } from "../service/api.ts";
 

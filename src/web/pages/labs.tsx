@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import type { LabEntry } from "../../contract/schemas/observe.ts";
+import { Confirm } from "../dialog/confirm.tsx";
 import { DestroyLab } from "../labs/destroy-lab.tsx";
 import { DuplicateLab } from "../labs/duplicate-lab.tsx";
 import { LabRow } from "../labs/lab-row.tsx";
 import { type LabActions, useLabActions } from "../labs/use-lab-actions.ts";
-import { Confirm } from "../parts/confirm.tsx";
 import { Link } from "../parts/link.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useCapabilities } from "../parts/use-capabilities.ts";

@@ -3,7 +3,7 @@ import { nodeKey } from "../../base/node-key.ts";
 import { LabwrightError } from "../../client/browser.ts";
 import type { InspectedNode } from "../../contract/schemas/observe.ts";
 import type { ProjectModeCaps } from "../../contract/schemas/session.ts";
-import { Confirm } from "../parts/confirm.tsx";
+import { Confirm } from "../dialog/confirm.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { call } from "../service/api.ts";
 

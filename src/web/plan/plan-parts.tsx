@@ -1,4 +1,4 @@
-import { Confirm } from "../parts/confirm.tsx";
+import { Confirm } from "../dialog/confirm.tsx";
 import { useOtherChange } from "./control/use-other-change.ts";
 import type { PlanControl } from "./control/use-plan.ts";
 import { JobProgress } from "./job-progress.tsx";

@@ -1,5 +1,5 @@
 import type { PlanAction } from "../../contract/schemas/plan.ts";
-import { Confirm } from "../parts/confirm.tsx";
+import { Confirm } from "../dialog/confirm.tsx";
 import { disruptionText } from "./plan-list.tsx";
 
 interface StopQuestionProps {

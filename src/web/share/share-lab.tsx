@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
+import { useModal } from "../dialog/use-modal.ts";
 import { Problem } from "../parts/problem.tsx";
-import { useModal } from "../parts/use-modal.ts";
 import { type GrantRight, grantRights } from "./grants.ts";
 import { type GrantsControl, useGrants } from "./use-grants.ts";
 import "./share.css";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { useModal } from "../parts/use-modal.ts";
+import { useModal } from "../dialog/use-modal.ts";
 import type { LinkEnd } from "./actions/link-end.ts";
 
 interface InterfacesDialogProps {

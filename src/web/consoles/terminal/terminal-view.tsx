@@ -1,4 +1,4 @@
-import { Confirm } from "../../parts/confirm.tsx";
+import { Confirm } from "../../dialog/confirm.tsx";
 import { linkDot, statusText } from "./terminal-state.ts";
 import { type TerminalControl, useTerminal } from "./use-terminal.ts";
 

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { InspectedLink, LinkQuality } from "../../../contract/schemas/observe.ts";
+import { useModal } from "../../dialog/use-modal.ts";
 import { QualityFields, qualityOf, toInput } from "../../panels/quality-fields.tsx";
-import { useModal } from "../../parts/use-modal.ts";
 
 interface ImpairDialogProps {
   readonly links: readonly InspectedLink[];
