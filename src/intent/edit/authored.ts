@@ -1,4 +1,4 @@
-import { withoutGenerated } from "../generate/frr-text.ts";
+import { withAddedLines, withoutGenerated } from "../generate/frr-text.ts";
 import type { LabNode } from "../lab/lab.ts";
 import type { Reading } from "../read/read.ts";
 import { CannotChangePart } from "./expanded.ts";
@@ -43,17 +43,22 @@ function ownConfig(reading: Reading, { key, startupConfig }: LabNode, { was, own
     const message = `the startup-config of node ${key} is rendered from the template ${template.file}: change the template, or write a text in its place; labwright render --configs prints it`;
     throw new CannotChangePart(template.at.value, message);
   }
-  const left = withoutGenerated(own.startupConfig ?? "", was.startupConfig ?? "", startupConfig ?? "");
+  const [mine, before, now] = [own.startupConfig ?? "", was.startupConfig ?? "", startupConfig ?? ""];
+  // Lines that are added in a generated section become a section of the node's own, which FRR reads later.
+  const left = withoutGenerated(mine, before, now) ?? withAddedLines(mine, before, now);
   if (left === undefined) throw cannotChange(reading, key, "startup-config");
   return left;
 }
 
-function cannotChange({ root, nodes }: Reading, key: string, what: string): CannotChangePart {
+function cannotChange({ root, nodes }: Reading, key: string, what: "commands" | "startup-config"): CannotChangePart {
   const helper = root.entries.get(what === "commands" ? "addressing" : "routing") ?? root.entries.get("addressing");
   const place = helper?.place ?? nodes.get(key)?.entry.place ?? root;
-  const from = helper?.key ?? "addresses or routing of the node";
-  const message = `the ${what} of node ${key} that would change come from ${from}: change it there, or write the addresses of the node; labwright render prints them`;
-  return new CannotChangePart(place, message);
+  const from = helper?.key ?? "its addresses or routing";
+  const next = what === "commands" ? "write addresses of the node" : "change it there, or write lines of the node's own, which win";
+  return new CannotChangePart(
+    place,
+    `node ${key}: ${from} makes the part of its ${what} that would change: ${next}; labwright render prints it`,
+  );
 }
 
 function withConfig(

@@ -1,4 +1,4 @@
-import { readFrr } from "../../base/frr-config.ts";
+import { frrChange, opener, readFrr } from "../../base/frr-config.ts";
 import { addressText, type InterfaceAddress, interfaceAddress } from "../addresses/interface-address.ts";
 import type { LabNode } from "../lab/lab.ts";
 import { loopback } from "./assign-addresses.ts";
@@ -56,6 +56,36 @@ export function withoutGenerated(own: string, was: string, now: string): string 
   if (left === undefined) return undefined;
   const again = divided(left);
   return `${again.head}${text}${again.rest}` === now ? left : undefined;
+}
+
+/**
+ * Returns a node's own configuration with the lines that `now` has and `was` does not, each in a section of its own; undefined if lines of `was` are gone. `was` is the
+ * result of withGenerated().
+ */
+export function withAddedLines(own: string, was: string, now: string): string | undefined {
+  const { removed, added } = frrChange(was, now);
+  if (removed.length > 0 || added.length === 0) return undefined;
+  let text = own === "" || own.endsWith("\n") ? own : `${own}\n`;
+  let open: readonly string[] = [];
+  const close = (kept: number) => {
+    for (let depth = open.length - 1; depth >= kept; depth--) {
+      text += `${" ".repeat(depth)}${open[depth]?.startsWith("address-family ") ? "exit-address-family" : "exit"}\n`;
+    }
+  };
+  for (const { sections, text: line } of added) {
+    let same = 0;
+    while (same < sections.length && open[same] === sections[same]) same++;
+    close(same);
+    for (const [depth, head] of sections.entries()) if (depth >= same) text += `${" ".repeat(depth)}${head}\n`;
+    text += `${" ".repeat(sections.length)}${line}\n`;
+    open = opensSection(line, sections.length) ? [...sections, line] : sections;
+  }
+  close(0);
+  return text;
+}
+
+function opensSection(line: string, depth: number): boolean {
+  return depth === 0 ? opener.test(line) : line.startsWith("address-family ");
 }
 
 function divided(config: string): { readonly head: string; readonly rest: string } {

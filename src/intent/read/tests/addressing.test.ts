@@ -265,11 +265,11 @@ test("an edit of a generated address is refused with its source", () => {
   const lab = read(triangle);
   const without = lab.nodes.map((node) => (node.key === "h2" ? { ...node, exec: [] } : node));
   expect(() => editIntent(triangle, {}, { ...lab, nodes: without })).toThrow(
-    /line 2: the commands of node h2 that would change come from addressing/,
+    /line 2: node h2: addressing makes the part of its commands that would change/,
   );
   const config = (nodeOf(lab, "r1").startupConfig ?? "").replace("ip address 10.255", "ip address 10.254");
   const other = lab.nodes.map((node) => (node.key === "r1" ? { ...node, startupConfig: config } : node));
   expect(() => editIntent(triangle, {}, { ...lab, nodes: other })).toThrow(
-    /line 2: the startup-config of node r1 that would change comes? from addressing/,
+    /line 2: node r1: addressing makes the part of its startup-config that would change/,
   );
 });

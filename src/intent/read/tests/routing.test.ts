@@ -192,6 +192,28 @@ test("a printed lab has the configurations, and an edit keeps routing", () => {
   expect(editIntent(yaml, {}, { ...lab, nodes }).yaml).toBe(yaml.replace('"fd00:1::1/64"]}}', '"fd00:1::1/64"]}, ram: 256}'));
   const other = lab.nodes.map((node) => (node.key === "r1" ? { ...node, startupConfig: "hostname r1\n" } : node));
   expect(() => editIntent(yaml, {}, { ...lab, nodes: other })).toThrow(
-    /line 2: the startup-config of node r1 that would change come from routing/,
+    /line 2: node r1: routing makes the part of its startup-config that would change/,
   );
+});
+
+test("lines that a router's saved configuration has in generated sections become sections of its own", () => {
+  const yaml = pair("{ospf: true, bgp: {as: 65000}}");
+  const lab = read(yaml);
+  const saved = configOf(lab, "r2")
+    .replace("interface eth1\n", "interface eth1\n ip ospf cost 77\n")
+    .replace("  network 10.255.0.2/32\n", "  network 10.255.0.2/32\n  network 10.9.0.0/16\n");
+  const config = `${saved}ip route 10.9.0.0/16 blackhole\n`;
+  const nodes = lab.nodes.map((node) => (node.key === "r2" ? { ...node, startupConfig: config } : node));
+  const after = read(editIntent(yaml, {}, { ...lab, nodes }).yaml);
+  expect(configOf(after, "r2")).toBe(`${configOf(lab, "r2")}interface eth1
+ ip ospf cost 77
+exit
+router bgp 65000
+ address-family ipv4 unicast
+  network 10.9.0.0/16
+ exit-address-family
+exit
+ip route 10.9.0.0/16 blackhole
+`);
+  expect(configOf(after, "r1")).toBe(configOf(lab, "r1"));
 });
