@@ -48,6 +48,32 @@ texts: [{text: "Lab\\tone", x: 1, y: 2}]
 tests: []
 `;
 
+/** Addresses, routing and a template: short texts that stand for long ones. */
+const generated = `name: generated
+addressing: {p2p: {ipv4: 10.0.0.0/16, ipv6: "fd00:1::/48"}, lan: {ipv4: 172.16.0.0/12, prefix: 22}, loopback: {ipv4: 10.255.0.0/16}}
+routing: {ospf: {area: 0}, isis: {area: "49.0001", level: 1-2}, bgp: {as: 65000}}
+vars: {site: berlin}
+groups:
+  edge: {startup-config: {template: router.j2}}
+nodes:
+  r{1..3}: {template: frr}
+  e1: {template: frr, group: edge, addresses: {lo: 10.1.1.1/32, eth1: ["192.0.2.1/24"]}, routing: {bgp: {as: 65001}, isis: false}}
+  h{1..2}: {template: linux}
+  sw1: {template: switch}
+links:
+  - full-mesh: r{1..3}
+  - e1-r1
+  - h{1..2}-sw1
+  - r2-sw1
+`;
+
+const router = `hostname {{ node.key }}-{{ vars.site }}
+{% for interface in interfaces %}
+interface {{ interface.name }}
+ description {{ interface.neighbors | map(attribute="node") | join(", ") }}
+{% endfor %}
+`;
+
 const wrapped = `# as containerlab writes it
 name: clab
 topology:
@@ -63,6 +89,7 @@ export const sampleLabs: readonly SampleLab[] = [
   // Without their tests, which cannot pass on a host without a network, and would use all of their time.
   ...examples.map(({ yaml, files }) => ({ yaml: yaml.replace(/^tests:\n(?: .*\n)+/m, ""), files })),
   { yaml: rich, files: {} },
+  { yaml: generated, files: { "router.j2": router } },
   { yaml: wrapped, files: {} },
 ];
 

@@ -4,10 +4,10 @@ import { offlineLab } from "../project-files/offline-lab.ts";
 
 export const render: Command = {
   name: "render",
-  summary: "Print a lab with its variables, ranges and groups of links expanded",
+  summary: "Print a lab with its variables, ranges, addresses, routing and templates expanded",
   details:
-    "Prints the YAML of the lab as plans, tests and exports see it: each node and link is written out, with the values that it inherits. --configs prints the\n" +
-    "startup configuration of each node instead. Reads the file alone: no service is needed, and nothing is changed.",
+    "Prints the YAML of the lab as plans, tests and exports see it: each node and link is written out, with the values that it inherits and\n" +
+    "the commands and configurations that are made for it. --configs prints the startup configuration of each node instead. Reads the file alone: no service is needed, and nothing is changed.",
   flags: [topoFlag, { long: "configs", summary: "Print the startup configurations" }],
   readsText: true,
   offline: true,

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { interfaceAddress, networkOf } from "../../addresses/interface-address.ts";
 import { placeOfName, placeOfPair } from "../../addresses/stable-place.ts";
 import { editIntent } from "../../edit/edit.ts";
+import { arbitraryLab } from "../../lab/lab.arbitrary.ts";
 import type { Lab, LabNode } from "../../lab/lab.ts";
 import { printLab } from "../../write/print.ts";
 import { readIntent } from "../read.ts";
@@ -271,5 +272,26 @@ test("an edit of a generated address is refused with its source", () => {
   const other = lab.nodes.map((node) => (node.key === "r1" ? { ...node, startupConfig: config } : node));
   expect(() => editIntent(triangle, {}, { ...lab, nodes: other })).toThrow(
     /line 2: node r1: addressing makes the part of its startup-config that would change/,
+  );
+});
+
+test("a lab with addressing and routing prints as the lab that it stands for, and an edit to that lab changes nothing", () => {
+  fc.assert(
+    fc.property(
+      arbitraryLab(),
+      fc.constantFrom("{ospf: true}", "{isis: true, bgp: true}", "{ospf: true, bgp: {as: 1}}"),
+      (plain, routing) => {
+        const printed = printLab(plain);
+        const text = `addressing: true\nrouting: ${routing}\n${printed.yaml}`;
+        const { lab, diagnostics } = readIntent(text, printed.files);
+        expect(diagnostics.filter(({ code }) => !["address_conflict", "invalid_value"].includes(code))).toEqual([]);
+        if (lab === undefined) return;
+        const again = printLab(lab);
+        const { inherited: _inherited, ...structure } = lab;
+        expect(readIntent(again.yaml, again.files).lab).toEqual(structure);
+        expect(editIntent(text, printed.files, lab).yaml).toBe(text);
+      },
+    ),
+    { numRuns: 100 },
   );
 });
