@@ -45,6 +45,7 @@ void config_read(struct config *c, const char *path) {
     else if (!strcmp(line, "failed")) c->failed = rest;
     else if (!strcmp(line, "drive")) c->label = rest;
     else if (!strcmp(line, "append")) c->append = rest;
+    else if (!strcmp(line, "management")) c->management = rest;
     else if (!strcmp(line, "memory")) {
       c->memory = atoi(rest);
       if (c->memory < 1 || c->memory > MAX_MEMORY) fail("%s: memory %s", path, rest);

@@ -177,6 +177,7 @@ static int boot(void) {
       {.fd = serial_fd, .events = (short)((console_stuck() ? 0 : POLLIN) | (typing_stuck() ? POLLOUT : 0))},
       {.fd = terminal_fd, .events = (short)((typing_stuck() ? 0 : POLLIN) | (console_stuck() ? POLLOUT : 0))},
       {.fd = guest_fd, .events = POLLIN},
+      {.fd = dhcp_fd, .events = POLLIN},
     };
     if (snapshot_late()) boot_instead();
     int wait = !running || hibernating() ? STEP_MS : powerdown || snapshot_begins() ? 1000 : -1;
@@ -195,6 +196,7 @@ static int boot(void) {
     }
     if (p[2].revents) ports_events();
     if (p[6].revents) guest_events();
+    if (p[7].revents && dhcp_fd >= 0) dhcp_ready();
     if (p[3].revents) control_ready();
     if (p[0].revents && !qmp_events()) end_after_hypervisor();
   }

@@ -37,8 +37,11 @@ static int tap_open(int index) {
   return fd;
 }
 
-/* The index of the interface in the management network, after those of links. Only a node with a kernel of its own has one. */
-static int management_port(void) { return settings->own_kernel ? settings->guest_links : -1; }
+/* The index of the interface in the management network, after those of links; -1 if the guest can have none. */
+static int management_port(void) {
+  if (settings->own_kernel) return settings->guest_links;
+  return settings->management ? MAX_PORTS - 1 : -1;
+}
 
 static int all_guest_ports(void) { return settings->guest_links + 1; }
 
@@ -55,7 +58,7 @@ static int port_of(const char *name) {
   if (!strcmp(name, MANAGEMENT_NAME)) return management_port();
   if (strncmp(name, "eth", 3) != 0) return -1;
   long index = strtol(name + 3, &end, 10);
-  return *end || end == name + 3 || index < 0 || index >= MAX_PORTS ? -1 : (int)index;
+  return *end || end == name + 3 || index < 0 || index >= MAX_PORTS || index == management_port() ? -1 : (int)index;
 }
 
 /* Sends every frame that arrives at one interface out of the other. Uses a u32 filter that matches everything: unlike matchall, every kernel with tc has u32. */
@@ -74,9 +77,11 @@ static bool join(int index, bool new_tap) {
 
 static void nic_words(const struct config *c, int index, char *text, size_t size, const char *format) {
   const unsigned char *m = ports[index].mac;
-  char mac[24];
+  char mac[24], place[16];
+  if (index == management_port()) snprintf(place, sizeof place, "%s", c->management);
+  else snprintf(place, sizeof place, "0x%x", FIRST_SLOT + index);
   snprintf(mac, sizeof mac, "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
-  snprintf(text, size, format, c->nic, index, index, mac, c->bus, FIRST_SLOT + index);
+  snprintf(text, size, format, c->nic, index, index, mac, c->bus, place);
 }
 
 static void interface_problem(const char *what, int index) { dprintf(2, "labwright: interface %d: %s: %s\r\n", index, what, qmp_problem); }
@@ -85,7 +90,7 @@ static void plug(int index) {
   char words[512];
   struct port *p = &ports[index];
   nic_words(attached, index, words, sizeof words,
-            "\"driver\":\"%s\",\"netdev\":\"net%d\",\"id\":\"nic%d\",\"mac\":\"%s\",\"bus\":\"%s\",\"addr\":\"0x%x\",\"romfile\":\"\"");
+            "\"driver\":\"%s\",\"netdev\":\"net%d\",\"id\":\"nic%d\",\"mac\":\"%s\",\"bus\":\"%s\",\"addr\":\"%s\",\"romfile\":\"\"");
   if (!qmp(p->tap, "{\"execute\":\"getfd\",\"arguments\":{\"fdname\":\"tap%d\"}}", index) ||
       !qmp(-1, "{\"execute\":\"netdev_add\",\"arguments\":{\"type\":\"tap\",\"id\":\"net%d\",\"fd\":\"tap%d\"}}", index, index))
     return interface_problem("it could not be added", index);
@@ -100,6 +105,13 @@ static void set_carrier(int index) {
   const struct port *p = &ports[index];
   if (attached && p->plugged && !qmp(-1, "{\"execute\":\"set_link\",\"arguments\":{\"name\":\"nic%d\",\"up\":%s}}", index, p->carrier ? "true" : "false"))
     interface_problem("its carrier could not be set", index);
+}
+
+static void serve_address(void) {
+  char tap[16];
+  const int index = management_port();
+  snprintf(tap, sizeof tap, "tap%d", index);
+  dhcp_serve(tap, ports[index].mac, ports[index].addresses);
 }
 
 static void interface_added(int index, bool carrier, unsigned mtu, const unsigned char *mac, const char *addresses) {
@@ -126,6 +138,7 @@ static void interface_added(int index, bool carrier, unsigned mtu, const unsigne
   }
   snprintf(p->addresses, sizeof p->addresses, "%s", addresses);
   if ((fresh || moved) && settings->own_kernel) guest_link(index, port_name(index), mac, mtu, addresses);
+  if ((fresh || moved) && !settings->own_kernel && index == management_port()) serve_address();
   if (!fresh && p->carrier == carrier) return;
   p->carrier = carrier;
   set_carrier(index);
@@ -137,6 +150,7 @@ static void interface_removed(int index) {
   p->exists = p->carrier = false;
   set_carrier(index);
   if (settings->own_kernel) return guest_unlink(index);
+  if (index == management_port()) dhcp_end();
   if (!attached || !p->plugged) return;
   if (!qmp(-1, "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"nic%d\"}}", index)) interface_problem("it cannot be unplugged", index);
 }
@@ -252,7 +266,7 @@ void ports_arguments(struct config *c, int *keep, size_t *keep_count) {
     if (!p->exists) continue;
     config_arg(c, "-netdev");
     config_arg(c, "tap,id=net%d,fd=%d", i, p->tap);
-    nic_words(c, i, words, sizeof words, "%s,netdev=net%d,id=nic%d,mac=%s,bus=%s,addr=0x%x,romfile=");
+    nic_words(c, i, words, sizeof words, "%s,netdev=net%d,id=nic%d,mac=%s,bus=%s,addr=%s,romfile=");
     config_arg(c, "-device");
     if (!strcmp(c->nic, "virtio-net-pci") && p->mtu != 1500) config_arg(c, "%s,host_mtu=%u", words, p->mtu);
     else config_arg(c, "%s", words);

@@ -29,7 +29,7 @@
 #define SNAPSHOT "/snapshot"
 
 enum {
-  MAX_PORTS = 24,
+  MAX_PORTS = 24, /* of a virtual machine: the last one is in the management network */
   FIRST_SLOT = 8, /* PCI slot of the first interface: the same at every start, so that a saved state fits */
   MAX_MEMORY = 1 << 20, /* MiB */
   VM_UID = 1000,  /* the user id of the hypervisor inside the node */
@@ -43,6 +43,7 @@ struct config {
   char *text;
   char **args; /* of the hypervisor, NULL at the end; room for more is made by config_arg */
   size_t arg_count, arg_room;
+  const char *management; /* PCI address of the interface in the management network */
   const char *nic, *bus, *ready, *failed, *label, *append;
   struct { const char *format, *file; } disks[16];
   size_t disk_count;
@@ -86,6 +87,18 @@ void ports_attach(const struct config *c); /* the hypervisor is connected: chang
 void ports_events(void);
 void port_unplugged(const char *device);
 void ports_settle(void);
+
+/* dhcp.c: the address of a guest in the management network. */
+enum { DHCP_MOST = 14 + 20 + 8 + 300 };
+struct lease { unsigned char mac[6]; uint32_t address, mask, server; };
+extern int dhcp_fd; /* -1: nobody is served */
+/* Reads an IPv4 address with its prefix; text may follow. Returns false if there is none. */
+bool lease_read(struct lease *l, const unsigned char *mac, const char *addresses);
+/* Writes the frame that answers the frame of a client. Returns its size; 0: no answer. */
+size_t dhcp_answer(const uint8_t *frame, size_t size, const struct lease *l, uint8_t answer[DHCP_MOST]);
+void dhcp_serve(const char *tap, const unsigned char *mac, const char *addresses); /* ends the service without an address */
+void dhcp_end(void);
+void dhcp_ready(void);
 
 /* console.c: the serial line and the node's terminal. */
 extern int serial_fd, terminal_fd;

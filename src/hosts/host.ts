@@ -325,7 +325,7 @@ export interface ChangeWarning {
    * call of the host ends it any more. wipe_needed: a node that runs gets its changed startup-config only after a wipe. config_line: the node's software
    * does not accept a line of its startup-config. config_unchecked: the startup-configs could not be checked.
    * config_not_live: a running node did not take its changed startup-config, and gets it at its next start.
-   * no_management_interface: the node has no interface in the lab's management network.
+   * no_management_interface: the node has no interface in the lab's management network, or its guest may see it at its next start only.
    */
   readonly code:
     | "stop_forced"

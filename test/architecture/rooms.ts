@@ -209,7 +209,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     resources: ["sandbox", "templates", "definitions"],
     reach: ["sandbox"],
     readiness: ["sandbox"],
-    vm: ["machine", "files", "images", "sandbox", "templates"],
+    vm: ["machine", "files", "images", "sandbox", "templates", "definitions"],
     "own-kernel": ["machine", "files", "images", "sandbox", "templates", "vm"],
     nodes: ["files", "images", "sandbox", "templates", "definitions", "links", "vm", "own-kernel"],
     switching: ["machine", "files", "sandbox", "templates", "definitions", "resources", "vm"],

@@ -115,7 +115,7 @@ export type ImportData = Static<typeof ImportData>;
  * run, on the host, and no call of the host ends it any more. wipe_needed: a running node gets its changed startup-config only after a wipe.
  * config_line: the software of the node does not accept a line of its startup-config. config_unchecked: the startup-configs could not be checked.
  * config_not_live: a running node did not take its changed startup-config, and gets it at its next start.
- * no_management_interface: the node has no interface in the lab's management network.
+ * no_management_interface: the node has no interface in the lab's management network, or its guest may see it at its next start only.
  */
 export const ChangeWarning = Type.Object({
   code: text,

@@ -53,17 +53,16 @@ function managementOf(step: Step): LabDefinition["management"] | undefined {
   return step.do === "update-lab" ? (step.management ?? undefined) : undefined;
 }
 
-/** Warns of new nodes, and of all nodes of a lab that gets a management network, that have no interface in it. */
+/** Warns of the running virtual machines of a lab that gets a management network whose guests may take a new interface at their next start only. */
 export async function warnUnmanaged({ path, definitions, catalogue }: ApplyContext, operations: readonly Operation[], progress: Progress) {
   const before = await definitions.get(path);
-  const gets = operations.some(({ step }) => managementOf(step) !== undefined);
-  if (!gets && before?.management === undefined) return;
-  const put = operations.flatMap(({ step }) => (step.do === "create-node" ? [step.node] : []));
-  const old = gets ? (before?.nodes ?? []).map((node) => ({ ...node, key: node.name })) : [];
-  for (const { key, template } of [...put, ...old]) {
-    if (catalogue.template(template)?.backend !== "vm") continue;
-    const message = `${key} is a virtual machine: it has no interface in the management network`;
-    progress.warn?.({ code: "no_management_interface", node: key, message });
+  if (before === undefined || before.management !== undefined) return;
+  if (!operations.some(({ step }) => managementOf(step) !== undefined)) return;
+  for (const { name, template, power } of before.nodes) {
+    const found = catalogue.template(template);
+    if (found?.backend !== "vm" || found.fields["ethernet"] === "live" || power !== "running") continue;
+    const message = `${name} is a running virtual machine: its guest may see its interface in the management network at its next start only`;
+    progress.warn?.({ code: "no_management_interface", node: name, message });
   }
 }
 

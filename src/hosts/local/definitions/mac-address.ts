@@ -9,6 +9,9 @@ export function macAddress(lab: string, node: number, index: number): string {
   return `${last.prefix}:${byte(node >> 8)}:${byte(node)}:${byte(index)}`;
 }
 
+/** Index of the interface in the management network: no link's interface has it. */
+export const managementIndex = 255;
+
 /** Caches the prefix of the last lab, because calls come lab by lab. */
 let last = { lab: "", prefix: "" };
 

@@ -23,7 +23,7 @@ import { type Sandbox, switchingNode } from "../sandbox/sandbox.ts";
 import type { Switches } from "../switching/switches.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import type { LabSandbox } from "./lab-sandbox.ts";
-import { managedNodes } from "./reach-nodes.ts";
+import { managedNodes, namedNodes } from "./reach-nodes.ts";
 
 /** The impaired sides of a link, as the shaper reports them. */
 export type LiveQuality = Partial<LinkQuality>;
@@ -166,7 +166,7 @@ export class LabWiring {
     const { sandbox } = this.#lab;
     if (sandbox === null || !this.#nodeHosts.concerns(sandbox, definition)) return;
     const states = await this.#lab.states();
-    const running = managedNodes(definition, catalogue).flatMap((node) => {
+    const running = namedNodes(definition, catalogue).flatMap((node) => {
       const { pid = 0, state } = states.get(node.id) ?? {};
       return pid > 0 && (state === "running" || state === "booting") ? [{ node, pid }] : [];
     });

@@ -11,6 +11,7 @@ import { idRange, ownRange } from "../machine/idmap.ts";
 import { succeeded } from "../machine/machine.ts";
 import type { LocalPaths } from "../machine/paths.ts";
 import type { LabNames } from "../management/lab-names.ts";
+import { managementAddresses } from "../management/management.ts";
 import { NodeHosts } from "../management/node-hosts.ts";
 import type { NatPolicy } from "../nat/nat-rules.ts";
 import { backendOf, isSwitch, type NodeLife, nodeLife, runsHypervisor, switchLife } from "../nodes/node-life.ts";
@@ -229,8 +230,10 @@ export class LocalLab {
     const states = await this.#sandbox.states();
     const machines = new Set(nodes.filter((node) => runsHypervisor(node, catalogue)).map(({ id }) => id));
     const fresh = processes.filter((node) => !((states.get(node.id)?.pid ?? 0) > 0));
+    await this.settleManagement(definition, catalogue);
+    const managed = await managementAddresses(this.directory, definition);
     const spawns = fresh.map((node) =>
-      naming(node, () => nodeSpawn(this.id, node, join(this.directory, "nodes", String(node.id)), catalogue)),
+      naming(node, () => nodeSpawn(this.id, node, join(this.directory, "nodes", String(node.id)), catalogue, managed.get(node.id))),
     );
     const addresses = new Map(processes.map((node) => [node.id, naming(node, () => nodeAddresses(node, catalogue))]));
     // Switches are suspended with their daemons, all at once, if too much is written beside those.
@@ -242,8 +245,7 @@ export class LocalLab {
     const withKernels = await Promise.all(spawns.map((spawn) => this.#snapshots.prepare(spawn)));
     // Before anything runs: a port that another program has refuses the start.
     await this.publish(definition, catalogue, { starting: ids, strict: true });
-    await this.settleManagement(definition, catalogue);
-    const prepared = await this.#nodeHosts.prepare(this.directory, definition, withKernels);
+    const prepared = await this.#nodeHosts.prepare(this.directory, definition, withKernels, machines);
     const empty = this.#sandbox.sandbox === null;
     const sandbox = await this.#sandbox.ensure(definition.nodes.length, writableSources(definition.nodes));
     // The limits that this machine supports are known once the sandbox exists.

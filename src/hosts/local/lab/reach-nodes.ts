@@ -1,7 +1,7 @@
 import { Failure } from "../../../contract/errors.ts";
 import { managementInterface } from "../../../intent/lab/lab.ts";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
-import { managementAddresses } from "../management/management.ts";
+import { type ManagedNode, managementAddresses } from "../management/management.ts";
 import { guestAddresses } from "../reach/guest-addresses.ts";
 import { type InterfaceAddresses, interfaceAddresses } from "../reach/interface-addresses.ts";
 import { connectGuest } from "../reach/port-of-guest.ts";
@@ -10,7 +10,7 @@ import type { NodeState } from "../sandbox/sandbox.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import type { LabSandbox } from "./lab-sandbox.ts";
 
-/** Returns node → its addresses, for running nodes except virtual machines, whose addresses are in their own kernel. */
+/** Returns node → its addresses, for running nodes. Those of a virtual machine are in its own kernel: only its management address is known. */
 export async function runningAddresses(
   lab: LabSandbox,
   program: string,
@@ -20,11 +20,12 @@ export async function runningAddresses(
   const { nodes } = definition;
   const states = await lab.states();
   const { sandbox } = lab;
-  const running = nodes.filter((node) => states.get(node.id)?.state === "running" && hasSystem(node, catalogue));
+  const running = nodes.filter((node) => states.get(node.id)?.state === "running" && isManaged(node, catalogue));
   if (sandbox === null || running.length === 0) return new Map();
   const managed = await managementAddresses(lab.directory, definition);
-  const own = running.filter(({ kernel }) => kernel === "own");
-  const shared = running.flatMap(({ id, kernel }) => (kernel === "own" ? [] : [[id, states.get(id)?.pid ?? 0] as const]));
+  const systems = running.filter((node) => hasSystem(node, catalogue));
+  const own = systems.filter(({ kernel }) => kernel === "own");
+  const shared = systems.flatMap(({ id, kernel }) => (kernel === "own" ? [] : [[id, states.get(id)?.pid ?? 0] as const]));
   const [found, inGuests] = await Promise.all([
     shared.length === 0 ? new Map<number, InterfaceAddresses>() : interfaceAddresses(sandbox, program, new Map(shared)),
     guestAddresses(
@@ -76,9 +77,23 @@ export async function publishPorts(
   await published.set({ id, owner }, publishing, connect, strict);
 }
 
-/** Returns the nodes with an interface in the management network: all but switches and virtual machines. */
-export function managedNodes({ nodes }: LabDefinition, catalogue: Catalogue): readonly DefinedNode[] {
+/** Returns the nodes with an interface in the management network: all but switches. */
+export function managedNodes({ nodes }: LabDefinition, catalogue: Catalogue): readonly ManagedNode[] {
+  return nodes.flatMap((node) => {
+    if (!isManaged(node, catalogue)) return [];
+    const { id, name, mgmtIpv4, mgmtIpv6 } = node;
+    const isGuest = node.kernel === "own" || !hasSystem(node, catalogue);
+    return [{ id, name, isGuest, ...(mgmtIpv4 !== undefined && { mgmtIpv4 }), ...(mgmtIpv6 !== undefined && { mgmtIpv6 }) }];
+  });
+}
+
+/** Returns the nodes whose hosts files get the names of the lab's nodes: a virtual machine's is inside its own disk. */
+export function namedNodes({ nodes }: LabDefinition, catalogue: Catalogue): readonly DefinedNode[] {
   return nodes.filter((node) => hasSystem(node, catalogue));
+}
+
+function isManaged(node: DefinedNode, catalogue: Catalogue): boolean {
+  return hasSystem(node, catalogue) || catalogue.template(node.template)?.backend === "vm";
 }
 
 /** Returns whether the node has processes of its own in the sandbox, and addresses that can be asked for. */

@@ -286,15 +286,14 @@ links:
     await local.deploy("/eve", null);
   });
 
-  test("warns of nodes that have no interface in it", async () => {
-    const warnings: string[] = [];
-    const { plan } = await local.plan(
-      "/own",
-      labOf("name: own\nmanagement: true\nnodes: {v1: {template: vm, start: false}, k1: {template: linux, kernel: own, start: false}}\n"),
-    );
-    const warn = ({ code, node, message }: { code: string; node: string; message: string }) => warnings.push(`${code} ${node}: ${message}`);
-    await local.session.apply("/own", plan.operations, { ids: noIds, step: () => undefined, warn });
-    expect(warnings).toEqual([expect.stringMatching(/^no_management_interface v1: v1 is a virtual machine/)]);
+  test("takes declared addresses of virtual machines and nodes with kernels of their own", async () => {
+    const kept = "mgmt-ipv4: 203.0.113.9, start: false";
+    const text = `{v1: {template: vm, ${kept}}, k1: {template: linux, kernel: own, ${kept.replace(".9", ".10")}}}`;
+    const lab = labOf(`name: own\nmanagement: {ipv4-subnet: ${subnets[1]}}\nnodes: ${text}\n`);
+    const before = (await local.plan("/own", lab)).plan;
+    expect(before.unsupported).toEqual([]);
+    await local.deploy("/own", lab);
+    expect((await local.plan("/own", lab)).plan.operations).toEqual([]);
     await local.deploy("/own", null);
   });
 

@@ -28,6 +28,12 @@ interface ManagementRecord {
   readonly isUp: boolean;
 }
 
+/** A node with an interface in the management network. */
+export interface ManagedNode extends Pick<DefinedNode, "id" | "name" | "mgmtIpv4" | "mgmtIpv6"> {
+  /** Its interface belongs to a guest, which gets the addresses from its supervisor. */
+  readonly isGuest: boolean;
+}
+
 type ManagedLab = Pick<LabDefinition, "id" | "management" | "nodes">;
 
 /** Returns whether this host can make management networks now: it is real root, and nftables works. */
@@ -51,7 +57,7 @@ export function ensureManagement(
   directory: string,
   sandbox: Pick<Sandbox, "pid" | "run">,
   lab: ManagedLab,
-  managed: readonly DefinedNode[],
+  managed: readonly ManagedNode[],
   live: ReadonlyMap<number, number>,
 ): Promise<void> {
   return labQueue.run(directory, async () => {
@@ -72,7 +78,7 @@ export function ensureManagement(
       await makeUplink(lab.id, sandbox, settled);
       return settled;
     });
-    const guests = new Set(managed.flatMap(({ id, kernel }) => (kernel === "own" ? [id] : [])));
+    const guests = new Set(managed.flatMap(({ id, isGuest }) => (isGuest ? [id] : [])));
     const nodes = [...live].flatMap(([id, pid]) => {
       const [own4, own6] = [ipv4.addresses.get(id), ipv6?.addresses.get(id)];
       if (own4 === undefined) return [];
@@ -91,7 +97,7 @@ export function ensureManagement(
 }
 
 /** Chooses the addresses of the lab's nodes before any of them starts. Throws host_error if that is not possible. */
-export function settleManagement(directory: string, lab: ManagedLab, managed: readonly DefinedNode[]): Promise<void> {
+export function settleManagement(directory: string, lab: ManagedLab, managed: readonly ManagedNode[]): Promise<void> {
   if (lab.management === undefined) return Promise.resolve();
   return labQueue.run(directory, async () => {
     const before = await recorded(directory);
@@ -162,7 +168,7 @@ interface Settled {
 async function settle(
   directory: string,
   { id, management, nodes }: ManagedLab,
-  managed: readonly DefinedNode[],
+  managed: readonly ManagedNode[],
   before: ManagementRecord | undefined,
 ): Promise<Settled> {
   const wanted = management?.ipv4Subnet;

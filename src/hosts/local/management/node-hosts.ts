@@ -35,13 +35,21 @@ export class NodeHosts {
     this.#warn = warn;
   }
 
-  /** Returns the requests of nodes that are about to start, with their hosts files. Nodes with a kernel of their own get them when they run. */
-  async prepare(directory: string, lab: LabDefinition, spawns: readonly NodeSpawn[]): Promise<readonly NodeSpawn[]> {
+  /**
+   * Returns the requests of nodes that are about to start, with their hosts files. Nodes with a kernel of their own get them when they run.
+   * @param machines nodes that run in a hypervisor: the files of their requests are not those of their guests
+   */
+  async prepare(
+    directory: string,
+    lab: LabDefinition,
+    spawns: readonly NodeSpawn[],
+    machines: ReadonlySet<number>,
+  ): Promise<readonly NodeSpawn[]> {
     const named = await nodeNames(directory, lab);
     const nodes = new Map(lab.nodes.map((node) => [node.id, node]));
     return spawns.map((spawn) => {
       const node = nodes.get(spawn.id);
-      if (node === undefined || node.kernel === "own" || !named.managed.has(node.id) || hasOwnFile(node)) return spawn;
+      if (node === undefined || machines.has(node.id) || !named.managed.has(node.id) || hasOwnFile(node)) return spawn;
       // Without names, only a block of an earlier start is removed.
       if (named.names.length === 0 && !nodeDisk(spawn.disk).has(nodeHostsFile)) return spawn;
       const text = treeReader([`${spawn.disk}/upper`, ...spawn.lower])(nodeHostsFile) ?? "127.0.0.1\tlocalhost\n";

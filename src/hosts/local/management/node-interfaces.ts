@@ -1,13 +1,10 @@
 import { managementInterface } from "../../../intent/lab/lab.ts";
-import { macAddress } from "../definitions/mac-address.ts";
+import { macAddress, managementIndex } from "../definitions/mac-address.ts";
 import { succeeded } from "../machine/machine.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 
 /** The bridge in the net namespace of the lab's fabric. */
 export const managementBridge = "mgmt";
-
-/** Index of the interface in its MAC address: no link's interface has it. */
-const macIndex = 255;
 
 /** A running node with its address. */
 export interface ConnectedNode {
@@ -38,7 +35,7 @@ export async function connectNodes(sandbox: Pick<Sandbox, "run">, lab: string, n
   const known = new Set(existing);
   const lines = [...wanted].flatMap(([name, { id, pid }]) => {
     if (known.has(name)) return [];
-    const far = `${managementInterface} address ${macAddress(lab, id, macIndex)}`;
+    const far = `${managementInterface} address ${macAddress(lab, id, managementIndex)}`;
     return [`link add name ${far}${oneQueue} netns ${pid} up type veth peer name ${name}${oneQueue}`];
   });
   const bridged = [...wanted.keys()].map((name) => `link set dev ${name} master ${managementBridge} up`);

@@ -13,9 +13,12 @@ import { addressLines } from "./addresses.ts";
 import { containerSpawn } from "./container-node.ts";
 import { hostname } from "./hostname.ts";
 
-/** The holder's request for this node. Throws host_error if its template or image is not on this host. */
-export function nodeSpawn(lab: string, node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {
-  const { env, ...spawn } = spawnOf(lab, node, disk, catalogue);
+/**
+ * The holder's request for this node. Throws host_error if its template or image is not on this host.
+ * @param managed its addresses in the management network; absent: the lab has none
+ */
+export function nodeSpawn(lab: string, node: DefinedNode, disk: string, catalogue: Catalogue, managed?: readonly string[]): NodeSpawn {
+  const { env, ...spawn } = spawnOf(lab, node, disk, catalogue, managed);
   // Only the template may set this variable: the env of an intent or image, or an attribute of this name, may not.
   const { [systemCalls]: _calls, [guestClient]: _client, ...given } = env;
   const wide = catalogue.template(node.template)?.systemCalls === "wide";
@@ -30,14 +33,15 @@ const systemCalls = "LABWRIGHT_SYSTEM_CALLS";
 /** Read by the holder (native/holder/jobs.c): the program that runs the programs of a node with a kernel of its own. */
 const guestClient = "LABWRIGHT_GUEST";
 
-function spawnOf(lab: string, node: DefinedNode, disk: string, catalogue: Catalogue): NodeSpawn {
+function spawnOf(lab: string, node: DefinedNode, disk: string, catalogue: Catalogue, managed: readonly string[] | undefined): NodeSpawn {
   const template = catalogue.template(node.template);
   if (template === undefined) throw refused(`node ${node.name}: the host has no template ${node.template}`);
   const image = nodeImage(template, catalogue.images, node.image);
   if (image === undefined) throw refused(`node ${node.name}: image ${node.image ?? template.images[0]} is not on this host`);
   if (template.backend === "vm") {
     const hypervisor = catalogue.images.find(({ name, vm }) => name === hypervisorImage && vm === undefined);
-    return vmSpawn(lab, node, { hostname: hostname(node.name), disk }, template, image, hypervisor, catalogue.features.kvm);
+    const vm = { ...node, ...(managed !== undefined && { managed }) };
+    return vmSpawn(lab, vm, { hostname: hostname(node.name), disk }, template, image, hypervisor, catalogue.features.kvm);
   }
   const wanted = { ...node, key: node.name };
   const made = { id: node.id, hostname: hostname(node.name), lower: image.layers, disk };

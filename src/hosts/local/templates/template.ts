@@ -232,14 +232,11 @@ function hostRule(
       fields: { files: "live", binds: "restart", switching: "unsupported", ports: "live", mgmtIpv4: "live", mgmtIpv6: "live" },
       why: { switching: noSwitching },
     };
-  const noMachines = "a virtual machine has no interface in it";
   const why = {
     files: noFiles.vm,
     binds: noFiles.vm,
     switching: noSwitching,
     ports: noPorts.vm,
-    mgmtIpv4: noMachines,
-    mgmtIpv6: noMachines,
   };
   return {
     fields: {
@@ -247,8 +244,9 @@ function hostRule(
       binds: "unsupported",
       switching: "unsupported",
       ports: "unsupported",
-      mgmtIpv4: "unsupported",
-      mgmtIpv6: "unsupported",
+      // The guest asks for its IPv4 address again and again, but reads the IPv6 address at its boot.
+      mgmtIpv4: "live",
+      mgmtIpv6: "restart",
     },
     why,
   };

@@ -36,8 +36,11 @@ export interface ConfigDrive {
   readonly files: Readonly<Record<string, ConfigDriveSource>>;
 }
 
-/** startup-config: its text; exec: the commands, one a line; identity: what cloud-init calls meta-data. */
-export const configDriveSources = ["startup-config", "exec", "identity"] as const;
+/**
+ * startup-config: its text; exec: the commands, one a line; identity: what cloud-init calls meta-data; network: its network-config, in a lab with a
+ * management network only.
+ */
+export const configDriveSources = ["startup-config", "exec", "identity", "network"] as const;
 export type ConfigDriveSource = (typeof configDriveSources)[number];
 
 /** The allowed values of each setting that has a closed set of values. */

@@ -47,10 +47,12 @@ async function pciDevices(settings: string, nics: number): Promise<readonly PciD
   const lines = settings.split("\n").map((line) => line.split(" "));
   const argv = lines.flatMap(([word, ...rest]) => (word === "arg" ? rest.join(" ") : []));
   const [model, bus] = lines.find(([word]) => word === "nic")!.slice(1);
+  const [management = ""] = lines.find(([word]) => word === "management")!.slice(1);
   // As native/supervisor/ports.c writes them, except for their back ends.
-  const ports = Array.from({ length: nics }, (_, i) => [
+  const addresses = [...Array.from({ length: nics }, (_, i) => `0x${(8 + i).toString(16)}`), management];
+  const ports = addresses.map((address, i) => [
     ...["-netdev", `hubport,id=net${i},hubid=${i}`],
-    ...["-device", `${model},netdev=net${i},id=nic${i},bus=${bus},addr=0x${(8 + i).toString(16)},romfile=`],
+    ...["-device", `${model},netdev=net${i},id=nic${i},bus=${bus},addr=${address},romfile=`],
   ]);
   const { layers } = (await findImages(localPaths(process.env, 0).images)).find(({ name }) => name === hypervisorImage)!;
   const words = [...argv.map((word) => word.replace(/^unix:.*$/, "none")), ...ports.flat(), "-S", "-qmp", "stdio"];
@@ -85,9 +87,11 @@ describe.runIf(process.getuid?.() === 0)("on the PCI bus of a virtual machine", 
     const settings = vmConfig({ ...full, machine, "disk-bus": diskBus }, image, false).replaceAll("format=qcow2", "format=raw");
     const devices = await pciDevices(settings, maxVmInterfaces);
     const nics = devices.filter(({ class_info }) => class_info.class === ethernet);
-    expect(nics.map(({ slot, function: part, qdev_id }) => [slot, part, qdev_id])).toEqual(
-      Array.from({ length: maxVmInterfaces }, (_, i) => [8 + i, 0, `nic${i}`]),
-    );
+    // The last one is in the management network, so that it does not rename the others in the guest.
+    expect(nics.map(({ slot, function: part, qdev_id }) => [slot, part, qdev_id])).toEqual([
+      ...Array.from({ length: maxVmInterfaces }, (_, i) => [8 + i, 0, `nic${i}`]),
+      [31, machine === "pc" ? 0 : 7, `nic${maxVmInterfaces}`],
+    ]);
     // A guest checks further functions of a slot only if the first exists.
     for (const { slot } of devices) expect(devices.some((one) => one.slot === slot && one.function === 0)).toBe(true);
     const own = devices.filter(({ slot, class_info }) => class_info.class !== ethernet && slot > 1 && slot < 31);
@@ -103,6 +107,7 @@ describe.runIf(process.getuid?.() === 0)("on the PCI bus of a virtual machine", 
     expect(await places(few)).toEqual([
       ["nic0", 8],
       ["nic1", 9],
+      ["nic2", 31],
     ]);
     expect(await places({ ...few, arguments: "-device virtio-rng-pci" })).toEqual(await places(few));
   });

@@ -14,6 +14,9 @@ const firstDiskSlot = 4;
 /** The slot of the config drive (function 0) and the guest agent. */
 const configSlot = 7;
 
+/** The PCI address of the interface in the management network: after those of all links, also on q35, whose last slot has a free function. */
+export const managementPlace = { pc: "0x1f", q35: "0x1f.0x7" } as const;
+
 /** The socket of the guest agent's channel, inside the node. */
 export const agentSocket = "/run/vm/agent/agent.sock";
 /** The socket of the guest's screen for VNC clients, inside the node. */
@@ -59,6 +62,7 @@ export function vmConfig(vm: VmTemplate, image: VmImage, kvm: boolean): string {
     ...argv.map((word) => `arg ${word}`),
     ...image.disks.map(({ file, format }) => `disk ${format} ${file}`),
     `nic ${vm.nic} ${bus}`,
+    `management ${managementPlace[vm.machine]}`,
     ...(vm.configDrive === undefined ? [] : [`drive ${vm.configDrive.label}`]),
     ...(vm.ready === undefined ? [] : [`ready ${vm.ready}`]),
     ...(vm.failed === undefined ? [] : [`failed ${vm.failed}`]),

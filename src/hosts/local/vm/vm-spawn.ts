@@ -4,12 +4,15 @@ import type { NodeSpawn } from "../sandbox/sandbox.ts";
 import { type LocalTemplate, nameFile } from "../templates/template.ts";
 import type { ConfigDriveSource, VmNode } from "../templates/vm-template.ts";
 import { supervisor, vmOf } from "../templates/vm-template.ts";
+import { networkConfig } from "./network-config.ts";
 import { usesKvm, vmConfig } from "./vm-config.ts";
 
 export interface SpawnedVm extends VmNode {
   readonly id: number;
   readonly startupConfig?: string;
   readonly exec: readonly string[];
+  /** Its addresses in the management network, with their prefixes. Absent: the lab has none. */
+  readonly managed?: readonly string[];
 }
 
 /**
@@ -34,13 +37,12 @@ export function vmSpawn(
     "startup-config": () => node.startupConfig ?? "",
     // The same format as /etc/labwright/exec of a namespace node.
     exec: () => node.exec.map((command) => `${command.trim().replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}\n`).join(""),
+    network: () => (node.managed === undefined ? "" : networkConfig(lab, node.id, node.managed)),
     identity: () => `instance-id: ${lab}-${node.id}\nlocal-hostname: ${place.hostname}\n`,
   };
-  const files = Object.entries(vm.configDrive?.files ?? {}).map(([name, source]) => ({
-    path: `/etc/labwright/config-drive/${name}`,
-    mode: 0o600,
-    text: text[source](),
-  }));
+  // Without a management network, there is no file: cloud-init then configures the first interface by itself.
+  const sources = Object.entries(vm.configDrive?.files ?? {}).filter(([, source]) => source !== "network" || node.managed !== undefined);
+  const files = sources.map(([name, source]) => ({ path: `/etc/labwright/config-drive/${name}`, mode: 0o600, text: text[source]() }));
   return {
     id: node.id,
     hostname: place.hostname,
