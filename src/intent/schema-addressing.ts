@@ -18,7 +18,7 @@ const length = (family: number, usual: string, maximum: number): JsonSchema => (
 
 const poolKeys: Readonly<Record<string, Json>> = {
   ipv4: range(4, "10.0.0.0/16"),
-  prefix: length(4, "31 for p2p, 24 for lan", 31),
+  prefix: length(4, "31 for p2p, 22 for lan", 31),
   ipv6: range(6, "fd00:1::/48"),
   prefix6: length(6, "127 for p2p, 64 for lan", 127),
 };

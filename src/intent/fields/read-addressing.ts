@@ -20,7 +20,7 @@ const usualPools: Readonly<Record<PoolName, string>> = { p2p: "10.0.0.0/10", lan
 
 const usualLengths: Readonly<Record<PoolName, Readonly<Record<Family, number>>>> = {
   p2p: { 4: 31, 6: 127 },
-  lan: { 4: 24, 6: 64 },
+  lan: { 4: 22, 6: 64 },
   loopback: { 4: 32, 6: 128 },
 };
 

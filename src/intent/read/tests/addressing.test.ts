@@ -57,8 +57,8 @@ test("routers, hosts and links get addresses of the usual pools; hosts get a rou
     "ip link show",
   ]);
   const [own] = addresses.get("h2") ?? [];
-  expect(own).toMatch(/\/24$/);
-  expect(addresses.get("r2")?.some((one) => one.endsWith("/24") && network(one).address === network(own).address)).toBe(true);
+  expect(own).toMatch(/\/22$/);
+  expect(addresses.get("r2")?.some((one) => one.endsWith("/22") && network(one).address === network(own).address)).toBe(true);
   expect(addresses.get("sw1")).toEqual([]);
 });
 
