@@ -213,6 +213,18 @@ export const shots: readonly Shot[] = [
         .waitFor();
       await page.getByRole("button", { name: "Text", exact: true }).click();
       await page.locator(".text-pane .editor").getByText("two-hosts").first().waitFor();
+      // A frame around a host.
+      await page.getByRole("region", { name: "Add to the lab" }).getByRole("button", { name: "rectangle" }).click();
+      const { x, y, width, height } = (await page.getByRole("button", { name: /^b, / }).boundingBox())!;
+      await page.mouse.move(x - 40, y - 40);
+      await page.mouse.down();
+      await page.mouse.move(x + width + 40, y + height + 30, { steps: 5 });
+      await page.mouse.up();
+      const panel = page.getByRole("complementary", { name: /^Rectangle/ });
+      await panel.getByRole("checkbox", { name: "Filled" }).click();
+      await page.locator(".text-pane .editor").getByText("fill:").waitFor();
+      await panel.getByRole("button", { name: "Close" }).click();
+      await page.getByRole("button", { name: "Apply", disabled: false }).waitFor();
     },
   },
 ];

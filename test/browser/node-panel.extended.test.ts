@@ -121,6 +121,10 @@ test("a node's panel shows its state, saved configuration and console log, and s
 
   // h2 is not affected: its link is suspended.
   await panel.getByText("Stopping it takes its links down. Affected: h1.").waitFor();
+  const started = page.waitForResponse((answer) => answer.url().endsWith("/exec") && answer.request().postDataJSON().action === "start");
+  await panel.getByRole("button", { name: "Restart" }).click();
+  expect((await started).status()).toBe(200);
+  await page.getByRole("button", { name: "r1, router, running" }).waitFor();
   await panel.getByRole("combobox", { name: "Stop mode" }).selectOption("by switching it off");
   await panel.getByRole("button", { name: "Stop" }).click();
   await panel.getByText("The node does not run. This is its last output.").waitFor();

@@ -15,11 +15,13 @@ interface NodePowerProps {
   readonly status: string;
 }
 
+type Action = "start" | "stop" | "wipe";
+
 /** Labels of the stop modes, by their number in the API. */
 const stopText = ["gracefully", "by switching it off", "by hibernating it", "the template's default"] as const;
 const auto = 3;
 
-/** Buttons to start, stop and wipe a node, with the neighbours that a stop affects. */
+/** Buttons to start, stop, restart and wipe a node, with the neighbours that a stop affects. */
 export function NodePower({ lab, modeCaps, node, status }: NodePowerProps) {
   const [busy, setBusy] = useState<string>();
   const [error, setError] = useState<unknown>();
@@ -27,18 +29,18 @@ export function NodePower({ lab, modeCaps, node, status }: NodePowerProps) {
   const [stopMode, setStopMode] = useState(auto);
   const key = nodeKey(node);
   const up = status === "running" || status === "starting" || status === "stopping";
-  const power = async (action: "start" | "stop" | "wipe", label: string) => {
+  const exec = async (action: Action) => {
+    const { failed, nodes } = await call("execProject", { lab, action, node: key, ...(action === "stop" && { stopmode: stopMode }) });
+    if (failed === 0) return;
+    const why = nodes?.find(({ ok }) => !ok)?.message;
+    throw new LabwrightError(`${node.name} did not ${action}${why === undefined ? "" : `: ${why}`}`, { status: 502, code: "host_error" });
+  };
+  /** Runs the actions one after the other, until one fails. */
+  const power = async (label: string, ...actions: readonly Action[]) => {
     setBusy(label);
     setError(undefined);
     try {
-      const { failed, nodes } = await call("execProject", { lab, action, node: key, ...(action === "stop" && { stopmode: stopMode }) });
-      if (failed > 0) {
-        const why = nodes?.find(({ ok }) => !ok)?.message;
-        throw new LabwrightError(`${node.name} did not ${action}${why === undefined ? "" : `: ${why}`}`, {
-          status: 502,
-          code: "host_error",
-        });
-      }
+      for (const action of actions) await exec(action);
     } catch (problem) {
       setError(problem);
     } finally {
@@ -51,7 +53,7 @@ export function NodePower({ lab, modeCaps, node, status }: NodePowerProps) {
     <>
       <div class="buttons">
         {up ? (
-          <button type="button" disabled={busy !== undefined || modeCaps?.stop === false} onClick={() => void power("stop", "Stopping…")}>
+          <button type="button" disabled={busy !== undefined || modeCaps?.stop === false} onClick={() => void power("Stopping…", "stop")}>
             Stop
           </button>
         ) : (
@@ -59,9 +61,18 @@ export function NodePower({ lab, modeCaps, node, status }: NodePowerProps) {
             type="button"
             class="primary"
             disabled={busy !== undefined || modeCaps?.start === false}
-            onClick={() => void power("start", "Starting…")}
+            onClick={() => void power("Starting…", "start")}
           >
             Start
+          </button>
+        )}
+        {up && (
+          <button
+            type="button"
+            disabled={busy !== undefined || modeCaps?.stop === false || modeCaps?.start === false}
+            onClick={() => void power("Restarting…", "stop", "start")}
+          >
+            Restart
           </button>
         )}
         {up && (modeCaps?.stopModes.length ?? 0) > 1 && (
@@ -87,7 +98,7 @@ export function NodePower({ lab, modeCaps, node, status }: NodePowerProps) {
           onCancel={() => setWiping(false)}
           onConfirm={() => {
             setWiping(false);
-            void power("wipe", "Wiping…");
+            void power("Wiping…", "wipe");
           }}
         >
           {up ? "The node is stopped and its disk is deleted" : "Its disk is deleted"}: files and saved configurations that are not in the
