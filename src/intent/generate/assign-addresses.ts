@@ -97,14 +97,14 @@ export function assignAddresses(
       const withEnds = own.map((segment) => ({ segment, ...endsOf(problems, segment, nodes, family) }));
       const fromPool = withEnds.filter(({ segment, free, first }) => !segment.isOpen && free.length > 0 && first === undefined);
       const usable = isUsable(pool, fromPool.length) ? pool : undefined;
-      for (const { segment, free, first, taken } of withEnds) {
-        const isFromPool = first === undefined;
-        if (isFromPool && (usable === undefined || segment.isOpen || free.length === 0)) continue;
-        const network = isFromPool ? networkAt(usable as Pool, segment.placeIn(networksOf(usable as Pool))) : networkOf(first);
-        const end = free[0] ?? (segment.ends[0] as SegmentEnd);
+      for (const { segment, free, first, taken, written } of withEnds) {
         const { name, place, path } = segment;
-        claims.push({ network, name, place, path, end, ...(isFromPool && usable !== undefined && { pool: usable }) });
-        if (!segment.isOpen && (isFromPool || pool !== undefined)) giveHosts(problems, { segment, free, network, taken }, give);
+        for (const { end, address } of written) claims.push({ network: networkOf(address), name, place, path, end });
+        const [end] = free;
+        if (end === undefined || pool === undefined || segment.isOpen || (first === undefined && usable === undefined)) continue;
+        const network = first === undefined ? networkAt(pool, segment.placeIn(networksOf(pool))) : networkOf(first);
+        if (first === undefined) claims.push({ network, name, place, path, end, pool });
+        giveHosts(problems, { segment, free, network, taken }, give);
       }
     }
   }
@@ -112,32 +112,45 @@ export function assignAddresses(
   return result;
 }
 
+interface WrittenEnd {
+  readonly end: SegmentEnd;
+  readonly address: InterfaceAddress;
+}
+
+interface Ends {
+  readonly free: readonly SegmentEnd[];
+  /** The first written address, whose network the segment has. */
+  readonly first: InterfaceAddress | undefined;
+  readonly taken: Map<bigint, SegmentEnd>;
+  readonly written: readonly WrittenEnd[];
+}
+
 /** Returns the ends that a pool may serve, and the addresses that the other ones have. Reports an address that two ends have. */
 function endsOf(
   problems: Problems,
-  { ends, name, place, path }: Segment,
+  { ends, name, place, path, isOpen }: Segment,
   nodes: ReadonlyMap<string, AddressedNode>,
   family: Family,
-): { readonly free: readonly SegmentEnd[]; readonly first: InterfaceAddress | undefined; readonly taken: Map<bigint, SegmentEnd> } {
+): Ends {
   const free: SegmentEnd[] = [];
   const taken = new Map<bigint, SegmentEnd>();
-  let first: InterfaceAddress | undefined;
+  const written: WrittenEnd[] = [];
   for (const end of ends) {
     const node = nodes.get(end.node);
-    const written = node?.written.get(end.interface);
-    const own = of(family, written?.list);
-    first ??= own[0];
-    for (const address of own) {
+    const own = node?.written.get(end.interface);
+    for (const address of of(family, own?.list)) {
+      written.push({ end, address });
       const other = taken.get(address.address);
-      if (other !== undefined) {
+      // VLANs may have the same addresses.
+      if (other !== undefined && !isOpen) {
         const message = `${name}: ${other.node} and ${end.node} have the same address, ${addressOnly(address)}`;
         problems.error("address_conflict", place, path, message, "give one of them another address");
       }
       taken.set(address.address, end);
     }
-    if (node !== undefined && isFree(family, written)) free.push(end);
+    if (node !== undefined && isFree(family, own)) free.push(end);
   }
-  return { free, first, taken };
+  return { free, first: written[0]?.address, taken, written };
 }
 
 /** An empty list leaves the interface without addresses. */

@@ -90,6 +90,7 @@ class RoutedLab {
   /** By AS, the routers of BGP. */
   readonly #systems = new Map<number, Router[]>();
   readonly #areas = new Map<Segment, number>();
+  readonly #ids = new Map<string, string>();
 
   constructor(problems: Problems, routers: ReadonlyMap<string, Router>, segments: readonly Segment[], addresses: Addresses) {
     this.#problems = problems;
@@ -97,7 +98,8 @@ class RoutedLab {
     this.#addresses = addresses;
     for (const segment of segments) {
       for (const end of segment.ends) if (routers.has(end.node)) addTo(this.#ports, end.node, { segment, end });
-      this.#areas.set(segment, this.#areaOf(segment));
+      // The routers at a switch with VLANs need not reach each other.
+      if (!segment.isOpen) this.#areas.set(segment, this.#areaOf(segment));
     }
     for (const router of routers.values()) {
       if (!router.protocols.has("bgp")) continue;
@@ -121,6 +123,18 @@ class RoutedLab {
       return undefined;
     }
     const routerId = addressOnly(id);
+    const other = this.#ids.get(routerId);
+    if (other !== undefined) {
+      const message = `nodes ${other} and ${key} have the same router id, ${routerId}`;
+      this.#problems.error(
+        "address_conflict",
+        place,
+        path,
+        message,
+        "give one of them another address of its loopback: addresses: {lo: …}",
+      );
+    }
+    this.#ids.set(routerId, key);
     const interfaces = new Map<string, string[]>();
     const add = (name: string, ...lines: readonly string[]) => interfaces.set(name, [...(interfaces.get(name) ?? []), ...lines]);
     const [ospf, isis, bgp] = [protocols.get("ospf"), protocols.get("isis"), protocols.get("bgp")];

@@ -199,6 +199,26 @@ links:
   ]);
 });
 
+test("each written network is kept free of the pools", () => {
+  const yaml = `name: x
+addressing: {p2p: {ipv4: 10.0.0.0/30}}
+nodes:
+  r{1..2}: {template: frr}
+  r3: {template: frr, addresses: {eth1: [192.0.2.1/30]}}
+  r4: {template: frr, addresses: {eth1: 10.0.0.1/30}}
+links: [r1-r2, r3-r4]
+`;
+  expect(problems(yaml)).toMatchObject([
+    {
+      code: "address_conflict",
+      line: 7,
+      message: expect.stringMatching(
+        /^link r1:eth1 -- r2:eth1 cannot have 10\.0\.0\.[02]\/31: link r3:eth1 -- r4:eth1 has 10\.0\.0\.0\/30 already$/,
+      ),
+    },
+  ]);
+});
+
 test("wrong pools and addresses are errors at their line", () => {
   const lines = (yaml: string) => problems(yaml).map(({ code, line }) => `${line} ${code}`);
   const pools = `name: x

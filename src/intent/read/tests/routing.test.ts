@@ -184,6 +184,27 @@ test("routing without a loopback address, or of another template, is an error wi
   ]);
 });
 
+test("two routers with the same router id are an error", () => {
+  expect(problems(pair("{ospf: true}").replace("10.255.0.2/32", "10.255.0.1/32"))).toEqual([
+    { code: "address_conflict", line: 2, message: "nodes r1 and r2 have the same router id, 10.255.0.1" },
+  ]);
+});
+
+test("the VLANs of a switch may have different areas, and the same addresses", () => {
+  const lab = read(`name: x
+routing: {ospf: true}
+nodes:
+  sw1: {template: switch, switching: {interfaces: {eth1: {vlan: 10}, eth2: {vlan: 10}, eth3: {vlan: 20}, eth4: {vlan: 20}}}}
+  r1: {template: frr, addresses: {lo: 10.255.0.1/32, eth1: 10.0.0.1/24}, routing: {ospf: {area: 1}}}
+  r2: {template: frr, addresses: {lo: 10.255.0.2/32, eth1: 10.0.0.2/24}, routing: {ospf: {area: 1}}}
+  r3: {template: frr, addresses: {lo: 10.255.0.3/32, eth1: 10.0.0.1/24}, routing: {ospf: {area: 2}}}
+  r4: {template: frr, addresses: {lo: 10.255.0.4/32, eth1: 10.0.0.2/24}, routing: {ospf: {area: 2}}}
+links: ["sw1-r1", "sw1-r2", "sw1-r3", "sw1-r4"]
+`);
+  expect(configOf(lab, "r1")).toContain("interface eth1\n ip address 10.0.0.1/24\n ip ospf area 1\nexit\n");
+  expect(configOf(lab, "r3")).toContain("interface eth1\n ip address 10.0.0.1/24\n ip ospf area 2\nexit\n");
+});
+
 test("a printed lab has the configurations, and an edit keeps routing", () => {
   const yaml = pair("{ospf: true}");
   const lab = read(yaml);
