@@ -123,3 +123,33 @@ describe("an edit that is drawn", () => {
     expect(drawnText([keptPlaces(graph)])).toMatch(/position:\s*\{?\s*x: 7,?\s*y: 9/);
   });
 });
+
+test("in a lab with addressing and routing, nodes that are linked, renamed or copied get addresses of their own and no text of others", () => {
+  const text = `name: drawn
+addressing: true # pools
+routing: {ospf: true}
+nodes:
+  r1: {template: frr} # core
+  h1: {template: linux}
+links:
+  - r1-h1
+`;
+  const linked = drawnText(
+    [
+      { kind: "add-node", template: "frr", at: { x: 1, y: 2 } },
+      { kind: "link", from: "r2", to: "r1", interfaces: () => ["eth1", "eth2"] },
+    ],
+    text,
+  );
+  expect(linked).toContain('- ["r2:eth1", "r1:eth2"]');
+  const renamed = drawnText([{ kind: "rename", key: "h1", to: "pc1", keepsKey: false }], linked);
+  const parts = copied(labIn(renamed), new Set(["r1", "pc1"]));
+  const pasted = drawnText([{ kind: "paste", copied: parts, by: { x: 10, y: 10 } }], renamed);
+  expect(pasted).not.toMatch(/exec|startup-config/);
+  const commands = labIn(pasted).nodes.filter(({ template }) => template === "linux");
+  expect(commands.map(({ key, exec }) => [key, exec.length])).toEqual([
+    ["pc1", 2],
+    ["pc2", 2],
+  ]);
+  expect(commands[0]?.exec).not.toEqual(commands[1]?.exec);
+});
