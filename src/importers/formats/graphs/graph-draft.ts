@@ -52,6 +52,12 @@ export class GraphDraft {
     this.#used.set(id, new Set());
   }
 
+  /** Returns whether a node of the graph is a network of the lab. */
+  isNetwork(id: string): boolean {
+    const place = this.#places.get(id);
+    return place !== undefined && !(place instanceof DraftNode);
+  }
+
   /** Interfaces that edges name are taken first, so that the others get free ones. */
   edges(edges: readonly GraphEdge[]): void {
     for (const { from, to, fromInterface, toInterface } of edges) {

@@ -68,6 +68,12 @@ test("Mermaid: shapes, classes, chains, groups, texts on links and subgraphs", (
   ]);
 });
 
+test("Mermaid: a single interface on a link to a network is that of the node", () => {
+  const text =
+    "flowchart LR\n  h1 ---|eth7| lan\n  lan ---|trunk| h2\n  h1 ---|eth5| h2\n  h1:::linux\n  h2:::linux\n  lan{{lan}}:::bridge\n";
+  expect(graph(text, "x.mmd").links).toEqual(["h1:eth1 -- h2:eth2", "h1:eth7 -- lan", "h2:eth1 -- lan"]);
+});
+
 test("Mermaid: the first flowchart of a Markdown page; a letter has the name of its label", () => {
   const { nodes, links } = graph(textOf("page.md"), "page.md");
   expect(nodes).toEqual(["C linux", "Core frr", "Edge frr", "Server-one- linux"]);

@@ -34,7 +34,7 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
       id.mapped("the type of the node");
     }
   }
-  const edges: GraphEdge[] = [];
+  const drawn: { readonly edge: Part; readonly ends: Part }[] = [];
   for (const statement of statements) {
     for (const node of statement.get("nodes")?.items ?? []) {
       const id = node.get("id");
@@ -47,18 +47,39 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
       shape?.dropped("the template has a picture");
     }
     for (const edge of statement.get("edges")?.items ?? []) {
-      const label = edge.get("label");
-      const [first, second] = interfacesOf(label?.text);
-      label?.mapped(first === undefined ? "the link has no name" : "the interfaces");
-      if (first === undefined) label?.dropped("links have no names");
       const ends = edge.get("ends");
-      if (ends === undefined) continue;
-      edges.push({ from: ends.items[0]?.text ?? "", to: ends.items[1]?.text ?? "", fromInterface: first, toInterface: second, part: ends });
-      edge.get("line")?.dropped("links have one look");
+      if (ends === undefined) edge.get("label")?.dropped("links have no names");
+      else drawn.push({ edge, ends });
     }
   }
-  graph.edges(edges);
+  // Only now it is known which ends are networks.
+  graph.edges(drawn.map(({ edge, ends }) => readEdge(graph, edge, ends)));
   return { draft: graph.draft, parts: [root] };
+}
+
+function readEdge(graph: GraphDraft, edge: Part, ends: Part): GraphEdge {
+  const [from = "", to = ""] = ends.items.map(({ text }) => text);
+  const label = edge.get("label");
+  const [first, second] = interfacesOf(label?.text);
+  // A network has no interface: a single one is that of the node.
+  const [fromNetwork, toNetwork] = [graph.isNetwork(from), graph.isNetwork(to)];
+  const only = first === undefined && fromNetwork !== toNetwork ? onlyInterface(label?.text) : undefined;
+  if (first === undefined && only === undefined) label?.dropped("links have no names");
+  else label?.mapped(only === undefined ? "the interfaces" : "the interface");
+  edge.get("line")?.dropped("links have one look");
+  return {
+    from,
+    to,
+    fromInterface: first ?? (toNetwork ? only : undefined),
+    toInterface: second ?? (fromNetwork ? only : undefined),
+    part: ends,
+  };
+}
+
+/** Reads "eth1", with anything behind a line break. Other words with a number, such as 10G, are no interface. */
+function onlyInterface(label: string | undefined): string | undefined {
+  const [line = ""] = (label ?? "").split(/<br\s*\/?>|\n/i);
+  return /^[A-Za-z][A-Za-z-]*\d+(?:[./:]\d+){0,4}$/.test(line.trim()) ? interfaceOf(line.trim()) : undefined;
 }
 
 /** Reads "eth1 - eth2" and "eth1 <--> eth2", with anything behind a line break. */
