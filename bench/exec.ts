@@ -4,18 +4,23 @@ import { readdirSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { podmanContainer } from "./podman.ts";
 import { startService } from "./service.ts";
 
 export interface ExecFigures {
-  /** ms of one program in one node: through the API, and by nsenter. */
+  /** ms of one program in one node: through the API, by nsenter, and by podman in a container. */
   readonly one: readonly number[];
   readonly oneFloor: readonly number[];
-  /** ms of one program in each of 100 nodes: in one call, and by 100 nsenter at once. */
+  readonly onePodman: readonly number[];
+  /** ms of one program in each of 100 nodes: in one call, by 100 nsenter at once, and by 100 podman at once, in one container. */
   readonly all: readonly number[];
   readonly allFloor: readonly number[];
-  /** MB/s of `labwright cp` of one large file, out of a node and into it, with the start of the program. */
+  readonly allPodman: readonly number[];
+  /** MB/s of `labwright cp` and `podman cp` of one large file, out of a node and into it, with the start of the program. */
   readonly down: readonly number[];
+  readonly downPodman: readonly number[];
   readonly up: readonly number[];
+  readonly upPodman: readonly number[];
 }
 
 const count = 100;
@@ -28,6 +33,7 @@ export async function execFigures(): Promise<ExecFigures> {
   execFileSync(process.execPath, ["scripts/bundle.ts"]);
   const service = await startService("embedded");
   const { client } = service;
+  await using container = await podmanContainer();
   const file = join("/dev/shm", `labwright-bench-${process.pid}`);
   try {
     const names = Array.from({ length: count }, (_, i) => `h${i}`);
@@ -42,31 +48,37 @@ export async function execFigures(): Promise<ExecFigures> {
       if (good !== (nodes?.length ?? count)) throw new Error(`${argv.join(" ")}: ${good} of ${nodes?.length ?? count} nodes`);
       return performance.now() - began;
     };
-    await run(["sh", "-c", `head -c ${megabytes * 1e6} /dev/zero > /tmp/large`], ["h0"]);
+    const makeLarge = ["sh", "-c", `head -c ${megabytes * 1e6} /dev/zero > /tmp/large`];
+    await run(makeLarge, ["h0"]);
+    await container.exec(makeLarge);
+    const rate = async (work: () => Promise<unknown>) => (megabytes * 1000) / (await elapsed(work));
     const copy = async (from: string, to: string): Promise<number> => {
       const env = { ...process.env, LABWRIGHT_URL: service.url, LABWRIGHT_PIN: service.fingerprint, LABWRIGHT_TOKEN: client.token ?? "" };
-      const began = performance.now();
-      const [code] = await once(
-        spawn(process.execPath, ["dist/bundle/cli/main.js", "cp", "--lab", lab, from, to], {
-          env,
-          stdio: ["ignore", "inherit", "inherit"],
-        }),
-        "exit",
-      );
-      if (code !== 0) throw new Error(`cp ${from} ${to} ended with ${code}`);
-      return (megabytes * 1000) / (performance.now() - began);
+      return await rate(async () => {
+        const argv = ["dist/bundle/cli/main.js", "cp", "--lab", lab, from, to];
+        const [code] = await once(spawn(process.execPath, argv, { env, stdio: ["ignore", "inherit", "inherit"] }), "exit");
+        if (code !== 0) throw new Error(`cp ${from} ${to} ended with ${code}`);
+      });
     };
     const inits = nodeInits(service.runDir);
-    const figures = { one: [], oneFloor: [], all: [], allFloor: [], down: [], up: [] } as Record<keyof ExecFigures, number[]>;
+    const figures: Record<keyof ExecFigures, number[]> = {
+      ...{ one: [], oneFloor: [], onePodman: [] },
+      ...{ all: [], allFloor: [], allPodman: [] },
+      ...{ down: [], downPodman: [], up: [], upPodman: [] },
+    };
     for (let round = 0; round < 3; round++) {
       figures.all.push(await run(["true"]));
       figures.allFloor.push(await elapsed(() => Promise.all(inits.map(enter))));
+      figures.allPodman.push(await elapsed(() => Promise.all(inits.map(() => container.exec(["true"])))));
       for (let i = 0; i < 30; i++) {
         figures.one.push(await run(["true"], ["h1"]));
         figures.oneFloor.push(await elapsed(() => enter(inits[0] ?? "")));
+        if (i % 3 === 0) figures.onePodman.push(await elapsed(() => container.exec(["true"])));
       }
       figures.down.push(await copy("h0:/tmp/large", file));
       figures.up.push(await copy(file, "h0:/tmp/large"));
+      figures.downPodman.push(await rate(() => container.copy(":/tmp/large", file)));
+      figures.upPodman.push(await rate(() => container.copy(file, ":/tmp/large")));
     }
     return figures;
   } finally {
