@@ -1,5 +1,14 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { findImages } from "../src/hosts/local/images/images.ts";
+import { localPaths } from "../src/hosts/local/machine/paths.ts";
+import { commandLine } from "../src/hosts/local/own-kernel/own-kernel-spawn.ts";
+import { hypervisorImage, kernelImage } from "../src/hosts/local/templates/vm-template.ts";
 import { startService } from "./service.ts";
 
 export interface OwnKernelFigures {
@@ -28,6 +37,46 @@ export async function ownKernels(count: number): Promise<OwnKernelFigures> {
   } finally {
     await service.close();
   }
+}
+
+/** Runs a program $3 times at once in an overlay of the images' trees. */
+const script = `mount -t overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" overlay "$0" || exit
+left=$3; shift 3
+while [ "$left" -gt 0 ]; do chroot "$0" "$@" & left=$((left - 1)); done
+wait`;
+
+/**
+ * Boots the same kernel `count` times at once in bare virtual machines of the same hypervisor, without Labwright, a disk, a network and a program: until it
+ * ends because it finds no root file system. Returns ms.
+ */
+export async function bareKernels(count: number): Promise<number> {
+  const images = await findImages(localPaths(process.env, process.getuid?.() ?? 0).images);
+  const layers = [kernelImage, hypervisorImage].flatMap((name) => images.find((image) => image.name === name)?.layers ?? []);
+  const dir = await mkdtemp(join(tmpdir(), "labwright-bench-"));
+  try {
+    for (const name of ["upper", "work", "root"]) await mkdir(join(dir, name));
+    const argv = [
+      ...["/usr/bin/qemu-system-x86_64", "-L", "/usr/share/qemu", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"],
+      ...["-machine", "microvm,acpi=on,pic=on,pit=on", "-bios", "qboot.rom", "-accel", "tcg,tb-size=32", "-cpu", "max"],
+      ...["-smp", "1,maxcpus=2", "-m", "256", "-kernel", "/guest/kernel"],
+      // A busy machine delays the measurement of this frequency, without which the kernel does not boot.
+      ...["-append", `${commandLine} panic=-1 tsc_early_khz=${counterKhz()}`],
+    ];
+    const mount = ["-m", "sh", "-c", script, join(dir, "root"), layers.join(":"), dir, String(count)];
+    const began = performance.now();
+    const [code] = await once(spawn("unshare", [...mount, ...argv], { stdio: ["ignore", "ignore", "inherit"] }), "exit");
+    if (code !== 0) throw new Error(`the bare virtual machines ended with ${code}`);
+    return performance.now() - began;
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+/** Returns the frequency of the processor's time stamp counter, kHz. */
+function counterKhz(): number {
+  const [, mhz] = /^cpu MHz\s*: ([\d.]+)/m.exec(readFileSync("/proc/cpuinfo", "utf8")) ?? [];
+  if (mhz === undefined) throw new Error("/proc/cpuinfo has no frequency");
+  return Math.round(Number(mhz) * 1000);
 }
 
 function hypervisors(): readonly string[] {

@@ -85,7 +85,8 @@ function supervisorSettings({ ram }: NodeSettings, { layers }: LocalImage, kvm: 
   return `${lines.join("\n")}\n`;
 }
 
-const commandLine = [
+/** Options of the kernel. The supervisor adds the frequency of the processor's counter. */
+export const commandLine = [
   "console=ttyS0 quiet loglevel=1 panic=-1 reboot=t",
   "mitigations=off random.trust_cpu=on cryptomgr.notests no_timer_check tsc=reliable",
   // Otherwise the module makes an interface bond0 when it is loaded.
