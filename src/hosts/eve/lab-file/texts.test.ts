@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readText, writeText } from "./texts.ts";
+import { readShape, readText, writeText } from "./texts.ts";
 
 const drawn = (html: string, type = "text") => readText({ id: 1, type, data: Buffer.from(html).toString("base64") });
 
@@ -30,4 +30,14 @@ test("of what people draw the words and the place are read", () => {
   expect(drawn(`<div ${style}><p>words</p></div>`, "shape")).toBeUndefined();
   expect(drawn("hello")).toBeUndefined();
   expect(drawn(`<div ${style}><svg></svg></div>`)).toBeUndefined();
+});
+
+test("a shape is read with its place, size, look and layer; a text and an unknown drawing are none", () => {
+  const shape = (html: string, type = "square") => readShape({ id: 1, type, data: Buffer.from(html).toString("base64") });
+  const style = 'style="display:inline; z-index:1000; position:absolute; left:10px; top:20px; width:120px; height:80px"';
+  const square = `<div class="customShape" ${style}><svg width="120" height="80"><rect width="120" height="80" fill="#ffffff" stroke-width="5" stroke="#000000"></rect></svg></div>`;
+  const look = { color: "#000000", thickness: 5, layer: 1, fill: "#ffffff" };
+  expect(shape(square)).toEqual({ type: "rectangle", x: 10, y: 20, width: 120, height: 80, ...look });
+  expect(shape(square, "text")).toBeUndefined();
+  expect(shape(`<div ${style}><img src="x"></div>`)).toBeUndefined();
 });
