@@ -78,6 +78,9 @@ function refuseSeveral({ installations, shown }: CopySource): void {
 async function copy(ends: Ends): Promise<readonly CopiedSum[]> {
   const directory = dirname(ends.file);
   if (!existsSync(directory)) throw new Error(`there is no directory ${directory}: name the state directory of the service`);
+  // Before the lock and the installation's id, which are files of a state directory.
+  if (ends.isToPostgres && !existsSync(ends.file))
+    throw new Error(`there is no database ${ends.file}: name the file labwright.db of the service's state directory`);
   await using cleanup = new AsyncDisposableStack();
   const held = await holdStateDir(directory);
   cleanup.defer(() => held.release());

@@ -164,9 +164,7 @@ async function serve(options: ServeOptions): Promise<void> {
 function openAudit(path: string | undefined, log: ReturnType<typeof jsonLog>): AuditFile | undefined {
   if (path === undefined) return undefined;
   try {
-    return openAuditFile(path, (error, lost) =>
-      log("error", `the audit log could not be written: ${error.message}; free space for it`, { file: path, lost }),
-    );
+    return openAuditFile(path, (text, fields) => log("error", text, { file: path, ...fields }));
   } catch (error) {
     throw new Error(`--audit-log: ${(error as Error).message}: give a file in an existing directory that the service may write to`);
   }

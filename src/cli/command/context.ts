@@ -91,7 +91,10 @@ export class Context implements Disposable {
   /** Uses the service of this login from now on. */
   use(login: Login): LabwrightClient {
     this.#client?.close();
-    const canAsk = this.terminal.interactive || (env("LABWRIGHT_PASSWORD") !== undefined && this.#username(login) !== undefined);
+    // A job with an API token of few rights does not go on with all rights of a password.
+    const canAsk =
+      env("LABWRIGHT_TOKEN")?.startsWith("lw_") !== true &&
+      (this.terminal.interactive || (env("LABWRIGHT_PASSWORD") !== undefined && this.#username(login) !== undefined));
     this.#client = connect({
       url: login.url,
       pin: login.pin,

@@ -60,7 +60,7 @@ export function helpMarkdown(commands: readonly Command[]): string {
     "  `labwright down` stops it, and labs keep running. Tokens and pins are stored in `$XDG_CONFIG_HOME/labwright/credentials.json` (0600).",
     "- A certificate that is not signed by a trusted authority is pinned by its SHA-256 fingerprint. Nothing is sent before the pin is compared.",
     "- Passwords are typed without echo, or come from `LABWRIGHT_PASSWORD` or standard input; never from the command line. With `LABWRIGHT_USER`",
-    "  and `LABWRIGHT_PASSWORD` set, an expired session is renewed automatically.",
+    "  and `LABWRIGHT_PASSWORD` set, an expired session is renewed automatically; an API token in `LABWRIGHT_TOKEN` is not.",
     "- `source <(labwright completion bash)` completes commands, flags, and names of labs, nodes and interfaces (also zsh and fish).",
     "",
     "Flags of every command:",

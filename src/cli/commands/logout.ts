@@ -8,6 +8,11 @@ export const logout: Command = {
   flags: [],
   example: "labwright logout",
   run: async (context) => {
+    if ((process.env["LABWRIGHT_TOKEN"] ?? "") !== "")
+      throw new UsageError(
+        "LABWRIGHT_TOKEN is set: logout is for the login that labwright login has stored",
+        "unset LABWRIGHT_TOKEN first; labwright token revoke ID ends an API token",
+      );
     const service = await context.service();
     if (service?.token === undefined) throw new UsageError("you are not signed in");
     const client = await context.client();

@@ -46,7 +46,7 @@ test("hints depend on the command: adopt of a recorded lab, quarantine of an unk
   for (const action of ["restore", "delete"])
     expect((await run(["quarantine", action, "nowhere"])).stderr).toMatch(/\(lab_not_found\)\n {2}hint: labwright quarantine list/);
   expect((await run(["labs"], { env: { LABWRIGHT_TOKEN: "not-a-token" } })).stderr).toBe(
-    "error: you are not signed in (unauthenticated)\n  hint: labwright login\n",
+    "error: the token in LABWRIGHT_TOKEN is not valid: it has expired, or it was revoked (unauthenticated)\n  hint: labwright token create makes a new one, where you are signed in with a password\n",
   );
   await run(["stop", "--node", "h1"]);
   expect((await run(["cli", "h1", "--", "true"])).stderr).toContain("labwright start --node h1");

@@ -69,6 +69,8 @@ test("an expired session is renewed if a password is given, but a change is not 
   const renewing = { ...env, LABWRIGHT_USER: "admin", LABWRIGHT_PASSWORD: password };
   expect((await run(["labs"], { env: renewing })).code).toBe(0);
   expect((await run(["deploy"], { env: renewing })).stderr).toContain("(unauthenticated)");
+  expect((await run(["labs"], { env: { ...renewing, LABWRIGHT_TOKEN: "lw_revoked" } })).stderr).toContain("LABWRIGHT_TOKEN is not valid");
+  expect((await run(["logout"], { env: renewing })).stderr).toContain("unset LABWRIGHT_TOKEN first");
 });
 
 test("users of the embedded host are added, changed and removed on its machine, except the last admin", async () => {

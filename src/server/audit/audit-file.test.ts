@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { truncateSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,10 +42,40 @@ test("a file that cannot be opened is an error; then the old one stays in use", 
   expect(await readFile(join(directory, "moved", "audit.log"), "utf8")).toBe('{"operation":"login"}\n');
 });
 
-test("a full disk is reported once a minute, and stops nothing", () => {
-  const failures: unknown[] = [];
-  const log = openAuditFile("/dev/full", (error, lost) => failures.push([error.message.split(":")[0], lost]));
-  for (let count = 0; count < 3; count += 1) log.record({ operation: "login" });
+test("a full disk stops nothing; losses are reported once a minute and at the end, with their number", () => {
+  const reports: unknown[] = [];
+  const log = openAuditFile("/dev/full", (text, { lost }) => reports.push([text, lost]));
+  for (let count = 0; count < 4; count += 1) log.record({ operation: "login" });
   log.close();
-  expect(failures).toEqual([["ENOSPC", 1]]);
+  expect(reports).toEqual([
+    [expect.stringContaining("ENOSPC"), 1],
+    ["the audit log could not be written", 3],
+  ]);
+});
+
+test.skipIf(process.getuid?.() !== 0)("after a disk was full, entries begin on lines of their own, and the loss is reported", async () => {
+  const mount = join(directory, "small");
+  await mkdir(mount);
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=4096", "none", mount]);
+  try {
+    const path = join(mount, "audit.log");
+    const reports: unknown[] = [];
+    const log = openAuditFile(path, (_text, { lost }) => reports.push(lost));
+    for (let count = 0; count < 20; count += 1) log.record({ count, text: "x".repeat(300) });
+    const whole = (await readFile(path, "utf8")).split("\n").slice(0, -1);
+    truncateSync(path, 1000);
+    log.record({ count: "last" });
+    log.close();
+    const lines = (await readFile(path, "utf8")).split("\n");
+    expect(lines.at(-2)).toBe('{"count":"last"}');
+    expect(reports).toEqual([1, 20 - whole.length - 1]);
+  } finally {
+    execFileSync("umount", [mount]);
+  }
+});
+
+test("pipes and folders are refused", async () => {
+  execFileSync("mkfifo", [join(directory, "pipe")]);
+  expect(() => openAuditFile(join(directory, "pipe"), never)).toThrow("ENXIO");
+  expect(() => openAuditFile(directory, never)).toThrow("EISDIR");
 });

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Duplex } from "node:stream";
 import { afterEach, expect, test } from "vitest";
 import { Failure } from "../../contract/errors.ts";
@@ -8,7 +9,7 @@ afterEach(() => {
   on.audited.length = 0;
 });
 
-test("a change is recorded with its caller, lab, job and outcome, before its answer arrives; a read is not", async () => {
+test("a change is recorded when it begins and before its answer arrives, with its caller, lab, job and outcome; a read is not", async () => {
   on.replies = {
     deployProject: async ({ body }, _caller, call) => {
       call.onLab?.((body as { readonly lab: string }).lab);
@@ -23,9 +24,12 @@ test("a change is recorded with its caller, lab, job and outcome, before its ans
   await on.client.post("/api/v1/projects/deploy", { lab: "/busy" });
   const common = { operation: "deployProject", user: "ann", role: "user", session: "s1", address: "127.0.0.1", job: "job-1" };
   const time = expect.stringMatching(/^\d{4}-.*Z$/);
+  const [request, other] = [headers["x-request-id"], expect.any(String)];
   expect(on.audited).toEqual([
-    { ...common, time, request: headers["x-request-id"], on: { lab: "/ring" }, status: 200 },
-    { ...common, time, request: expect.any(String), on: { lab: "/busy" }, status: 409, code: "lab_busy" },
+    { ...common, time, request, on: { lab: "/ring" }, phase: "begin" },
+    { ...common, time, request, on: { lab: "/ring" }, status: 200 },
+    { ...common, time, request: other, on: { lab: "/busy" }, phase: "begin" },
+    { ...common, time, request: other, on: { lab: "/busy" }, status: 409, code: "lab_busy" },
   ]);
 });
 
@@ -40,7 +44,7 @@ test("a login is recorded without its password, also a refused one; a call witho
   await on.client.post("/api/v1/login", { username: "x".repeat(300), password: "wrong-secret" }, { bearer: null });
   await on.client.post("/api/v1/projects/deploy", { lab: "/ring" }, { bearer: "bad" });
   expect(on.audited).toMatchObject([
-    { operation: "login", user: "ann", status: 200 },
+    { operation: "login", user: "ann", session: createHash("sha256").update("secret-token").digest("hex").slice(0, 12), status: 200 },
     { operation: "login", user: `${"x".repeat(200)}…`, status: 401, code: "invalid_credentials" },
   ]);
   expect(on.audited).toHaveLength(2);
@@ -82,4 +86,22 @@ test("a process in a node is recorded when its stream begins", async () => {
   await on.client.post("/api/v1/nodes/exec", { node: "r1", argv: ["login", "hidden-3"] });
   expect(on.audited).toMatchObject([{ operation: "execNodes", user: "ann", on: { lab: "/ring", node: "r1" }, status: 200 }]);
   expect(JSON.stringify(on.audited)).not.toContain("hidden");
+});
+
+test("API tokens and loads of URLs are recorded with their id and address, without the secret parts", async () => {
+  on.replies = {
+    createToken: () => ({ id: "c3cf", name: "ci", token: "lw_secret" }),
+    revokeToken: () => ({ tokens: [] }),
+    importFile: () => ({ yaml: "" }),
+  };
+  await on.client.post("/api/v1/tokens", { name: "ci", scope: "read" });
+  await on.client.post("/api/v1/tokens/revoke", { id: "c3cf" });
+  await on.client.post("/api/v1/projects/import-file", { url: "https://labs.example/a.unl?key=secret#secret" });
+  await on.client.post("/api/v1/projects/import-file", { text: "name: a" });
+  expect(on.audited.map(({ operation, on }) => [operation, on])).toEqual([
+    ["createToken", { name: "ci", scope: "read", id: "c3cf" }],
+    ["revokeToken", { id: "c3cf" }],
+    ["importFile", { url: "https://labs.example/a.unl" }],
+  ]);
+  expect(JSON.stringify(on.audited)).not.toContain("secret");
 });

@@ -1,8 +1,11 @@
+import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import type { ErrorCode } from "../../contract/errors.ts";
 import type { OperationId, OperationRow } from "../../contract/operations.ts";
 import type { Caller } from "../../service/common/call.ts";
 
+/** Characters of a session's SHA-256 that an entry has: enough to distinguish sessions. */
+const sessionLength = 12;
 /** Maximum length of a text in an entry, characters, and of a list. */
 const maxLength = 200;
 
@@ -25,10 +28,13 @@ const recorded = [
   "name",
   "scope",
   "lifetime",
+  "id",
 ] as const;
 
-/** Reads are left out, except those that open a stream into a lab: they would hide the changes. */
-export function isAudited(id: OperationId, row: OperationRow): boolean {
+/** Reads are left out, except those that open a stream into a lab or load a URL: they would hide the changes. */
+export function isAudited(id: OperationId, row: OperationRow, body: unknown): boolean {
+  // The service sends requests to other hosts for it.
+  if (id === "importFile") return typeof fieldsOf(body)["url"] === "string";
   return row.answer === "upgrade" || row.method === "PUT" || (row.method === "POST" && !row.replay && id !== "createBrowserSession");
 }
 
@@ -36,8 +42,10 @@ export interface Audited {
   readonly id: OperationId;
   readonly caller: Caller | undefined;
   readonly code: ErrorCode | undefined;
-  /** The HTTP status of the answer. */
-  readonly status: number;
+  /** The HTTP status of the answer; undefined at the begin of a change. */
+  readonly status: number | undefined;
+  /** The answer of a call that succeeded. */
+  readonly answer?: unknown;
   /** The change that the call has started. */
   readonly job: string | undefined;
   /** The path of the lab that the call is about. */
@@ -45,24 +53,34 @@ export interface Audited {
 }
 
 /** Returns the entry of a call: its time, caller, address, operation, objects and outcome. */
-export function auditEntry({ id, caller, status, code, job, lab }: Audited, request: FastifyRequest): Readonly<Record<string, unknown>> {
+export function auditEntry(
+  { id, caller, status, answer, code, job, lab }: Audited,
+  request: FastifyRequest,
+): Readonly<Record<string, unknown>> {
   const body = fieldsOf(request.body);
   const params = fieldsOf(request.params);
+  const made = fieldsOf(answer);
+  // Of a login: the session that its later calls have.
+  const session =
+    caller?.session ?? (typeof made["token"] === "string" ? createHash("sha256").update(made["token"]).digest("hex") : undefined);
   const user = caller?.user ?? (id === "login" ? short(body["username"]) : undefined);
   return {
     time: new Date().toISOString(),
     request: request.id,
     operation: id,
     ...(user !== undefined && { user }),
-    ...(caller !== undefined && { role: caller.role, session: caller.session.slice(0, 12) }),
-    ...(caller?.limit !== undefined && { token_scope: caller.limit }),
+    ...(caller !== undefined && { role: caller.role }),
+    ...(session !== undefined && { session: session.slice(0, sessionLength) }),
+    ...(caller?.apiToken !== undefined && { token: caller.apiToken.id, token_scope: caller.apiToken.scope }),
     address: request.socket.remoteAddress,
     on: {
       ...(lab !== undefined && { lab: short(lab) }),
       ...Object.fromEntries(recorded.flatMap((name) => (body[name] === undefined ? [] : [[name, short(body[name])]]))),
       ...(params["id"] !== undefined && { id: short(params["id"]) }),
+      ...(id === "createToken" && made["id"] !== undefined && { id: short(made["id"]) }),
+      ...(id === "importFile" && { url: short(String(body["url"]).replace(/[?#].*/s, "")) }),
     },
-    status,
+    ...(status === undefined ? { phase: "begin" } : { status }),
     ...(code !== undefined && { code }),
     ...(job !== undefined && { job }),
   };

@@ -99,8 +99,12 @@ interface Routes {
   readonly audit: Audit;
 }
 
-/** Writes a call to the audit log, if it belongs there. @param code of a call that failed */
-type Audit = (request: FastifyRequest, status: number, code?: ErrorCode) => void;
+/** Writes a call to the audit log, if it belongs there. @param status of its answer; undefined when it begins a change */
+type Audit = (
+  request: FastifyRequest,
+  status: number | undefined,
+  outcome?: { readonly code?: ErrorCode; readonly answer?: unknown },
+) => void;
 
 /** The route of one operation. */
 interface Route {
@@ -112,14 +116,14 @@ interface Route {
 
 /** Returns a function that writes a call to the audit log. Called before the answer is sent. */
 function auditor(record: RouteOptions["audit"]): Audit {
-  return (request, status, code) => {
+  return (request, status, { code, answer } = {}) => {
     const id = operationOf(request);
-    if (record === undefined || id === undefined || !isAudited(id, operations[id])) return;
+    if (record === undefined || id === undefined || !isAudited(id, operations[id], request.body)) return;
     const caller = callers.get(request);
     // Anybody can send calls without a valid token: they would fill the disk. Logins are slowed down.
     if (caller === undefined && operations[id].auth === "bearer") return;
     const call = calls.get(request);
-    record(auditEntry({ id, caller, status, code, job: call?.job, lab: call?.lab }, request));
+    record(auditEntry({ id, caller, status, answer, code, job: call?.job, lab: call?.lab }, request));
   };
 }
 
@@ -158,7 +162,7 @@ function addHooks({ app, service, audit, options: { closing, bodyWaitMs } }: Rou
   });
   app.setErrorHandler((error, request, reply) => {
     const failure = toFailure(error);
-    audit(request, failure.status, failure.code);
+    audit(request, failure.status, { code: failure.code });
     return sendFailure(failure, request, reply);
   });
 }
@@ -219,7 +223,7 @@ async function answer(routes: Routes, { id, row, schema, handler }: Route, reque
   };
   const late = running.add(reply.raw);
   const cookie = row.auth === "ticket" ? browserCookie(request.headers.cookie) : undefined;
-  const call = new RequestCall(request, late, cookie);
+  const call = new RequestCall(request, late, { cookie, onJob: () => audit(request, undefined) });
   calls.set(request, call);
   const work = handler(parts, callers.get(request) ?? null, call);
   const ms = row.errors.includes("host_timeout") ? deadlineOf(row, call.prefer, request.body) : undefined;
@@ -237,7 +241,7 @@ async function answer(routes: Routes, { id, row, schema, handler }: Route, reque
     return reply;
   }
   const answer = keepCookie(id, result, reply);
-  audit(request, reply.statusCode);
+  audit(request, reply.statusCode, { answer });
   return send(row.answer, answer, request, reply, options.stallMs);
 }
 

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { selfSigned } from "../tls/self-signed.ts";
 import { urlImports } from "./load-source.ts";
@@ -69,7 +69,7 @@ const here = () => `http://127.0.0.1:${port}`;
 
 test("a file of an allowed address is loaded, also after a redirect, without anything of the service", async () => {
   seen.length = 0;
-  const { filename, bytes } = await imports(here()).load(`${here()}/?to=/labs/a%20b.dot%3Ftoken=1`);
+  const { filename, bytes } = await imports(here()).load(`${here()}/?to=/labs/a%20b.dot%3Ftoken=1`, "ann");
   expect([filename, Buffer.from(bytes).toString()]).toEqual(["a_20b.dot", "graph { r1 -- h1 }"]);
   expect(seen.map(({ host, ...rest }) => [host, Object.keys(rest).sort()])).toEqual(
     Array.from({ length: 2 }, () => [`127.0.0.1:${port}`, ["accept", "accept-encoding", "connection", "url", "user-agent"]]),
@@ -101,7 +101,7 @@ test.each([
   ["a certificate of no authority", () => `https://127.0.0.1:${portOf(secure)}/x`, "cannot be loaded: "],
 ])("%s is refused", async (_name, url, message) => {
   asked = [];
-  const load = imports(here(), "inside.example", "mixed.example", "none.example", `127.0.0.1:${portOf(secure)}`).load(url());
+  const load = imports(here(), "inside.example", "mixed.example", "none.example", `127.0.0.1:${portOf(secure)}`).load(url(), "ann");
   const failure = await load.then(
     () => expect.unreachable(),
     (error: unknown) => error as { readonly code: string; readonly message: string },
@@ -147,4 +147,31 @@ test("private, local, reserved and embedded addresses are not public", () => {
   const closed6 = ":: ::1 ::ffff:127.0.0.1 ::ffff:8.8.8.8 64:ff9b::7f00:1 2002:7f00:1:: 2001::1 2001:db8::1 fc00::1 fe80::1 ff02::1";
   expect([...closed.split(" "), ...closed6.split(" ")].filter(isPublicAddress)).toEqual([]);
   expect(["8.8.8.8", "172.32.0.1", "2606:4700::1111", "2a00:1450::1"].filter((one) => !isPublicAddress(one))).toEqual([]);
+});
+
+test("an answer with status 101 is refused at once, and its place is free again", async () => {
+  const upgrading = createNetServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"));
+  });
+  await new Promise<void>((resolve) => upgrading.listen(0, "127.0.0.1", resolve));
+  const from = `http://127.0.0.1:${(upgrading.address() as AddressInfo).port}`;
+  const loads = imports(from);
+  for (let count = 0; count < 5; count += 1) await expect(loads.load(from, "ann")).rejects.toThrow("the server answered with status 101");
+  await new Promise((resolve) => upgrading.close(resolve));
+});
+
+test("one user takes half of the places at most", async () => {
+  const silent = createNetServer((socket) => void socket.on("error", () => undefined).resume());
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const from = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const loads = imports(from, here());
+  const waiting = [loads.load(from, "ann"), loads.load(from, "ann")];
+  await expect(loads.load(from, "ann")).rejects.toMatchObject({
+    code: "rate_limited",
+    message: expect.stringContaining("you load 2 files"),
+  });
+  expect((await loads.load(`${here()}/labs/a.dot`, "bob")).filename).toBe("a.dot");
+  for (const one of waiting) await expect(one).rejects.toThrow("takes too long to answer");
+  await new Promise((resolve) => silent.close(resolve));
 });

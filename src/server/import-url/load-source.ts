@@ -8,7 +8,7 @@ import { isPublicAddress } from "./public-address.ts";
 import { patternOf, type UrlPattern } from "./url-patterns.ts";
 
 /** Limits of one load. The time includes redirects. */
-const limits = { bytes: 24 * 2 ** 20, timeMs: 20_000, redirects: 5, atOnce: 4 } as const;
+const limits = { bytes: 24 * 2 ** 20, timeMs: 20_000, redirects: 5, atOnce: 4, atOnceOfUser: 2 } as const;
 
 export interface LoadOptions {
   readonly patterns: readonly UrlPattern[];
@@ -21,16 +21,24 @@ export interface LoadOptions {
 
 /** Returns the imports by URL of these patterns. */
 export function urlImports(options: LoadOptions): UrlImports {
-  let running = 0;
+  /** The users of the loads that run. */
+  const running: string[] = [];
   return {
     hosts: options.patterns.map(({ text }) => text),
-    load: async (url) => {
-      if (running >= limits.atOnce) throw new Failure("rate_limited", "too many files are loaded from URLs at this time: try again later");
-      running++;
+    load: async (url, user) => {
+      const own = running.filter((one) => one === user).length;
+      if (own >= limits.atOnceOfUser)
+        throw new Failure(
+          "rate_limited",
+          `you load ${own} files from URLs at this time, which is the maximum: try again when they are there`,
+        );
+      if (running.length >= limits.atOnce)
+        throw new Failure("rate_limited", "too many files are loaded from URLs at this time: try again later");
+      running.push(user);
       try {
         return await load(url, options);
       } finally {
-        running--;
+        running.splice(running.indexOf(user), 1);
       }
     },
   };
@@ -115,6 +123,12 @@ function get(url: URL, address: string, signal: AbortSignal): Promise<IncomingMe
   return new Promise((resolve, reject) => {
     const request = url.protocol === "https:" ? tlsRequest(options) : plainRequest(options);
     request.on("response", resolve);
+    request.on("upgrade", (_response, socket) => {
+      socket.destroy();
+      reject(refused(url, "the server answered with status 101"));
+    });
+    // For every answer, also one without an event here: a load that never ended would keep its place.
+    signal.addEventListener("abort", () => reject(refused(url, "the server takes too long to answer")), { once: true });
     request.on("error", (error) => reject(refused(url, reasonOf(error, signal))));
     request.end();
   });

@@ -111,7 +111,7 @@ export function serveOptions(
   const store = values.store ?? env.LABWRIGHT_STORE;
   const storePasswordFile = values["store-password-file"] ?? env.LABWRIGHT_STORE_PASSWORD_FILE;
   if (store === undefined && values["store-password-file"] !== undefined) throw new Error("--store-password-file needs --store");
-  const auditLog = values["audit-log"] ?? env.LABWRIGHT_AUDIT_LOG;
+  const auditLog = values["audit-log"] ?? (env.LABWRIGHT_AUDIT_LOG || undefined);
   const resume = oneOf("--resume", values.resume ?? env.LABWRIGHT_RESUME ?? "never", ["always", "never"]);
   if (host !== "embedded" && values.resume === "always") {
     throw new Error(`--resume always is for --host embedded: the nodes of --host ${host} do not end with this machine`);
@@ -146,7 +146,7 @@ export function serveOptions(
     bindAllow,
     importUrls: (values["import-url-allow"] ?? listOf(env.LABWRIGHT_IMPORT_URL_ALLOW)).map(parseUrlPattern),
     logLevel: oneOf("--log-level", values["log-level"] ?? env.LABWRIGHT_LOG_LEVEL ?? "info", ["debug", "info", "warn", "error"]),
-    ...(auditLog !== undefined && auditLog !== "" && { auditLog: absoluteOf("--audit-log", auditLog) }),
+    ...(auditLog !== undefined && { auditLog: absoluteOf("--audit-log", auditLog) }),
     ...(idle === undefined ? {} : { sessionIdleMs: timeOf("--session-idle", idle) }),
     ...(lifetime === undefined ? {} : { sessionAbsoluteMs: timeOf("--session-lifetime", lifetime) }),
     ...(certificate !== undefined && key !== undefined ? { own: { certificate, key } } : {}),

@@ -12,10 +12,15 @@ export class RequestCall implements Call {
   /** The header Prefer, or an empty text. */
   readonly prefer: string;
   readonly #running: RunningCall;
+  readonly #onJob: () => void;
   #job: string | undefined;
   #lab: string | undefined;
 
-  constructor({ id, socket, headers }: FastifyRequest, running: RunningCall, cookie: string | undefined) {
+  constructor(
+    { id, socket, headers }: FastifyRequest,
+    running: RunningCall,
+    { cookie, onJob }: { readonly cookie: string | undefined; readonly onJob: () => void },
+  ) {
     const key = headers["idempotency-key"];
     this.requestId = id;
     this.address = socket.remoteAddress ?? "";
@@ -24,6 +29,7 @@ export class RequestCall implements Call {
     this.prefer = String(headers.prefer ?? "");
     this.respondAsync = this.prefer !== "" && /(^|,)\s*respond-async\s*(,|;|$)/i.test(this.prefer);
     this.#running = running;
+    this.#onJob = onJob;
   }
 
   get signal(): AbortSignal {
@@ -47,5 +53,6 @@ export class RequestCall implements Call {
   /** A function of its own, because use cases call it without the call. */
   readonly started = (id: string): void => {
     this.#job = id;
+    this.#onJob();
   };
 }

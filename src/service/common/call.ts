@@ -32,6 +32,8 @@ export interface Caller {
   readonly session: string;
   /** Present for an API token: the most that it may do with any lab. It may not manage tokens. */
   readonly limit?: "view" | "operate" | "own";
+  /** Present for an API token. */
+  readonly apiToken?: { readonly id: string; readonly scope: string };
 }
 
 /** A granted upgrade: the server answers 101 and hands over the raw connection; attach owns it from then on. */

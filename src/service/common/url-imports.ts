@@ -10,5 +10,5 @@ export interface UrlImports {
   /** The patterns of the allowed hosts, for people. */
   readonly hosts: readonly string[];
   /** Loads a file. Throws invalid_source for other hosts and private addresses, if it cannot be loaded, and if it is too large; rate_limited. */
-  readonly load: (url: string) => Promise<LoadedSource>;
+  readonly load: (url: string, user: string) => Promise<LoadedSource>;
 }

@@ -21,7 +21,7 @@ export async function importFile(
       "/text",
       "one of text, base64, files and url is needed: the file, the file in base64, the files of a folder, or its address",
     );
-  const loaded = url === undefined ? undefined : await loadedFrom(context, url);
+  const loaded = url === undefined ? undefined : await loadedFrom(context, url, caller.user);
   const filename = payload.filename || loaded?.filename || "lab";
   const images = await imagesOf(context, caller);
   return context.work.importSource({
@@ -39,8 +39,8 @@ export async function importFile(
   });
 }
 
-function loadedFrom({ urlImports }: UrlImportsPart, url: string): Promise<LoadedSource> {
-  if (urlImports !== undefined) return urlImports.load(url);
+function loadedFrom({ urlImports }: UrlImportsPart, url: string, user: string): Promise<LoadedSource> {
+  if (urlImports !== undefined) return urlImports.load(url, user);
   throw new Failure(
     "invalid_source",
     "this service loads no files from URLs: download the file and import it, or ask its administrator for: labwright serve --import-url-allow HOST",

@@ -23,7 +23,7 @@ export async function setLabGrants(context: LookupParts & StreamsPart, caller: C
     const at = `/grants/${index}/user`;
     if (user === "" || user.length > 256) throw badRequest(at, "a user name has 1 to 256 characters");
     if (user === record.owner) throw badRequest(at, "the owner has every right already");
-    if (record.grants?.[user] === undefined && context.host.accounts?.find(user) === null)
+    if (!Object.hasOwn(record.grants ?? {}, user) && context.host.accounts?.find(user) === null)
       throw badRequest(at, `there is no user ${JSON.stringify(user)} on the host`);
     if (grants.has(user)) throw badRequest(at, `${JSON.stringify(user)} is named twice`);
     grants.set(user, right);

@@ -267,7 +267,14 @@ export class Sessions {
     if (now - row.usedAt >= Math.min(touchEveryMs, this.#limits.idleMs / 10)) this.#later(this.#store.sessions.touch(row.hash, now));
     const { user, hash: session, token } = row;
     if (token === undefined) return { user, role, session };
-    return { user, role: token.scope !== "admin" && role === "admin" ? "user" : role, session, limit: limitOf[token.scope] };
+    const { id, scope } = token;
+    return {
+      user,
+      role: scope !== "admin" && role === "admin" ? "user" : role,
+      session,
+      limit: limitOf[scope],
+      apiToken: { id, scope },
+    };
   }
 
   /** Returns the current account. `undefined` if it was deleted, or if its password has changed since the login: then the session ends. */

@@ -1,4 +1,5 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -184,4 +185,22 @@ describe.skipIf(postgresPrograms === undefined)("a copy of a service's data", ()
     await expect(back(address, join(folder, "returned.db"))).rejects.toThrow(/the record of \/a .* is damaged/);
     expect(readdirSync(folder)).toEqual(["labwright.db"]);
   });
+});
+
+test("a target beside the log of a database that was moved away is refused: SQLite would apply the log to it", () => {
+  writeFileSync(`${file}-wal`, "the last changes");
+  expect(() => sqliteTarget(file)).toThrow(
+    /unfinished log .*labwright\.db-wal: move labwright\.db-wal and labwright\.db-shm to the place of their labwright\.db/,
+  );
+  expect(readdirSync(folder)).toEqual(["labwright.db-wal"]);
+});
+
+test.skipIf(process.getuid?.() !== 0)("a target on a full disk leaves no file, and the error names it", async () => {
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "none", folder]);
+  try {
+    expect(() => sqliteTarget(file)).toThrow(/labwright\.db\.copying cannot be written: .*full/);
+    expect(readdirSync(folder)).toEqual([]);
+  } finally {
+    execFileSync("umount", [folder]);
+  }
 });

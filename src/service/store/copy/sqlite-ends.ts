@@ -1,5 +1,5 @@
 import { chownSync, closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { openDatabase } from "../open-database.ts";
 import { migrate } from "../sqlite.ts";
@@ -32,12 +32,11 @@ export function sqliteSource(file: string, installation: string): CopySource {
 export function sqliteTarget(file: string): CopyTarget {
   const there = statSync(file, { throwIfNoEntry: false });
   if (there !== undefined) refuseData(file);
+  refuseLog(file);
   const made = `${file}.copying`;
   // Of a copy that was cut off.
   remove(made);
-  const db = openDatabase(made);
-  migrate(db, made);
-  db.exec("BEGIN");
+  const db = openMade(made);
   let isOpen = true;
   const close = () => {
     if (isOpen) db.close();
@@ -78,11 +77,29 @@ function refuseData(file: string): void {
   } finally {
     db.close();
   }
-  // A log without its database would be applied to the new one.
-  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
-    throw new Error(
-      `the database ${file} has an unfinished log ${file}-wal: start and stop the service once, or move all three files away`,
-    );
+}
+
+/** Throws if there is the log of another database, also of one that was moved away: SQLite would apply it to the new one. */
+function refuseLog(file: string): void {
+  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  const where = existsSync(file)
+    ? `start and stop the service once, or move ${basename(file)} and its -wal and -shm files away together`
+    : `move ${basename(file)}-wal and ${basename(file)}-shm to the place of their ${basename(file)}, which needs them: they have its last changes`;
+  throw new Error(`there is an unfinished log ${file}-wal: ${where}`);
+}
+
+/** Opens a new database with all tables, for the rows of a copy. Leaves no file if that fails. */
+function openMade(made: string): DatabaseSync {
+  let db: DatabaseSync | undefined;
+  try {
+    db = openDatabase(made);
+    migrate(db, made);
+    db.exec("BEGIN");
+    return db;
+  } catch (error) {
+    db?.close();
+    remove(made);
+    throw new Error(`${made} cannot be written: ${(error as Error).message}`, { cause: error });
   }
 }
 
