@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { Socket } from "node:net";
 import { Failure } from "../../../contract/errors.ts";
 import type { NodeProcess, NodeProgram, ProcessEnd, ProcessOutput, WindowSize } from "../../host-processes.ts";
@@ -40,6 +39,7 @@ function ofOlderHolder(error: unknown): Failure | undefined {
 class HolderProcess implements NodeProcess {
   readonly output: AsyncIterable<ProcessOutput | ProcessEnd>;
   readonly #socket: Socket;
+  #isGathering = false;
 
   constructor(socket: Socket, reader: FrameReader, pulse: Pulse, signal: AbortSignal) {
     this.#socket = socket;
@@ -55,16 +55,26 @@ class HolderProcess implements NodeProcess {
   async write(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length && !this.#socket.destroyed; at += inputPiece) {
       const piece = bytes.subarray(at, at + inputPiece);
-      this.#socket.cork();
+      this.#gather();
       this.#socket.write(frameHead("I", piece.length));
-      const goOn = this.#socket.write(piece);
-      this.#socket.uncork();
-      if (goOn) continue;
-      const left = new AbortController();
-      const events = ["drain", "close"].map((name) => once(this.#socket, name, { signal: left.signal }).catch(() => undefined));
-      if (!this.#socket.destroyed) await Promise.race(events);
-      left.abort();
+      if (this.#socket.write(piece)) continue;
+      this.#flush();
+      await drained(this.#socket);
     }
+  }
+
+  /** Holds back what is written until the end of this turn of the event loop: a client's input arrives in small pieces, many of them at once. */
+  #gather(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    this.#socket.cork();
+    setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    if (!this.#isGathering) return;
+    this.#isGathering = false;
+    this.#socket.uncork();
   }
 
   endInput(): void {
@@ -89,6 +99,18 @@ class HolderProcess implements NodeProcess {
   #send(type: string, data: Buffer): void {
     if (!this.#socket.destroyed) this.#socket.write(encodeFrame(type, data));
   }
+}
+
+/** Waits until the holder has taken the input, or the connection is closed. */
+async function drained(socket: Socket): Promise<void> {
+  if (socket.destroyed || !socket.writableNeedDrain) return;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      socket.off("drain", done).off("close", done);
+      resolve();
+    };
+    socket.on("drain", done).on("close", done);
+  });
 }
 
 /** Yields the frames of the connection as output. Destroys the connection at its end. */
