@@ -410,12 +410,12 @@ export function virtualMachines({ extended }: { readonly extended: boolean }): v
 
     extendedTest("whose startup-config or exec fails have failed with its exit code, as linux nodes do, and say which it was", async () => {
       const broken = `name: broken
-  nodes:
-    c1: {template: vm, startup-config: "echo first\\nprintf partial\\nexit 7\\n"}
-    c2: {template: vm, exec: ["true", "sh -c 'exit 9'", "touch /root/never"]}
-    c3: {template: linux, startup-config: "exit 7\\n"}
-  links: []
-  `;
+nodes:
+  c1: {template: vm, startup-config: "echo first\\nprintf partial\\nexit 7\\n"}
+  c2: {template: vm, exec: ["true", "sh -c 'exit 9'", "touch /root/never"]}
+  c3: {template: linux, startup-config: "exit 7\\n"}
+links: []
+`;
       await local.deploy("/broken", labOf(broken));
       const node = async (name: string) => (await local.session.status("/broken")).nodes.find((one) => one.name === name);
       const failed = (name: string) =>
