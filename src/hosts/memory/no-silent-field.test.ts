@@ -169,6 +169,59 @@ const cases: Readonly<Record<string, Case>> = {
   "inheritable.startup-config.text": (i) => (i.defaults["startup-config"] = { text: "hostname x" }),
 };
 
+/** Settings of the generated routing, by key. */
+const routings: Readonly<Record<string, unknown>> = {
+  routing: { ospf: true },
+  "routing.ospf": { ospf: true },
+  "routing.ospf.area": { ospf: { area: "0.0.0.1" } },
+  "routing.isis": { isis: true },
+  "routing.isis.area": { isis: { area: "49.0002" } },
+  "routing.isis.level": { isis: { level: 1 } },
+  "routing.bgp": { bgp: true },
+  "routing.bgp.as": { bgp: { as: 65001 } },
+};
+
+/** Settings of the pools of generated addresses, by key. */
+const pools: Readonly<Record<string, unknown>> = {
+  addressing: true,
+  ...Object.fromEntries(
+    ["p2p", "lan", "loopback"].flatMap((pool) => {
+      const ipv4 = pool === "loopback" ? "10.1.0.0/16" : "10.2.0.0/16";
+      const ipv6 = `fd0${pool.length}::/48`;
+      // A pool alone addresses nothing else.
+      const of = (value: unknown) => ({ p2p: { ipv4: "10.3.0.0/16" }, lan: { ipv4: "10.4.0.0/16" }, [pool]: value });
+      const lengths =
+        pool === "loopback" ? [] : [["prefix", of({ ipv4, prefix: 28 })] as const, ["prefix6", of({ ipv6, prefix6: 112 })] as const];
+      return ([["", of({ ipv4 })], ["ipv4", of({ ipv4 })], ["ipv6", of({ ipv6 })], ...lengths] as const).map(([key, value]) => [
+        key === "" ? `addressing.${pool}` : `addressing.${pool}.${key}`,
+        value,
+      ]);
+    }),
+  ),
+};
+
+const generated: Readonly<Record<string, Case>> = {
+  ...Object.fromEntries(Object.entries(pools).map(([key, value]) => [`lab.${key}`, (i: Intent) => (i.addressing = value)])),
+  ...Object.fromEntries(
+    Object.entries(routings).flatMap(([key, value]) => [
+      [`lab.${key}`, (i: Intent) => Object.assign(i, { addressing: true, routing: value })],
+      [`inheritable.${key}`, (i: Intent) => Object.assign(i, { addressing: true, defaults: { routing: value } })],
+      [
+        `node.${key}`,
+        (i: Intent) => {
+          i.addressing = true;
+          i.nodes.r1.routing = value;
+        },
+      ],
+    ]),
+  ),
+  "node.addresses": (i) => (i.nodes.r1.addresses = { eth0: "10.9.9.1/30" }),
+  "node.startup-config.template": (i) => (i.nodes.r1["startup-config"] = { template: "t.j2" }),
+  "inheritable.startup-config.template": (i) => (i.kinds.router["startup-config"] = { template: "t.j2" }),
+};
+
+const all: Readonly<Record<string, Case>> = { ...cases, ...generated };
+
 /** Without effect on the host, each for a reason. */
 const withoutEffect: Readonly<Record<string, string>> = {
   "lab.tests": "run by labwright test",
@@ -204,7 +257,11 @@ function wrapped(change: Case): Case {
 }
 
 function read(intent: Intent): Lab {
-  const { lab, diagnostics } = readIntent(JSON.stringify(intent), { conf: "text", "vars.yaml": "v: after\n" });
+  const { lab, diagnostics } = readIntent(JSON.stringify(intent), {
+    conf: "text",
+    "vars.yaml": "v: after\n",
+    "t.j2": "hostname {{ node.key }}\n",
+  });
   if (lab === undefined) throw new Error(diagnostics.map(({ path, message }) => `${path}: ${message}`).join("\n"));
   return lab;
 }
@@ -234,11 +291,11 @@ const known = (key: string) => key.replace(/^lab\.topology\./, "topology.");
 describe("no field of the intent is silent", () => {
   it("every key of the schema has a change here, and every change a key", () => {
     const keys = new Set(schemaKeys().map(known));
-    expect([...keys].filter((key) => !Object.hasOwn(cases, key) && !Object.hasOwn(withoutEffect, key))).toEqual([]);
-    expect([...Object.keys(cases), ...Object.keys(withoutEffect)].filter((key) => !keys.has(key))).toEqual([]);
+    expect([...keys].filter((key) => !Object.hasOwn(all, key) && !Object.hasOwn(withoutEffect, key))).toEqual([]);
+    expect([...Object.keys(all), ...Object.keys(withoutEffect)].filter((key) => !keys.has(key))).toEqual([]);
   });
 
-  for (const [key, change] of Object.entries(cases)) {
+  for (const [key, change] of Object.entries(all)) {
     it(`${key} is compared`, async () => {
       const before = read(base());
       const edited = base();

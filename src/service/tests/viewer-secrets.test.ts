@@ -38,6 +38,7 @@ nodes:
       - {neighbor: {protocol: ospf, peer: 1.1.1.1, state: "secret hush-ready-state"}}
   r2: {template: frr, startup-config: {text: "enable password hush-config.text"}}
   r3: {template: frr, startup-config: "hostname r3\\nenable secret hush-config\\n"}
+  r4: {template: frr, startup-config: {template: r4.j2}}
   h1:
     template: linux
     files:
@@ -61,6 +62,7 @@ tests:
 const files = {
   "vars.yaml": "token: hush-vars-file\n",
   "r1.conf": "hostname r1\nenable password hush-config-file\n",
+  "r4.j2": "hostname {{ node.key }}\nenable password hush-config.template\n",
   "app.conf": "password: hush-files.from\n",
   "bind.conf": "password: hush-binds\n",
 };
@@ -71,6 +73,7 @@ const withSecret: Readonly<Record<string, readonly string[]>> = {
   description: ["description"],
   "node.startup-config": ["config", "config-file"],
   "node.startup-config.text": ["config.text"],
+  "node.startup-config.template": ["config.template"],
   "node.env.*": ["env", "env-name"],
   "node.attributes.*": ["attributes"],
   "node.labels.*": ["labels", "label-name"],
@@ -113,6 +116,7 @@ const withoutSecret: readonly (readonly [reason: string, paths: RegExp])[] = [
     "the name of something else",
     /^(?:tests\.(?:from|given\.\w+)|node\.(?:kind|group|groups|template|image|icon|depends-on|stages\.\*\.wait-for\.\w+)|network\.(?:type|icon)|filter\.(?:nodes|links)|link(?:\.(?:full-mesh|ring|(?:star|clos)\.\w+))?|endpoint(?:\.\w+)?)$/,
   ],
+  ["an address of a pool or of an area", /^addressing\.\w+\.ipv[46]$|^(?:node\.)?routing\.(?:ospf|isis)\.area$|^node\.addresses\.\*$/],
   ["an address, a port or a prefix", /^(?:management|mgmt)\.ipv[46]-subnet$|^node\.(?:ports|mgmt-ipv[46])$/],
   ["an address or a word without blanks and signs", /^(?:tests|node\.ready)\.(?:ping|port|route|path|neighbor)(?:\.(?!state)\w+)?$/],
   ["interfaces and VLANs", /^switching\./],
