@@ -20,6 +20,7 @@ enum {
   LEASE_S = 120, /* a changed address reaches the guest within this time: a client whose server has another address asks all servers before the end */
   ETHERNET = 14,
   FIXED = 236,      /* bytes of a message before its options, with their cookie: 240 */
+  AT_ONCE = 64,     /* messages that are answered in one turn */
   LEAST_BODY = 300, /* clients may refuse shorter messages */
 };
 static const uint8_t cookie[] = {99, 130, 83, 99};
@@ -187,10 +188,13 @@ void dhcp_end(void) {
 
 void dhcp_ready(void) {
   static uint8_t frame[2048], answer[DHCP_MOST];
-  for (ssize_t got; (got = recv(dhcp_fd, frame, sizeof frame, 0)) >= 0;) {
+  ssize_t got = -1;
+  /* A guest that sends without end does not keep the supervisor from its other work. */
+  for (int count = 0; count < AT_ONCE && (got = recv(dhcp_fd, frame, sizeof frame, 0)) >= 0; count++) {
     const size_t size = dhcp_answer(frame, (size_t)got, &lease, answer);
     if (size > 0) (void)!send(dhcp_fd, answer, size, 0); /* the client asks again for an answer that is lost */
   }
+  if (got >= 0) return; /* the rest at the next turn */
   /* The tap went down or is gone: the port that has it ends the server or starts it again. */
   if (errno != EAGAIN && errno != EINTR && errno != ENETDOWN) dhcp_end();
 }
