@@ -97,11 +97,13 @@ test("API tokens and loads of URLs are recorded with their id and address, witho
   await on.client.post("/api/v1/tokens", { name: "ci", scope: "read" });
   await on.client.post("/api/v1/tokens/revoke", { id: "c3cf" });
   await on.client.post("/api/v1/projects/import-file", { url: "https://labs.example/a.unl?key=secret#secret" });
+  await on.client.post("/api/v1/projects/import-file", { url: "https://ann:secret@labs.example/b@2.unl" });
   await on.client.post("/api/v1/projects/import-file", { text: "name: a" });
   expect(on.audited.map(({ operation, on }) => [operation, on])).toEqual([
     ["createToken", { name: "ci", scope: "read", id: "c3cf" }],
     ["revokeToken", { id: "c3cf" }],
     ["importFile", { url: "https://labs.example/a.unl" }],
+    ["importFile", { url: "https://labs.example/b@2.unl" }],
   ]);
   expect(JSON.stringify(on.audited)).not.toContain("secret");
 });

@@ -78,12 +78,17 @@ export function auditEntry(
       ...Object.fromEntries(recorded.flatMap((name) => (body[name] === undefined ? [] : [[name, short(body[name])]]))),
       ...(params["id"] !== undefined && { id: short(params["id"]) }),
       ...(id === "createToken" && made["id"] !== undefined && { id: short(made["id"]) }),
-      ...(id === "importFile" && { url: short(String(body["url"]).replace(/[?#].*/s, "")) }),
+      ...(id === "importFile" && { url: short(publicUrl(String(body["url"]))) }),
     },
     ...(status === undefined ? { phase: "begin" } : { status }),
     ...(code !== undefined && { code }),
     ...(job !== undefined && { job }),
   };
+}
+
+/** Returns a URL without the parts that may be secret: the user and password, the query and the fragment. */
+function publicUrl(text: string): string {
+  return text.replace(/[?#].*/s, "").replace(/^([^/]*\/\/)?[^/]*@/, "$1");
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
