@@ -30,8 +30,10 @@ export function canonicalLab(lab: Lab): Lab {
 }
 
 /** Without a management network, addresses in it have no effect. */
-function withoutAddress({ mgmtIpv4: _ipv4, mgmtIpv6: _ipv6, ...node }: LabNode): LabNode {
-  return node;
+function withoutAddress(node: LabNode): LabNode {
+  if (node.mgmtIpv4 === undefined && node.mgmtIpv6 === undefined) return node;
+  const { mgmtIpv4: _ipv4, mgmtIpv6: _ipv6, ...rest } = node;
+  return rest;
 }
 
 export function canonicalLink(link: LabLink): LabLink {

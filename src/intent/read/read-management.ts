@@ -102,9 +102,9 @@ function checkAddresses(
   family: Family,
 ): ReadonlyMap<string, ReadNode> {
   const owners = new Map<string, string>();
-  const result = new Map(nodes);
+  let result: Map<string, ReadNode> | undefined;
   for (const [key, read] of nodes) {
-    const { [family.field]: text, ...node } = read.node;
+    const text = read.node[family.field];
     if (text === undefined) continue;
     const entry = read.source?.map.entries.get(family.key);
     const { place, path } =
@@ -113,6 +113,8 @@ function checkAddresses(
     if (management === undefined) {
       const message = `"${family.key}" has no effect: the lab has no management network`;
       problems.warn("ignored_key", place, path, message, `${hint} at the top of the lab`);
+      const { [family.field]: _text, ...node } = read.node;
+      result ??= new Map(nodes);
       result.set(key, { ...read, node });
       continue;
     }
@@ -124,7 +126,7 @@ function checkAddresses(
     else if (other !== undefined)
       problems.error("invalid_value", place, path, `node ${other} has the address ${text} too`, "choose another address");
   }
-  return result;
+  return result ?? nodes;
 }
 
 function address6Problem(text: string, subnet: Ipv6Subnet): string | undefined {
