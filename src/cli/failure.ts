@@ -1,6 +1,7 @@
 import { LabwrightError, showFingerprint } from "../client/index.ts";
 import type { Diagnostic } from "../intent/diagnostics/diagnostic.ts";
 import { showDiagnostics } from "../intent/diagnostics/show.ts";
+import { env } from "./command/environment.ts";
 import type { ProjectFile } from "./command/project.ts";
 import { UsageError } from "./command/usage-error.ts";
 import { warningsOf } from "./parts/change.ts";
@@ -64,7 +65,9 @@ function diagnosticsOf(error: LabwrightError): readonly Diagnostic[] {
 /** Returns the message for the command line. The service's message contains all problems of a file. They are shown with their lines already, so that the message only counts them. */
 function messageOf(error: LabwrightError, diagnostics: readonly Diagnostic[], file: ProjectFile | undefined): string {
   if (error.code === "unauthenticated")
-    return hasOwnToken() ? "the token in LABWRIGHT_TOKEN is not valid: it has expired, or it was revoked" : "you are not signed in";
+    return env("LABWRIGHT_TOKEN") !== undefined
+      ? "the token in LABWRIGHT_TOKEN is not valid: it has expired, or it was revoked"
+      : "you are not signed in";
   const errors = diagnostics.filter(({ severity }) => severity === "error").length;
   if (errors === 0 || file === undefined || error.status === 0) return error.message;
   return `${file.name} has ${errors} error${errors === 1 ? "" : "s"}; nothing was changed`;
@@ -122,7 +125,7 @@ function hostErrorHint({ data }: LabwrightError): string {
 function hintFor(error: LabwrightError): string | undefined {
   const own = error.data?.hint;
   if (typeof own === "string") return own;
-  if (error.code === "unauthenticated" && hasOwnToken())
+  if (error.code === "unauthenticated" && env("LABWRIGHT_TOKEN") !== undefined)
     return "labwright token create makes a new one, where you are signed in with a password";
   if (error.code === "lab_not_found" && typeof error.data?.path === "string")
     return "labwright labs lists your labs; --lab PATH names another path";
@@ -166,8 +169,4 @@ function hintFor(error: LabwrightError): string | undefined {
   if (error.code === "unsupported" && feature === "webUi")
     return "this service was started without its web pages: in a checkout, npm run web builds them; then restart the service";
   return error.code === undefined ? undefined : hints[error.code];
-}
-
-function hasOwnToken(): boolean {
-  return (process.env["LABWRIGHT_TOKEN"] ?? "") !== "";
 }

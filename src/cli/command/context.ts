@@ -4,6 +4,7 @@ import type { Terminal } from "../show/terminal.ts";
 import type { Arguments } from "./arguments.ts";
 import { askText, readPassword } from "./ask.ts";
 import { Credentials, isSamePin, type Login } from "./credentials.ts";
+import { env } from "./environment.ts";
 import { readServiceFile, type ServiceFile } from "./local-service.ts";
 import { byName, findProject, type Project, type ProjectFile } from "./project.ts";
 import { UsageError } from "./usage-error.ts";
@@ -143,11 +144,6 @@ export function normalUrl(text: string): string {
   const url = new URL(full);
   if (full !== text && url.port === "") url.port = "8443";
   return url.href.replace(/\/$/, "");
-}
-
-function env(name: string): string | undefined {
-  const value = process.env[name];
-  return value === "" ? undefined : value;
 }
 
 /** Parses a fingerprint. Throws UsageError if it is malformed. */

@@ -1,5 +1,6 @@
 import { LabwrightError } from "../../client/index.ts";
 import type { Command } from "../command/command.ts";
+import { env } from "../command/environment.ts";
 import { UsageError } from "../command/usage-error.ts";
 
 export const logout: Command = {
@@ -8,7 +9,7 @@ export const logout: Command = {
   flags: [],
   example: "labwright logout",
   run: async (context) => {
-    if ((process.env["LABWRIGHT_TOKEN"] ?? "") !== "")
+    if (env("LABWRIGHT_TOKEN") !== undefined)
       throw new UsageError(
         "LABWRIGHT_TOKEN is set: logout is for the login that labwright login has stored",
         "unset LABWRIGHT_TOKEN first; labwright token revoke ID ends an API token",

@@ -52,7 +52,10 @@ interface Written<T> {
   readonly part: T;
 }
 
-/** Texts and shapes have no name. Equal ones stay; the others are changed in order, first those that are alike by the first of `likeness`. */
+/**
+ * Changes texts or shapes, which have no names. Equal ones stay as they are. Each other one of the text is paired with one of `after`, and becomes it: by the first
+ * function of `likeness` that finds a pair, and by the order of the lists otherwise.
+ */
 function changeUnnamed<T>(
   written: readonly Written<T>[],
   after: readonly T[],

@@ -96,7 +96,10 @@ function rendered(nodes: ReadonlyMap<string, ReadNode>): ReadonlyMap<string, Tem
   );
 }
 
-/** Returns the router with its protocols: those of the lab, and those that it has itself or inherits. Reports routing of other nodes. */
+/**
+ * Returns the node as a router, with the protocols of the lab, of its groups and kind, and its own ones, which replace the others. Returns undefined for a node without
+ * the template frr, and reports an error if such a node has routing.
+ */
 function routerOf({ problems }: ReadContext, read: ReadNode, ofLab: Routing | undefined, at: Field | undefined): Router | undefined {
   const { node, routing, source, entry, path } = read;
   const own = source?.map.entries.get("routing");

@@ -61,7 +61,7 @@ function readEdge(graph: GraphDraft, edge: Part, ends: Part): GraphEdge {
   const [from = "", to = ""] = ends.items.map(({ text }) => text);
   const label = edge.get("label");
   const [first, second] = interfacesOf(label?.text);
-  // A network has no interface: a single one is that of the node.
+  // A network has no interfaces: if the label names one interface, it belongs to the node.
   const [fromNetwork, toNetwork] = [graph.isNetwork(from), graph.isNetwork(to)];
   const only = first === undefined && fromNetwork !== toNetwork ? onlyInterface(label?.text) : undefined;
   if (first === undefined && only === undefined) label?.dropped("links have no names");
