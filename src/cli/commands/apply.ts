@@ -3,6 +3,7 @@ import type { Arguments } from "../command/arguments.ts";
 import { askYes } from "../command/ask.ts";
 import { type Command, type ExitCode, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
+import { labSource } from "../command/lab-source.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { explainBlocked } from "../parts/blocked.ts";
 import { runChange } from "../parts/change.ts";
@@ -88,6 +89,7 @@ export async function applyProject(
       ...(confirm === true ? { confirm: true } : {}),
       // Without changes no question was asked: the lab keeps its file, unless --take-over is given.
       ...(origin === undefined || !(hasChanges(plan) || args.has("take-over")) ? {} : { origin }),
+      ...(await labSource(project.file)),
       ...(plan.plan_identity === undefined ? {} : { plan_identity: plan.plan_identity }),
     },
     { what: `apply ${title}`, timeoutMs: args.milliseconds("timeout"), isPlanned: hasChanges(plan) },

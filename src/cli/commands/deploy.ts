@@ -5,6 +5,7 @@ import type { Arguments } from "../command/arguments.ts";
 import { approve } from "../command/ask.ts";
 import { type Command, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
+import { labSource } from "../command/lab-source.ts";
 import { labFlags } from "../command/project.ts";
 import { withHint } from "../command/with-hint.ts";
 import { runChange } from "../parts/change.ts";
@@ -55,7 +56,12 @@ export const deploy: Command = {
     const data = await runChange(
       context,
       "deployProject",
-      { ...project.selector, ...(replace ? { replace: true } : {}), ...(project.origin === undefined ? {} : { origin: project.origin }) },
+      {
+        ...project.selector,
+        ...(replace ? { replace: true } : {}),
+        ...(project.origin === undefined ? {} : { origin: project.origin }),
+        ...(await labSource(project.file)),
+      },
       { what: `deploy ${project.title}`, timeoutMs: args.milliseconds("timeout") },
     )
       .catch(pathIsTaken)

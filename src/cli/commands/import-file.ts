@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { Failure } from "../../contract/errors.ts";
@@ -5,6 +6,7 @@ import { packagePath } from "../../files/program-path.ts";
 import { readFolder, type SourceBytes, sourceLimits, unpackSource } from "../../files/source/read-source.ts";
 import { ArchiveError } from "../../files/tar/archive-error.ts";
 import type { ImportedLab } from "../../importers/import-lab.ts";
+import { fileSource } from "../../importers/lab-source.ts";
 import { substitutes } from "../../importers/mapping/choose-template.ts";
 import { formatNames } from "../../importers/reading/format-names.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
@@ -13,8 +15,10 @@ import { unpackLab } from "../archive/unpack-lab.ts";
 import type { Arguments } from "../command/arguments.ts";
 import type { Command } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
+import { reportFileOf } from "../command/lab-source.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { fileFailure } from "../project-files/file-failure.ts";
+import { replaceFile } from "../project-files/replace-file.ts";
 import { readStandardInput } from "../project-files/standard-input.ts";
 import { mustBeNew, writeProject } from "../project-files/write-project.ts";
 
@@ -69,7 +73,7 @@ export const importFile: Command = {
     if (source === undefined)
       throw new UsageError("import-file needs a file, a folder, or - for standard input", `formats: ${formatNames.join(", ")}`);
     const output = args.text("output");
-    if (output !== undefined) await mustBeNew(output);
+    if (output !== undefined) for (const file of [output, reportFileOf(output)]) await mustBeNew(file);
     const bytes = await sourceBytes(context, source);
     const archived = unpackLab(bytes);
     if (archived !== undefined) {
@@ -92,12 +96,24 @@ export const importFile: Command = {
         ...(substitute !== undefined && { substitute: substitute as (typeof substitutes)[number] }),
       }),
     );
-    const written = output === undefined ? [] : await writeProject(output, lab);
+    const written = output === undefined ? [] : await writeWithReport(output, lab, bytes);
     if (context.json) context.terminal.print(JSON.stringify({ ...lab, left_out: bytes.leftOut, written }, null, 2));
     else show(context, args, { lab, written, leftOut: bytes.leftOut });
     return lab.diagnostics.some(({ severity }) => severity === "error") ? 1 : 0;
   },
 };
+
+/** Writes the lab, its files and its report, which a deploy stores with the lab. Returns the names of the written files, the lab last. */
+async function writeWithReport(output: string, lab: ImportedLab, { files }: SourceBytes): Promise<readonly string[]> {
+  const written = await writeProject(output, lab);
+  const digest = createHash("sha256")
+    .update(files.get(lab.path) ?? "")
+    .digest("hex");
+  const source = fileSource(lab, { digest, importedAt: new Date().toISOString() });
+  const path = reportFileOf(output);
+  await replaceFile(resolve(path), undefined, `${JSON.stringify(source, null, 1)}\n`);
+  return [path, ...written];
+}
 
 function variablesOf(texts: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(

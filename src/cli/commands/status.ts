@@ -8,7 +8,7 @@ import type { Project } from "../command/project.ts";
 import { namedNodes } from "../parts/named-nodes.ts";
 import { reportTroubles } from "../parts/node-troubles.ts";
 import { hasFailed, nodesThatShouldRun } from "../parts/wait-for-nodes.ts";
-import { type InterfacesShown, noInterfaces, showStatus } from "../show/show-status.ts";
+import { type InterfacesShown, noInterfaces, showSource, showStatus } from "../show/show-status.ts";
 
 /** The interval of --watch, ms. */
 const interval = 1000;
@@ -30,14 +30,23 @@ export const status: Command = {
     topoFlag,
     labFlag,
     nodeFlag,
+    { long: "report", summary: "Show what the import of the lab kept, mapped and dropped" },
     { long: "watch", short: "w", summary: "Show changes until Ctrl-C; with --format json each line is one object" },
   ],
   example: "labwright status -t campus.lw.yml --watch",
   run: async (context, args) => {
     const project = await context.project();
+    if (args.has("report")) return await showReport(context, project);
     return args.has("watch") ? await watch(context, project, args) : await showOnce(context, project, args);
   },
 };
+
+async function showReport(context: Context, project: Project): Promise<ExitCode> {
+  const client = await context.client();
+  const data = await client.getProjectStatus({ ...project.selector, report: true });
+  context.result(data, ({ lab, source }) => showSource(lab, source));
+  return 0;
+}
 
 async function showOnce(context: Context, project: Project, args: Arguments): Promise<ExitCode> {
   const client = await context.client();

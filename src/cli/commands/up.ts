@@ -8,6 +8,7 @@ import type { Arguments } from "../command/arguments.ts";
 import { type Command, type ExitCode, type Flag, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command/command.ts";
 import { type Context, normalUrl } from "../command/context.ts";
 import type { Login } from "../command/credentials.ts";
+import { labSource } from "../command/lab-source.ts";
 import { keptAdminPassword, readServiceFile, type ServiceFile, stateDirectory } from "../command/local-service.ts";
 import { labFlags, type Project } from "../command/project.ts";
 import { UsageError } from "../command/usage-error.ts";
@@ -101,8 +102,8 @@ export const up: Command = {
 };
 
 async function deployProject(context: Context, project: Project): Promise<void> {
-  const { selector, origin, title } = project;
-  const input = { ...selector, ...(origin === undefined ? {} : { origin }) };
+  const { file, selector, origin, title } = project;
+  const input = { ...selector, ...(origin === undefined ? {} : { origin }), ...(await labSource(file)) };
   const { unsupported = [] } = await runChange(context, "deployProject", input, { what: `deploy ${title}` })
     .catch(pathIsTaken)
     .catch(reportingFailures(context, project));

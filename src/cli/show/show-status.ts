@@ -163,3 +163,25 @@ function linkRows(row: Netem): string[][] {
     return [[name, row.endpoints[index] ?? side, ...cells.map((cell) => (cell === 0 ? "" : String(cell)))]];
   });
 }
+
+type Source = NonNullable<Status["source"]>;
+
+/** Returns the import report of a lab as text: what was dropped or mapped, then what was kept. */
+export function showSource(lab: string, source: Source | undefined): string {
+  if (source === undefined) return `${lab} has no import report: it was not imported, or by an earlier version`;
+  const { format, lab: from, imported_at: time, counts, report = [], report_left_out: leftOut = 0 } = source;
+  const levels = ["dropped", "mapped", "kept"] as const;
+  return [
+    `${lab} was imported${from === undefined ? "" : ` from ${from}`} (${format})${time === undefined ? "" : ` at ${time}`}`,
+    `${counts.kept} kept, ${counts.mapped} mapped, ${counts.dropped} dropped`,
+    ...levels.flatMap((level) =>
+      report
+        .filter((line) => line.level === level)
+        .map(({ file, line, path, message }) => {
+          const place = file === undefined ? "" : `${file}${line === undefined ? "" : `:${line}`}: `;
+          return `  ${place}${level} ${path || "/"}: ${message}`;
+        }),
+    ),
+    ...(leftOut > 0 ? [`${leftOut} more lines are not stored: labwright import-file --report shows them`] : []),
+  ].join("\n");
+}

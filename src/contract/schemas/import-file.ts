@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { Diagnostic } from "./project.ts";
-import { integer, list, map, optionalFiles, optionalFlag, optionalName, optionalText, text, word } from "./shapes.ts";
+import { integer, list, map, optionalFiles, optionalFlag, optionalJson, optionalName, optionalText, text, word } from "./shapes.ts";
 
 /** A file of another tool: exactly one of text, base64, files and url. */
 export const ImportFilePayload = Type.Object({
@@ -55,6 +55,8 @@ export const ImportFileData = Type.Object({
   report: list(ImportReportLine),
   /** Number of lines that the report lacks, because it is too long. First those about kept parts are left out. */
   report_left_out: integer,
+  /** For `source` of deployProject, which stores it with the lab. Its report has at most 2,000 lines. Absent: the lab is one of Labwright. */
+  source: optionalJson,
   /** Images that nodes need and that are not on the host, with these nodes. */
   missing: list(Type.Object({ template: text, image: text, vendor: optionalText, file: optionalText, nodes: list(text) })),
   /** Files of the archive that are too large to import. */

@@ -98,6 +98,39 @@ export type LiveData = Static<typeof LiveData>;
 /** Each includes the ones before it. */
 const LabRight = word(["view", "operate", "edit", "own"]);
 
+/** A part of the source of an imported lab, and what became of it. */
+export const LabSourceLine = Type.Object({
+  /** Path of the file in the source. Absent: the source has one file, or is a lab of the host. */
+  file: optionalText,
+  /** JSON pointer into the file, or into the definition of the host. */
+  path: text,
+  line: optionalInteger,
+  level: word(["kept", "mapped", "dropped"]),
+  message: text,
+});
+
+export type LabSourceLine = Static<typeof LabSourceLine>;
+
+/** Source of an imported lab. */
+export const LabSourceData = Type.Object({
+  /** Format of the file, or the kind of the host. */
+  format: text,
+  /** Path of the file in the source, or of the lab on the host; only for callers that may edit the lab. */
+  lab: optionalText,
+  /** Absent: the source is a file. */
+  host: Type.Optional(Type.Object({ kind: text, url: text })),
+  imported_at: optionalText,
+  /** SHA-256 of the file, or of the definition on the host, hex. */
+  digest: optionalText,
+  /** Number of parts by what became of them. */
+  counts: Type.Object({ kept: integer, mapped: integer, dropped: integer }),
+  /** Only if the call has `report: true`. */
+  report: Type.Optional(list(LabSourceLine)),
+  /** Number of lines that the report lacks, because it is too long. */
+  report_left_out: optionalInteger,
+});
+export type LabSourceData = Static<typeof LabSourceData>;
+
 export const StatusData = Type.Object({
   lab: text,
   name: text,
@@ -115,6 +148,8 @@ export const StatusData = Type.Object({
   last_job: Type.Optional(Type.Object({ job: text, operation: text, outcome: text, finished_at: time, failed_early: optionalFlag })),
   /** The `origin` that came with the last change of the lab; only for callers that may edit it. Absent: none came with it. */
   origin: optionalText,
+  /** Absent: the lab is not imported. */
+  source: Type.Optional(LabSourceData),
   /** Absent: nothing waits to come back, and the policy is never. */
   resume: Type.Optional(ResumeState),
   /** Absent: the project has no runtime lab. */

@@ -31,6 +31,7 @@ export const selectorFields = {
 
 const projectFields = {
   ...selectorFields,
+  /** For deploy and reconcile to_host: the source of an imported lab, as importFile and importProject return it. It is stored with the lab; status returns it. */
   source: optionalJson,
   /** For deploy and reconcile to_host: free text about where the caller keeps the intent. Plan and status return the origin of the last change. */
   origin: Type.Optional(Type.String({ maxLength: 8192 })),
@@ -48,6 +49,8 @@ const projectFields = {
   stopmode: optionalInteger,
   /** true: inspect past the session cache. */
   refresh: optionalFlag,
+  /** true: status returns the report of an imported lab in `source`. */
+  report: optionalFlag,
   /** true: deploy stops, wipes, deletes and recreates an existing managed lab. */
   replace: optionalFlag,
   /** Of destroy. Absent: false. true: also where another user of the host uses the lab, or a node cannot be stopped; warnings list what may go on running. */

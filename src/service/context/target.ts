@@ -18,7 +18,7 @@ export interface Target {
   readonly intent?: Intent;
   /** The caller sent its yaml. */
   readonly sent: boolean;
-  /** For an import: the source of the lab. */
+  /** The source of an imported lab that comes with the change. */
   readonly source?: unknown;
   /** Free text of the caller about where the intent is kept. */
   readonly origin?: string;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { sample } from "../../importers/samples.fixture.ts";
@@ -26,7 +27,35 @@ test("a file of another tool becomes a lab that can be deployed, with a report o
   expect(answer.report.every(({ line }) => line > 0 && line <= text.split("\n").length)).toBe(true);
   expect(readIntent(answer.yaml, answer.files).diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
   expect(bench.store.labs.list()).toEqual([]);
-  expect(await ann.call("deployProject", { yaml: answer.yaml, files: answer.files })).toMatchObject({ nodes: expect.any(Number) });
+  await ann.call("deployProject", { yaml: answer.yaml, files: answer.files, source: answer.source });
+  const lab = `/${answer.name}`;
+  const { source } = await ann.call("getProjectStatus", { lab, report: true });
+  expect(source).toEqual(answer.source);
+  expect(source).toMatchObject({ format: "eve", lab: "ospf.unl", counts: answer.counts, report: answer.report, report_left_out: 0 });
+  expect(source?.digest).toBe(createHash("sha256").update(text).digest("hex"));
+  const { report: _report, report_left_out: _none, ...light } = source!;
+  expect((await ann.call("getProjectStatus", { lab })).source).toEqual(light);
+});
+
+test("an applied text keeps the source of the lab; a new source replaces it; another value does not", async () => {
+  const yaml = "name: sourced\nnodes:\n  h1: {template: linux}\n";
+  const lab = "/sourced";
+  const line = { file: "a.unl", path: "/lab", line: 1, level: "kept", message: "is the name" } as const;
+  const source = { format: "eve", lab: "a.unl", report: [line, { ...line, level: "lost" }, 1], extra: "x" };
+  const stored = async () => (await ann.call("getProjectStatus", { lab, report: true })).source;
+  await ann.call("deployProject", { yaml, source });
+  const expected = { format: "eve", lab: "a.unl", counts: { kept: 1, mapped: 0, dropped: 0 }, report: [line], report_left_out: 0 };
+  expect(await stored()).toEqual(expected);
+  for (const other of [{}, { source: null }, { source: "eve" }, { source: { format: 1, report: [] } }]) {
+    await ann.call("reconcileProject", { yaml: yaml.replace("linux", `linux, name: "n${JSON.stringify(other).length}"`), ...other });
+    expect(await stored()).toEqual(expected);
+  }
+  const long = Array.from({ length: 3_000 }, (_, index) => ({ ...line, path: `/${index}`, level: index % 3 === 0 ? "dropped" : "kept" }));
+  await ann.call("reconcileProject", { yaml, source: { format: "eve", report: long } });
+  const shortened = await stored();
+  expect(shortened).toMatchObject({ counts: { kept: 2_000, mapped: 0, dropped: 1_000 } });
+  expect([shortened?.report?.length, shortened?.report_left_out]).toEqual([2_000, 1_000]);
+  expect(shortened?.report?.filter(({ level }) => level === "dropped")).toHaveLength(1_000);
 });
 
 test("the same file has the same result as text, as base64, compressed, and as a folder", async () => {

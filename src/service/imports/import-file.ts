@@ -1,16 +1,17 @@
 import { Failure } from "../../contract/errors.ts";
 import type { ImportFileData, ImportFilePayload } from "../../contract/schemas/import-file.ts";
 import type { Caller } from "../common/call.ts";
+import { timeText } from "../common/clock.ts";
 import { badRequest } from "../common/refusals.ts";
 import type { LoadedSource } from "../common/url-imports.ts";
-import type { SessionsPart, UrlImportsPart, WorkPart } from "../context/parts.ts";
+import type { ClockPart, SessionsPart, UrlImportsPart, WorkPart } from "../context/parts.ts";
 
 /**
  * Makes the intent of a lab from a file of another tool. Changes nothing. Images count as missing if the host does not have them; if the host cannot be
  * reached, all images of users do. Throws bad_request, invalid_source, rate_limited and expired_host_session.
  */
 export async function importFile(
-  context: SessionsPart & UrlImportsPart & WorkPart,
+  context: SessionsPart & UrlImportsPart & WorkPart & ClockPart,
   caller: Caller,
   payload: ImportFilePayload,
 ): Promise<ImportFileData> {
@@ -29,6 +30,7 @@ export async function importFile(
     filename,
     // The caller does not have the text.
     acceptsOwn: url !== undefined,
+    importedAt: timeText(context.clock.now()),
     translateConfigs: payload.translate_configs === true,
     variables: payload.variables ?? {},
     mapping: payload.mapping ?? [],

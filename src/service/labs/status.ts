@@ -14,6 +14,7 @@ import { labNotFound } from "../common/refusals.ts";
 import { addressProject, makes } from "../context/address.ts";
 import { mayReadSecrets, originOf } from "../context/allow.ts";
 import { chosenNodes, liveOf, refuseUnknown } from "../context/chosen-nodes.ts";
+import { sourceOf } from "../context/lab-source.ts";
 import { movedTo } from "../context/moved.ts";
 import type { ConditionsPart, JobsPart, LookupParts, ObservationsPart, ResumePart } from "../context/parts.ts";
 import { isQuarantined } from "../context/quarantine.ts";
@@ -74,6 +75,7 @@ export async function projectStatus(
       },
     }),
     ...originOf(target),
+    ...sourceOf(target, payload.report === true),
     ...(resume !== undefined && { resume }),
     ...(live !== undefined && { live: chosen === undefined ? live : liveOf(live, chosen) }),
   };

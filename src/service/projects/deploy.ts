@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { DeployData, ProjectPayload } from "../../contract/schemas/project.ts";
-import { files, flag, text } from "../../contract/schemas/shapes.ts";
+import { files, flag, optionalJson, text } from "../../contract/schemas/shapes.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { Operation, Plan } from "../../engine/model/plan.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
@@ -18,6 +18,7 @@ import { refusals } from "../checks/fit-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { addressIntent, neededIntent } from "../context/address.ts";
+import { sentSource, withSource } from "../context/lab-source.ts";
 import { refuseMoved } from "../context/moved.ts";
 import type { ChangeParts, StorePart, WorkPart } from "../context/parts.ts";
 import type { ProjectState } from "../context/state.ts";
@@ -27,7 +28,13 @@ import type { JobRow } from "../store/store.ts";
 import { type Intent, readSent } from "../work/intents.ts";
 
 /** Journal request of a deploy. */
-const DeployRequest = Type.Object({ yaml: text, files, replace: flag });
+const DeployRequest = Type.Object({
+  yaml: text,
+  files,
+  replace: flag,
+  /** The source of an imported lab. Absent: none came with the change. */
+  source: optionalJson,
+});
 type DeployRequest = Static<typeof DeployRequest>;
 
 export const deployKind: ChangeKind<typeof DeployRequest, DeployData> = {
@@ -35,7 +42,7 @@ export const deployKind: ChangeKind<typeof DeployRequest, DeployData> = {
   version: 1,
   request: DeployRequest,
   recover: async ({ context, target }, request, row) => ({
-    target: { ...target, intent: await readSent(context, request.yaml, request.files) },
+    target: { ...target, ...withSource(request.source), intent: await readSent(context, request.yaml, request.files) },
     request: { ...request, replace: request.replace && !deletedOld(row) },
   }),
   run: deployLab,
@@ -57,8 +64,9 @@ export async function deployProject(
   const { intent } = target;
   await checkOnHost(context, target.host, intent, { ...(call.signal !== undefined && { signal: call.signal }), deploying: true });
   const replace = payload.replace === true;
-  const request: DeployRequest = { yaml: intent.yaml, files: intent.files, replace };
-  return runChange(context, target, call, deployKind, request);
+  const source = withSource(sentSource(payload.source));
+  const request: DeployRequest = { yaml: intent.yaml, files: intent.files, replace, ...source };
+  return runChange(context, { ...target, ...source }, call, deployKind, request);
 }
 
 async function deployLab({ context, job, target, interrupted }: ChangeRun, { replace }: DeployRequest): Promise<DeployData> {

@@ -15,6 +15,7 @@ import { recordHistory } from "../changes/record-history.ts";
 import type { ChangeCall } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { mayReadSecrets } from "../context/allow.ts";
+import { sourceOf, withSource } from "../context/lab-source.ts";
 import type { ChangeParts, ClockPart, LookupParts, PlansPart, WorkPart } from "../context/parts.ts";
 import { projectState } from "../context/state.ts";
 import type { Target } from "../context/target.ts";
@@ -114,7 +115,7 @@ async function captureIntent(
     yaml: shown.yaml,
     files: shown.files,
     state: projectState(context.host, serial, observed, nowIds),
-    ...(record?.source !== undefined && { source: record.source }),
+    ...(mayReadSecrets(target) ? withSource(record?.source) : sourceOf(target, true)),
     manifest,
   };
 }

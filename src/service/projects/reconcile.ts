@@ -3,7 +3,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import type { ReconcileData } from "../../contract/schemas/plan.ts";
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
-import { files, flag, optionalFlag, optionalText, text } from "../../contract/schemas/shapes.ts";
+import { files, flag, optionalFlag, optionalJson, optionalText, text } from "../../contract/schemas/shapes.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import { splitByDisruption } from "../../engine/plan/split.ts";
 import type { ChangeKind, ChangeRun } from "../changes/change-kind.ts";
@@ -16,6 +16,7 @@ import { checkOnHost } from "../checks/host-check.ts";
 import type { Caller, ChangeCall } from "../common/call.ts";
 import { badRequest } from "../common/refusals.ts";
 import { addressIntent, addressProject, neededIntent } from "../context/address.ts";
+import { sentSource, withSource } from "../context/lab-source.ts";
 import { refuseMoved } from "../context/moved.ts";
 import type { ChangeParts, ClockPart, PlansPart, StorePart } from "../context/parts.ts";
 import { noIds, type Target } from "../context/target.ts";
@@ -35,6 +36,8 @@ const ReconcileRequest = Type.Object({
   planIdentity: optionalText,
   /** The host's id of the lab in the caller's state. */
   labId: optionalText,
+  /** The source of an imported lab. Absent: none came with the change. */
+  source: optionalJson,
 });
 type ReconcileRequest = Static<typeof ReconcileRequest>;
 
@@ -43,7 +46,7 @@ export const reconcileKind: ChangeKind<typeof ReconcileRequest, ReconcileData> =
   version: 1,
   request: ReconcileRequest,
   recover: async ({ context, target }, request) => ({
-    target: { ...target, intent: await readSent(context, request.yaml, request.files) },
+    target: { ...target, ...withSource(request.source), intent: await readSent(context, request.yaml, request.files) },
     request,
   }),
   run: reconcileToHost,
@@ -71,6 +74,7 @@ export async function reconcileProject(
   await checkOnHost(context, target.host, intent, call);
   const [prune, confirm, allowUnsupported] = [payload.prune === true, payload.confirm === true, payload.allow_unsupported === true];
   const labId = (payload.state as { readonly lab?: { readonly id?: unknown } } | null | undefined)?.lab?.id;
+  const source = withSource(sentSource(payload.source));
   const request: ReconcileRequest = {
     yaml: intent.yaml,
     files: intent.files,
@@ -79,8 +83,9 @@ export async function reconcileProject(
     ...(allowUnsupported && { allowUnsupported }),
     ...(payload.plan_identity !== undefined && { planIdentity: payload.plan_identity }),
     ...(typeof labId === "string" && { labId }),
+    ...source,
   };
-  return runChange(context, target, call, reconcileKind, request);
+  return runChange(context, { ...target, ...source }, call, reconcileKind, request);
 }
 
 async function reconcileToHost({ context, job, target, interrupted }: ChangeRun, request: ReconcileRequest): Promise<ReconcileData> {

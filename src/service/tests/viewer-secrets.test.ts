@@ -164,7 +164,10 @@ const edited = `name: pair\ndescription: mine\nnodes:\n  ${changes.r1}\n  ${chan
 
 /** The calls that a user with the `view` right may make. For each other operation, the reason why its answers contain no text of an intent. */
 const asked: Readonly<Record<OperationId, Readonly<Record<string, Ask>> | string>> = {
-  getProjectStatus: { status: (client) => client.call("getProjectStatus", { lab }) },
+  getProjectStatus: {
+    status: (client) => client.call("getProjectStatus", { lab }),
+    report: (client) => client.call("getProjectStatus", { lab, report: true }),
+  },
   inspectProject: {
     cached: (client) => client.call("inspectProject", { lab }),
     fresh: (client) => client.call("inspectProject", { lab, refresh: true }),
@@ -260,7 +263,8 @@ async function shared(right: "view" | "operate" | "edit"): Promise<{ bench: Benc
   const bench = createBench();
   benches.push(bench);
   const [ann, bob, eve] = [await bench.login(), await bench.login("bob"), await bench.login("eve")];
-  await ann.call("deployProject", { yaml: within, files });
+  const line = { path: "/nodes/r1/exec", level: "dropped", message: "the command: enable password hush-report" };
+  await ann.call("deployProject", { yaml: within, files, source: { format: "cml", lab: "/home/ann/hush-folder.yaml", report: [line] } });
   await ann.call("setLabGrants", { lab, grants: [{ user: "bob", right }] });
   return { bench, ann, bob, eve };
 }
@@ -282,6 +286,11 @@ test.each(["view", "operate"] as const)(
     const read = await secretsIn(ann.call("getPublicProject", { lab, as_written: true }));
     expect(read.length).toBe(Object.values(withSecret).flat().length);
     expect(await secretsIn(ann.call("testProject", { lab }))).toContain("hush-tests.config");
+    expect(await secretsIn(ann.call("getProjectStatus", { lab, report: true }))).toEqual(["hush-folder.yaml", "hush-report"]);
+    expect((await bob.call("getProjectStatus", { lab, report: true })).source).toMatchObject({
+      format: "cml",
+      report: [{ level: "dropped" }],
+    });
   },
 );
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { Failure } from "../../contract/errors.ts";
 import type { ImportFileData } from "../../contract/schemas/import-file.ts";
@@ -5,11 +6,11 @@ import { packagePath } from "../../files/program-path.ts";
 import { type SourceBytes, unpackSource } from "../../files/source/read-source.ts";
 import { ArchiveError } from "../../files/tar/archive-error.ts";
 import { type ImportedLab, type ImportOptions, importLab } from "../../importers/import-lab.ts";
+import { countsOf, fileSource, shortenedReport } from "../../importers/lab-source.ts";
 import type { AvailableImages } from "../../importers/mapping/choose-template.ts";
 import { readMapping } from "../../importers/mapping/read-mapping.ts";
 import { SourceFiles } from "../../importers/source/source-files.ts";
 import { textOf } from "../../importers/source/text-decoder.ts";
-import type { ImportLine } from "../../importers/tree/report.ts";
 import { labNameIn, readIntent } from "../../intent/read/read.ts";
 
 /** A file of another tool, and the options of its import. One of text, base64 and files is set. */
@@ -22,6 +23,8 @@ export interface SourceInput {
   readonly format?: string;
   readonly substitute?: "frr" | "linux";
   readonly translateConfigs: boolean;
+  /** RFC 3339. */
+  readonly importedAt: string;
   readonly variables: Readonly<Record<string, string>>;
   /** Tables of node types, as YAML. */
   readonly mapping: readonly string[];
@@ -55,13 +58,16 @@ export async function importSource(input: SourceInput): Promise<ImportFileData> 
   const characters = Object.values(lab.files).reduce((sum, text) => sum + text.length, lab.yaml.length);
   if (characters > maxCharacters)
     throw new Failure("invalid_source", `the lab with its files has more than ${maxCharacters} characters: import fewer of its files`);
-  const shown = shortened(report);
-  const count = (level: ImportLine["level"]) => report.filter((line) => line.level === level).length;
+  const shown = shortenedReport(report, { lines: maxLines, characters: Number.POSITIVE_INFINITY });
+  const digest = createHash("sha256")
+    .update(files.get(lab.path) ?? "")
+    .digest("hex");
   return {
     ...lab,
-    counts: { kept: count("kept"), mapped: count("mapped"), dropped: count("dropped") },
+    counts: countsOf(report),
     report: shown,
     report_left_out: report.length - shown.length,
+    source: fileSource({ ...lab, report }, { digest, importedAt: input.importedAt }),
     left_out: leftOut,
   };
 }
@@ -135,15 +141,6 @@ function fromBase64(text: string): Buffer {
     throw new Failure("bad_request", `${problem.path}: ${problem.message}`, { data: { problems: [problem] } });
   }
   return Buffer.from(text, "base64");
-}
-
-/** Leaves lines about kept parts out of a report that is too long, and then lines at its end. */
-function shortened(report: readonly ImportLine[]): readonly ImportLine[] {
-  if (report.length <= maxLines) return report;
-  const changed = report.filter(({ level }) => level !== "kept").slice(0, maxLines);
-  let room = maxLines - changed.length;
-  const shown = new Set(changed);
-  return report.filter((line) => shown.has(line) || (line.level === "kept" && room-- > 0));
 }
 
 let tables: readonly { readonly file: string; readonly text: string }[] | undefined;

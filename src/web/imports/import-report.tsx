@@ -1,11 +1,18 @@
 import { useState } from "preact/hooks";
-import type { ImportFileData } from "../../contract/schemas/import-file.ts";
+import type { LabSourceData, LabSourceLine } from "../../contract/schemas/observe.ts";
+
+interface ImportReportProps {
+  readonly counts: LabSourceData["counts"];
+  readonly report: readonly LabSourceLine[];
+  /** Number of lines that the report lacks. */
+  readonly leftOut: number;
+}
 
 /** Lines that are shown at first. */
 const firstLines = 200;
 
 /** Each part of the source: kept, mapped or dropped. Dropped parts come first. */
-export function ImportReport({ lab: { counts, report, report_left_out: leftOut } }: { readonly lab: ImportFileData }) {
+export function ImportReport({ counts, report, leftOut }: ImportReportProps) {
   const [hasKept, setHasKept] = useState(false);
   const [shown, setShown] = useState(firstLines);
   const levels = hasKept ? (["dropped", "mapped", "kept"] as const) : (["dropped", "mapped"] as const);
@@ -37,9 +44,7 @@ export function ImportReport({ lab: { counts, report, report_left_out: leftOut }
                 <td>
                   <span class={level === "dropped" ? "mark warn" : "mark"}>{level}</span>
                 </td>
-                <td>
-                  {file}:{line}
-                </td>
+                <td>{[file, line].filter((part) => part !== undefined).join(":")}</td>
                 <td>
                   <code>{path === "" ? "/" : path}</code>
                 </td>

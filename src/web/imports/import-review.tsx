@@ -6,11 +6,16 @@ import { ImportReport } from "./import-report.tsx";
 import { type FoundImport, useImport } from "./use-import.ts";
 import "./imports.css";
 
+/** An imported lab, with its `source` for the service. */
+export interface ImportedText extends IntentText {
+  readonly source?: unknown;
+}
+
 interface ImportReviewProps {
   readonly found: FoundImport;
-  readonly onDeploy: (lab: IntentText) => void;
+  readonly onDeploy: (lab: ImportedText) => void;
   /** Puts the new lab into the editor. */
-  readonly onEdit: (lab: IntentText) => void;
+  readonly onEdit: (lab: ImportedText) => void;
   readonly onCancel: () => void;
 }
 
@@ -19,7 +24,7 @@ export function ImportReview({ found, onDeploy, onEdit, onCancel }: ImportReview
   const control = useImport(found);
   const { lab, isCurrent, error } = control;
   const hasErrors = lab?.diagnostics.some(({ severity }) => severity === "error") ?? true;
-  const textOf = ({ yaml, files }: ImportFileData): IntentText => ({ yaml, files });
+  const textOf = ({ yaml, files, source }: ImportFileData): ImportedText => ({ yaml, files, source });
   return (
     <section aria-label="Import" class="import-review">
       <h1>Import {lab?.path ?? found.source.input.filename ?? "files"}</h1>
@@ -42,7 +47,7 @@ export function ImportReview({ found, onDeploy, onEdit, onCancel }: ImportReview
         </button>
       </div>
       {lab !== undefined && <Notices lab={lab} leftOut={found.source.leftOut} />}
-      {lab !== undefined && <ImportReport lab={lab} />}
+      {lab !== undefined && <ImportReport counts={lab.counts} report={lab.report} leftOut={lab.report_left_out} />}
     </section>
   );
 }

@@ -1,6 +1,7 @@
 import { useMemo, useRef } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import type { EventData, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
+import { ImportMark } from "../imports/import-mark.tsx";
 import { DriftMark } from "../labs/drift-mark.tsx";
 import { LabHostButtons } from "../labs/lab-host-buttons.tsx";
 import { LabPower } from "../labs/lab-power.tsx";
@@ -102,6 +103,7 @@ export function LabPage({ route, user, mayChange }: LabPageProps) {
         </nav>
         <span>{summary([...live.values()])}</span>
         {managed === true ? <DriftMark lab={lab} drift={drift} /> : <span class="mark">only on its host</span>}
+        <ImportMark lab={lab} source={status.data?.source} />
         {rights.reason !== undefined && <span class="mark">{rights.reason}</span>}
         {inspection.data.locked && <span class="mark">locked</span>}
         <Presence users={here} user={user} />

@@ -3,10 +3,9 @@ import { LabwrightError } from "../../client/browser.ts";
 import type { Diagnostic } from "../../contract/schemas/project.ts";
 import { Gallery } from "../gallery/gallery.tsx";
 import { FileButton } from "../imports/file-button.tsx";
-import { ImportReview } from "../imports/import-review.tsx";
+import { type ImportedText, ImportReview } from "../imports/import-review.tsx";
 import { filesOfDrop } from "../imports/picked-files.ts";
 import { UrlField } from "../imports/url-field.tsx";
-import type { IntentText } from "../intent/intent-text.ts";
 import { Problem } from "../parts/problem.tsx";
 import { useTitle } from "../parts/use-title.ts";
 import { ProblemList } from "../plan/editor/problem-list.tsx";
@@ -21,7 +20,7 @@ export function NewLab() {
   const [dropping, setDropping] = useState(false);
   const nameTaken = error instanceof LabwrightError && error.code === "lab_exists";
   if (found !== undefined) {
-    const edit = (lab: IntentText) => editText(lab, "This is the imported lab. It is not stored before you deploy it.");
+    const edit = (lab: ImportedText) => editText(lab, "This is the imported lab. It is not stored before you deploy it.");
     return <ImportReview found={found} onDeploy={deployText} onEdit={edit} onCancel={cancelImport} />;
   }
   return (

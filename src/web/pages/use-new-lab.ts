@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import type { ExampleLab } from "../gallery/example-lab.ts";
+import type { ImportedText } from "../imports/import-review.tsx";
 import { besideLab, type ImportSource, isForeign, pastedSource, readSource } from "../imports/import-source.ts";
 import type { PickedFile } from "../imports/picked-files.ts";
 import { type FoundImport, findImport } from "../imports/use-import.ts";
-import type { IntentText } from "../intent/intent-text.ts";
 import { goTo } from "../parts/route.ts";
 import { call } from "../service/api.ts";
 
@@ -39,9 +39,9 @@ export interface NewLabControl extends RequestState {
   readonly found: FoundImport | undefined;
   readonly cancelImport: () => void;
   /** Shows the text of a lab. */
-  readonly editText: (lab: IntentText, notice: string) => void;
+  readonly editText: (lab: ImportedText, notice: string) => void;
   /** Deploys a lab, whose text stays in the editor if the service refuses it. */
-  readonly deployText: (lab: IntentText) => void;
+  readonly deployText: (lab: ImportedText) => void;
   readonly check: () => void;
   readonly deploy: () => void;
   /** Deploys a lab without nodes, to draw it. */
@@ -78,6 +78,8 @@ function isPictureBeside({ lab }: FoundImport, { texts = {} }: ImportSource): bo
 export function useNewLab(): NewLabControl {
   const [yaml, setYaml] = useState(example);
   const [files, setFiles] = useState<Readonly<Record<string, string>>>({});
+  /** The `source` of the imported lab in the editor. */
+  const [source, setSource] = useState<unknown>();
   const [state, setState] = useState<RequestState>({});
   const [found, setFound] = useState<FoundImport>();
   const run = async (busy: string, work: () => Promise<string | undefined>) => {
@@ -106,7 +108,10 @@ export function useNewLab(): NewLabControl {
       throw new LabwrightError(`Choose one YAML file only: got ${names}.`, { status: 400, code: "bad_request" });
     }
     const others = read.filter(([name]) => name !== labs[0]?.[0]);
-    if (labs[0] !== undefined) setYaml(labs[0][1]);
+    if (labs[0] !== undefined) {
+      setYaml(labs[0][1]);
+      setSource(undefined);
+    }
     if (others.length > 0) setFiles((before) => ({ ...before, ...Object.fromEntries(others) }));
     const left = source.leftOut.length === 0 ? "" : ` Left out, because they are no texts: ${source.leftOut.join(", ")}.`;
     return `Read ${[labs[0]?.[0], ...others.map(([name]) => name)].filter(Boolean).join(", ")}.${left}`;
@@ -116,15 +121,20 @@ export function useNewLab(): NewLabControl {
     if (!(result instanceof LabwrightError)) setFound(result);
     return undefined;
   };
-  const editText = (lab: IntentText, notice: string) => {
+  const editText = (lab: ImportedText, notice: string) => {
     setYaml(lab.yaml);
+    setSource(lab.source);
     setFiles(lab.files);
     setFound(undefined);
     setState({ notice });
   };
-  const deploy = (lab: IntentText) =>
+  const deploy = (lab: ImportedText) =>
     void run("Deploying…", async () => {
-      const { lab: path = "" } = await call("deployProject", { yaml: lab.yaml, files: lab.files });
+      const { lab: path = "" } = await call("deployProject", {
+        yaml: lab.yaml,
+        files: lab.files,
+        ...(lab.source !== undefined && { source: lab.source }),
+      });
       goTo({ page: "lab", lab: path, view: "topology" });
       return undefined;
     });
@@ -164,7 +174,7 @@ export function useNewLab(): NewLabControl {
         const { warnings = [] } = await call("validateProject", { yaml, files });
         return warnings.length === 0 ? "No problems found." : warnings.map(({ line, message }) => `line ${line}: ${message}`).join("\n");
       }),
-    deploy: () => deploy({ yaml, files }),
+    deploy: () => deploy({ yaml, files, source }),
     deployEmpty: (name) => deploy({ yaml: `name: ${name}\nnodes:\n`, files: {} }),
     run: deploy,
     edit: (one) => editText(one, `This is the text of ${one.name}.`),
