@@ -11,6 +11,7 @@ import { makeTraversableDirectory } from "../files/traversable-directory.ts";
 import { isUuid } from "../machine/uuid.ts";
 import { checkDefinition } from "./check-definition.ts";
 import type { LabDefinition } from "./definition.ts";
+import { DefinitionText } from "./definition-text.ts";
 import type { Definitions, PutOptions, QuarantinedDirectory } from "./definitions.ts";
 import { KeptLabs } from "./kept-labs.ts";
 import { endingReserve, holdsNothing, lastGoodFile, readLastGood, setAside, writeLastGood } from "./last-good.ts";
@@ -36,8 +37,12 @@ export class DefinitionStore implements Definitions {
   readonly #holders: Map<string, RecordedLab>;
   /** Uuid → the definition that was last read or written. */
   readonly #entries = new Map<string, Entry>();
+  /** Uuid → what was written last. */
+  readonly #texts = new Map<string, DefinitionText>();
   /** Writes of a lab's copy. */
   readonly #copies = new KeyedQueue();
+  /** Labs whose copy is written soon. */
+  readonly #dueCopies = new Set<string>();
   readonly #changes = new KeyedQueue();
 
   constructor(
@@ -125,6 +130,23 @@ export class DefinitionStore implements Definitions {
     });
   }
 
+  #textOf(definition: LabDefinition): string {
+    const text = this.#texts.get(definition.id) ?? new DefinitionText();
+    this.#texts.set(definition.id, text);
+    return text.of(definition);
+  }
+
+  /** Writes one copy for all changes of the next second. A service that ends before that writes it at its next start. */
+  #saveCopySoon(id: string): void {
+    if (this.#dueCopies.has(id)) return;
+    this.#dueCopies.add(id);
+    setTimeout(() => {
+      this.#dueCopies.delete(id);
+      const entry = this.#entries.get(id);
+      if (entry !== undefined && entry.isStandIn !== true) void this.#saveCopy(id, entry.mark, this.#textOf(entry.definition));
+    }, copyDelayMs).unref();
+  }
+
   async get(path: string): Promise<LabDefinition | undefined> {
     const id = this.#index.get(path);
     if (id === undefined) return undefined;
@@ -164,7 +186,7 @@ export class DefinitionStore implements Definitions {
     const known = this.#entries.get(id);
     if (known === undefined) for (const made of [directory, join(directory, "nodes")]) await makeTraversableDirectory(made);
     else if (known.isStandIn === true) await setAside(directory, known.definition);
-    const text = `${JSON.stringify(definition, null, 1)}\n`;
+    const text = this.#textOf(definition);
     // The copy of an unreadable file must not be used up: it is all that is left.
     const reserve = known?.isStandIn === true ? this.#spares : endingReserve(directory, this.#spares);
     await writeFileAtomic(this.file(id), text, 0o600, isEnding ? reserve : undefined);
@@ -172,7 +194,9 @@ export class DefinitionStore implements Definitions {
     this.#entries.set(id, { mark, definition });
     this.#index.set(path, id);
     this.#holders.set(path, { id, owner });
-    await this.#saveCopy(id, mark, text);
+    // The copy decides about a disputed path. Other changes of a lab, of which there may be many in a second, do not wait for it.
+    if (known?.definition.path === path && known.isStandIn !== true) this.#saveCopySoon(id);
+    else await this.#saveCopy(id, mark, text);
     await this.kept.taken(id);
   }
 
@@ -195,6 +219,7 @@ export class DefinitionStore implements Definitions {
     // Forgotten first, so that the missing file is not reported as lost.
     this.#index.delete(path);
     this.#entries.delete(id);
+    this.#texts.delete(id);
     this.#holders.delete(path);
     try {
       // Each is one rename: after a crash it is either done or not.
@@ -256,6 +281,8 @@ export class DefinitionStore implements Definitions {
     return definition;
   }
 }
+
+const copyDelayMs = 1_000;
 
 export const inQuarantine = "nothing of the lab is removed; labwright quarantine lists, restores and deletes such labs";
 

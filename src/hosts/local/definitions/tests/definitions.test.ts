@@ -40,6 +40,15 @@ describe("labs on disk", () => {
     expect((await stat(join(state, "labs", id, "lab.last.json"))).mode & 0o777).toBe(0o600);
   });
 
+  test("the copy follows several changes of a lab", async () => {
+    const labs = await open();
+    await labs.put(empty);
+    await labs.change("/courses/one", (lab) => ({ ...lab, locked: true }));
+    await labs.change("/courses/one", (lab) => ({ ...lab, description: "second" }));
+    const copy = async () => JSON.parse(await readFile(join(state, "labs", id, "lab.last.json"), "utf8"));
+    await expect.poll(copy).toEqual({ ...empty, locked: true, description: "second" });
+  });
+
   test("an edit by hand is noticed; for an invalid one a warning names the place, the last good definition is used, and the file is kept", async () => {
     const labs = await open();
     await labs.put(empty);
