@@ -1,6 +1,6 @@
 import { endpointKeys, type JoinedIds, observedLinkKey } from "../../engine/compare/join.ts";
 import { nodeFields } from "../../engine/model/node-fields.ts";
-import type { ObservedLab, ObservedLink, ObservedNetwork, ObservedNode } from "../../engine/model/observed.ts";
+import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNetwork, ObservedNode } from "../../engine/model/observed.ts";
 import type { Operation } from "../../engine/model/plan.ts";
 
 /** The lab that a change was planned on, and the steps that it ran. */
@@ -119,7 +119,7 @@ function networksOf(after: Read, then: Read | undefined, steps: Steps): readonly
 
 /** Returns `base` with the given fields. A field without a value is as in `now`. */
 function overlaid<T extends object>(base: T, now: T, values: Fields): T {
-  const result: Record<string, unknown> = Object.fromEntries(Object.entries(base));
+  const result = { ...base } as Record<string, unknown>;
   for (const [field, set] of Object.entries(values)) {
     const value = set ?? now[field as keyof T];
     if (value === undefined) delete result[field];
@@ -186,7 +186,12 @@ function byKey(read: Read | undefined): Map<string, ObservedLink> {
 }
 
 function sameEnds(a: ObservedLink, b: ObservedLink): boolean {
-  return JSON.stringify(a.endpoints) === JSON.stringify(b.endpoints);
+  return a.endpoints.every((end, side) => isSameEnd(end, b.endpoints[side]!));
+}
+
+function isSameEnd(a: ObservedEndpoint, b: ObservedEndpoint): boolean {
+  if ("networkId" in a) return "networkId" in b && a.networkId === b.networkId;
+  return "nodeId" in b && a.nodeId === b.nodeId && a.interface === b.interface;
 }
 
 /** Returns the ids with those of parts that were deleted by hand, as if they had been deleted after the change: a plan finds the recorded part by its key. */

@@ -44,10 +44,10 @@ export class DatabaseRoom {
 
   /**
    * Called after a large write. Moves it from the log to the file while the file can grow: on a full disk, data that is only in the log would prevent
-   * the log's reuse.
+   * the log's reuse. With ample space, SQLite's own checkpoints are in time.
    */
   settle(bytes: number): void {
-    if (this.#bytes > 0 && bytes > this.#bytes / 8) this.rewind();
+    if (this.#bytes > 0 && bytes > this.#bytes / 8 && !this.#canGrow(ample)) this.rewind();
   }
 
   /** Called after a write without enough space. Restarts the log in its allocated blocks. */
@@ -102,6 +102,9 @@ export class DatabaseRoom {
 
 const pageSize = 4096;
 const [least, most, enough] = [256 * 1024, 4 * 2 ** 20, 64 * 2 ** 20];
+
+/** Bytes that nodes do not fill between two large writes. */
+const ample = 2 ** 30;
 
 /** Bytes; 0 if there is no file. */
 function sizeOf(file: string): number {

@@ -37,7 +37,8 @@ function repeatedTexts(value: unknown): ReadonlyMap<string, SharedText> {
       else if (!repeated.has(part)) repeated.set(part, { text: part });
     } else if (isPlain(part) && !seen.has(part)) {
       seen.add(part);
-      for (const one of Object.values(part)) search(one);
+      // Own properties only, as plain data has no others; without the arrays that Object.values would make for each of many thousand parts.
+      for (const key in part) search((part as Readonly<Record<string, unknown>>)[key]);
     }
   };
   search(value);
