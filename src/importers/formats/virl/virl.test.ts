@@ -33,3 +33,14 @@ test("an image that is there is used, and one that is not is named with its file
     { template: "qemu", image: "iosxrv9000", vendor: "Cisco IOS XRv", file: "xrv9k-fullk9-x-*.qcow2", nodes: ["edge"] },
   ]);
 });
+
+test("annotations become shapes and texts, with the defaults of the format", () => {
+  const lab = imported({ "campus.virl": campus }, { substitute: "frr" });
+  const { lab: read } = readIntent(lab.yaml, lab.files);
+  expect(read?.shapes).toEqual([
+    { type: "rectangle", x: 300, y: 90, width: 300, height: 120, color: "#000080", style: "dashed", fill: "#eeeeff80" },
+    { type: "ellipse", x: 280, y: 200, width: 160, height: 120, color: "#000000", thickness: 3, fill: "#cccccc" },
+    { type: "line", x: 600, y: 90, x2: 600, y2: 300, color: "#ff0000", style: "dotted", thickness: 3 },
+  ]);
+  expect(read?.texts).toEqual([{ text: "Core & edge", x: 310, y: 70 }]);
+});

@@ -1,3 +1,5 @@
+import { cssColor } from "../../../intent/shapes/color.ts";
+import type { LabShape, LineStyle } from "../../../intent/shapes/shape.ts";
 import { Draft, type DraftEnd, type DraftPlace, positionOf } from "../../draft/draft.ts";
 import { DraftNode } from "../../draft/draft-node.ts";
 import { chooseTemplate } from "../../mapping/choose-template.ts";
@@ -33,7 +35,11 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
     of.entries.find(([key]) => key === element || key.endsWith(`:${element}`))?.[1].items ?? [];
   const places = children(topology, "node").map((node) => readNode(draft, node, children, options));
   for (const connection of children(topology, "connection")) readConnection(draft, connection, places);
-  for (const note of children(topology, "annotations").flatMap((each) => children(each, "text"))) readNote(draft, note);
+  for (const annotations of children(topology, "annotations")) {
+    for (const note of children(annotations, "text")) readNote(draft, note);
+    for (const element of ["rect", "ellipse", "line"] as const)
+      for (const shape of children(annotations, element)) readShape(draft, element, shape);
+  }
   return { draft, parts: [root] };
 }
 
@@ -95,10 +101,47 @@ function readConnection(draft: Draft, connection: Part, nodes: readonly ReadNode
 }
 
 function readNote(draft: Draft, note: Part): void {
-  const text = note.get(textKey) ?? note.get("@text");
-  const at = /(-?[\d.]+)\s*,\s*(-?[\d.]+)/.exec(note.get("@location")?.text ?? "");
-  if (text?.text === undefined || at === null) return;
-  draft.text(text.text, Number(at[1]), Number(at[2]));
-  text.kept();
-  note.get("@location")?.kept();
+  const [text, x, y] = ["@string", "@x", "@y"].map((key) => note.get(key));
+  if (text?.text === undefined || x?.number === undefined || y?.number === undefined) {
+    note.dropped("a text without a place");
+    return;
+  }
+  draft.text(text.text, x.number, y.number);
+  for (const part of [text, x, y]) part.kept();
+  for (const key of ["@stroke", "@stroke-opacity"]) note.get(key)?.dropped("texts have no colour");
+}
+
+const linePatterns: Readonly<Record<string, LineStyle>> = { Dot: "dotted", Dash: "dashed", DashDot: "dashed", DashDotDot: "dashed" };
+
+/** The schema of VIRL: a rectangle has its corner, an ellipse its middle and its radii. Colours have no "#"; absent attributes have defaults. */
+function readShape(draft: Draft, element: "rect" | "ellipse" | "line", part: Part): void {
+  const number = (name: string) => part.get(`@${name}`)?.number ?? Number.NaN;
+  const color = (name: string, otherwise: string) =>
+    cssColor(`#${part.get(`@${name}`)?.text ?? otherwise}`, part.get(`@${name}-opacity`)?.number ?? 1);
+  const [stroke, fill] = [color("stroke", "000000"), color("fill", "CCCCCC")];
+  const look = {
+    ...(stroke !== undefined && { color: stroke }),
+    style: linePatterns[part.get("@stroke-pattern")?.text ?? ""] ?? "solid",
+    thickness: part.get("@stroke-width")?.number ?? 3,
+  };
+  const inside = { ...look, ...(fill !== undefined && { fill }) };
+  const shapes: Readonly<Record<typeof element, LabShape>> = {
+    rect: { type: "rectangle", x: number("x"), y: number("y"), width: number("width"), height: number("height"), ...inside },
+    ellipse: {
+      type: "ellipse",
+      x: number("xc") - number("xr"),
+      y: number("yc") - number("yr"),
+      width: 2 * number("xr"),
+      height: 2 * number("yr"),
+      ...inside,
+    },
+    line: { type: "line", x: number("x1"), y: number("y1"), x2: number("x2"), y2: number("y2"), ...look },
+  };
+  const problem = draft.shape(shapes[element]);
+  if (problem !== undefined) {
+    part.dropped(problem);
+    return;
+  }
+  if (element === "rect") for (const key of ["@rx", "@ry"]) part.get(key)?.dropped("rectangles have sharp corners");
+  for (const [key, value] of part.entries) if (!["@rx", "@ry"].includes(key)) value.mapped("a shape, in shapes");
 }
