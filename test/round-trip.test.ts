@@ -18,12 +18,13 @@ interface Shared {
   readonly network?: (network: Lab["networks"][number]) => object;
   readonly link?: (link: LabLink) => object;
   readonly lab?: (lab: Lab) => object;
+  readonly shape?: (shape: LabShape) => object;
 }
 
 /** Returns the parts of a lab that both languages have. */
 function view(lab: Lab, shared: Shared): object {
   return {
-    shapes: (lab.shapes ?? []).map(shownShape),
+    shapes: (lab.shapes ?? []).map((shape) => shownShape((shared.shape?.(shape) ?? shape) as LabShape)),
     nodes: Object.fromEntries(lab.nodes.map((node) => [node.key, shared.node?.(node, lab)])),
     networks: Object.fromEntries(lab.networks.map((network) => [network.key, shared.network?.(network)])),
     links: lab.links.map((link) => ({ key: link.key, ...shared.link?.(link) })),
@@ -36,6 +37,20 @@ function shownShape({ layer: _layer, ...shape }: LabShape): object {
   if (shape.thickness !== 0) return shape;
   const { color: _color, style: _style, ...rest } = shape;
   return rest;
+}
+
+/** GNS3's lines have no marks. It turns a drawing around its corner, which is at whole pixels. */
+function gns3Shape(shape: LabShape): object {
+  const { start: _start, end: _end, ...line } = shape as Partial<Extract<LabShape, { type: "line" }>>;
+  if (shape.type === "line") return line;
+  return shape.rotation === undefined ? shape : { ...shape, x: Math.round(shape.x / 4), y: Math.round(shape.y / 4) };
+}
+
+/** Editors of containerlab know arrows only. */
+function arrowsOnly(shape: LabShape): object {
+  if (shape.type !== "line") return shape;
+  const { start, end, ...line } = shape;
+  return { ...line, ...(start !== undefined && { start: "arrow" }), ...(end !== undefined && { end: "arrow" }) };
 }
 
 const endsOf = ({ key }: LabNode, { links }: Lab) =>
@@ -61,6 +76,7 @@ const formats: readonly (readonly [name: LabFormat | GraphFormat, shared: Shared
   [
     "gns3",
     {
+      shape: gns3Shape,
       node: (node, lab) => ({
         // A VPCS has one interface.
         template: node.template === "pc" && endsOf(node, lab) > 1 ? "linux" : node.template,
@@ -80,6 +96,7 @@ const formats: readonly (readonly [name: LabFormat | GraphFormat, shared: Shared
   [
     "containerlab",
     {
+      shape: arrowsOnly,
       // Switches and networks are bridges there, and a way out is the management network.
       within: (lab) => onlyNetworks(withTemplates(lab, { switch: "linux", pc: "linux" }), "bridge"),
       node: ({ template, position }) => ({ template, position: place(position) }),

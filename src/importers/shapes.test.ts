@@ -35,7 +35,7 @@ describe("shapes of EVE-NG", () => {
         ],
         [
           "circle",
-          `<div style="left:0px;top:0px;z-index:999"><svg><ellipse cx="50" cy="40" rx="47.5" ry="37.5" stroke="#000000" stroke-width="5" fill="transparent"/></svg></div>`,
+          `<div style="left:0px;top:0px;z-index:999;transform:rotate(0.785398rad)"><svg><ellipse cx="50" cy="40" rx="47.5" ry="37.5" stroke="#000000" stroke-width="5" fill="transparent"/></svg></div>`,
         ],
       ),
     );
@@ -52,7 +52,7 @@ describe("shapes of EVE-NG", () => {
         layer: -1,
         fill: "#ffffff",
       },
-      { type: "ellipse", x: 3, y: 3, width: 95, height: 75, color: "#000000", thickness: 5 },
+      { type: "ellipse", x: 3, y: 3, width: 95, height: 75, color: "#000000", thickness: 5, rotation: 45 },
     ]);
     expect(report.filter((line) => /^mapped .*\/textobject\//.test(line) && /data/.test(line))).toHaveLength(2);
   });
@@ -113,14 +113,17 @@ test("annotations of CML are shapes: a rectangle by its size, an ellipse by its 
         color: "#FF0000",
         border_color: "#FF0000",
         border_style: "2,2",
+        line_start: "circle",
         line_end: "arrow",
       }),
+      note({ type: "ellipse", x1: 0, y1: 0, x2: 30, y2: 10, color: "#FFFFFF00", border_color: "#000000FF", rotation: 200 }),
     ],
   };
   expect(shapesOf("a.json", JSON.stringify(lab)).shapes).toEqual([
     { type: "rectangle", x: -10, y: -20, width: 200, height: 100, color: "#80808000", thickness: 1, fill: "#ffffff" },
     { type: "ellipse", x: -30, y: -10, width: 60, height: 20, color: "#000000", style: "dashed", thickness: 1, fill: "#00a0d180" },
-    { type: "line", x: 0, y: 0, x2: 30, y2: -10, color: "#ff0000", style: "dotted", thickness: 1 },
+    { type: "ellipse", x: -30, y: -10, width: 60, height: 20, color: "#000000", thickness: 1, rotation: 20 },
+    { type: "line", x: 0, y: 0, x2: 30, y2: -10, color: "#ff0000", style: "dotted", thickness: 1, start: "circle", end: "arrow" },
   ]);
 });
 
@@ -138,6 +141,17 @@ test("annotations of containerlab's editors are shapes, placed by their middle",
         borderColor: "red",
         borderWidth: 3,
         borderStyle: "dashed",
+        rotation: 30,
+      },
+      {
+        id: "3",
+        shapeType: "line",
+        position: { x: 0, y: 0 },
+        endPosition: { x: 50, y: 0 },
+        borderColor: "#000",
+        borderWidth: 2,
+        lineStartArrow: false,
+        lineEndArrow: true,
       },
       { id: "2", shapeType: "star", position: { x: 0, y: 0 } },
     ],
@@ -148,9 +162,21 @@ test("annotations of containerlab's editors are shapes, placed by their middle",
   };
   const lab = imported(files);
   expect(readIntent(lab.yaml, lab.files).lab?.shapes).toEqual([
-    { type: "ellipse", x: 80, y: 40, width: 40, height: 20, color: "#ff0000", style: "dashed", thickness: 3, fill: "#11223380" },
+    {
+      type: "ellipse",
+      x: 80,
+      y: 40,
+      width: 40,
+      height: 20,
+      color: "#ff0000",
+      style: "dashed",
+      thickness: 3,
+      fill: "#11223380",
+      rotation: 30,
+    },
+    { type: "line", x: 0, y: 0, x2: 50, y2: 0, color: "#000000", end: "arrow" },
   ]);
-  expect(shortReport(lab)).toContain("dropped /freeShapeAnnotations/1");
+  expect(shortReport(lab)).toContain("dropped /freeShapeAnnotations/2");
 });
 
 describe("hostile drawings", () => {

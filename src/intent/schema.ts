@@ -25,7 +25,7 @@ import { type Json, type JsonSchema, object } from "./schema-object.ts";
 import { withReferences } from "./schema-references.ts";
 import { switchingSchema } from "./schema-switching.ts";
 import { bootSchemas, readySchema, testSchema } from "./schema-tests.ts";
-import { lineStyles, shapeDefaults, shapeLimits } from "./shapes/shape.ts";
+import { lineEnds, lineStyles, shapeDefaults, shapeLimits } from "./shapes/shape.ts";
 
 const NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
 /** A name, or a range of names. */
@@ -74,6 +74,7 @@ const shapeLook: Readonly<Record<string, Json>> = {
     default: shapeDefaults.layer,
   },
 };
+const lineEnd = { enum: [...lineEnds, "none", null], default: "none" };
 const name = { type: LOOSE, pattern: NAME };
 const shownName = { title: "Shown name", description: "The key, unless given.", type: LOOSE, pattern: LINE, maxLength: 64 };
 const icon = { title: "Icon", type: "string", pattern: LINE, maxLength: 255, examples: ["Router.png"] };
@@ -602,12 +603,28 @@ export const plainSchema: JsonSchema = {
           description: `Color of the inside; none, the default, leaves it empty. ${colorForms}`,
           examples: ["#dbeafe", "none"],
         },
+        rotation: {
+          description: "Clockwise around the middle, degrees.",
+          type: ["number", "null"],
+          minimum: shapeLimits.rotation.min,
+          maximum: shapeLimits.rotation.max,
+          default: 0,
+        },
       },
       { title: "Rectangle or ellipse", required: ["type", "x", "y", "width", "height"] },
     ),
     line: object(
       lineVocabulary,
-      { type: { enum: ["line"] }, x: coordinate, y: coordinate, x2: coordinate, y2: coordinate, ...shapeLook },
+      {
+        type: { enum: ["line"] },
+        x: coordinate,
+        y: coordinate,
+        x2: coordinate,
+        y2: coordinate,
+        ...shapeLook,
+        start: { ...lineEnd, description: "The mark at x, y." },
+        end: { ...lineEnd, description: "The mark at x2, y2." },
+      },
       { title: "Line", required: ["type", "x", "y", "x2", "y2"] },
     ),
   },

@@ -265,6 +265,12 @@ export const ShapeData = Type.Object({
   layer: Type.Optional(integer),
   /** #rrggbb or #rrggbbaa; absent: empty. */
   fill: optionalText,
+  /** Of a rectangle or ellipse, clockwise around its middle, degrees; absent: upright. */
+  rotation: Type.Optional(number),
+  /** The mark at (x, y) of a line; absent: none. */
+  start: Type.Optional(word(["arrow", "circle", "square"])),
+  /** The mark at (x2, y2) of a line; absent: none. */
+  end: Type.Optional(word(["arrow", "circle", "square"])),
 });
 export type ShapeData = Static<typeof ShapeData>;
 

@@ -54,13 +54,17 @@ ${body}
 `;
 }
 
+const arrows = { none: "none", arrow: "block", circle: "oval", square: "box" } as const;
+
 function shapeCell(shape: LabShape, index: number): string {
   const border = opacityOf(shape.color ?? shapeDefaults.color);
   const fill = shape.type === "line" || shape.fill === undefined ? undefined : opacityOf(shape.fill);
   const thickness = shape.thickness ?? shapeDefaults.thickness;
   const dashes = dashesOf(shape);
   const style = [
-    ...(shape.type === "line" ? ["endArrow=none"] : shape.type === "ellipse" ? ["ellipse"] : []),
+    ...(shape.type === "line" ? [`startArrow=${arrows[shape.start ?? "none"]}`, `endArrow=${arrows[shape.end ?? "none"]}`] : []),
+    ...(shape.type === "ellipse" ? ["ellipse"] : []),
+    ...(shape.type === "line" || shape.rotation === undefined ? [] : [`rotation=${shape.rotation}`]),
     "html=0",
     thickness === 0
       ? "strokeColor=none"

@@ -1,6 +1,6 @@
 import type { Lab } from "../../intent/lab/lab.ts";
 import type { Place } from "../../layout/layout.ts";
-import { cornersOf, svgElement } from "../shared/svg-shape.ts";
+import { cornersOf, svgShape } from "../shared/svg-shape.ts";
 import { xmlText } from "../shared/xml-text.ts";
 import { type DrawnLink, drawingOf, type Member, type Shape } from "./drawing.ts";
 
@@ -33,7 +33,7 @@ export function svgText(lab: Lab): string {
     ]),
   ]);
   const parts = [
-    ...shapes.map((shape) => svgElement(shape, { x: 0, y: 0 })),
+    ...shapes.map((shape) => svgShape(shape, { x: 0, y: 0 })),
     ...links.map((link, index) => drawLink(link, places, lanes[index] ?? 0)),
     ...members.map(drawMember),
     ...lines.map(({ x, y, rows }) => {

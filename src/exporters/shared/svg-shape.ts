@@ -1,7 +1,23 @@
 import { opacityOf } from "../../intent/shapes/color.ts";
-import { boxOf, dashesOf, type LabShape, shapeDefaults } from "../../intent/shapes/shape.ts";
+import { boundsOf, dashesOf, type LabShape, lineEndPaths, shapeDefaults } from "../../intent/shapes/shape.ts";
 
-/** Returns the element of SVG of a shape. @param at position of the drawing that contains it */
+/** Returns the element of SVG of a shape, and the marks at the ends of a line. @param at position of the drawing that contains it */
+export function svgShape(shape: LabShape, at: { readonly x: number; readonly y: number }): string {
+  const [x, y] = [shape.x - at.x, shape.y - at.y];
+  if (shape.type === "line") {
+    const marks = (["start", "end"] as const).flatMap((side) => (shape[side] === undefined ? [] : [` data-${side}="${shape[side]}"`]));
+    const { color, opacity } = opacityOf(shape.color ?? shapeDefaults.color);
+    const paths = lineEndPaths(shape).map(
+      (path) => `<path transform="translate(${x} ${y})" d="${path}" fill="${color}"${faded("fill-opacity", opacity)}/>`,
+    );
+    return `${svgElement(shape, at).replace(/\/>$/, `${marks.join("")}/>`)}${paths.join("")}`;
+  }
+  const { width, height, rotation } = shape;
+  if (rotation === undefined) return svgElement(shape, at);
+  return svgElement(shape, at).replace(/\/>$/, ` transform="rotate(${rotation} ${x + width / 2} ${y + height / 2})"/>`);
+}
+
+/** Returns the element of SVG of a shape, upright and without marks. @param at position of the drawing that contains it */
 export function svgElement(shape: LabShape, at: { readonly x: number; readonly y: number }): string {
   const [x, y] = [shape.x - at.x, shape.y - at.y];
   if (shape.type === "line") return `<line x1="${x}" y1="${y}" x2="${shape.x2 - at.x}" y2="${shape.y2 - at.y}"${lookOf(shape)}/>`;
@@ -37,7 +53,7 @@ export function behindNodes(shapes: readonly LabShape[]): readonly LabShape[] {
 
 /** Returns the corners of the shapes. */
 export function cornersOf(shapes: readonly LabShape[]): readonly { readonly x: number; readonly y: number }[] {
-  return shapes.map(boxOf).flatMap(({ x, y, width, height }) => [
+  return shapes.map(boundsOf).flatMap(({ x, y, width, height }) => [
     { x, y },
     { x: x + width, y: y + height },
   ]);

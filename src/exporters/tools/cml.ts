@@ -158,11 +158,11 @@ function shapeAnnotation(shape: LabShape): Data {
   };
   // The color of a line is that of its border too.
   if (shape.type === "line") {
-    const ends = { x1: shape.x, y1: shape.y, x2: shape.x2, y2: shape.y2, line_start: null, line_end: null };
+    const ends = { x1: shape.x, y1: shape.y, x2: shape.x2, y2: shape.y2, line_start: shape.start ?? null, line_end: shape.end ?? null };
     return { ...common, ...ends, color: border, border_color: border };
   }
-  const { x, y, width, height } = shape;
-  const look = { color: shape.fill === undefined ? "#FFFFFF00" : withAlpha(shape.fill), border_color: border, rotation: 0 };
+  const { x, y, width, height, rotation = 0 } = shape;
+  const look = { color: shape.fill === undefined ? "#FFFFFF00" : withAlpha(shape.fill), border_color: border, rotation };
   if (shape.type === "rectangle") return { ...common, ...look, x1: x, y1: y, x2: width, y2: height, border_radius: 0 };
   return { ...common, ...look, x1: x + width / 2, y1: y + height / 2, x2: width / 2, y2: height / 2 };
 }

@@ -131,11 +131,15 @@ function shapeAnnotation(shape: LabShape, index: number) {
     borderStyle: shape.style ?? shapeDefaults.style,
     zIndex: shape.layer ?? 0,
   };
-  if (shape.type === "line") return { ...common, position: { x: shape.x, y: shape.y }, endPosition: { x: shape.x2, y: shape.y2 } };
-  const { x, y, width, height } = shape;
+  if (shape.type === "line") {
+    const ends = { position: { x: shape.x, y: shape.y }, endPosition: { x: shape.x2, y: shape.y2 } };
+    const { start, end } = shape;
+    return { ...common, ...ends, ...(start !== undefined && { lineStartArrow: true }), ...(end !== undefined && { lineEndArrow: true }) };
+  }
+  const { x, y, width, height, rotation } = shape;
   const fill = shape.fill === undefined ? { color: "#ffffff", opacity: 0 } : opacityOf(shape.fill);
   const place = { position: { x: x + width / 2, y: y + height / 2 }, width, height };
-  return { ...common, ...place, fillColor: fill.color, fillOpacity: fill.opacity };
+  return { ...common, ...place, ...(rotation !== undefined && { rotation }), fillColor: fill.color, fillOpacity: fill.opacity };
 }
 
 /** Returns a script that impairs the links of the running lab: containerlab's topology has no place for that. */

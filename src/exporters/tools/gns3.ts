@@ -1,6 +1,6 @@
 import { type Endpoint, endpointText, type Lab, type LabLink, type LabNetwork, type LabNode } from "../../intent/lab/lab.ts";
 import type { SwitchPort } from "../../intent/lab/switching.ts";
-import { boxOf } from "../../intent/shapes/shape.ts";
+import { boxOf, type ShapeBox } from "../../intent/shapes/shape.ts";
 import { drawingOf } from "../drawing/drawing.ts";
 import type { Exported } from "../shared/exported.ts";
 import { leftOut, type NodeField, named } from "../shared/left-out.ts";
@@ -94,9 +94,11 @@ export function gns3Of(source: Lab): Exported {
   });
   const shapes = behindNodes(lab.shapes ?? []).map((shape, index): Json => {
     const { x, y, width, height } = boxOf(shape);
+    const rotation = shape.type === "line" ? 0 : (shape.rotation ?? 0);
     const svg = `<svg height="${Math.max(1, height)}" width="${Math.max(1, width)}">${svgElement(shape, { x, y })}</svg>`;
-    const place = { x: Math.round(x), y: Math.round(y), z: shape.layer ?? 0 };
-    return { drawing_id: id("shape", String(index)), locked: false, rotation: 0, svg, ...place };
+    const corner = turnedCorner({ x, y, width, height }, rotation);
+    const place = { x: Math.round(corner.x), y: Math.round(corner.y), z: shape.layer ?? 0 };
+    return { drawing_id: id("shape", String(index)), locked: false, rotation, svg, ...place };
   });
   const project: Json = {
     auto_close: true,
@@ -195,6 +197,13 @@ function container(node: LabNode, adapters: number): Pick<Kind, "properties" | "
 }
 
 /** A VPCS has exactly one interface. */
+/** GNS3 turns a drawing around its upper left corner: returns where that is, so that the middle stays in its place. */
+function turnedCorner({ x, y, width, height }: ShapeBox, degrees: number): { readonly x: number; readonly y: number } {
+  const [sine, cosine] = [Math.sin((degrees / 180) * Math.PI), Math.cos((degrees / 180) * Math.PI)];
+  const [dx, dy] = [width / 2, height / 2];
+  return { x: x + dx - (dx * cosine - dy * sine), y: y + dy - (dx * sine + dy * cosine) };
+}
+
 function isVpcs(node: LabNode, ends: readonly NumberedEnd[] = []): boolean {
   return roleOf(node) === "pc" && ends.length <= 1;
 }
@@ -255,6 +264,9 @@ function notesOf(lab: Lab, added: readonly string[], ends: ReadonlyMap<string, r
     ...(rounded.length === 0
       ? []
       : [`GNS3 impairs both directions alike, by whole ms and percent; these links were adapted: ${named(rounded)}`]),
+    ...((lab.shapes ?? []).some((shape) => shape.type === "line" && (shape.start ?? shape.end) !== undefined)
+      ? ["GNS3's lines have no arrows: the ends of lines are plain"]
+      : []),
     ...(vlans.length === 0 ? [] : [`GNS3's switch has no groups, spanning tree, mirrors and lists of VLANs: ${named(vlans)}`]),
     ...(added.length === 0 ? [] : [`a NAT node has one link, so these networks have a hub before it: ${named(added)}`]),
     ...(wide.length === 0 ? [] : [`a VPCS has one interface, so these PCs are containers: ${named(wide)}`]),

@@ -5,7 +5,7 @@ import { base64 } from "../shared/base64.ts";
 import type { Exported } from "../shared/exported.ts";
 import { leftOut, type NodeField, named } from "../shared/left-out.ts";
 import { stableId } from "../shared/stable-id.ts";
-import { behindNodes, svgElement } from "../shared/svg-shape.ts";
+import { behindNodes, svgElement, svgShape } from "../shared/svg-shape.ts";
 import { xmlText } from "../shared/xml-text.ts";
 import { indexOf, interfaceCount, type NumberedEnd, numberedInterfaces } from "./interfaces.ts";
 import { containerImages, fileName, roleOf } from "./targets.ts";
@@ -78,9 +78,11 @@ ${configs.join("")}    </configs>
 function shapeObject(shape: LabShape, id: number): string {
   const type = shape.type === "ellipse" ? "circle" : "square";
   const { x, y, width, height } = boxOf(shape);
+  const turn = shape.type === "line" || shape.rotation === undefined ? "" : `;transform:rotate(${shape.rotation}deg)`;
+  const drawn = shape.type === "line" ? svgShape(shape, { x, y }) : svgElement(shape, { x, y });
   const size = `width="${Math.max(1, width)}" height="${Math.max(1, height)}"`;
-  const style = `display:inline;position:absolute;left:${x}px;top:${y}px;width:${width}px;height:${height}px;z-index:${usualZ + (shape.layer ?? 0)}`;
-  const html = `<div id="customShape${id}" class="customShape context-menu" data-path="${id}" style="${style}"><svg ${size}>${svgElement(shape, { x, y })}</svg></div>`;
+  const style = `display:inline;position:absolute;left:${x}px;top:${y}px;width:${width}px;height:${height}px;z-index:${usualZ + (shape.layer ?? 0)}${turn}`;
+  const html = `<div id="customShape${id}" class="customShape context-menu" data-path="${id}" style="${style}"><svg ${size}>${drawn}</svg></div>`;
   return `      <textobject id="${id}" name="${shape.type} ${id}" type="${type}">\n        <data>${base64(html)}</data>\n      </textobject>\n`;
 }
 

@@ -5,6 +5,11 @@ export interface PlacedShape {
   readonly shape: SvgShape;
   readonly x: number;
   readonly y: number;
+  /** Clockwise around the middle of the block, degrees. */
+  readonly rotation: number;
+  /** The size of the block; undefined: that of its contents. */
+  readonly width: number | undefined;
+  readonly height: number | undefined;
   /** Below that of other shapes: behind them. */
   readonly layer: number;
 }
@@ -18,7 +23,13 @@ export function placedShape(html: string): PlacedShape | undefined {
   const [x, y] = [pixels(block["left"]), pixels(block["top"])];
   const [shape] = svgShapes(html);
   if (x === undefined || y === undefined || shape === undefined) return undefined;
-  return { shape, x, y, layer: (pixels(block["z-index"]) ?? usualZ) - usualZ };
+  const [width, height] = [pixels(block["width"]), pixels(block["height"])];
+  return { shape, x, y, rotation: rotationOf(block["transform"]), width, height, layer: (pixels(block["z-index"]) ?? usualZ) - usualZ };
+}
+
+function rotationOf(transform = ""): number {
+  const [, number = "0", unit] = /rotate\(\s*(-?\d{1,6}(?:\.\d{1,15})?)(deg|rad)\s*\)/i.exec(transform) ?? [];
+  return unit?.toLowerCase() === "rad" ? Math.round((Number(number) / Math.PI) * 180) : Number(number);
 }
 
 function pixels(text: string | undefined): number | undefined {

@@ -3,7 +3,7 @@ import type { Problems } from "../diagnostics/problems.ts";
 import { boxVocabulary, lineVocabulary } from "../lab/vocabulary.ts";
 import type { MapValue, Value } from "../parse/parse.ts";
 import { isInvisible, toColor } from "../shapes/color.ts";
-import { type LabShape, type LineStyle, lineStyles, shapeLimits, shapeTypes } from "../shapes/shape.ts";
+import { type LabShape, type LineEnd, type LineStyle, lineEnds, lineStyles, shapeLimits, shapeTypes } from "../shapes/shape.ts";
 import { checkKeys, type Field, fieldOf, invalid, readLine, readList, readMap, readNumber } from "./fields.ts";
 
 export interface ReadShape {
@@ -45,9 +45,15 @@ function readShape(problems: Problems, item: Field, map: MapValue): LabShape | u
   const look = readLook(problems, map, item.path, number);
   const fillField = isLine ? undefined : fieldOf(map, "fill", item.path);
   const fill = fillField && readFill(problems, fillField);
+  const rotation = isLine ? undefined : number("rotation", shapeLimits.rotation);
+  const [start, end] = (["start", "end"] as const).map((key) => {
+    const field = isLine ? fieldOf(map, key, item.path) : undefined;
+    return field && readEnd(problems, field);
+  });
   if (x === undefined || y === undefined || a === undefined || b === undefined) return undefined;
-  if (type === "line") return { type, x, y, x2: a, y2: b, ...look };
-  return { type, x, y, width: a, height: b, ...look, ...(fill !== undefined && { fill }) };
+  if (type === "line")
+    return { type, x, y, x2: a, y2: b, ...look, ...(start !== undefined && { start }), ...(end !== undefined && { end }) };
+  return { type, x, y, width: a, height: b, ...look, ...(fill !== undefined && { fill }), ...(rotation !== undefined && { rotation }) };
 }
 
 function readType(problems: Problems, item: Field, map: MapValue): LabShape["type"] | undefined {
@@ -91,6 +97,12 @@ function readColor(problems: Problems, at: Field): string | undefined {
   return (
     color ?? invalid(problems, at, `${JSON.stringify(text)} is no color`, 'write "#rgb", "#rrggbb", "#rrggbbaa" or a name such as red')
   );
+}
+
+/** Returns undefined also for none. */
+function readEnd(problems: Problems, at: Field): LineEnd | undefined {
+  const word = readWord(problems, at, [...lineEnds, "none"] as const);
+  return word === "none" ? undefined : word;
 }
 
 /** Returns undefined also for none. */

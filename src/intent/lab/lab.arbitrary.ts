@@ -67,13 +67,14 @@ function arbitraryShape(): fc.Arbitrary<LabShape> {
     thickness: fc.constantFrom(undefined, 0, 5),
     layer: fc.constantFrom(undefined, -1, 2),
   };
+  const mark = fc.constantFrom(undefined, "arrow" as const, "circle" as const, "square" as const);
   const whole = fc.integer({ min: -2000, max: 2000 });
   const place = { x: whole, y: whole };
   const type = fc.constantFrom("rectangle" as const, "ellipse" as const);
   return fc
     .oneof(
-      fc.record({ type, ...place, width: size, height: size, ...look, fill: color }),
-      fc.record({ type: fc.constant("line" as const), ...place, x2: whole, y2: whole, ...look }),
+      fc.record({ type, ...place, width: size, height: size, ...look, fill: color, rotation: fc.constantFrom(undefined, 30, 145) }),
+      fc.record({ type: fc.constant("line" as const), ...place, x2: whole, y2: whole, ...look, start: mark, end: mark }),
     )
     .map((shape) => canonicalShape(shape as LabShape));
 }

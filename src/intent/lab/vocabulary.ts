@@ -246,15 +246,15 @@ const meantOfShapes = {
 };
 
 export const boxVocabulary: Vocabulary = {
-  known: ["type", "x", "y", "width", "height", ...look, "fill"],
+  known: ["type", "x", "y", "width", "height", ...look, "fill", "rotation"],
   ignored: [],
-  meant: { ...meantOfShapes, "fill-color": "fill", border: "thickness" },
+  meant: { ...meantOfShapes, "fill-color": "fill", border: "thickness", rotate: "rotation", angle: "rotation" },
 };
 
 export const lineVocabulary: Vocabulary = {
-  known: ["type", "x", "y", "x2", "y2", ...look],
+  known: ["type", "x", "y", "x2", "y2", ...look, "start", "end"],
   ignored: [],
-  meant: { ...meantOfShapes, x1: "x", y1: "y", width: "thickness" },
+  meant: { ...meantOfShapes, x1: "x", y1: "y", width: "thickness", "line-start": "start", "line-end": "end", arrow: "end" },
 };
 
 /** The checks of a test; a test has exactly one. */

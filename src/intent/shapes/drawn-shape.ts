@@ -1,5 +1,15 @@
 import { cssColor } from "./color.ts";
-import { canonicalShape, type LabShape, shapeDefaults, shapeLimits, styleOfDashes } from "./shape.ts";
+import {
+  boxOf,
+  canonicalShape,
+  type LabShape,
+  type LineEnd,
+  lineEnds,
+  shapeDefaults,
+  shapeLimits,
+  styleOfDashes,
+  turnedShape,
+} from "./shape.ts";
 
 /** A shape element of SVG: rect, ellipse, circle or line, with its attributes as texts. */
 export interface DrawnElement {
@@ -17,7 +27,9 @@ export function shapeOfElement(
   const line = strokeOf(attributes, layer);
   if (element === "line") {
     const [x1, y1, x2, y2] = ["x1", "y1", "x2", "y2"].map((name) => number(name, 0)) as [number, number, number, number];
-    return validShape({ type: "line", x: at.x + x1, y: at.y + y1, x2: at.x + x2, y2: at.y + y2, ...line });
+    const [start, end] = [endOf(attributes, "start"), endOf(attributes, "end")];
+    const marks = { ...(start !== undefined && { start }), ...(end !== undefined && { end }) };
+    return validShape({ type: "line", x: at.x + x1, y: at.y + y1, x2: at.x + x2, y2: at.y + y2, ...line, ...marks });
   }
   const fill = fillOf(attributes);
   const look = { ...line, ...(fill !== undefined && { fill }) };
@@ -33,6 +45,26 @@ export function shapeOfElement(
   const [rx, ry] = element === "circle" ? [number("r"), number("r")] : [number("rx"), number("ry")];
   const [cx, cy] = [number("cx", rx), number("cy", ry)];
   return validShape({ type: "ellipse", x: at.x + cx - rx, y: at.y + cy - ry, width: 2 * rx, height: 2 * ry, ...look });
+}
+
+/** A block of HTML with an element of SVG, turned around its middle. */
+export interface DrawnBlock {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number | undefined;
+  readonly height: number | undefined;
+  readonly rotation: number;
+  readonly layer: number;
+}
+
+/** Returns the shape of an element in a block; undefined for one without a size. */
+export function shapeInBlock(element: DrawnElement, { x, y, width, height, rotation, layer }: DrawnBlock): LabShape | undefined {
+  const upright = shapeOfElement(element, { x, y }, layer);
+  if (upright === undefined || rotation === 0) return upright;
+  const box = boxOf(upright);
+  const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  const around = { x: width === undefined ? middle.x : x + width / 2, y: height === undefined ? middle.y : y + height / 2 };
+  return validShape(turnedShape(upright, rotation, around));
 }
 
 /** Returns the shape within the limits of a lab, with whole numbers; undefined if a coordinate or a size is none. */
@@ -51,7 +83,16 @@ export function validShape(shape: LabShape): LabShape | undefined {
   }
   if (shape.width <= 0 || shape.height <= 0) return undefined;
   const [width, height] = [Math.round(within(shape.width, size)), Math.round(within(shape.height, size))];
-  return canonicalShape({ ...shape, ...look, x, y, width: Math.max(1, width), height: Math.max(1, height) });
+  const { rotation: degrees, ...upright } = shape;
+  const rotation = degrees === undefined || !Number.isFinite(degrees) ? 0 : Math.round(degrees % 360);
+  return canonicalShape({ ...upright, ...look, x, y, width: Math.max(1, width), height: Math.max(1, height), rotation });
+}
+
+/** SVG has markers of any form, which become arrows; exports name theirs. */
+function endOf(attributes: Readonly<Record<string, string>>, side: "start" | "end"): LineEnd | undefined {
+  const named = attributes[`data-${side}`];
+  const marker = attributes[`marker-${side}`] ?? "none";
+  return lineEnds.find((one) => one === named) ?? (marker === "none" ? undefined : "arrow");
 }
 
 /** Without a stroke, a shape of SVG has no border. */

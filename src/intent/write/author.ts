@@ -119,9 +119,12 @@ export function authorText({ text, x, y }: LabText): Fields {
 export function authorShape(shape: LabShape): Fields {
   const { color, style, thickness, layer } = shape;
   const look = { color, style, thickness, layer };
-  if (shape.type === "line") return { type: "line", x: shape.x, y: shape.y, x2: shape.x2, y2: shape.y2, ...look };
-  const { type, x, y, width, height, fill } = shape;
-  return { type, x, y, width, height, ...look, fill };
+  if (shape.type === "line") {
+    const { x, y, x2, y2, start, end } = shape;
+    return { type: "line", x, y, x2, y2, ...look, start, end };
+  }
+  const { type, x, y, width, height, fill, rotation } = shape;
+  return { type, x, y, width, height, ...look, fill, rotation };
 }
 
 function nonEmpty<T extends Data>(record: Readonly<Record<string, T>>): Readonly<Record<string, T>> | undefined {

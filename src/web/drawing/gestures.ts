@@ -1,4 +1,5 @@
 import type { Lab } from "../../intent/lab/lab.ts";
+import { boxOf, type LabShape } from "../../intent/shapes/shape.ts";
 import { type LayoutKind, layoutOf, type Place, step } from "../../layout/layout.ts";
 import type { Graph, GraphNode } from "../topology/graph/graph.ts";
 import { labelWidth } from "../topology/graph/labels.ts";
@@ -121,18 +122,42 @@ export function pasteOf(copied: CopiedParts, graph: Graph): DrawnEdit {
   return { kind: "paste", copied, by: { x: free.x - first.x, y: free.y - first.y } };
 }
 
+/** A part of the drawing that can be moved: a node, network, text or shape. */
+interface MovablePart {
+  readonly id: string;
+  readonly at: Place;
+  readonly shape?: LabShape;
+}
+
+/** Returns the selected nodes, networks, texts and shapes. */
+export function movableParts({ nodes, texts, shapes }: Graph, selected: ReadonlySet<string>): readonly MovablePart[] {
+  return [...nodes, ...texts, ...shapes].filter(({ id }) => selected.has(id));
+}
+
+/** Shapes are aligned by their middle, as nodes are. */
+function middleOf({ at, shape }: MovablePart): Place {
+  if (shape === undefined) return at;
+  const { width, height } = boxOf(shape);
+  const [x, y] = shape.type === "line" ? [(shape.x + shape.x2) / 2, (shape.y + shape.y2) / 2] : [at.x + width / 2, at.y + height / 2];
+  return { x, y };
+}
+
+function movedTo(part: MovablePart, axis: "x" | "y", middle: number): readonly [id: string, at: Place] {
+  return [part.id, { ...part.at, [axis]: Math.round(part.at[axis] + middle - middleOf(part)[axis]) }];
+}
+
 /** Returns the positions of the selected parts on one line. @param axis the coordinate that becomes the same */
-export function aligned(parts: readonly GraphNode[], axis: "x" | "y"): ReadonlyMap<string, Place> {
-  const mean = Math.round(parts.reduce((sum, { at }) => sum + at[axis], 0) / Math.max(1, parts.length));
-  return new Map(parts.map(({ id, at }) => [id, { ...at, [axis]: mean }]));
+export function aligned(parts: readonly MovablePart[], axis: "x" | "y"): ReadonlyMap<string, Place> {
+  const mean = Math.round(parts.reduce((sum, part) => sum + middleOf(part)[axis], 0) / Math.max(1, parts.length));
+  return new Map(parts.map((part) => movedTo(part, axis, mean)));
 }
 
 /** Returns the positions of the selected parts at equal distances between the outermost ones. */
-export function distributed(parts: readonly GraphNode[], axis: "x" | "y"): ReadonlyMap<string, Place> {
-  const sorted = [...parts].sort((a, b) => a.at[axis] - b.at[axis]);
-  const [first, last] = [sorted[0]?.at[axis] ?? 0, sorted.at(-1)?.at[axis] ?? 0];
+export function distributed(parts: readonly MovablePart[], axis: "x" | "y"): ReadonlyMap<string, Place> {
+  const sorted = parts.map((part) => ({ part, middle: middleOf(part)[axis] })).sort((a, b) => a.middle - b.middle);
+  const [first, last] = [sorted[0]?.middle ?? 0, sorted.at(-1)?.middle ?? 0];
   const gap = sorted.length < 2 ? 0 : (last - first) / (sorted.length - 1);
-  return new Map(sorted.map(({ id, at }, index) => [id, { ...at, [axis]: Math.round(first + gap * index) }]));
+  return new Map(sorted.map(({ part }, index) => movedTo(part, axis, first + gap * index)));
 }
 
 /** Whether a node of the text exists on the host under its key. */

@@ -1,5 +1,5 @@
 import { opacityOf } from "../../intent/shapes/color.ts";
-import { dashesOf, type LabShape, shapeDefaults } from "../../intent/shapes/shape.ts";
+import { dashesOf, type LabShape, lineEndPaths, shapeDefaults } from "../../intent/shapes/shape.ts";
 import { type GraphShape, handlesOf, shapeText } from "./shapes/shapes.ts";
 import type { OnSelectShape } from "./use-shapes.tsx";
 
@@ -12,8 +12,13 @@ interface ShapeMarkProps {
 
 /** A rectangle, an ellipse or a line on the drawing. With `edit`, it is selected and moved as a node is. */
 export function ShapeMark({ shape: { id, shape, at }, selected, edit }: ShapeMarkProps) {
-  const transform = `translate(${at.x} ${at.y})`;
-  const drawn = <Outline shape={shape} look={lookOf(shape)} />;
+  const transform = transformOf(shape, at);
+  const drawn = (
+    <>
+      <Outline shape={shape} look={lookOf(shape)} />
+      {shape.type === "line" && lineEndPaths(shape).map((path) => <path key={path} d={path} {...markLook(shape)} />)}
+    </>
+  );
   if (edit === undefined) {
     return (
       // biome-ignore lint/a11y/noAriaHiddenOnFocusable: it cannot have the focus
@@ -49,12 +54,22 @@ export function ShapeMark({ shape: { id, shape, at }, selected, edit }: ShapeMar
 export function ShapeHandles({ shape: { id, shape, at } }: { readonly shape: GraphShape }) {
   return (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: it cannot have the focus; Alt, Shift and the arrow keys resize a shape
-    <g class="handles" data-handles={id} aria-hidden="true" transform={`translate(${at.x} ${at.y})`}>
+    <g class="handles" data-handles={id} aria-hidden="true" transform={transformOf(shape, at)}>
       {handlesOf(shape).map(({ handle, x, y }) => (
         <circle key={handle} class={`handle ${handle}`} data-handle={handle} cx={x} cy={y} />
       ))}
     </g>
   );
+}
+
+function transformOf(shape: LabShape, { x, y }: GraphShape["at"]): string {
+  if (shape.type === "line" || shape.rotation === undefined) return `translate(${x} ${y})`;
+  return `translate(${x} ${y}) rotate(${shape.rotation} ${shape.width / 2} ${shape.height / 2})`;
+}
+
+function markLook(shape: LabShape): Look {
+  const { color, opacity } = opacityOf(shape.color ?? shapeDefaults.color);
+  return { class: "line-mark", ...(shape.color !== undefined && { fill: color }), "fill-opacity": opacity };
 }
 
 type Look = Readonly<Record<string, string | number | undefined>>;

@@ -1,5 +1,5 @@
 import { opacityOf } from "../../intent/shapes/color.ts";
-import { type LabShape, lineStyles, shapeDefaults, shapeLimits } from "../../intent/shapes/shape.ts";
+import { canonicalShape, type LabShape, lineEnds, lineStyles, shapeDefaults, shapeLimits } from "../../intent/shapes/shape.ts";
 import { type GraphShape, shapeText } from "../topology/shapes/shapes.ts";
 import type { DrawActions } from "./actions/use-draw-actions.ts";
 
@@ -78,8 +78,35 @@ export function ShapePanel({ shapes, actions, onClose }: ShapePanelProps) {
           {...shapeLimits.thickness}
           onValue={(thickness) => change((shape) => ({ ...shape, thickness }))}
         />
+        {first.type === "line" &&
+          (["start", "end"] as const).map((side) => (
+            <label key={side}>
+              {side === "start" ? "Start" : "End"}
+              <select
+                value={first[side] ?? "none"}
+                onChange={(event) => {
+                  const mark = lineEnds.find((one) => one === event.currentTarget.value);
+                  change((shape) => {
+                    if (shape.type !== "line") return shape;
+                    const { [side]: _before, ...rest } = shape;
+                    return mark === undefined ? rest : { ...rest, [side]: mark };
+                  });
+                }}
+              >
+                {["none", ...lineEnds].map((mark) => (
+                  <option key={mark}>{mark}</option>
+                ))}
+              </select>
+            </label>
+          ))}
         {first.type !== "line" && (
           <>
+            <NumberField
+              label="Rotation, °"
+              value={first.rotation ?? 0}
+              {...shapeLimits.rotation}
+              onValue={(rotation) => change((shape) => (shape.type === "line" ? shape : canonicalShape({ ...shape, rotation })))}
+            />
             <label class="choice">
               <input
                 type="checkbox"

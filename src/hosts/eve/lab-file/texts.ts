@@ -1,7 +1,7 @@
 import { placedShape } from "../../../formats/unl/placed-shape.ts";
 import { placedText, placeOf } from "../../../formats/unl/placed-text.ts";
 import type { LabText } from "../../../intent/lab/lab.ts";
-import { shapeOfElement } from "../../../intent/shapes/drawn-shape.ts";
+import { shapeInBlock } from "../../../intent/shapes/drawn-shape.ts";
 import type { LabShape } from "../../../intent/shapes/shape.ts";
 import type { UnlTextObject } from "./unl.ts";
 
@@ -18,7 +18,7 @@ export function readText({ type, data }: UnlTextObject): LabText | undefined {
 export function readShape({ type, data }: UnlTextObject): LabShape | undefined {
   if (type === "text" || data === undefined) return undefined;
   const placed = placedShape(Buffer.from(data, "base64").toString("utf8"));
-  return placed && shapeOfElement(placed.shape, placed, placed.layer);
+  return placed && shapeInBlock(placed.shape, placed);
 }
 
 export function writeText(id: number, { text, x, y }: LabText): UnlTextObject {

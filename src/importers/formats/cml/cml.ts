@@ -1,6 +1,6 @@
 import type { Quality } from "../../../intent/lab/lab.ts";
 import { toColor } from "../../../intent/shapes/color.ts";
-import { shapeTypes, styleOfDashes } from "../../../intent/shapes/shape.ts";
+import { lineEnds, shapeTypes, styleOfDashes } from "../../../intent/shapes/shape.ts";
 import { Draft, type DraftEnd, type DraftPlace, positionOf, qualityOf } from "../../draft/draft.ts";
 import { DraftNode } from "../../draft/draft-node.ts";
 import { chooseTemplate } from "../../mapping/choose-template.ts";
@@ -231,10 +231,14 @@ function readShapeAnnotation(draft: Draft, note: Part): boolean {
     layer: Math.min(0, note.get("z_index")?.number ?? 0),
   };
   const fill = color("color");
-  const inside = fill === undefined ? {} : { fill };
+  const rotation = note.get("rotation")?.number ?? 0;
+  const inside = { ...(fill !== undefined && { fill }), rotation };
+  const mark = (key: string) => lineEnds.find((one) => one === note.get(key)?.text);
+  const [start, end] = [mark("line_start"), mark("line_end")];
+  const marks = { ...(start !== undefined && { start }), ...(end !== undefined && { end }) };
   const problem = draft.shape(
     kind === "line"
-      ? { type: kind, x: x1, y: y1, x2, y2, ...look }
+      ? { type: kind, x: x1, y: y1, x2, y2, ...look, ...marks }
       : kind === "rectangle"
         ? { type: kind, x: x1, y: y1, width: x2, height: y2, ...look, ...inside }
         : { type: kind, x: x1 - x2, y: y1 - y2, width: 2 * x2, height: 2 * y2, ...look, ...inside },
@@ -245,10 +249,9 @@ function readShapeAnnotation(draft: Draft, note: Part): boolean {
   }
   type?.kept();
   for (const key of ["x1", "y1", "x2", "y2"]) note.get(key)?.mapped("the place and the size of the shape");
-  for (const key of ["color", "border_color", "border_style", "thickness", "z_index"]) note.get(key)?.mapped("the look of the shape");
-  note.get("rotation")?.dropped("rectangles and ellipses are upright");
+  for (const key of ["color", "border_color", "border_style", "thickness", "z_index", "rotation", "line_start", "line_end"])
+    note.get(key)?.mapped("the look of the shape");
   note.get("border_radius")?.dropped("rectangles have sharp corners");
-  for (const key of ["line_start", "line_end"]) note.get(key)?.dropped("lines have no arrows");
   note.get("id")?.dropped("shapes have no ids");
   return true;
 }

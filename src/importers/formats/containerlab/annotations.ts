@@ -55,19 +55,36 @@ function readShape(draft: Draft, part: Part): void {
     layer: Math.min(0, part.get("zIndex")?.number ?? 0),
   };
   const [width, height] = [number("width"), number("height")];
+  const rotation = part.get("rotation")?.number ?? 0;
+  const marks = {
+    ...(part.get("lineStartArrow")?.text === "true" && { start: "arrow" as const }),
+    ...(part.get("lineEndArrow")?.text === "true" && { end: "arrow" as const }),
+  };
   const problem =
     type === undefined
       ? `${word ?? "no type"}: neither a rectangle, a circle nor a line`
       : draft.shape(
           type === "line"
-            ? { type, x, y, x2: number("endPosition", "x"), y2: number("endPosition", "y"), ...look }
-            : { type, x: x - width / 2, y: y - height / 2, width, height, ...look, ...(fill !== undefined && { fill }) },
+            ? { type, x, y, x2: number("endPosition", "x"), y2: number("endPosition", "y"), ...look, ...marks }
+            : { type, x: x - width / 2, y: y - height / 2, width, height, ...look, ...(fill !== undefined && { fill }), rotation },
         );
   if (problem !== undefined) {
     part.dropped(problem);
     return;
   }
   for (const key of ["position", "endPosition", "width", "height"]) part.get(key)?.mapped("the place and the size of the shape");
-  for (const key of ["shapeType", "borderColor", "borderStyle", "borderWidth", "fillColor", "fillOpacity", "zIndex"])
+  part.get("lineArrowSize")?.dropped("arrows have the size of their line");
+  for (const key of [
+    "rotation",
+    "lineStartArrow",
+    "lineEndArrow",
+    "shapeType",
+    "borderColor",
+    "borderStyle",
+    "borderWidth",
+    "fillColor",
+    "fillOpacity",
+    "zIndex",
+  ])
     part.get(key)?.mapped("the look of the shape");
 }

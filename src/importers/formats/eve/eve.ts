@@ -1,10 +1,9 @@
 import { htmlWords } from "../../../formats/html/html-words.ts";
 import { linksOf, type UnlEnd, type UnlLink } from "../../../formats/unl/links.ts";
-import { type PlacedShape, placedShape } from "../../../formats/unl/placed-shape.ts";
+import { placedShape } from "../../../formats/unl/placed-shape.ts";
 import { placedText } from "../../../formats/unl/placed-text.ts";
 import type { Quality } from "../../../intent/lab/lab.ts";
-import { shapeOfElement } from "../../../intent/shapes/drawn-shape.ts";
-import type { LabShape } from "../../../intent/shapes/shape.ts";
+import { shapeInBlock } from "../../../intent/shapes/drawn-shape.ts";
 import { Draft, type DraftEnd, type DraftNetwork, qualityOf } from "../../draft/draft.ts";
 import type { DraftNode } from "../../draft/draft-node.ts";
 import type { Importer, Reading, ReadOptions } from "../../reading/importer.ts";
@@ -170,17 +169,14 @@ function readNetwork(draft: Draft, part: Part): DraftNetwork {
 
 function readShape(draft: Draft, object: Part, data: Part, html: string): void {
   const placed = placedShape(html);
-  const problem = placed === undefined ? "neither a text, a rectangle, an ellipse nor a line" : draft.shape(shapeOf(placed));
+  const problem =
+    placed === undefined ? "neither a text, a rectangle, an ellipse nor a line" : draft.shape(shapeInBlock(placed.shape, placed));
   if (problem !== undefined) {
     object.dropped(problem);
     return;
   }
   data.mapped("its form, place, colors and line, in shapes");
   for (const key of ["@id", "@name", "@type"]) object.get(key)?.mapped("a shape");
-}
-
-function shapeOf({ shape, x, y, layer }: PlacedShape): LabShape | undefined {
-  return shapeOfElement(shape, { x, y }, layer);
 }
 
 function readTextObject(draft: Draft, object: Part): void {

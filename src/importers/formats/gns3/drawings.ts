@@ -1,7 +1,6 @@
 import { type SvgShape, svgShapes } from "../../../formats/svg/svg-shapes.ts";
-import type { Position } from "../../../intent/lab/lab.ts";
 import { shapeOfElement } from "../../../intent/shapes/drawn-shape.ts";
-import type { LabShape } from "../../../intent/shapes/shape.ts";
+import { turnedShape } from "../../../intent/shapes/shape.ts";
 import type { Draft } from "../../draft/draft.ts";
 import type { Part } from "../../tree/part.ts";
 
@@ -31,9 +30,9 @@ export function readDrawing(draft: Draft, drawing: Part): void {
 function readShape(draft: Draft, drawing: Part, svg: Part, element: SvgShape): void {
   const [x, y, z, rotation] = ["x", "y", "z", "rotation"].map((key) => drawing.get(key));
   const angle = rotation?.number ?? 0;
-  const upright = shapeOfElement(element, { x: x?.number ?? 0, y: y?.number ?? 0 }, Math.min(0, z?.number ?? 0));
-  const turned = upright && rotated(upright, angle, { x: x?.number ?? 0, y: y?.number ?? 0 });
-  const problem = draft.shape(turned ?? upright);
+  const corner = { x: x?.number ?? 0, y: y?.number ?? 0 };
+  const upright = shapeOfElement(element, corner, Math.min(0, z?.number ?? 0));
+  const problem = draft.shape(upright && turnedShape(upright, angle, corner));
   if (problem !== undefined) {
     drawing.dropped(problem);
     return;
@@ -41,26 +40,7 @@ function readShape(draft: Draft, drawing: Part, svg: Part, element: SvgShape): v
   svg.mapped("a shape, in shapes");
   for (const part of [x, y]) part?.kept();
   z?.mapped("the layer of the shape");
-  if (turned !== undefined) rotation?.mapped(angle === 0 ? "upright" : "the place of the shape");
-  else rotation?.dropped("rectangles and ellipses are upright");
-}
-
-/** Returns a shape that is turned around a point, in degrees; undefined for a rectangle or an ellipse that would not be upright. */
-function rotated(shape: LabShape, degrees: number, around: Position): LabShape | undefined {
-  if (degrees === 0) return shape;
-  const [sine, cosine] = [Math.sin((degrees / 180) * Math.PI), Math.cos((degrees / 180) * Math.PI)];
-  const turn = ({ x, y }: Position): Position => {
-    const [dx, dy] = [x - around.x, y - around.y];
-    return { x: around.x + dx * cosine - dy * sine, y: around.y + dx * sine + dy * cosine };
-  };
-  if (shape.type === "line") {
-    const [from, to] = [turn(shape), turn({ x: shape.x2, y: shape.y2 })];
-    return { ...shape, ...from, x2: to.x, y2: to.y };
-  }
-  if (degrees % 90 !== 0) return undefined;
-  const [a, b] = [turn(shape), turn({ x: shape.x + shape.width, y: shape.y + shape.height })];
-  const corner = { x: Math.min(a.x, b.x), y: Math.min(a.y, b.y) };
-  return { ...shape, ...corner, width: Math.abs(b.x - a.x), height: Math.abs(b.y - a.y) };
+  rotation?.mapped(angle === 0 ? "upright" : "the rotation of the shape");
 }
 
 /** Returns the contents of the text elements, in one pass. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { LabShape } from "../../../intent/shapes/shape.ts";
-import { handlesOf, movedShape, resizedShape, shapeBetween, shapesWithIds, shapeText, usualShape } from "./shapes.ts";
+import { facing, handlesOf, movedShape, resizedShape, shapeBetween, shapesWithIds, shapeText, usualShape } from "./shapes.ts";
 
 const box: LabShape = { type: "rectangle", x: 10, y: 20, width: 100, height: 50 };
 const line: LabShape = { type: "line", x: 0, y: 0, x2: 30, y2: -40 };
@@ -48,4 +48,18 @@ test("a shape is drawn between two points in any direction", () => {
   expect(shapeBetween("ellipse", { x: 50, y: 50 }, { x: 0, y: 10 })).toEqual({ type: "ellipse", x: 0, y: 10, width: 50, height: 40 });
   expect(shapeBetween("line", { x: 50, y: 50 }, { x: 0, y: 10 })).toEqual({ type: "line", x: 50, y: 50, x2: 0, y2: 10 });
   expect(usualShape("rectangle", { x: 0, y: 0 })).toEqual({ type: "rectangle", x: -100, y: -60, width: 200, height: 120 });
+});
+
+test("a turned box is resized in its own directions, and its opposite edge stays", () => {
+  const turned: LabShape = { ...box, rotation: 90 };
+  // A quarter turn: the right edge of the box is at the bottom of the drawing.
+  expect(resizedShape(turned, "e", 0, 20)).toEqual({ ...turned, x: 0, y: 30, width: 120 });
+  expect(resizedShape(turned, "e", 20, 0)).toEqual(turned);
+});
+
+test("a box is turned so that its upper edge faces the pointer, in steps", () => {
+  const square = { type: "rectangle", x: -50, y: -50, width: 100, height: 100 } as const;
+  expect(facing(square, { x: 0, y: -100 })).toEqual(square);
+  expect(facing(square, { x: 57, y: -100 })).toEqual({ ...square, rotation: 30 });
+  expect(facing(square, { x: -100, y: 0 })).toEqual({ ...square, rotation: 90 });
 });

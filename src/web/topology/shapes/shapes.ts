@@ -1,4 +1,4 @@
-import { boxOf, type LabShape, shapeLimits } from "../../../intent/shapes/shape.ts";
+import { boxOf, canonicalShape, type LabBox, type LabShape, shapeLimits } from "../../../intent/shapes/shape.ts";
 import type { Place } from "../../../layout/layout.ts";
 
 /** A shape on the drawing, behind links and nodes. */
@@ -9,8 +9,8 @@ export interface GraphShape {
   readonly at: Place;
 }
 
-/** The point of a shape that is dragged to resize it: an edge or corner of a rectangle, by its direction, or an end of a line. */
-export type Handle = "n" | "ne" | "e" | "se" | "s" | "sw" | "w" | "nw" | "start" | "end";
+/** The point of a shape that is dragged to resize it: an edge or corner of a rectangle, by its direction, or an end of a line. "rotate" turns a box. */
+export type Handle = "n" | "ne" | "e" | "se" | "s" | "sw" | "w" | "nw" | "start" | "end" | "rotate";
 
 const boxHandles: Readonly<Record<string, readonly [x: number, y: number]>> = {
   nw: [0, 0],
@@ -24,6 +24,10 @@ const boxHandles: Readonly<Record<string, readonly [x: number, y: number]>> = {
 };
 
 const smallest = 10;
+/** Distance of the handle that turns a box from its upper edge, px. */
+const rotateDistance = 28;
+/** A dragged box is turned by multiples of this, degrees. */
+const rotateStep = 5;
 
 /** Returns the shapes with their ids. A shape that is equal to one of before has its id; so has one that is like it, if it is the only changed one. */
 export function shapesWithIds(before: readonly GraphShape[], shapes: readonly LabShape[]): readonly GraphShape[] {
@@ -55,7 +59,8 @@ export function isShapeId(id: string): boolean {
 export function shapeText(shape: LabShape): string {
   const { width, height } = boxOf(shape);
   const size = `${Math.round(width)} × ${Math.round(height)}`;
-  return `${{ rectangle: "Rectangle", ellipse: "Ellipse", line: "Line" }[shape.type]} ${size}`;
+  const rotation = shape.type === "line" || shape.rotation === undefined ? "" : `, turned by ${shape.rotation}°`;
+  return `${{ rectangle: "Rectangle", ellipse: "Ellipse", line: "Line" }[shape.type]} ${size}${rotation}`;
 }
 
 /** Returns the handles of a shape, with their positions from its own. */
@@ -65,7 +70,19 @@ export function handlesOf(shape: LabShape): readonly { readonly handle: Handle; 
       { handle: "start", x: 0, y: 0 },
       { handle: "end", x: shape.x2 - shape.x, y: shape.y2 - shape.y },
     ];
-  return Object.entries(boxHandles).map(([handle, [x, y]]) => ({ handle: handle as Handle, x: x * shape.width, y: y * shape.height }));
+  const sides = Object.entries(boxHandles).map(([handle, [x, y]]) => ({
+    handle: handle as Handle,
+    x: x * shape.width,
+    y: y * shape.height,
+  }));
+  return [...sides, { handle: "rotate", x: shape.width / 2, y: -rotateDistance }];
+}
+
+/** Returns a box turned so that its upper edge faces a point of the drawing. */
+export function facing(shape: LabBox, { x, y }: Place): LabShape {
+  const [dx, dy] = [x - shape.x - shape.width / 2, y - shape.y - shape.height / 2];
+  const degrees = (Math.atan2(dx, -dy) / Math.PI) * 180;
+  return canonicalShape({ ...shape, rotation: Math.round(degrees / rotateStep) * rotateStep });
 }
 
 export function movedShape(shape: LabShape, { x, y }: Place): LabShape {
@@ -80,12 +97,18 @@ export function resizedShape(shape: LabShape, handle: Handle, dx: number, dy: nu
     if (handle === "start") return { ...shape, x: within(shape.x + dx), y: within(shape.y + dy) };
     return { ...shape, x2: within(shape.x2 + dx), y2: within(shape.y2 + dy) };
   }
-  const { x, y, width, height } = shape;
-  const left = x + (handle.includes("w") ? dx : 0);
-  const right = x + width + (handle.includes("e") ? dx : 0);
-  const top = y + (handle.startsWith("n") ? dy : 0);
-  const bottom = y + height + (handle.startsWith("s") ? dy : 0);
-  return { ...shape, ...boxBetween({ x: left, y: top }, { x: right, y: bottom }) };
+  const { x, y, width, height, rotation = 0 } = shape;
+  const [along, across] = turned(dx, dy, -rotation);
+  const left = x + (handle.includes("w") ? along : 0);
+  const right = x + width + (handle.includes("e") ? along : 0);
+  const top = y + (handle.startsWith("n") ? across : 0);
+  const bottom = y + height + (handle.startsWith("s") ? across : 0);
+  const box = boxBetween({ x: left, y: top }, { x: right, y: bottom });
+  if (rotation === 0) return { ...shape, ...box };
+  // The opposite edge stays where it is: the middle moves in the direction of the box.
+  const [mx, my] = [box.x + box.width / 2 - x - width / 2, box.y + box.height / 2 - y - height / 2];
+  const [wx, wy] = turned(mx, my, rotation);
+  return { ...shape, ...box, x: within(x + width / 2 + wx - box.width / 2), y: within(y + height / 2 + wy - box.height / 2) };
 }
 
 /** Returns a shape from one point of the drawing to another. */
@@ -98,6 +121,12 @@ export function shapeBetween(type: LabShape["type"], from: Place, to: Place): La
 export function usualShape(type: LabShape["type"], { x, y }: Place): LabShape {
   const height = type === "line" ? 0 : 120;
   return shapeBetween(type, { x: x - 100, y: y - height / 2 }, { x: x + 100, y: y + height / 2 });
+}
+
+/** Returns a vector turned clockwise, by degrees. */
+function turned(x: number, y: number, degrees: number): readonly [x: number, y: number] {
+  const [sine, cosine] = [Math.sin((degrees / 180) * Math.PI), Math.cos((degrees / 180) * Math.PI)];
+  return [x * cosine - y * sine, x * sine + y * cosine];
 }
 
 function boxBetween(a: Place, b: Place) {

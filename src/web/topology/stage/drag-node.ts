@@ -27,7 +27,11 @@ export function dragNodes(begin: PointerEvent, { graph, picture, ids, scale, onD
     new Map(moving.map(({ id, at }) => [id, { x: Math.round(at.x + x / scale), y: Math.round(at.y + y / scale) }]));
   const show = (places: ReadonlyMap<string, Place>) => {
     for (const [id, { x, y }] of places) {
-      for (const group of [shapes.get(id), handles.get(id)]) group?.setAttribute("transform", `translate(${x} ${y})`);
+      for (const group of [shapes.get(id), handles.get(id)]) {
+        // A turned shape stays turned.
+        const before = group?.getAttribute("transform") ?? "";
+        group?.setAttribute("transform", `translate(${x} ${y})${before.replace(/^translate\([^)]*\)/, "")}`);
+      }
     }
     const end = (id: string) => ({ ...byId.get(id)!, at: places.get(id) ?? byId.get(id)!.at });
     for (const link of links) {

@@ -1,6 +1,6 @@
 import type { LabShape } from "../../../intent/shapes/shape.ts";
 import type { Place } from "../../../layout/layout.ts";
-import { type GraphShape, type Handle, resizedShape, shapeBetween, usualShape } from "../shapes/shapes.ts";
+import { facing, type GraphShape, type Handle, resizedShape, shapeBetween, usualShape } from "../shapes/shapes.ts";
 import { followPointer } from "./follow-pointer.ts";
 
 export interface ShapeDrag {
@@ -15,6 +15,7 @@ export function dragHandle(begin: PointerEvent, { shape }: GraphShape, handle: H
   const from = placeOf(begin);
   const resized = (event: PointerEvent) => {
     const to = placeOf(event);
+    if (handle === "rotate") return shape.type === "line" ? shape : facing(shape, to);
     return resizedShape(shape, handle, to.x - from.x, to.y - from.y);
   };
   followPointer(begin, {

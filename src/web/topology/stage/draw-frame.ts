@@ -1,4 +1,4 @@
-import { boxOf } from "../../../intent/shapes/shape.ts";
+import { boundsOf } from "../../../intent/shapes/shape.ts";
 import type { Place } from "../../../layout/layout.ts";
 import type { Graph } from "../graph/graph.ts";
 import { followPointer } from "./follow-pointer.ts";
@@ -32,7 +32,7 @@ export function drawFrame(begin: PointerEvent, { stage, graph, placeOf, onDrop }
       const holds = (x: number, y: number) => within(x, a.x, b.x) && within(y, a.y, b.y);
       const parts = [...graph.nodes, ...graph.texts].filter(({ at }) => holds(at.x, at.y));
       const shapes = graph.shapes.filter(({ shape }) => {
-        const { x, y, width, height } = boxOf(shape);
+        const { x, y, width, height } = boundsOf(shape);
         return holds(x, y) && holds(x + width, y + height);
       });
       onDrop([...parts, ...shapes].map(({ id }) => id));

@@ -1,4 +1,4 @@
-import { boxOf } from "../../../intent/shapes/shape.ts";
+import { boundsOf } from "../../../intent/shapes/shape.ts";
 import type { Place } from "../../../layout/layout.ts";
 import type { Graph } from "../graph/graph.ts";
 
@@ -37,7 +37,7 @@ export function areaOf({ nodes, texts, shapes }: Pick<Graph, "nodes" | "texts" |
     bottom = Math.max(bottom, y);
   };
   for (const { at } of [...nodes, ...texts]) cover(at.x, at.y);
-  for (const { x, y, width, height } of shapes.map(({ shape }) => boxOf(shape))) {
+  for (const { x, y, width, height } of shapes.map(({ shape }) => boundsOf(shape))) {
     cover(x, y);
     cover(x + width, y + height);
   }

@@ -12,6 +12,7 @@ import {
   isOnHost,
   keptPlaces,
   linkOf,
+  movableParts,
   movesOf,
   pasteOf,
   removalOf,
@@ -94,7 +95,6 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
   const { draw } = drawing;
   const { state, dispatch } = control;
   const partAt = (id: string) => graph.nodes.find((one) => one.id === id);
-  const chosen = graph.nodes.filter(({ id }) => selection.selected.has(id));
   const keysOf = (ids: ReadonlySet<string>) => new Set(graph.nodes.flatMap(({ id, key }) => (ids.has(id) && key !== null ? [key] : [])));
   /** The ids before a shape was added: the new one is selected as soon as it is drawn. */
   const idsBefore = useRef<ReadonlySet<string>>(undefined);
@@ -122,7 +122,8 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
     if (at !== undefined && dropped === undefined) return;
     const wanted = rounded(dropped ?? places.current?.middle() ?? { x: 0, y: 0 });
     if (part.kind === "shape") return addShape(usualShape(part.type, wanted));
-    const place = freePlace(graph, wanted);
+    // A part stays where the user drops it.
+    const place = dropped === undefined ? freePlace(graph, wanted) : wanted;
     void draw(() => [
       keptPlaces(graph),
       part.kind === "node"
@@ -203,8 +204,8 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
       if (copied !== undefined) void draw(() => [keptPlaces(graph), pasteOf(copied, graph)]);
     },
     duplicate: (ids) => void draw((lab, tools) => [keptPlaces(graph), pasteOf(copyOf(lab, tools, ids), graph)]),
-    align: (axis) => move(aligned(chosen, axis)),
-    distribute: (axis) => move(distributed(chosen, axis)),
+    align: (axis) => move(aligned(movableParts(graph, selection.selected), axis)),
+    distribute: (axis) => move(distributed(movableParts(graph, selection.selected), axis)),
     arrange: (kind) => {
       places.current?.fitNext();
       move(arranged(graph, kind));
