@@ -229,9 +229,16 @@ const withoutEffect: Readonly<Record<string, string>> = {
   "topology.shapes": "the same",
   ...Object.fromEntries(
     ["box", "line"].flatMap((place) =>
-      ["type", "x", "y", "color", "style", "thickness", "layer", ...(place === "box" ? ["width", "height", "fill"] : ["x2", "y2"])].map(
-        (key) => [`${place}.${key}`, "as shapes"],
-      ),
+      [
+        "type",
+        "x",
+        "y",
+        "color",
+        "style",
+        "thickness",
+        "layer",
+        ...(place === "box" ? ["width", "height", "fill", "rotation"] : ["x2", "y2", "start", "end"]),
+      ].map((key) => [`${place}.${key}`, "as shapes"]),
     ),
   ),
   "node.ready": "the service checks it, no host stores it",
