@@ -6,6 +6,8 @@ import type { SourceNode } from "./source-tree.ts";
 export interface SourceFile {
   readonly file: string;
   readonly marks: Marks;
+  /** Parts of the lab whose fields all may be dropped, such as a node: the part itself is not. */
+  readonly opened: Set<SourceNode>;
   /** Changes of the text before it was read, by line. */
   readonly notes?: ReadonlyMap<number, string>;
 }
@@ -30,7 +32,7 @@ export class Part {
 
   /** The whole of a file. */
   static of(node: SourceNode, file: string, notes?: ReadonlyMap<number, string>): Part {
-    return new Part(node, { file, marks: new Marks(), ...(notes && { notes }) });
+    return new Part(node, { file, marks: new Marks(), opened: new Set(), ...(notes && { notes }) });
   }
 
   /** Returns the value of a key; undefined if this is no map or has no such key. */
@@ -83,6 +85,12 @@ export class Part {
     const text = this.text?.trim().toLowerCase() ?? "";
     if (["true", "yes", "on", "1"].includes(text)) return true;
     return ["false", "no", "off", "0"].includes(text) ? false : undefined;
+  }
+
+  /** This part is in the lab, even if all of its fields are dropped: the report has a line for each field. */
+  open(): this {
+    this.source.opened.add(this.node);
+    return this;
   }
 
   /** This part is in the lab as it is. */

@@ -27,13 +27,14 @@ const mixed = Symbol("mixed");
  * Returns the report of a file: a line for each leaf, and one for a whole list or map if its leaves share one mark. Parts that no reader marked are dropped.
  */
 export function reportOf(root: Part): readonly ImportLine[] {
-  const { file, marks } = root.source;
+  const { file, marks, opened } = root.source;
   const lines: ImportLine[] = [];
   const common = new Map<SourceNode, Mark | typeof mixed>();
   const reported = new Map<SourceNode, number>();
 
   const markOf = (node: SourceNode): Mark | typeof mixed => {
     if (isLeaf(node)) return marks.get(node) ?? unused;
+    if (opened.has(node)) return mixed;
     let found = common.get(node);
     if (found === undefined) {
       const [first = unused, ...others] = childrenOf(node).map(markOf);

@@ -37,10 +37,18 @@ function partOf(files: SourceFiles, path: string, variables: Readonly<Record<str
   }
 }
 
+function notYaml(files: SourceFiles, path: string): boolean {
+  return files.treeIf(path, "yaml") === undefined;
+}
+
 function readText(files: SourceFiles, path: string, variables: Readonly<Record<string, string>>): Part {
   const source = files.text(path);
   if (source === undefined) return refuse("the file is no text", { file: path });
   const { text, notes } = expandVariables(source, variables);
+  if (/\{\{-?\s*(?:if|range|end|with|define|template|\$|\.)/.test(source) && notYaml(files, path))
+    return refuse("the topology is a template of Go: let gomplate or containerlab's own --vars make the topology of it, and import that", {
+      file: path,
+    });
   // Without variables, the tree that was made for the recognition is used again.
   return Part.of(notes.size === 0 ? files.tree(path, "yaml") : yamlTree(text, path), path, notes);
 }
@@ -59,6 +67,7 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
   const places = new Map<string, DraftPlace>();
   const forms = new Map<string, NodeForm>();
   for (const [name, part] of nodes.entries) {
+    part.open();
     const form = new NodeForm(topology, part);
     forms.set(name, form);
     const image = form.one("image");

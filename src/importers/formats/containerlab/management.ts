@@ -12,11 +12,20 @@ export interface Management {
   readonly taken: Set<string>;
 }
 
-/** Reads `mgmt`. Without a subnet, the host chooses one. */
+/** The network of containerlab if a topology names none. */
+const usual = { ipv4: "172.20.20.0/24", ipv6: "3fff:172:20:20::/64" };
+
+/** Reads `mgmt`. Without a subnet, the host chooses one. Without `mgmt`, nodes with addresses in the usual network of containerlab have that network. */
 export function readManagement(draft: Draft, root: Part): Management | undefined {
   const part = root.get("mgmt");
-  if (part === undefined || part.node.kind !== "map") return undefined;
-  const [four, six] = [part.get("ipv4-subnet"), part.get("ipv6-subnet")];
+  if (part === undefined || part.node.kind !== "map") {
+    const nodes = root.at("topology", "nodes")?.entries ?? [];
+    const isUsed = nodes.some(([, node]) => /^172\.20\.20\./.test((node.get("mgmt-ipv4") ?? node.get("mgmt_ipv4"))?.text ?? ""));
+    if (!isUsed) return undefined;
+    draft.management = { "ipv4-subnet": usual.ipv4, "ipv6-subnet": usual.ipv6 };
+    return { ipv4: ipv4Subnet(usual.ipv4), ipv6: ipv6Subnet(usual.ipv6), taken: new Set() };
+  }
+  const [four, six] = ["ipv4", "ipv6"].map((family) => part.get(`${family}-subnet`) ?? part.get(`${family}_subnet`));
   const [ipv4, ipv6] = [ipv4Subnet(four?.text ?? ""), ipv6Subnet(six?.text ?? "")];
   if (ipv4 !== undefined && !/^(0|127|169\.254|22[4-9]|2[3-5]\d)\./.test(four?.text ?? "")) four?.kept();
   else
@@ -35,12 +44,14 @@ export function readManagement(draft: Draft, root: Part): Management | undefined
         }
       : true;
   for (const key of ["network", "bridge"]) part.get(key)?.dropped("the network has no name on the machine");
+  for (const key of ["ipv4-gw", "ipv6-gw", "ipv4-range", "ipv6-range", "mtu", "driver-opts", "external-access"])
+    part.get(key)?.dropped("the host runs the management network by its own rules");
   return { ipv4: isKept4 ? ipv4 : undefined, ipv6: isUsable6 ? ipv6 : undefined, taken: new Set() };
 }
 
 /** Takes over the addresses of a node that the network contains. */
 export function readAddresses(node: DraftNode, form: NodeForm, management: Management | undefined): void {
-  const [four, six] = [form.one("mgmt-ipv4"), form.one("mgmt-ipv6")];
+  const [four, six] = ["mgmt-ipv4", "mgmt-ipv6"].map((key) => form.one(key) ?? form.one(key.replace("-", "_")));
   const refusal = management === undefined ? "the lab has no management network" : "no free address of a node in the management network";
   const number = ipv4Number(four?.text ?? "");
   const text = number === undefined ? "" : ipv4Text(number);

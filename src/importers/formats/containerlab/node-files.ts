@@ -110,7 +110,7 @@ export function readEnvironment({ files, path, node }: Place, form: NodeForm): v
       file.dropped("there is no such file beside the lab");
       continue;
     }
-    const pairs = text.split("\n").flatMap((line) => {
+    const pairs = text.split(/\r?\n/).flatMap((line) => {
       const [, key, value = ""] = /^\s*(?:export\s+)?([^=\s#]{1,255})=(.*)$/.exec(line) ?? [];
       return key === undefined ? [] : [[key, value.trim().replace(/^(["'])(.*)\1$/, "$2")] as const];
     });

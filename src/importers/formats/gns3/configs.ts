@@ -85,7 +85,7 @@ function fileValue({ used }: Context, path: string): Part {
 function readContainer(draft: Draft, node: DraftNode, context: Context): void {
   const properties = context.part.get("properties");
   const environment = properties?.get("environment");
-  const variables = (environment?.text ?? "").split("\n").flatMap((line) => {
+  const variables = (environment?.text ?? "").split(/\r?\n/).flatMap((line) => {
     const [, name, value] = /^\s*([A-Za-z_][A-Za-z0-9_]*)=(.*)$/.exec(line) ?? [];
     return name === undefined ? [] : [[name, (value ?? "").trim()] as const];
   });

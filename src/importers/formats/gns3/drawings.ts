@@ -27,6 +27,35 @@ export function readDrawing(draft: Draft, drawing: Part): void {
   y?.kept();
 }
 
+/** Reads a rectangle or an ellipse of version 1.x. Colours are #AARRGGBB there. */
+export function readOldShape(draft: Draft, part: Part, element: "rect" | "ellipse"): void {
+  const [x, y, width, height, z] = ["x", "y", "width", "height", "z"].map((key) => part.get(key));
+  const [w, h] = [width?.number ?? 0, height?.number ?? 0];
+  const colour = (key: string) => {
+    const [, alpha, rest] = /^#([0-9a-f]{2})?([0-9a-f]{6})$/i.exec(part.get(key)?.text ?? "") ?? [];
+    return rest === undefined || alpha === "00" ? undefined : `#${rest}`;
+  };
+  const size = element === "rect" ? { width: w, height: h } : { rx: w / 2, ry: h / 2, cx: w / 2, cy: h / 2 };
+  const attributes = {
+    ...Object.fromEntries(Object.entries(size).map(([name, value]) => [name, String(value)])),
+    fill: colour("color") ?? "none",
+    stroke: colour("border_color") ?? "#000000",
+    "stroke-width": part.get("border_width")?.text ?? "2",
+  };
+  const at = { x: x?.number ?? 0, y: y?.number ?? 0 };
+  const upright = shapeOfElement({ element, attributes }, at, Math.min(0, z?.number ?? 0));
+  const rotation = part.get("rotation");
+  const problem = draft.shape(upright && turnedShape(upright, rotation?.number ?? 0, at));
+  if (problem !== undefined) {
+    part.dropped(problem);
+    return;
+  }
+  for (const each of [x, y, width, height]) each?.kept();
+  for (const key of ["color", "border_color", "border_width", "border_style"]) part.get(key)?.mapped("the look of the shape");
+  z?.mapped("the layer of the shape");
+  rotation?.mapped("the rotation of the shape");
+}
+
 function readShape(draft: Draft, drawing: Part, svg: Part, element: SvgShape): void {
   const [x, y, z, rotation] = ["x", "y", "z", "rotation"].map((key) => drawing.get(key));
   const angle = rotation?.number ?? 0;

@@ -3,7 +3,7 @@ import type { Importer, Reading, ReadOptions } from "../../reading/importer.ts";
 import type { SourceFiles } from "../../source/source-files.ts";
 import { Part } from "../../tree/part.ts";
 import { refuse } from "../../tree/refuse.ts";
-import { readDrawing } from "./drawings.ts";
+import { readDrawing, readOldShape } from "./drawings.ts";
 import { readLinks } from "./links.ts";
 import { type Gns3Node, readNode } from "./nodes.ts";
 
@@ -71,6 +71,12 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
   for (const node of nodes.values()) node.finish();
   for (const drawing of topology.get("drawings")?.items ?? []) readDrawing(draft, drawing);
   for (const key of ["notes", "annotations"]) for (const note of topology.get(key)?.items ?? []) readNote(draft, note);
+  for (const [key, element] of [
+    ["rectangles", "rect"],
+    ["ellipses", "ellipse"],
+  ] as const)
+    for (const shape of topology.get(key)?.items ?? []) readOldShape(draft, shape, element);
+  topology.get("images")?.dropped("a picture: labs have texts and shapes only");
   for (const key of ["computes", "servers"]) topology.get(key)?.dropped("nodes run on the machine of the service");
   return { draft, parts: [root, ...used] };
 }

@@ -54,12 +54,15 @@ const networks: ReadonlySet<string> = new Set(["cloud", "nat", "ethernet_hub"]);
 
 export function readNode(draft: Draft, part: Part, context: Context): Gns3Node | undefined {
   const [id, properties] = [part.get("node_id") ?? part.get("id"), part.get("properties")];
-  const type = part.get("node_type") ?? part.get("type");
+  // Some files of version 1.3 have no type, only "Router c7200".
+  const description = part.get("description");
+  const type = part.get("node_type") ?? part.get("type") ?? (/^Router c\d{4}/.test(description?.text ?? "") ? description : undefined);
   if (part.node.kind !== "map" || id?.text === undefined || type?.text === undefined) {
     part.dropped("a node has an id and a type");
     return undefined;
   }
-  const kind = kindOf(type.text);
+  part.open();
+  const kind = type === description ? "dynamips" : kindOf(type.text);
   const name = part.get("name") ?? properties?.get("name") ?? part.at("label", "text");
   const image = imageOf(kind, properties);
   const symbol = part.get("symbol") ?? part.get("default_symbol");

@@ -13,7 +13,7 @@ const maxStatements = 100_000;
 
 /** Finds the flowchart of a file: the whole file, or the first one in a Markdown page. */
 export function flowchartOf(text: string): Flowchart | undefined {
-  const lines = text.split("\n");
+  const lines = text.split(/\r?\n/);
   let at = 0;
   let title: Flowchart["title"];
   if (!header.test(firstLine(lines))) {
@@ -58,18 +58,41 @@ export function mermaidTree(text: string, file: string): SourceMap {
   const entries = new Map<string, SourceEntry>();
   const put = (key: string, node: SourceNode) => entries.set(key, { node, line: node.line });
   if (chart.title !== undefined) put("title", scalar(chart.title.text, chart.title.line));
-  const [first = "", ...rest] = chart.text.split("\n");
+  const [first = "", ...rest] = chart.text.split(/\r?\n/);
   put("kind", scalar(first.trim(), chart.line));
   const [, ...behind] = first.split(";");
-  const lines = [behind.join(";"), ...rest];
-  for (const [index, line] of lines.entries()) {
+  const edgeIds = new Set([...chart.text.matchAll(/\s([\w-]{1,64})@(?=[-=<])/g)].map(([, id]) => id));
+  for (const [index, line] of wholeLines([behind.join(";"), ...rest])) {
     for (const statement of statementsOf(line)) {
-      statements.push(statementTree(statement, chart.line + index));
-      if (statements.length > maxStatements) refuse(`more than ${maxStatements} statements`, { file, line: chart.line + index });
+      const ofEdge = /^([\w-]+)@\{/.exec(statement)?.[1];
+      const at = chart.line + index;
+      statements.push(ofEdge !== undefined && edgeIds.has(ofEdge) ? rawStatement(statement, at) : statementTree(statement, at));
+      if (statements.length > maxStatements) refuse(`more than ${maxStatements} statements`, { file, line: at });
     }
   }
   put("statements", { kind: "list", items: statements, line: chart.line });
   return { kind: "map", entries, line: chart.line };
+}
+
+/** Longest label in quotes, in lines. */
+const maxLabelLines = 50;
+
+/** Joins the lines of a label in quotes, which may have several. */
+function* wholeLines(lines: readonly string[]): Generator<readonly [index: number, line: string]> {
+  for (let index = 0; index < lines.length; index++) {
+    const start = index;
+    let line = lines[index] ?? "";
+    const isOpen = () => (line.split('"').length - 1) % 2 === 1;
+    if (isOpen() && !line.trim().startsWith("%%")) {
+      const last = Math.min(lines.length, index + maxLabelLines);
+      const end = lines.findIndex((each, at) => at > start && at < last && each.includes('"'));
+      if (end !== -1) {
+        line = lines.slice(start, end + 1).join("\n");
+        index = end;
+      }
+    }
+    yield [start, line];
+  }
 }
 
 /** Splits a line at semicolons outside of quotes and brackets. */
@@ -99,6 +122,10 @@ const other = /^(?:subgraph|end|direction|style|linkStyle|classDef|click|accTitl
 /** Longest statement that is read. */
 const maxLength = 20_000;
 
+function rawStatement(text: string, line: number): SourceNode {
+  return { kind: "map", entries: new Map([["text", { node: scalar(text.slice(0, maxLength), line), line }]]), line };
+}
+
 function statementTree(text: string, line: number): SourceNode {
   const map = (pairs: readonly (readonly [string, SourceNode])[]): SourceMap => ({
     kind: "map",
@@ -106,7 +133,7 @@ function statementTree(text: string, line: number): SourceNode {
     line,
   });
   const list = (items: readonly SourceNode[]): SourceNode => ({ kind: "list", items, line });
-  const raw = map([["text", scalar(text.slice(0, maxLength), line)]]);
+  const raw = rawStatement(text, line);
   if (other.test(text) || text.length > maxLength) return raw;
   const classed = /^class\s+([\w.,\s-]+?)\s+([\w-]+)$/.exec(text);
   if (classed !== null) {
@@ -153,7 +180,7 @@ interface ChainEdge {
 const idPattern = /[\p{L}\p{N}_](?:[\p{L}\p{N}_./:]|-(?![-.>]))*/uy;
 const arrow = /\s*(?:[<ox](?=[-=]))?(?:-{2,}[>ox-]?|={2,}[>ox=]?|-\.+-[>ox]?|~{3,})\s*/y;
 /** The beginning of an edge with its text in it: A -- text --> B. */
-const opening = /\s*(?:[<ox](?=[-=]))?(?:--|==|-\.)\s+/y;
+const opening = /\s*(?:[<ox](?=[-=]))?(?:--|==|-\.)\s+(?=[^-=\s])/y;
 const closing = /\s+(?:-{2,}[>ox-]?|={2,}[>ox=]?|\.+-[>ox]?)\s*/g;
 const brackets: readonly (readonly [open: string, close: string, shape: string])[] = [
   ["(((", ")))", "double circle"],
@@ -161,8 +188,10 @@ const brackets: readonly (readonly [open: string, close: string, shape: string])
   ["([", "])", "stadium"],
   ["[(", ")]", "cylinder"],
   ["[[", "]]", "subroutine"],
-  ["[/", "]", "trapezoid"],
-  ["[\\", "]", "trapezoid"],
+  ["[/", "/]", "parallelogram"],
+  ["[/", "\\]", "trapezoid"],
+  ["[\\", "\\]", "parallelogram"],
+  ["[\\", "/]", "trapezoid"],
   ["{{", "}}", "hexagon"],
   ["(", ")", "round"],
   ["[", "]", "box"],
@@ -223,17 +252,19 @@ class ChainReader {
       label = /\blabel:\s*"([^"]*)"/.exec(modern)?.[1];
       shape = /\bshape:\s*([\w-]+)/.exec(modern)?.[1];
     } else {
-      const bracket = brackets.find(([open]) => this.#text.startsWith(open, this.#at));
-      if (bracket !== undefined) {
-        const [open, close, name] = bracket;
-        const start = this.#at + open.length;
-        const quote = this.#text[start] === '"' ? this.#text.indexOf('"', start + 1) : -1;
-        const end = this.#text.indexOf(close, quote === -1 ? start : quote);
-        if (end === -1) return undefined;
-        label = unquoted(this.#text.slice(start, end));
-        shape = name;
-        this.#at = end + close.length;
-      }
+      const closed = brackets
+        .filter(([open]) => this.#text.startsWith(open, this.#at))
+        .map(([open, close, name]) => {
+          const start = this.#at + open.length;
+          const quote = this.#text[start] === '"' ? this.#text.indexOf('"', start + 1) : -1;
+          return { start, end: this.#text.indexOf(close, quote === -1 ? start : quote), close, name };
+        });
+      const found = closed.find(({ end }) => end !== -1);
+      if (found !== undefined) {
+        label = unquoted(this.#text.slice(found.start, found.end));
+        shape = found.name;
+        this.#at = found.end + found.close.length;
+      } else if (closed.length > 0) return undefined;
     }
     const kind = this.#take(/:::[\w-]+/y)?.slice(3);
     return { id, label, shape, kind };
@@ -244,7 +275,7 @@ class ChainReader {
     const named = this.#take(/\s+[\w-]+@(?=[-=<])/y);
     if (named === undefined) this.#at = start;
     const mark = this.#take(arrow);
-    if (mark !== undefined && !/^\s*(?:--|==)\s+$/.test(mark)) {
+    if (mark !== undefined && !/^\s*[<ox]?(?:--|==)\s+$/.test(mark)) {
       const label = this.#take(/\s*\|(?:"[^"]*"|[^|]*)\|\s*/y);
       return { label: label === undefined ? undefined : unquoted(label.trim().slice(1, -1)), mark: mark.trim() };
     }

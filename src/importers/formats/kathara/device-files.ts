@@ -72,7 +72,7 @@ function carryRouting(
 /** Telnet passwords, log files and a password of the old daemons: vtysh needs none of them. */
 function withoutPasswords(text: string): string {
   const lines = text
-    .split("\n")
+    .split(/\r?\n/)
     .filter((line) => !/^\s*(?:password|enable password|log (?:file|stdout)|service integrated-vtysh-config)\b/.test(line));
   return lines.join("\n").replace(/\n*$/, "\n");
 }
@@ -93,7 +93,7 @@ function readStartup(draft: Draft, node: DraftNode, context: DeviceFiles): void 
   const text = texts
     .map((each) => each.replace(/\n*$/, "\n"))
     .join("")
-    .split("\n")
+    .split(/\r?\n/)
     .map((line) => (isRouter && starts.test(line) ? `# ${line.trim()}` : line))
     .join("\n");
   const parts = scripts.map((script) => partOf(context, script));

@@ -36,6 +36,7 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
   const nodes = new Map<string, DraftNode>();
   for (const [device, part] of root.entries) {
     if (part.node.kind !== "map") continue;
+    part.open();
     const image = part.get("image");
     const type = routingFolder(files, path, device) === undefined ? "device" : "frr";
     const node = draft.place(device, chooseTemplate(options, "kathara", type, image?.text), { image });
@@ -155,7 +156,7 @@ function readOrder(files: SourceFiles, path: string, nodes: ReadonlyMap<string, 
   const found = files.beside(path, "lab.dep");
   if (found === undefined) return;
   const lines = (files.text(found) ?? "")
-    .split("\n")
+    .split(/\r?\n/)
     .map((text, index) => scalar(text.trim(), index + 1))
     .filter(({ text }) => text !== "" && !text.startsWith("#"));
   const root = Part.of({ kind: "list", items: lines.slice(0, 10_000), line: 1 }, found);

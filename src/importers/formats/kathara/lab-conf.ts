@@ -8,7 +8,7 @@ const labLine = /^\s*(LAB_[A-Z_]{1,32})\s*=\s*(.*)$/;
 /** How much of a lab.conf its lines are: 1, every line is one of its lines; 0, the file has something else. */
 export function isLabConf(text: string): boolean {
   let devices = 0;
-  for (const line of text.slice(0, 1_000_000).split("\n")) {
+  for (const line of text.slice(0, 1_000_000).split(/\r?\n/)) {
     if (deviceLine.test(line)) devices++;
     else if (line.trim() !== "" && !line.trim().startsWith("#") && !labLine.test(line)) return false;
   }
@@ -23,7 +23,7 @@ export function labConfTree(text: string, file: string): SourceMap {
   const devices = new Map<string, { readonly line: number; readonly entries: Map<string, SourceScalar[]> }>();
   const entries = new Map<string, SourceEntry>();
   let count = 0;
-  for (const [index, raw] of text.split("\n").entries()) {
+  for (const [index, raw] of text.split(/\r?\n/).entries()) {
     const line = index + 1;
     if (raw.trim() === "" || raw.trim().startsWith("#")) continue;
     if (++count > maxValues) refuse(`more than ${maxValues} values`, { file, line });

@@ -82,6 +82,21 @@ export function fabricNames(root: Part, side: Side): readonly string[] {
   return Array.from({ length: number }, (_, index) => (format?.text ?? fabricSides[side]).replaceAll("{count}", String(index + 1)));
 }
 
+/** Returns a value of the side of the fabric that a node is in, and the number of the node on this side. */
+export function fabricValue(
+  root: Part,
+  name: string,
+  ...keys: readonly string[]
+): { readonly part: Part; readonly count: number } | undefined {
+  if (root.get("fabric") === undefined) return undefined;
+  for (const side of Object.keys(fabricSides) as Side[]) {
+    const part = deep(root, "fabric", side, ...keys);
+    const count = part === undefined ? -1 : fabricNames(root, side).indexOf(name);
+    if (part !== undefined && count !== -1) return { part, count: count + 1 };
+  }
+  return undefined;
+}
+
 function fabricOf(root: Part): readonly Named[] {
   return (Object.keys(fabricSides) as Side[]).flatMap((side) => {
     const part = deep(root, "fabric", side);

@@ -16,7 +16,7 @@ export const netlab: Importer = {
   title: "netlab topology",
   recognize: (files, path) => {
     const text = files.text(path) ?? "";
-    if (!/^["']?(nodes|groups|links)\b/m.test(text.slice(0, 2_000_000))) return 0;
+    if (!/^["']?(nodes|groups|links|fabric)\b/m.test(text.slice(0, 2_000_000))) return 0;
     const tree = files.treeIf(path, "yaml");
     return tree === undefined ? 0 : score(Part.of(tree, path));
   },
@@ -57,7 +57,8 @@ function score(root: Part): number {
     deep(root, "groups", "_auto_create")?.boolean === true ||
     (root.get("groups")?.entries ?? []).some(([, group]) => group.get("members") !== undefined || group.node.kind === "list");
   if (root.node.kind !== "map" || root.get("topology") !== undefined || root.get("lab") !== undefined) return 0;
-  if (nodes === undefined && !hasGroups) return 0;
+  const hasFabric = deep(root, "fabric", "spines") !== undefined || deep(root, "fabric", "leafs") !== undefined;
+  if (nodes === undefined && !hasGroups && !hasFabric) return 0;
   if (nodes !== undefined && nodes.node.kind === "scalar") return 0;
   // Neither is netlab's: links of Labwright and containerlab have `endpoints`, nodes of CML have a `node_definition`.
   const links = root.get("links")?.items ?? [];
@@ -92,6 +93,7 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
   const links = readLinks(root, nodes);
   writeLinks(draft, links, pools);
   configureNodes(draft, root, nodes.nodes, links);
+  for (const plugin of root.get("plugin")?.all ?? []) if (plugin.text === "fabric") plugin.mapped("the nodes and links of the fabric");
   for (const part of root.get("module")?.all ?? []) {
     const isKnown = modules.has(part.text ?? "");
     if (isKnown) part.mapped(`in the configurations of template frr`);

@@ -5,7 +5,7 @@ import type { ReadOptions } from "../../reading/importer.ts";
 import type { Part } from "../../tree/part.ts";
 import { refuse } from "../../tree/refuse.ts";
 import { deep, firstOf } from "./deep.ts";
-import { fabricNames, type Named, namesOf, type PartLinks } from "./names.ts";
+import { fabricValue, type Named, namesOf, type PartLinks } from "./names.ts";
 
 /** Modules that become a part of FRR's configuration here. */
 export const modules: ReadonlySet<string> = new Set(["ospf", "bgp", "isis"]);
@@ -64,6 +64,7 @@ export function readNodes(draft: Draft, root: Part, options: ReadOptions): Netla
   const nodes = new Map<string, NetlabNode>();
   for (const { name, part, namePart, around } of named) {
     if (nodes.has(name)) continue;
+    part?.open();
     const groups = [...around, ...(groupsOfNode.get(name) ?? [])];
     const sources = [part, ...groups];
     const device = firstOf([
@@ -98,10 +99,7 @@ export function readNodes(draft: Draft, root: Part, options: ReadOptions): Netla
 
 /** The device of a side of the fabric, if the node is in it. */
 function fabricDevice(root: Part, name: string): readonly (Part | undefined)[] {
-  if (root.get("fabric") === undefined) return [];
-  return (["spine", "leaf"] as const)
-    .filter((side) => fabricNames(root, side).includes(name))
-    .map((side) => deep(root, "fabric", side, "device"));
+  return [fabricValue(root, name, "device")?.part];
 }
 
 function readSettings(node: DraftNode, part: Part | undefined): void {

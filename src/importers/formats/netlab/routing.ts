@@ -4,6 +4,7 @@ import type { Part } from "../../tree/part.ts";
 import { Pools } from "./addresses.ts";
 import { deep, firstOf } from "./deep.ts";
 import type { NetlabEnd, NetlabLink } from "./links.ts";
+import { fabricValue } from "./names.ts";
 import type { NetlabNode } from "./nodes.ts";
 import { parseAddress } from "./subnet.ts";
 
@@ -64,6 +65,15 @@ function readBgp(root: Part, node: NetlabNode): { readonly as: number | undefine
     reflector?.mapped("a route reflector");
     if (member !== undefined || reflector !== undefined) number ??= Number(key);
     if (reflector !== undefined) isReflector = true;
+  }
+  const inFabric = number === undefined ? fabricValue(root, node.name, "bgp", "as") : undefined;
+  if (inFabric !== undefined) {
+    // A number, or an expression of Python such as {65000 + count}.
+    const [, base, , added] = /^\s*\{?\s*(\d{1,10})?\s*(\+)?\s*(count)?\s*\}?\s*$/.exec(inFabric.part.text ?? "") ?? [];
+    if (base !== undefined) {
+      number = Number(base) + (added === undefined ? 0 : inFabric.count);
+      inFabric.part.mapped("in the configurations of template frr");
+    }
   }
   as?.mapped("in the configurations of template frr");
   rr?.mapped("in the configurations of template frr");

@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { imported, shortReport } from "./testing.fixture.ts";
+
+// Forms that public lab files have, each in a lab of its own.
+
+const noErrors = ({ diagnostics }: ReturnType<typeof imported>) => diagnostics.filter(({ severity }) => severity === "error");
+
+test("a lab.conf with line ends of Windows, in Windows-1252, is read", () => {
+  const text = Buffer.from('LAB_DESCRIPTION="Pr\xe1ctica"\r\nr1[0]="A" # a comment\r\npc1[0] = "A"\r\n', "latin1");
+  const lab = imported({ "lab.conf": text }, { substitute: "frr" });
+  expect([lab.format, noErrors(lab)]).toEqual(["kathara", []]);
+  expect(lab.yaml).toContain("description: Práctica");
+  expect(lab.yaml).toContain('["r1:eth0", "pc1:eth0"]');
+});
+
+test("bytes with control characters are no text in Windows-1252", () => {
+  expect(() => imported({ "lab.conf": Buffer.from("r1[0]=A\n\x01\xff", "latin1") })).toThrow("the file is no text");
+});
+
+test("a device whose settings all are dropped is not dropped itself", () => {
+  const lab = imported({ "lab.conf": 'r1[image]="kathara/base"\nr1[ipv6]=false\nr2[0]=A\n' });
+  expect(shortReport(lab)).toEqual(["dropped /r1/image", "dropped /r1/ipv6", "mapped /r2/0"]);
+  const clab = imported({ "a.clab.yml": "topology:\n  nodes:\n    r1: {config: {vars: {a: 1}}}\n" });
+  expect(shortReport(clab)).toEqual(["dropped /topology/nodes/r1/config"]);
+});
+
+test("topologies of old versions of containerlab have addresses with underscores; without mgmt, the usual network is the management network", () => {
+  const node = (key: string, address: string) => `topology:\n  nodes:\n    r1: {kind: linux, image: x, ${key}: ${address}}\n`;
+  const old = imported({ "a.yml": `mgmt: {ipv4_subnet: 10.9.0.0/24}\n${node("mgmt_ipv4", "10.9.0.7")}` });
+  expect(old.yaml).toContain("mgmt-ipv4: 10.9.0.7");
+  const usual = imported({ "a.yml": node("mgmt-ipv4", "172.20.20.9") });
+  expect(usual.yaml).toContain("ipv4-subnet: 172.20.20.0/24");
+  expect([usual.yaml.includes("mgmt-ipv4: 172.20.20.9"), noErrors(usual), noErrors(old)]).toEqual([true, [], []]);
+  expect(imported({ "a.yml": node("mgmt-ipv4", "10.9.0.7") }).yaml).not.toContain("management");
+});
+
+test("a topology that is a template of Go is refused with the next step", () => {
+  const text = "name: a\ntopology:\n  nodes:\n    r1: {kind: linux}\n{{- if .more }}\n    r2: {kind: linux}\n{{- end }}\n";
+  expect(() => imported({ "a.clab.yml": text })).toThrow("template of Go");
+});
+
+const old = (topology: object) => JSON.stringify({ name: "p", project_id: "1", revision: 3, type: "topology", version: "1.4.6", topology });
+
+test("a router of GNS3 1.3 without a type is found by its description", () => {
+  const r1 = { id: 1, description: "Router c7200", x: 1, y: 2, properties: { name: "R1", image: "c7200.image", platform: "c7200" } };
+  const lab = imported({ "p.gns3": old({ nodes: [r1] }) }, { substitute: "frr" });
+  expect(lab.yaml).toMatch(/R1: \{template: frr/);
+});
+
+test("rectangles and ellipses of GNS3 1.x become shapes", () => {
+  const nodes = [{ id: 1, type: "VPCSDevice", x: 1, y: 2, properties: { name: "PC1" } }];
+  const shape = { x: 10, y: 20.5, width: 200, height: 100, z: -1 };
+  const rectangles = [
+    { ...shape, color: "#ffaaff7f", border_width: 3 },
+    { ...shape, rotation: 45 },
+  ];
+  const lab = imported({ "p.gns3": old({ nodes, rectangles, ellipses: [shape] }) });
+  expect(noErrors(lab)).toEqual([]);
+  expect(lab.yaml).toMatch(/type: rectangle[^}]*?width: 200[^}]*?fill: "#aaff7f"/);
+  expect(lab.yaml).toMatch(/type: ellipse, x: 10, y: 21, width: 200/);
+  expect(shortReport(lab).filter((line) => line.includes("/rectangles/1"))).toContain("mapped /topology/rectangles/1/rotation");
+});
+
+test("devices and autonomous systems of a netlab fabric are those of its sides", () => {
+  const lab = imported({
+    "topology.yml":
+      'defaults.device: frr\nmodule: [bgp]\nplugin: [fabric]\nfabric:\n  spines: 1\n  leafs: 2\n  spine.bgp.as: 65100\n  leaf.name: l{count}\n  leaf.bgp.as: "{65000 + count}"\n',
+  });
+  expect(Object.entries(lab.files).map(([path, text]) => [path, /router bgp (\d+)/.exec(text)?.[1]])).toEqual([
+    ["configs/S1.conf", "65100"],
+    ["configs/l1.conf", "65001"],
+    ["configs/l2.conf", "65002"],
+  ]);
+  expect(shortReport(lab).filter((line) => line.startsWith("dropped"))).toEqual([]);
+});
+
+test("flowcharts have labels of several lines, ids of edges, and texts in edges with two heads", () => {
+  const text =
+    'flowchart LR\n  r1["Router 1\n10.0.0.1"] e1@--> r2\n  e1@{ animate: true }\n  r2 <-- to the hosts / all --> pc1\n  fw1[/"Firewall"/] --- r2\n';
+  const lab = imported({ "a.mmd": text });
+  expect([...lab.yaml.matchAll(/^ {2}(\w+): \{template/gm)].map(([, name]) => name)).toEqual(["r1", "r2", "pc1", "fw1"]);
+  expect(lab.yaml).toContain("label: Router 1 10.0.0.1");
+  expect(lab.yaml).toContain("label: Firewall}");
+  expect(lab.yaml.match(/^ {2}- \[/gm)).toHaveLength(3);
+});
