@@ -4,7 +4,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { megabytes } from "./megabytes.ts";
 import { podmanContainer } from "./podman.ts";
+import { processorMs } from "./processor-time.ts";
 import { startService } from "./service.ts";
 
 export interface ExecFigures {
@@ -16,16 +18,20 @@ export interface ExecFigures {
   readonly all: readonly number[];
   readonly allFloor: readonly number[];
   readonly allPodman: readonly number[];
-  /** MB/s of `labwright cp` and `podman cp` of one large file, out of a node and into it, with the start of the program. */
+  /** MB/s of `labwright cp` and `podman cp` of one large file, out of a node and into it, with the start of the program. Floor: TLS between two processes. */
   readonly down: readonly number[];
+  readonly downFloor: readonly number[];
   readonly downPodman: readonly number[];
   readonly up: readonly number[];
+  readonly upFloor: readonly number[];
   readonly upPodman: readonly number[];
+  /** Processor time of the service for one copy, s. */
+  readonly downService: readonly number[];
+  readonly upService: readonly number[];
 }
 
 const count = 100;
 const lab = "/exec";
-const megabytes = 200;
 
 /** Runs programs in the nodes of a lab, and copies a file between a node and this machine. */
 export async function execFigures(): Promise<ExecFigures> {
@@ -60,11 +66,20 @@ export async function execFigures(): Promise<ExecFigures> {
         if (code !== 0) throw new Error(`cp ${from} ${to} ended with ${code}`);
       });
     };
+    const raw = spawn(process.execPath, ["bench/raw-tls.ts", "server", join(service.stateDir, "server.pem")], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    using _ = { [Symbol.dispose]: () => void raw.kill() };
+    const port = String(((await once(raw.stdout, "data")) as [Buffer])[0]).trim();
+    const floor = async (direction: "down" | "up"): Promise<void> => {
+      const [code] = await once(spawn(process.execPath, ["bench/raw-tls.ts", direction, port], { stdio: "inherit" }), "exit");
+      if (code !== 0) throw new Error(`raw TLS ${direction} ended with ${code}`);
+    };
     const inits = nodeInits(service.runDir);
     const figures: Record<keyof ExecFigures, number[]> = {
       ...{ one: [], oneFloor: [], onePodman: [] },
       ...{ all: [], allFloor: [], allPodman: [] },
-      ...{ down: [], downPodman: [], up: [], upPodman: [] },
+      ...{ down: [], downFloor: [], downPodman: [], up: [], upFloor: [], upPodman: [], downService: [], upService: [] },
     };
     for (let round = 0; round < 3; round++) {
       figures.all.push(await run(["true"]));
@@ -75,8 +90,15 @@ export async function execFigures(): Promise<ExecFigures> {
         figures.oneFloor.push(await elapsed(() => enter(inits[0] ?? "")));
         if (i % 3 === 0) figures.onePodman.push(await elapsed(() => container.exec(["true"])));
       }
+      const worked = [processorMs(service.pid)];
       figures.down.push(await copy("h0:/tmp/large", file));
+      worked.push(processorMs(service.pid));
       figures.up.push(await copy(file, "h0:/tmp/large"));
+      worked.push(processorMs(service.pid));
+      figures.downService.push((worked[1]! - worked[0]!) / 1000);
+      figures.upService.push((worked[2]! - worked[1]!) / 1000);
+      figures.downFloor.push(await rate(() => floor("down")));
+      figures.upFloor.push(await rate(() => floor("up")));
       figures.downPodman.push(await rate(() => container.copy(":/tmp/large", file)));
       figures.upPodman.push(await rate(() => container.copy(file, ":/tmp/large")));
     }

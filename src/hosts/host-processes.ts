@@ -34,8 +34,13 @@ export interface NodeProcess {
    * host_error or host_timeout if the connection to the program breaks.
    */
   readonly output: AsyncIterable<ProcessOutput | ProcessEnd>;
-  /** Writes to standard input. Resolves when more can be written. Input for a program that has ended is dropped. */
-  write(bytes: Uint8Array): Promise<void>;
+  /** Reads the output in the place of `output`, at less cost for much output. Absent: the host has only `output`. */
+  readonly listen?: (each: (item: ProcessOutput | ProcessEnd) => void) => ProcessListening;
+  /**
+   * Writes to standard input. Returns a promise if the program is behind: it resolves when more can be written. The memory of `bytes` may be reused after
+   * the call. Input for a program that has ended is dropped.
+   */
+  write(bytes: Uint8Array): Promise<void> | undefined;
   /** Ends standard input. */
   endInput(): void;
   resize(size: WindowSize): void;
@@ -43,6 +48,15 @@ export interface NodeProcess {
   signal(number: number): void;
   /** Ends the program, if it still runs. */
   close(): void;
+}
+
+/** Output that is passed to a function. The memory of its data is reused after each call. */
+export interface ProcessListening {
+  /** Resolves after the end of the program was passed on. Rejects if the connection to the program breaks, as `output` throws. */
+  readonly ended: Promise<void>;
+  /** Holds the program back. Some output may still come. */
+  pause(): void;
+  resume(): void;
 }
 
 export interface ProcessOutput {

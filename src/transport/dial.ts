@@ -1,6 +1,7 @@
-import { isIP } from "node:net";
-import { type TLSSocket, connect as tlsConnect } from "node:tls";
+import { isIP, type OnReadOpts } from "node:net";
+import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from "node:tls";
 import { Failure } from "../contract/errors.ts";
+import { DirectReads } from "./direct-reads.ts";
 import { parseFingerprint, showFingerprint } from "./fingerprint.ts";
 
 export interface DialOptions {
@@ -24,14 +25,18 @@ export interface DialOptions {
 export function dial(options: DialOptions): Promise<TLSSocket> {
   if (options.signal?.aborted === true) return Promise.reject(options.signal.reason);
   return new Promise((resolve, reject) => {
-    const socket = tlsConnect({
+    const reads = new DirectReads();
+    const socketOptions: ConnectionOptions & { readonly onread: OnReadOpts } = {
       host: options.host,
       port: options.port,
       rejectUnauthorized: false,
       ALPNProtocols: ["http/1.1"],
       ...(isIP(options.host) === 0 ? { servername: options.host } : {}),
       ...(options.ca === undefined ? {} : { ca: options.ca }),
-    });
+      onread: reads.options(),
+    };
+    const socket = tlsConnect(socketOptions);
+    reads.attach(socket);
     const giveUp = (error: unknown) => {
       settle();
       // Later errors of the socket do not matter: the connection was never handed out.

@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import { buffer, text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { selfSigned } from "../../test/self-signed.ts";
+import { listenTo } from "./direct-reads.ts";
 import { Transport, type TransportCall } from "./transport.ts";
 
 const { key, cert: certificate, fingerprint, hex } = selfSigned();
@@ -205,6 +206,32 @@ test("an upgrade gives the connection with the bytes that came along with the 10
   upgraded.connection.write("echo");
   expect((await buffer(upgraded.connection)).toString()).toBe("banner:echo");
   expect(seen).toEqual(["host-telnet"]);
+});
+
+test("a listener gets the bytes of an upgraded connection that came before and all that follow, in one memory, and a pause holds them back", async () => {
+  const all = Buffer.from(Array.from({ length: 3 << 20 }, (_, at) => (at * 7 + (at >> 8)) & 255));
+  upgrade = (_request, socket) => {
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: host-process\r\n\r\n");
+    socket.end(all);
+  };
+  using transport = new Transport({ url, pin: fingerprint });
+  const upgraded = await transport.upgrade({ ...get, protocol: "host-process" });
+  if (!("connection" in upgraded)) throw new Error("refused");
+  const { connection } = upgraded;
+  const got: Buffer[] = [];
+  const memories = new Set<ArrayBufferLike>();
+  const ended = new Promise((resolve) => connection.once("end", resolve));
+  listenTo(connection, (bytes) => {
+    got.push(Buffer.from(bytes));
+    memories.add(bytes.buffer);
+    if (got.length % 50 !== 0) return;
+    connection.pause();
+    setImmediate(() => connection.resume());
+  });
+  await ended;
+  expect(Buffer.concat(got).equals(all)).toBe(true);
+  // Those that came before have memory of their own.
+  expect(memories.size).toBeLessThan(10);
 });
 
 test("a refused upgrade gives the whole response", async () => {

@@ -31,11 +31,14 @@ class TarOutput {
     this.#program = program;
   }
 
+  /** The memory of each piece is reused when the next one is asked for. */
   async *bytes(): AsyncGenerator<Buffer, void, undefined> {
     for await (const item of this.#program) {
       if (item.stream === "end") this.end = item;
-      else if (item.stream === "stdout") yield item.data;
-      else if (this.#complaint.length < maxComplaint) this.#complaint += item.data.toString();
+      else if (item.stream === "stdout") {
+        yield item.data;
+        this.#program.reuse(item.data);
+      } else if (this.#complaint.length < maxComplaint) this.#complaint += item.data.toString();
     }
   }
 
@@ -106,7 +109,7 @@ export async function archiveFromNode({ context, onBytes }: CopyRun, node: strin
   const { stdout } = context.terminal;
   for await (const chunk of output.bytes()) {
     onBytes(chunk.length);
-    if (!stdout.write(chunk)) await new Promise((done) => stdout.once("drain", done));
+    await new Promise((done) => stdout.write(chunk, done));
   }
   output.check(`${node}:${path}`);
 }

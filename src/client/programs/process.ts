@@ -1,6 +1,10 @@
 import type { Duplex } from "node:stream";
-import { FrameParts, frame, frameHead, frameTypes } from "../../contract/process-frames.ts";
+import { frame, frameHead, frameTypes } from "../../contract/process-frames.ts";
 import { LabwrightError } from "../error.ts";
+import { OutputQueue } from "./output-queue.ts";
+
+/** Input of fewer bytes is copied to be sent in one piece with its head. */
+const copyBytes = 32 << 10;
 
 /** Output of a program. With a terminal all output is stdout. */
 export interface RemoteOutput {
@@ -26,6 +30,8 @@ export interface RemoteEnd {
 export interface RemoteProcess extends AsyncIterable<RemoteOutput | RemoteEnd>, Disposable {
   /** Key of its node. */
   readonly node: string;
+  /** Gives the memory of an item's data back, which then saves most of the cost of much output. The data must not be used any more. */
+  reuse(data: Buffer): void;
   /** Writes to standard input. Resolves when more can be written. */
   write(bytes: Uint8Array): Promise<void>;
   /** Ends standard input. */
@@ -40,19 +46,23 @@ export interface RemoteProcess extends AsyncIterable<RemoteOutput | RemoteEnd>, 
 export function remoteProcess(node: string, connection: Duplex): RemoteProcess {
   // A connection that breaks ends the items with an error; input that follows is dropped.
   connection.on("error", () => {});
-  const items = itemsOf(connection);
+  const output = new OutputQueue(connection);
+  const items = itemsOf(output, connection);
   const control = (value: object) => {
     if (!connection.destroyed) connection.write(frame(frameTypes.control, Buffer.from(JSON.stringify(value))));
   };
   return {
     node,
     [Symbol.asyncIterator]: () => items,
+    reuse: (data) => output.reuse(data),
     write: async (bytes) => {
       if (bytes.length === 0 || connection.destroyed) return;
-      connection.cork();
+      // Much is written apart from its head: together they would be copied.
+      const isSmall = bytes.length < copyBytes;
+      if (isSmall) connection.cork();
       connection.write(frameHead(frameTypes.data, bytes.length));
       const goOn = connection.write(bytes);
-      connection.uncork();
+      if (isSmall) connection.uncork();
       if (!goOn) await drained(connection);
     },
     endInput: () => control({ input_end: true }),
@@ -62,20 +72,13 @@ export function remoteProcess(node: string, connection: Duplex): RemoteProcess {
   };
 }
 
-async function* itemsOf(connection: Duplex): AsyncGenerator<RemoteOutput | RemoteEnd, void, undefined> {
-  const frames = new FrameParts();
+async function* itemsOf(output: OutputQueue, connection: Duplex): AsyncGenerator<RemoteOutput | RemoteEnd, void, undefined> {
   try {
-    for await (const chunk of connection as AsyncIterable<Buffer>) {
-      for (const { type, data } of frames.take(chunk)) {
-        const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-        if (type === frameTypes.data || type === frameTypes.error)
-          yield { stream: type === frameTypes.data ? "stdout" : "stderr", data: bytes };
-        if (type !== frameTypes.control) continue;
-        const end = endIn(JSON.parse(bytes.toString("utf8")));
-        if (end === undefined) continue;
-        yield end;
-        return;
-      }
+    for (;;) {
+      const item = await output.next();
+      if (item === undefined) break;
+      yield item;
+      if (item.stream === "end") return;
     }
   } catch (error) {
     if (error instanceof LabwrightError) throw error;
@@ -87,20 +90,6 @@ async function* itemsOf(connection: Duplex): AsyncGenerator<RemoteOutput | Remot
     status: 0,
     code: "host_unreachable",
   });
-}
-
-/** Returns the end in a control frame; undefined for controls of a newer service. */
-function endIn(control: unknown): RemoteEnd | undefined {
-  const { type, exit_code, signal, reason, code, error } = control as Partial<Omit<RemoteEnd, "stream">> &
-    Record<string, string | undefined>;
-  if (type === "failed") throw new LabwrightError(error ?? "failed", { status: 502, ...(code !== undefined && { code: code as never }) });
-  if (type !== "end") return undefined;
-  return {
-    stream: "end",
-    ...(exit_code !== undefined && { exit_code }),
-    ...(signal !== undefined && { signal }),
-    ...(reason !== undefined && { reason }),
-  };
 }
 
 async function drained(connection: Duplex): Promise<void> {

@@ -25,15 +25,17 @@ export class Blocks {
     return this.#size;
   }
 
-  push(bytes: Buffer): void {
+  /** @param more bytes that are pushed next */
+  push(bytes: Uint8Array, more = 0): void {
     for (let from = 0; from < bytes.length; ) {
       let last = this.#waiting.at(-1);
       if (last === undefined || last.length === last.memory.length) {
-        const few = last === undefined && bytes.length - from <= smallBytes / 2;
+        const few = last === undefined && bytes.length + more - from <= smallBytes / 2;
         last = { memory: few ? Buffer.allocUnsafeSlow(smallBytes) : (free.pop() ?? Buffer.allocUnsafeSlow(blockBytes)), length: 0 };
         this.#waiting.push(last);
       }
-      const count = bytes.copy(last.memory, last.length, from);
+      const count = Math.min(bytes.length - from, last.memory.length - last.length);
+      last.memory.set(count === bytes.length ? bytes : bytes.subarray(from, from + count), last.length);
       last.length += count;
       from += count;
     }

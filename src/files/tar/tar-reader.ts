@@ -12,6 +12,7 @@ export interface TarEntry extends TarHeader {
 /**
  * The entries of a tar archive in their order: ustar, pax and GNU long names. Reads the source to its end, also beyond the end of the
  * archive, so that a digest covers all of it. Throws ArchiveError bad_archive.
+ * @param source the memory of a chunk may be reused when the next one is asked for
  * @param maxRest maximum number of bytes beyond the end, for a source that may never end
  */
 export async function* readTar(source: Bytes, maxRest = Number.POSITIVE_INFINITY): AsyncGenerator<TarEntry, void, undefined> {
@@ -69,16 +70,16 @@ class BlockReader {
     return chunk;
   }
 
-  /** Returns `count` bytes, fewer at the end. */
+  /** Returns a copy of `count` bytes, fewer at the end: the source may reuse the memory of its chunks. */
   async take(count: number): Promise<Buffer> {
     const parts: Buffer[] = [];
     for (let left = count; left > 0; ) {
       const chunk = await this.some(left);
       if (chunk.length === 0) break;
-      parts.push(chunk);
+      parts.push(Buffer.from(chunk));
       left -= chunk.length;
     }
-    return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+    return Buffer.concat(parts);
   }
 
   async skip(count: number, missing: () => Error): Promise<void> {

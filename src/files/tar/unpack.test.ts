@@ -31,6 +31,29 @@ async function taken(entries: readonly TarWrite[], more: Partial<UnpackOptions> 
   );
 }
 
+test("a source may reuse the memory of its chunks", async () => {
+  const long = `x/${"n".repeat(150)}`;
+  const text = Buffer.from(Array.from({ length: 5_000 }, (_, at) => 97 + (at % 26))).toString();
+  const archive = tarArchive([folderOf("x"), file(long, text), file("x/last", "end")]);
+  const memory = Buffer.alloc(700);
+  const source = (async function* () {
+    for (let at = 0; at < archive.length; at += memory.length) yield memory.subarray(0, archive.copy(memory, 0, at));
+  })();
+  const options = {
+    folder,
+    expected: "x",
+    top: "y",
+    owners: false,
+    maxBytes: 1e6,
+    maxEntries: 100,
+    onSkipped: () => {},
+    onBytes: () => {},
+  };
+  await unpack(source, options);
+  expect(readFileSync(join(folder, "y", "n".repeat(150)), "utf8")).toBe(text);
+  expect(readFileSync(join(folder, "y", "last"), "utf8")).toBe("end");
+});
+
 const file = (name: string, text = "evil"): TarWrite => ({ name, data: Buffer.from(text) });
 const folderOf = (name: string): TarWrite => ({ name: `${name}/`, type: "5", mode: 0o755 });
 const linkTo = (name: string, link: string): TarWrite => ({ name, type: "2", link });

@@ -23,13 +23,12 @@ export interface UnpackOptions {
 
 /** Maximum number of bytes after the end of an archive. tar fills its last record with at most 64 KiB. */
 const maxRest = 1 << 20;
-/** Bytes that are written to a file at once. */
-const batch = 512 << 10;
 
 /**
  * Unpacks a tar archive that nobody checked. Names with `..`, absolute names and hard links to anything but a file of the archive are refused. No symbolic
  * link is followed: those of the archive are made last, and a file of the archive replaces a link that is in its place. Throws ArchiveError, also for an
  * archive without an entry below `expected`.
+ * @param source the memory of a chunk may be reused when the next one is asked for
  */
 export async function unpack(source: AsyncIterable<Buffer>, options: UnpackOptions): Promise<void> {
   const unpacking = new Unpacking(options);
@@ -107,26 +106,12 @@ class Unpacking {
   }
 
   async #write(file: FileHandle, entry: TarEntry): Promise<void> {
-    let waiting: Buffer[] = [];
-    let length = 0;
-    const flush = async () => {
-      for (let left = length; left > 0; ) {
-        const { bytesWritten } = await file.writev(waiting);
-        left -= bytesWritten;
-        if (left > 0) waiting = [Buffer.concat(waiting).subarray(bytesWritten)];
-      }
-      this.#options.onBytes(length);
-      waiting = [];
-      length = 0;
-    };
     for await (const chunk of entry.data()) {
       this.#bytes += chunk.length;
       if (this.#bytes > this.#options.maxBytes) throw new ArchiveError("too_large", `more than ${this.#options.maxBytes} bytes`);
-      waiting.push(chunk);
-      length += chunk.length;
-      if (length >= batch) await flush();
+      for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
+      this.#options.onBytes(chunk.length);
     }
-    await flush();
   }
 
   async #hardLink(name: string, entry: TarEntry): Promise<void> {

@@ -1,9 +1,10 @@
 import { constants } from "node:os";
 import type { Duplex } from "node:stream";
+import { BlockWriter } from "../../console/stream/block-writer.ts";
 import { Failure } from "../../contract/errors.ts";
 import { FrameParts, frame, frameHead, frameTypes } from "../../contract/process-frames.ts";
 import type { NodeAttachData, NodeAttachPayload, NodeExecEvent, NodeStreamControl } from "../../contract/schemas/processes.ts";
-import type { NodeProcess, NodeProgram } from "../../hosts/host-processes.ts";
+import type { NodeProcess, NodeProgram, ProcessEnd, ProcessListening, ProcessOutput } from "../../hosts/host-processes.ts";
 import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { addressPath } from "../context/address.ts";
@@ -76,13 +77,13 @@ export async function streamProcess(
     return {
       protocol: "host-process",
       resize: (columns, rows) => process.resize({ columns, rows }),
-      attach: (connection) => {
+      attach: (connection, listen = (each) => void connection.on("data", each)) => {
         // From now on the end of the connection ends the program.
         call.signal.removeEventListener("abort", close);
         connection.once("close", close).on("error", close);
         // A client that does not read must not hold up the end of its session or lab.
         ended.signal.addEventListener("abort", () => void (connection.writableEnded || connection.destroy()));
-        takeInput(connection, process);
+        takeInput(connection, listen, process);
         void sendOutput(connection, key, process, ended.signal).finally(close);
       },
     };
@@ -94,54 +95,66 @@ export async function streamProcess(
 
 /** Sends the output of the program as frames, and its end. */
 async function sendOutput(connection: Duplex, node: string, process: NodeProcess, ended: AbortSignal): Promise<void> {
-  const send = async (...parts: readonly Uint8Array[]): Promise<void> => {
-    if (connection.destroyed) return;
-    connection.cork();
-    for (const part of parts.slice(0, -1)) connection.write(part);
-    const goOn = connection.write(parts.at(-1));
-    connection.uncork();
-    if (!goOn) await drained(connection);
+  const writer = new BlockWriter(connection);
+  const sendControl = (event: NodeExecEvent) => writer.write(frame(frameTypes.control, Buffer.from(JSON.stringify(event))));
+  const send = (item: ProcessOutput | ProcessEnd): void => {
+    if (item.stream === "end") sendControl({ type: "end", node, ...endOf(item) });
+    else writer.write(frameHead(item.stream === "stdout" ? frameTypes.data : frameTypes.error, item.data.length), item.data);
   };
-  const sendControl = (event: NodeExecEvent) => send(frame(frameTypes.control, Buffer.from(JSON.stringify(event))));
   try {
-    for await (const item of process.output) {
-      if (item.stream === "end") await sendControl({ type: "end", node, ...endOf(item) });
-      else await send(frameHead(item.stream === "stdout" ? frameTypes.data : frameTypes.error, item.data.length), item.data);
-      if (connection.destroyed) return;
+    if (process.listen === undefined) {
+      for await (const item of process.output) {
+        send(item);
+        await writer.room();
+        if (connection.destroyed) return;
+      }
+    } else {
+      let isPaused = false;
+      const hold = async (): Promise<void> => {
+        if (isPaused) return;
+        isPaused = true;
+        listening.pause();
+        await writer.room();
+        isPaused = false;
+        listening.resume();
+      };
+      const listening: ProcessListening = process.listen((item) => {
+        send(item);
+        if (writer.isFull && !isPaused) queueMicrotask(hold);
+      });
+      await listening.ended;
     }
   } catch (error) {
     // The session or the lab has ended: the client finds the connection closed.
     if (ended.aborted) return void connection.destroy();
     const { code, message } = error instanceof Failure ? error : { code: "internal", message: "the connection to the program broke" };
-    await sendControl({ type: "failed", node, code, error: message });
+    sendControl({ type: "failed", node, code, error: message });
   }
+  await writer.sent();
   connection.end();
 }
 
-async function drained(connection: Duplex): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      connection.off("drain", done).off("close", done);
-      resolve();
-    };
-    connection.on("drain", done).on("close", done);
-    if (connection.destroyed) done();
-  });
-}
-
 /** Passes on the frames of the client, as fast as the program reads. Closes the connection after a malformed one, and if the client ends its side. */
-function takeInput(connection: Duplex, process: NodeProcess): void {
+function takeInput(connection: Duplex, listen: (each: (bytes: Buffer) => void) => void, process: NodeProcess): void {
   const frames = new FrameParts();
-  const take = async (chunk: Buffer): Promise<void> => {
-    for (const { type, data } of frames.take(chunk)) {
+  const take = (bytes: Buffer): Promise<void> | undefined => {
+    let room: Promise<void> | undefined;
+    for (const { type, data } of frames.take(bytes)) {
       if (type === frameTypes.control) applyControl(process, JSON.parse(Buffer.from(data).toString("utf8")));
-      else if (type === frameTypes.data) await process.write(data);
+      else if (type === frameTypes.data) room = process.write(data) ?? room;
     }
+    return room;
   };
   const close = () => void connection.destroy();
-  connection.on("data", (chunk: Buffer) => {
-    connection.pause();
-    take(chunk).then(() => void connection.resume(), close);
+  listen((bytes) => {
+    try {
+      const room = take(bytes);
+      if (room === undefined) return;
+      connection.pause();
+      room.then(() => void connection.resume(), close);
+    } catch {
+      close();
+    }
   });
   connection.on("end", close);
 }

@@ -125,9 +125,9 @@ async function runIn(node: ConsoleNode, run: Run): Promise<void> {
   try {
     if (signal.aborted) return;
     const process = await run.processes.start(run.path, node.node.id, run.program, signal).catch(inKeys(node));
-    const feeding = process.write(run.stdin).then(() => process.endInput());
+    void process.write(run.stdin);
+    process.endInput();
     const end = await forward(key, process, run);
-    await feeding;
     await channel.put({ type: "end", node: key, ...end, duration_ms: Math.round(performance.now() - startedAt) });
   } catch (error) {
     if (signal.aborted) return;

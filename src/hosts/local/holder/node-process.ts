@@ -1,8 +1,9 @@
-import type { Socket } from "node:net";
+import { BlockWriter } from "../../../console/stream/block-writer.ts";
 import { Failure } from "../../../contract/errors.ts";
-import type { NodeProcess, NodeProgram, ProcessEnd, ProcessOutput, WindowSize } from "../../host-processes.ts";
+import type { NodeProcess, NodeProgram, ProcessEnd, ProcessListening, ProcessOutput, WindowSize } from "../../host-processes.ts";
 import type { Pulse } from "./pulse.ts";
-import { openRequest } from "./request.ts";
+import { openRequestOn } from "./request.ts";
+import { SocketStream } from "./socket-stream.ts";
 import { encodeFrame, type Frame, type FrameReader, frameHead, list, texts } from "./wire.ts";
 
 /** Maximum bytes of one frame of input. */
@@ -21,7 +22,9 @@ export async function startProcess(
   const size = terminal === undefined ? [0, 0] : [terminal.columns, terminal.rows];
   const fields = [id, Math.round(timeoutMs), ...size, cwd, ...list(argv), ...list(variables)];
   const open = await pulse
-    .during((cut) => openRequest(path, "process", fields, { signal: AbortSignal.any([signal, cut]) }))
+    .during((cut) =>
+      openRequestOn((address) => new SocketStream(address), path, "process", fields, { signal: AbortSignal.any([signal, cut]) }),
+    )
     .catch((error: unknown) => {
       throw ofOlderHolder(error) ?? error;
     });
@@ -38,92 +41,120 @@ function ofOlderHolder(error: unknown): Failure | undefined {
 
 class HolderProcess implements NodeProcess {
   readonly output: AsyncIterable<ProcessOutput | ProcessEnd>;
-  readonly #socket: Socket;
-  #isGathering = false;
+  readonly #socket: SocketStream;
+  readonly #reader: FrameReader;
+  readonly #connection: Connection;
+  readonly #input: BlockWriter;
 
-  constructor(socket: Socket, reader: FrameReader, pulse: Pulse, signal: AbortSignal) {
+  constructor(socket: SocketStream, reader: FrameReader, pulse: Pulse, signal: AbortSignal) {
     this.#socket = socket;
+    this.#reader = reader;
+    this.#connection = { socket, pulse, signal };
+    this.#input = new BlockWriter(socket);
     // Input for a program that has ended fails. The end of the output is handled by the reader.
     socket.on("error", () => {});
     const abort = () => socket.destroy();
     signal.addEventListener("abort", abort, { once: true });
     socket.once("close", () => signal.removeEventListener("abort", abort));
     if (signal.aborted) abort();
-    this.output = outputOf(socket, reader, pulse, signal);
+    this.output = outputOf(this.#connection, reader);
   }
 
-  async write(bytes: Uint8Array): Promise<void> {
-    for (let at = 0; at < bytes.length && !this.#socket.destroyed; at += inputPiece) {
+  listen(each: (item: ProcessOutput | ProcessEnd) => void): ProcessListening {
+    const socket = this.#socket;
+    return { ended: listenTo(this.#connection, this.#reader, each), pause: () => void socket.pause(), resume: () => void socket.resume() };
+  }
+
+  write(bytes: Uint8Array): Promise<void> | undefined {
+    for (let at = 0; at < bytes.length; at += inputPiece) {
       const piece = bytes.subarray(at, at + inputPiece);
-      this.#gather();
-      this.#socket.write(frameHead("I", piece.length));
-      if (this.#socket.write(piece)) continue;
-      this.#flush();
-      await drained(this.#socket);
+      this.#input.write(frameHead("I", piece.length), piece);
     }
-  }
-
-  /** Holds back what is written until the end of this turn of the event loop: a client's input arrives in small pieces, many of them at once. */
-  #gather(): void {
-    if (this.#isGathering) return;
-    this.#isGathering = true;
-    this.#socket.cork();
-    setImmediate(() => this.#flush());
-  }
-
-  #flush(): void {
-    if (!this.#isGathering) return;
-    this.#isGathering = false;
-    this.#socket.uncork();
+    return this.#input.room();
   }
 
   endInput(): void {
-    this.#send("I", Buffer.alloc(0));
+    this.#input.write(encodeFrame("I", Buffer.alloc(0)));
   }
 
   resize({ columns, rows }: WindowSize): void {
     const bytes = Buffer.alloc(4);
     bytes.writeUInt16LE(columns, 0);
     bytes.writeUInt16LE(rows, 2);
-    this.#send("W", bytes);
+    this.#input.write(encodeFrame("W", bytes));
   }
 
   signal(number: number): void {
-    this.#send("S", Buffer.from([number]));
+    this.#input.write(encodeFrame("S", Buffer.from([number])));
   }
 
   close(): void {
     this.#socket.destroy();
   }
-
-  #send(type: string, data: Buffer): void {
-    if (!this.#socket.destroyed) this.#socket.write(encodeFrame(type, data));
-  }
 }
 
-/** Waits until the holder has taken the input, or the connection is closed. */
-async function drained(socket: Socket): Promise<void> {
-  if (socket.destroyed || !socket.writableNeedDrain) return;
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      socket.off("drain", done).off("close", done);
-      resolve();
-    };
-    socket.on("drain", done).on("close", done);
-  });
+interface Connection {
+  readonly socket: SocketStream;
+  readonly pulse: Pulse;
+  readonly signal: AbortSignal;
 }
 
 /** Yields the frames of the connection as output. Destroys the connection at its end. */
-async function* outputOf(
-  socket: Socket,
-  reader: FrameReader,
-  pulse: Pulse,
-  signal: AbortSignal,
-): AsyncGenerator<ProcessOutput | ProcessEnd> {
+async function* outputOf(connection: Connection, reader: FrameReader): AsyncGenerator<ProcessOutput | ProcessEnd> {
+  const { socket } = connection;
+  using watch = watched(connection);
+  for (;;) {
+    for (let frame = reader.nextPiece(); frame !== undefined; frame = reader.nextPiece()) {
+      const item = outputItem(frame);
+      yield item;
+      if (item.stream === "end") return;
+    }
+    const chunk = await nextChunk(socket);
+    if (chunk === null) throw watch.failure();
+    reader.push(chunk);
+  }
+}
+
+/** Passes the frames of the connection to a function. Destroys the connection at its end. */
+async function listenTo(connection: Connection, reader: FrameReader, each: (item: ProcessOutput | ProcessEnd) => void): Promise<void> {
+  const { socket } = connection;
+  using watch = watched(connection);
+  let settle = (_isComplete: boolean): void => {};
+  const end = new Promise<boolean>((resolve) => {
+    settle = resolve;
+  });
+  const take = (): void => {
+    for (let frame = reader.nextPiece(); frame !== undefined; frame = reader.nextPiece()) {
+      const item = outputItem(frame);
+      each(item);
+      if (item.stream === "end") {
+        settle(true);
+        return;
+      }
+    }
+    reader.keep();
+  };
+  socket.once("end", () => settle(false)).once("close", () => settle(false));
+  take();
+  socket.listen((bytes) => {
+    reader.push(bytes);
+    take();
+  });
+  if (socket.destroyed) settle(false);
+  if (!(await end)) throw watch.failure();
+}
+
+interface Watch extends Disposable {
+  /** Returns why the connection ended before the program. */
+  failure(): unknown;
+}
+
+/** Destroys the connection if the holder hangs, and at the end of its use. */
+function watched({ socket, pulse, signal }: Connection): Watch {
   let failure: unknown;
-  let stopWatching = (): void => {};
+  let stop = (): void => {};
   const ended = new Promise<void>((resolve) => {
-    stopWatching = resolve;
+    stop = resolve;
   });
   const watching = pulse.during((cut) => {
     cut.addEventListener("abort", () => {
@@ -136,29 +167,21 @@ async function* outputOf(
     failure ??= error;
     socket.destroy();
   });
-  try {
-    for (;;) {
-      for (let frame = reader.nextPiece(); frame !== undefined; frame = reader.nextPiece()) {
-        const item = outputItem(frame);
-        yield item;
-        if (item.stream === "end") return;
-      }
-      const chunk = await nextChunk(socket);
-      if (chunk === null) break;
-      reader.push(chunk);
-    }
-    signal.throwIfAborted();
-    throw (
-      failure ?? new Failure("host_error", "the program's connection ended before the program: the lab was stopped, or its holder ended")
-    );
-  } finally {
-    stopWatching();
-    socket.destroy();
-  }
+  return {
+    failure: () =>
+      signal.aborted
+        ? signal.reason
+        : (failure ??
+          new Failure("host_error", "the program's connection ended before the program: the lab was stopped, or its holder ended")),
+    [Symbol.dispose]: () => {
+      stop();
+      socket.destroy();
+    },
+  };
 }
 
 /** Reads what has arrived. Returns null at the end of the connection. Bytes before an error are read first. */
-async function nextChunk(socket: Socket): Promise<Buffer | null> {
+async function nextChunk(socket: SocketStream): Promise<Buffer | null> {
   for (;;) {
     const chunk = socket.read() as Buffer | null;
     if (chunk !== null) return chunk;

@@ -102,6 +102,13 @@ export class FrameReader {
     return { type: this.#type, data };
   }
 
+  /** Copies the bytes that were not returned yet, because the memory of the chunks will be reused. */
+  keep(): void {
+    this.#bytes = Buffer.concat([this.#bytes.subarray(this.#at), ...this.#more]);
+    this.#at = 0;
+    this.#more = [];
+  }
+
   /** Bytes after the last frame. */
   rest(): Buffer {
     this.#joined(this.#size);

@@ -39,7 +39,8 @@ function isSame(a: LabFile | undefined, b: LabFile | undefined): boolean {
 
 async function run(sandbox: Sandbox, node: DefinedNode, path: string, argv: readonly string[], input: string): Promise<void> {
   const process = await sandbox.process(node.id, { argv, timeoutMs }, new AbortController().signal);
-  const written = process.write(Buffer.from(input)).then(() => process.endInput());
+  void process.write(Buffer.from(input));
+  process.endInput();
   let complaint = "";
   for await (const item of process.output) {
     if (item.stream !== "end") complaint = (complaint + item.data.toString()).slice(0, 500);
@@ -49,5 +50,4 @@ async function run(sandbox: Sandbox, node: DefinedNode, path: string, argv: read
       throw new Failure("host_error", `node ${node.name}: ${path} could not be written: ${why}`, { data: { host: { message: why } } });
     }
   }
-  await written;
 }

@@ -102,14 +102,14 @@ export class NodeHosts {
     try {
       const argv = ["/bin/sh", "-c", updateScript, "sh", nodeHostsFile];
       const process = await sandbox.process(node.id, { argv, timeoutMs }, new AbortController().signal);
-      const written = process.write(Buffer.from(block)).then(() => process.endInput());
+      void process.write(Buffer.from(block));
+      process.endInput();
       let complaint = "";
       for await (const item of process.output) {
         if (item.stream !== "end") complaint = (complaint + item.data.toString()).slice(0, 500);
         else if (item.exitCode !== 0 && item.reason !== "stopped")
           throw new Error(complaint.trim() || `exit code ${item.exitCode ?? "none"}`);
       }
-      await written;
     } catch (error) {
       failed();
       if (!(await sandbox.alive().catch(() => false))) return;

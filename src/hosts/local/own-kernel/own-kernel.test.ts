@@ -93,7 +93,10 @@ describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
   async function run(program: NodeProgram, input?: string, act?: (seen: string, end: () => void) => void) {
     const process = await local.session.processes!.start(at, (await live()).id, program, AbortSignal.timeout(hang));
     const texts = { stdout: "", stderr: "" };
-    if (input !== undefined) void process.write(Buffer.from(input)).then(() => process.endInput());
+    if (input !== undefined) {
+      void process.write(Buffer.from(input));
+      process.endInput();
+    }
     let end: ProcessEnd | undefined;
     for await (const item of process.output) {
       if (item.stream === "end") end = item;

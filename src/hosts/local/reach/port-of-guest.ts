@@ -18,7 +18,7 @@ export async function connectGuest(sandbox: Pick<Sandbox, "process">, node: numb
         (data) => stream.push(data),
         (error: Error) => stream.destroy(error),
       ),
-    write: (bytes: Buffer, _encoding, done) => void process.write(bytes).then(() => done(), done),
+    write: (bytes: Buffer, _encoding, done) => void Promise.resolve(process.write(bytes)).then(() => done(), done),
     final: (done) => {
       process.endInput();
       done();

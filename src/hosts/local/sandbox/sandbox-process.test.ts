@@ -98,6 +98,31 @@ describe("a program in a node", () => {
     expect((await outcome(head)).end).toEqual({ exitCode: 0 });
   });
 
+  test("passes its output to a function, which can hold it back", async () => {
+    const sandbox = await lab();
+    const bytes = Buffer.from(Array.from({ length: 3 << 20 }, (_, i) => (i * 7 + (i >> 8)) & 255));
+    const cat = await start(sandbox, sh("echo no >&2; cat; exit 4"));
+    const got: Buffer[] = [];
+    const others: unknown[] = [];
+    const listening = cat.listen!((item) => {
+      if (item.stream !== "stdout") return others.push(item.stream === "stderr" ? String(item.data) : item);
+      got.push(Buffer.from(item.data));
+      if (got.length % 10 !== 0) return;
+      listening.pause();
+      setImmediate(() => listening.resume());
+    });
+    await cat.write(bytes);
+    cat.endInput();
+    await listening.ended;
+    expect(Buffer.concat(got).equals(bytes)).toBe(true);
+    expect(others).toEqual(["no\n", { stream: "end", exitCode: 4 }]);
+    const killed = new AbortController();
+    const endless = await sandbox.process(1, { argv: ["cat"] }, killed.signal);
+    const { ended } = endless.listen!(() => {});
+    killed.abort(new Error("over"));
+    await expect(ended).rejects.toThrow("over");
+  });
+
   test("waits for a slow reader of its output, and loses nothing", async () => {
     const sandbox = await lab();
     const program = await start(sandbox, sh("head -c 10485760 /dev/zero; touch /written"));

@@ -1,0 +1,2 @@
+/** Size of the file that is copied, MB. */
+export const megabytes = 200;
