@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { drawingOf } from "../src/exporters/drawing/drawing.ts";
 import { readIntent } from "../src/intent/read/read.ts";
 import type { ExampleLab } from "../src/web/gallery/example-lab.ts";
 
@@ -16,15 +17,15 @@ function exampleLab(folder: string, file: string): ExampleLab {
   const files = filesOf(folder, file.replace(/\.yaml$/, ""));
   const { lab, diagnostics } = readIntent(yaml, files);
   if (lab === undefined) throw new Error(`${file}: ${diagnostics.map(({ message }) => message).join("; ")}`);
-  const parts = [...lab.nodes, ...lab.networks];
+  const { members, links } = drawingOf(lab);
   return {
     name: lab.name,
     description: lab.description ?? "",
     yaml,
     files,
     templates: [...new Set(lab.nodes.map(({ template }) => template))].sort(),
-    places: parts.map(({ key, position }) => [key, position?.x ?? 0, position?.y ?? 0]),
-    links: lab.links.map(({ endpoints: [a, b] }) => [a, b].map((end) => ("node" in end ? end.node : end.network)) as [string, string]),
+    places: members.map(({ key, place }) => [key, Math.round(place.x), Math.round(place.y)]),
+    links: links.map(({ from, to }) => [from, to]),
   };
 }
 

@@ -20,6 +20,7 @@ import { useEvents } from "../service/events.ts";
 import { Presence } from "../share/presence.tsx";
 import { ShareButton } from "../share/share-button.tsx";
 import { usePresence } from "../share/use-presence.ts";
+import { liveOnlyLinks } from "../topology/graph/quality-text.ts";
 import { shownStatus } from "../topology/graph/shown-status.ts";
 import { Workbench } from "../workbench/workbench.tsx";
 
@@ -86,6 +87,7 @@ export function LabPage({ route, user, mayChange }: LabPageProps) {
     return error === undefined ? <p class="waiting">Reading {lab}…</p> : <NoLab lab={lab} error={error} retry={inspection.again} />;
   }
   const running = status.data?.operation;
+  const liveOnly = liveOnlyLinks(inspection.data.links);
   const reload = () => {
     inspection.again();
     status.again();
@@ -103,6 +105,14 @@ export function LabPage({ route, user, mayChange }: LabPageProps) {
         </nav>
         <span>{summary([...live.values()])}</span>
         {managed === true ? <DriftMark lab={lab} drift={drift} /> : <span class="mark">only on its host</span>}
+        {liveOnly > 0 && (
+          <span
+            class="mark warn"
+            title="Changed on the running links only: the text of the lab has other values. The panel of a link takes them back."
+          >
+            {liveOnly === 1 ? "1 link" : `${liveOnly} links`} impaired live only
+          </span>
+        )}
         <ImportMark lab={lab} source={status.data?.source} />
         {rights.reason !== undefined && <span class="mark">{rights.reason}</span>}
         {inspection.data.locked && <span class="mark">locked</span>}

@@ -126,6 +126,9 @@ function EmptyLab({ busy, deployEmpty }: NewLabControl) {
         Draw it
       </button>
       <span class="hint">An empty lab: add nodes and links in its drawing.</span>
+      <button type="button" onClick={() => document.querySelector<HTMLElement>("#yaml")?.focus()}>
+        From YAML or a file of another tool…
+      </button>
     </form>
   );
 }

@@ -4,7 +4,7 @@ import type { LabRights } from "../labs/lab-rights.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useFeature } from "../parts/use-feature.ts";
-import { sideText } from "../topology/graph/quality-text.ts";
+import { sameQuality, sideText } from "../topology/graph/quality-text.ts";
 import { LinkInterfaces } from "./link-interfaces.tsx";
 import { QualityFields, type QualityInput, qualityOf, toInput } from "./quality-fields.tsx";
 import { type LinkChanges, useLinkChanges } from "./use-link-changes.ts";
@@ -31,6 +31,8 @@ export function LinkPanel({ lab, link, interfaces, rights, onClose, onChanged }:
   const inEffect = changes.effective ?? link.quality ?? link.stored_quality ?? {};
   const declared = link.stored_quality ?? {};
   const isLiveOnly = link.quality !== undefined && !sameQuality(inEffect, declared);
+  /** The form begins anew when the declared values are taken back. */
+  const [form, setForm] = useState({ key: 0, quality: link.quality ?? declared });
   return (
     <aside class="panel" aria-label={`Link ${a} to ${b}`}>
       <h2>
@@ -53,7 +55,10 @@ export function LinkPanel({ lab, link, interfaces, rights, onClose, onChanged }:
             <button
               type="button"
               disabled={changes.busy !== undefined}
-              onClick={() => changes.setQuality({ a: declared.a, b: declared.b }, false)}
+              onClick={() => {
+                setForm(({ key }) => ({ key: key + 1, quality: declared }));
+                changes.setQuality({ a: declared.a, b: declared.b }, false);
+              }}
             >
               Back to the declared values
             </button>
@@ -62,7 +67,7 @@ export function LinkPanel({ lab, link, interfaces, rights, onClose, onChanged }:
       )}
       {traffic === true && <LinkLive lab={lab} link={link.key} endpoints={endpoints} />}
       {rights.operate && <h3>Set</h3>}
-      {rights.operate && <QualityForm link={link} endpoints={endpoints} changes={changes} maySave={rights.edit} />}
+      {rights.operate && <QualityForm {...form} endpoints={endpoints} changes={changes} maySave={rights.edit} />}
       {changes.error !== undefined && <Problem error={changes.error} />}
       <h3>Interfaces</h3>
       <LinkInterfaces lab={lab} endpoints={endpoints} interfaces={interfaces} changes={changes} mayOperate={rights.operate} />
@@ -70,21 +75,17 @@ export function LinkPanel({ lab, link, interfaces, rights, onClose, onChanged }:
   );
 }
 
-function sameQuality(one: LinkQualitySides, other: LinkQualitySides): boolean {
-  return sideText(one.a ?? {}) === sideText(other.a ?? {}) && sideText(one.b ?? {}) === sideText(other.b ?? {});
-}
-
 interface QualityFormProps {
-  readonly link: InspectedLink;
+  /** The first values of the fields. */
+  readonly quality: LinkQualitySides;
   readonly endpoints: readonly [string, string];
   readonly changes: LinkChanges;
   readonly maySave: boolean;
 }
 
-function QualityForm({ link, endpoints: [a, b], changes, maySave }: QualityFormProps) {
+function QualityForm({ quality, endpoints: [a, b], changes, maySave }: QualityFormProps) {
   const { busy, notice, setQuality } = changes;
-  const current = link.quality ?? link.stored_quality ?? {};
-  const [input, setInput] = useState(() => ({ a: toInput(current.a), b: toInput(current.b) }));
+  const [input, setInput] = useState(() => ({ a: toInput(quality.a), b: toInput(quality.b) }));
   const [save, setSave] = useState(false);
   const apply = (wanted: { readonly a: QualityInput; readonly b: QualityInput }) =>
     setQuality({ a: qualityOf(wanted.a), b: qualityOf(wanted.b) }, save);

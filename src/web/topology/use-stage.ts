@@ -5,7 +5,7 @@ import type { Graph } from "./graph/graph.ts";
 import { labelGrowth } from "./graph/labels.ts";
 import { followMouse } from "./stage/follow-mouse.ts";
 import { type PictureLayer, pictureLayer } from "./stage/picture-layer.ts";
-import { areaOf, centred, fitted, revealing, type Size, type View, zoomed } from "./stage/view.ts";
+import { areaOf, centred, fitted, revealing, type Size, showsAll, type View, zoomed } from "./stage/view.ts";
 
 /** Opened tools may cover more, px. */
 const maxInset = 60;
@@ -83,9 +83,12 @@ export function useStage(graph: Graph): Stage {
     isPointedAt.current = followMouse(stage.current!, ended.signal);
     return () => ended.abort();
   }, []);
-  // The drawing does not move under the pointer of a user who draws or selects.
+  // The drawing does not move under the pointer of a user who draws or selects, nor when a part is added where it can be seen.
+  const countBefore = useRef(0);
   useLayoutEffect(() => {
-    if (isPointedAt.current() && graph.nodes.length > 1) return;
+    const before = countBefore.current;
+    countBefore.current = graph.nodes.length;
+    if (isPointedAt.current() || (before > 0 && showsAll(graph, view.current, size(), insetTop()))) return;
     fitAll();
   }, [graph.nodes.length]);
   const fitsNext = useRef(false);

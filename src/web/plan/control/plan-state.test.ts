@@ -29,6 +29,16 @@ test("a draft is restored with the intent that it started from", () => {
   expect(isEdited(state)).toBe(true);
 });
 
+test("an edit, its undo and a discard end the notice of the text before", () => {
+  const restored = initialPlanState(text("name: new"), { mine: text("name: mine"), base: text("name: new") });
+  expect(after(restored, { type: "discarded" }).notice.text).toBe("");
+  const applied = after(initial, { type: "started", label: "Applying…" }, { type: "ended", notice: { text: "Applied, 3 steps." } });
+  expect(applied.notice.text).toBe("Applied, 3 steps.");
+  const typed = after(applied, { type: "typed", yaml: "name: b" });
+  expect([typed.notice.text, after(applied, { type: "drawn", intent: text("name: c"), prunes: false }).notice.text]).toEqual(["", ""]);
+  expect(after(typed, { type: "ended", notice: { text: "Saved." } }, { type: "undone" }).notice.text).toBe("");
+});
+
 test("typing and files change the text, and typing the same text changes nothing", () => {
   const state = after(initial, { type: "typed", yaml: "name: b" }, { type: "file-changed", path: "r1.conf", content: "x" });
   expect(state.intent).toEqual(text("name: b", { "r1.conf": "x" }));

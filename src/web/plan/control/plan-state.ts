@@ -92,6 +92,8 @@ export type PlanEvent =
   | { readonly type: "asked"; readonly question: "stop" | "take-over" }
   | { readonly type: "answered" };
 
+/** An edit ends the notice of the text before: it is not true any more. */
+const noNotice: Notice = { text: "" };
 const noText: IntentText = { yaml: "", files: {} };
 /** Most edits that can be undone. */
 const maxPast = 200;
@@ -191,13 +193,13 @@ function remembered({ past, intent, options }: PlanState): readonly PastText[] {
 
 function typed(state: PlanState, intent: IntentText): PlanState {
   const past = state.isTyping ? state.past : remembered(state);
-  return { ...state, intent, past, future: [], isTyping: true };
+  return { ...state, intent, past, future: [], isTyping: true, notice: noNotice };
 }
 
 function drawn(state: PlanState, intent: IntentText, prunes: boolean): PlanState {
   const options = prunes ? { ...state.options, prune: true } : state.options;
   const replacement = intent.yaml === state.intent.yaml ? state.replacement : { yaml: intent.yaml };
-  return { ...state, intent, options, replacement, past: remembered(state), future: [], isTyping: false };
+  return { ...state, intent, options, replacement, past: remembered(state), future: [], isTyping: false, notice: noNotice };
 }
 
 /** Exchanges the text with the last one of `from`. */
@@ -214,6 +216,7 @@ function restored(state: PlanState, from: "past" | "future"): PlanState {
     options: { ...state.options, prune: last.prune },
     replacement: { yaml: last.intent.yaml },
     isTyping: false,
+    notice: noNotice,
   };
 }
 

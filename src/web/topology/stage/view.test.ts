@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { areaOf, centred, fitted, revealing, type View, zoomed } from "./view.ts";
+import { areaOf, centred, fitted, revealing, showsAll, type View, zoomed } from "./view.ts";
 
 const stage = { width: 800, height: 600 };
 const on = ({ x, y, scale }: View, at: { readonly x: number; readonly y: number }) => ({ x: x + at.x * scale, y: y + at.y * scale });
@@ -66,4 +66,11 @@ test("a position outside of the stage is revealed by the shortest pan, and a vis
   const view = { x: 0, y: 0, scale: 1 };
   expect(revealing(view, { x: 300, y: 300 }, stage)).toEqual(view);
   expect(on(revealing(view, { x: 1000, y: -5 }, stage), { x: 1000, y: -5 })).toEqual({ x: 740, y: 60 });
+});
+
+test("a drawing is shown completely if all nodes are on the stage, below the tools", () => {
+  const view = { x: 0, y: 0, scale: 1 };
+  expect(showsAll(graph([100, 100], [700, 500]), view, stage, 50)).toBe(true);
+  expect(showsAll(graph([100, 100], [790, 500]), view, stage, 50)).toBe(false);
+  expect(showsAll(graph([100, 70]), view, stage, 50)).toBe(false);
 });

@@ -44,6 +44,15 @@ export function areaOf({ nodes, texts, shapes }: Pick<Graph, "nodes" | "texts" |
   return { left: left - margin, top: top - margin, width: right - left + 2 * margin, height: bottom - top + 2 * margin };
 }
 
+/** Returns whether all nodes are on the stage, below `insetTop` px of it. */
+export function showsAll({ nodes }: Pick<Graph, "nodes">, { x, y, scale }: View, stage: Size, insetTop = 0): boolean {
+  const edge = 40 * scale;
+  return nodes.every(({ at }) => {
+    const [left, top] = [x + at.x * scale, y + at.y * scale];
+    return left >= edge && left <= stage.width - edge && top >= insetTop + edge && top <= stage.height - edge;
+  });
+}
+
 /** Returns the view that shows the whole area in the middle of the stage, below `insetTop` px of it, enlarged at most 1.5 times. */
 export function fitted({ left, top, width, height }: Area, stage: Size, insetTop = 0): View {
   const room = Math.max(1, stage.height - insetTop);
