@@ -269,10 +269,19 @@ test("a lab begins empty, and two linked routers are drawn with the palette", as
   await page.getByLabel("Name of the new lab").fill("fresh");
   await page.getByRole("button", { name: "Draw it" }).click();
   const palette = page.getByRole("region", { name: "Add to the lab" });
-  await palette.getByRole("button", { name: "frr", exact: true }).click();
-  await node("r1").waitFor();
-  await palette.getByRole("button", { name: "frr", exact: true }).click();
-  await node("r2").waitFor();
+  const template = palette.getByRole("button", { name: "frr", exact: true });
+  // The first part of an empty drawing stays where it is dropped, too, and so does one close to it.
+  const dropped = [
+    { x: 650, y: 300 },
+    { x: 650, y: 420 },
+  ] as const;
+  for (const [index, at] of dropped.entries()) {
+    await drag(await centreOf(template), at);
+    const { x, y } = await centreOf(node(`r${index + 1}`).locator("rect"));
+    expect(Math.hypot(x - at.x, y - at.y)).toBeLessThan(8);
+  }
+  const first = await centreOf(node("r1").locator("rect"));
+  expect(Math.hypot(first.x - dropped[0].x, first.y - dropped[0].y)).toBeLessThan(8);
   await link("r1", "r2");
   await bar()
     .getByText(/adds r1, r2, link r1:eth0 – r2:eth0/)
@@ -331,6 +340,14 @@ test("shapes are drawn, moved, resized, styled, copied and deleted, by hand and 
   const corner = await centreOf(page.locator(".handle.sw"));
   await drag(corner, { x: corner.x - 40, y: corner.y + 30 });
   await shape(/^Rectangle (?!160 )/).waitFor();
+  for (const [degrees, label] of [
+    ["90", /^Rectangle .* turned by 90°/],
+    ["0", /^Rectangle [^,]*, at /],
+  ] as const) {
+    await panel.getByRole("spinbutton", { name: "Rotation" }).fill(degrees);
+    await panel.getByRole("spinbutton", { name: "Rotation" }).press("Enter");
+    await shape(label).waitFor();
+  }
   const before = await shape(/^Rectangle /).getAttribute("aria-label");
   await shape(/^Rectangle /).focus();
   await page.keyboard.press("Alt+Shift+ArrowRight");
@@ -347,6 +364,11 @@ test("shapes are drawn, moved, resized, styled, copied and deleted, by hand and 
   // Without a pointer, a line gets the usual size.
   await palette.getByRole("button", { name: "line", exact: true }).press("Enter");
   await shape(/^Line 200 × 0/).waitFor({ state: "attached" });
+  await page
+    .getByRole("complementary", { name: /^Line / })
+    .getByRole("combobox", { name: "End" })
+    .selectOption("arrow");
+  await editor.getByText("end: arrow").waitFor();
   await page.getByRole("application").focus();
   await page.keyboard.press("Delete");
   await shape(/^Line /).waitFor({ state: "detached" });
