@@ -31,7 +31,7 @@ export function LinkPanel({ lab, link, interfaces, rights, onClose, onChanged }:
   const inEffect = changes.effective ?? link.quality ?? link.stored_quality ?? {};
   const declared = link.stored_quality ?? {};
   const isLiveOnly = link.quality !== undefined && !sameQuality(inEffect, declared);
-  /** The form begins anew when the declared values are taken back. */
+  /** The form is reset when the declared values are set again. */
   const [form, setForm] = useState({ key: 0, quality: link.quality ?? declared });
   return (
     <aside class="panel" aria-label={`Link ${a} to ${b}`}>

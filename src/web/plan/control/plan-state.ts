@@ -92,7 +92,7 @@ export type PlanEvent =
   | { readonly type: "asked"; readonly question: "stop" | "take-over" }
   | { readonly type: "answered" };
 
-/** An edit ends the notice of the text before: it is not true any more. */
+/** An edit removes the notice about the text before. */
 const noNotice: Notice = { text: "" };
 const noText: IntentText = { yaml: "", files: {} };
 /** Most edits that can be undone. */
