@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
+import { manifestName } from "../../files/lab-archive/manifest.ts";
+import { unpackLab } from "../../files/lab-archive/unpack-lab.ts";
 import { unpackSource } from "../../files/source/read-source.ts";
 import { tarArchive } from "../../files/tar/tar-writer.ts";
-import { manifestName } from "./manifest.ts";
 import { packFile } from "./pack-lab.ts";
-import { unpackLab } from "./unpack-lab.ts";
 import { archiveFiles, writeArchive } from "./write-archive.ts";
 
 const file = {

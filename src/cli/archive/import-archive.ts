@@ -1,11 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { capturesFolder } from "../../files/lab-archive/manifest.ts";
+import type { UnpackedLab } from "../../files/lab-archive/unpack-lab.ts";
 import { makeDirectory } from "../../files/make-directory.ts";
 import type { Context } from "../command/context.ts";
 import { fileFailure } from "../project-files/file-failure.ts";
 import { mustBeNew, writeProject } from "../project-files/write-project.ts";
-import { capturesFolder } from "./manifest.ts";
-import type { UnpackedLab } from "./unpack-lab.ts";
 
 /** Prints the lab of an archive, or writes it with its files, and its captures beside it. An existing capture is not overwritten. */
 export async function importArchive(context: Context, lab: UnpackedLab, output: string | undefined): Promise<void> {

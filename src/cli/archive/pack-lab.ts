@@ -1,9 +1,9 @@
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import type { LabwrightClient } from "../../client/index.ts";
+import { capturesFolder, labFolder } from "../../files/lab-archive/manifest.ts";
 import { sourceLimits } from "../../files/source/read-source.ts";
 import type { ProjectFile } from "../command/project.ts";
-import { capturesFolder, labFolder } from "./manifest.ts";
 
 /** The files of an archive, and the captures that are too large for it. */
 export interface PackedLab {

@@ -2,9 +2,9 @@ import { createWriteStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
+import { entryOf, type Manifest, manifestName } from "../../files/lab-archive/manifest.ts";
 import { entryHead, tarEnd } from "../../files/tar/tar-writer.ts";
 import { fileFailure } from "../project-files/file-failure.ts";
-import { entryOf, type Manifest, manifestName } from "./manifest.ts";
 
 /** Returns an archive's files, the manifest first: a reader needs it before everything else. */
 export function archiveFiles(name: string, lab: string, files: ReadonlyMap<string, Uint8Array>): ReadonlyMap<string, Uint8Array> {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { Failure } from "../../contract/errors.ts";
+import { unpackLab } from "../../files/lab-archive/unpack-lab.ts";
 import { packagePath } from "../../files/program-path.ts";
 import { readFolder, type SourceBytes, sourceLimits, unpackSource } from "../../files/source/read-source.ts";
 import { ArchiveError } from "../../files/tar/archive-error.ts";
@@ -11,7 +12,6 @@ import { substitutes } from "../../importers/mapping/choose-template.ts";
 import { formatNames } from "../../importers/reading/format-names.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
 import { importArchive } from "../archive/import-archive.ts";
-import { unpackLab } from "../archive/unpack-lab.ts";
 import type { Arguments } from "../command/arguments.ts";
 import type { Command } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
@@ -75,7 +75,7 @@ export const importFile: Command = {
     const output = args.text("output");
     if (output !== undefined) for (const file of [output, reportFileOf(output)]) await mustBeNew(file);
     const bytes = await sourceBytes(context, source);
-    const archived = unpackLab(bytes);
+    const archived = await refusals(async () => unpackLab(bytes));
     if (archived !== undefined) {
       await importArchive(context, archived, output);
       return 0;
@@ -130,6 +130,7 @@ async function refusals<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
+    if (error instanceof ArchiveError) throw new UsageError(error.message, error.hint);
     if (!(error instanceof Failure)) throw error;
     const candidates = error.data?.candidates ?? [];
     throw new UsageError(`${error.message} (${error.code})`, candidates.length > 0 ? `--path ${candidates[0]}` : undefined);

@@ -41,7 +41,7 @@ export const ImportReportLine = Type.Object({
 });
 
 export const ImportFileData = Type.Object({
-  /** labwright: the `url` is that of a lab of Labwright, which is returned as it is. */
+  /** labwright: an archive of `labwright export`, or a `url` of a lab of Labwright, which is returned as it is. */
   format: text,
   /** Path of the lab's file in the source. */
   path: text,

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { tarArchive } from "../../files/tar/tar-writer.ts";
 import { sample } from "../../importers/samples.fixture.ts";
 import { readIntent } from "../../intent/read/read.ts";
 import { type Bench, type Client, createBench, failureOf } from "../service.fixture.ts";
@@ -127,6 +128,37 @@ test("a file by URL that is no lab of any tool is refused, and so is a lab of La
   const client = await loading("compose.yaml", "name: x\nservices: {a: {}}\n");
   expect((await failureOf(client.call("importFile", { url: "https://x/compose.yaml" }))).message).toContain("no lab was found");
   expect((await failureOf(ann.call("importFile", { text: own, filename: "own.yaml" }))).code).toBe("invalid_source");
+});
+
+/** Returns an archive of Labwright in base64 with these files, whose digests are those of `digested`. */
+function archiveOf(files: Readonly<Record<string, string>>, digested = files): string {
+  const entry = (text: string) => ({ sha256: createHash("sha256").update(text).digest("hex"), bytes: Buffer.byteLength(text) });
+  const listed = Object.fromEntries(Object.entries(digested).map(([path, text]) => [path, entry(text)]));
+  const manifest = { format: "labwright-archive", version: 1, name: "own", lab: "lab/lab.yaml", files: listed };
+  const all = Object.entries({ "labwright-archive.json": JSON.stringify(manifest), ...files });
+  return gzipSync(tarArchive(all.map(([name, text]) => ({ name, data: Buffer.from(text) })))).toString("base64");
+}
+
+const archived = { "lab/lab.yaml": own, "lab/conf/r1.conf": "hostname r1\n" };
+
+test("an archive of labwright export is returned as it is, and its captures are reported as dropped", async () => {
+  const base64 = archiveOf({ ...archived, "captures/r1-eth1.pcapng": "x" });
+  const answer = await ann.call("importFile", { base64, filename: "x" });
+  const { "lab/conf/r1.conf": conf } = archived;
+  expect(answer).toMatchObject({ format: "labwright", path: "lab/lab.yaml", name: "own", yaml: own, files: { "conf/r1.conf": conf } });
+  expect(answer).toMatchObject({
+    counts: { dropped: 1 },
+    report: [{ file: "captures/r1-eth1.pcapng", level: "dropped" }],
+    diagnostics: [],
+  });
+  await ann.call("deployProject", { yaml: answer.yaml, files: answer.files });
+});
+
+test("a damaged archive of labwright export is refused", async () => {
+  const changed = { ...archived, "lab/conf/r1.conf": "hostname r2\n" };
+  const failure = await failureOf(ann.call("importFile", { base64: archiveOf(changed, archived) }));
+  expect(failure).toMatchObject({ code: "invalid_source", data: { hint: expect.stringContaining("export it again") } });
+  expect(failure.message).toContain("lab/conf/r1.conf has another SHA-256 digest");
 });
 
 test("base64 with a long run of spaces before a wrong character is refused as that, not for the time it takes", async () => {

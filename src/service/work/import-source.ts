@@ -10,8 +10,7 @@ import { countsOf, fileSource, shortenedReport } from "../../importers/lab-sourc
 import type { AvailableImages } from "../../importers/mapping/choose-template.ts";
 import { readMapping } from "../../importers/mapping/read-mapping.ts";
 import { SourceFiles } from "../../importers/source/source-files.ts";
-import { textOf } from "../../importers/source/text-decoder.ts";
-import { labNameIn, readIntent } from "../../intent/read/read.ts";
+import { archivedLab, type OwnLab, ownLab } from "./own-lab.ts";
 
 /** A file of another tool, and the options of its import. One of text, base64 and files is set. */
 export interface SourceInput {
@@ -42,7 +41,12 @@ const maxCharacters = 32 << 20;
 /** Unpacks and reads a lab of another tool. Throws invalid_source, and bad_request for text that is not base64. */
 export async function importSource(input: SourceInput): Promise<ImportFileData> {
   const { path, format, substitute, images } = input;
-  const { files, leftOut } = await bytesOf(input);
+  const { files, leftOut } = await archiveRefusals(() => bytesOf(input));
+  const archived = await archiveRefusals(async () => archivedLab({ files, leftOut }));
+  if (archived !== undefined) {
+    checkSize(archived);
+    return { ...archived, left_out: [] };
+  }
   const options: ImportOptions = {
     mapping: readMapping([...input.mapping.map((text, index) => ({ file: `mapping ${index + 1}`, text })), ...shipped()]),
     translateConfigs: input.translateConfigs,
@@ -55,9 +59,7 @@ export async function importSource(input: SourceInput): Promise<ImportFileData> 
   const imported = importedOrOwn(files, options, input.acceptsOwn === true);
   if ("own" in imported) return { ...imported.own, left_out: leftOut };
   const { report, ...lab } = imported.lab;
-  const characters = Object.values(lab.files).reduce((sum, text) => sum + text.length, lab.yaml.length);
-  if (characters > maxCharacters)
-    throw new Failure("invalid_source", `the lab with its files has more than ${maxCharacters} characters: import fewer of its files`);
+  checkSize(lab);
   const shown = shortenedReport(report, { lines: maxLines, characters: Number.POSITIVE_INFINITY });
   const digest = createHash("sha256")
     .update(files.get(lab.path) ?? "")
@@ -72,7 +74,11 @@ export async function importSource(input: SourceInput): Promise<ImportFileData> 
   };
 }
 
-type OwnLab = Omit<ImportFileData, "left_out">;
+function checkSize({ yaml, files }: Pick<ImportFileData, "yaml" | "files">): void {
+  const characters = Object.values(files).reduce((sum, text) => sum + text.length, yaml.length);
+  if (characters > maxCharacters)
+    throw new Failure("invalid_source", `the lab with its files has more than ${maxCharacters} characters: import fewer of its files`);
+}
 
 /** Returns a lab of another tool. If there is none, and it is asked for, returns a lab of Labwright. */
 function importedOrOwn(
@@ -96,42 +102,16 @@ async function bytesOf({ filename, text, base64, files }: SourceInput): Promise<
     const entries = Object.entries(files).map(([path, each]) => [path, Buffer.from(each)] as const);
     return { files: new Map(entries), leftOut: [] };
   }
+  return unpackSource(base64 === undefined ? Buffer.from(text ?? "") : fromBase64(base64), filename);
+}
+
+async function archiveRefusals<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await unpackSource(base64 === undefined ? Buffer.from(text ?? "") : fromBase64(base64), filename);
+    return await work();
   } catch (error) {
     if (!(error instanceof ArchiveError)) throw error;
     throw new Failure("invalid_source", error.message, error.hint === undefined ? {} : { data: { hint: error.hint } });
   }
-}
-
-/**
- * Returns the lab of Labwright in the source: its text, and the texts in the same folder and below. Undefined if the only YAML file that is in the fewest
- * folders is none.
- */
-function ownLab(files: SourceBytes["files"]): OwnLab | undefined {
-  const depth = (path: string) => path.split("/").length;
-  const yamls = [...files.keys()].filter((path) => /\.ya?ml$/i.test(path)).toSorted((a, b) => depth(a) - depth(b));
-  const [path, next] = files.size === 1 ? [...files.keys()] : yamls;
-  if (path === undefined || (next !== undefined && depth(next) === depth(path))) return undefined;
-  const texts = new Map(
-    [...files].flatMap(([each, bytes]) => {
-      const text = textOf(bytes);
-      return text === undefined ? [] : [[each, text] as const];
-    }),
-  );
-  const yaml = texts.get(path);
-  // Other tools have neither: those of containerlab are below topology, and netlab has no name.
-  if (yaml === undefined || !/^name:/m.test(yaml) || !/^(?:nodes|networks):/m.test(yaml)) return undefined;
-  const folder = path.slice(0, path.lastIndexOf("/") + 1);
-  const beside = [...texts]
-    .filter(([each]) => each !== path && each.startsWith(folder))
-    .map(([each, text]) => [each.slice(folder.length), text] as const);
-  const named = Object.fromEntries(beside);
-  const { lab, diagnostics } = readIntent(yaml, named);
-  const name = lab?.name ?? labNameIn(yaml, named);
-  if (name === undefined) return undefined;
-  const counts = { kept: 0, mapped: 0, dropped: 0 };
-  return { format: "labwright", path, name, yaml, files: named, counts, report: [], report_left_out: 0, missing: [], diagnostics };
 }
 
 function fromBase64(text: string): Buffer {

@@ -91,15 +91,25 @@ export function useNewLab(): NewLabControl {
       setState({ error });
     }
   };
+  /** Shows a result, or the text of a lab of Labwright, for which there is nothing to accept. */
+  const showResult = (result: FoundImport): string | undefined => {
+    const { lab } = result;
+    if (lab?.format !== "labwright") {
+      setFound(result);
+      return undefined;
+    }
+    setYaml(lab.yaml);
+    setFiles(lab.files);
+    setSource(undefined);
+    const left = lab.report.length === 0 ? "" : ` Left out: ${lab.report.map(({ file }) => file).join(", ")}.`;
+    return `Read ${[lab.path, ...Object.keys(lab.files)].join(", ")}.${left}`;
+  };
   const readFiles = async (files: Promise<readonly PickedFile[]>) => {
     const picked = await files;
     if (picked.length === 0) return undefined;
     const source = await readSource(picked);
     const result = await findImport(source);
-    if (!(result instanceof LabwrightError) && !isPictureBeside(result, source)) {
-      setFound(result);
-      return undefined;
-    }
+    if (!(result instanceof LabwrightError) && !isPictureBeside(result, source)) return showResult(result);
     if (result instanceof LabwrightError && isForeign(source)) throw result;
     const read = result instanceof LabwrightError ? await textsOf(picked, source, result) : besideLab(source.texts ?? {});
     const labs = read.filter(([name]) => isYaml(name));
@@ -153,14 +163,7 @@ export function useNewLab(): NewLabControl {
       void run("Loading…", async () => {
         const result = await findImport({ input: { url }, leftOut: [] });
         if (result instanceof LabwrightError) throw result;
-        const { lab } = result;
-        if (lab?.format !== "labwright") {
-          setFound(result);
-          return undefined;
-        }
-        setYaml(lab.yaml);
-        setFiles(lab.files);
-        return `Read ${[lab.path, ...Object.keys(lab.files)].join(", ")}.`;
+        return showResult(result);
       }),
     found,
     cancelImport: () => setFound(undefined),

@@ -1,10 +1,12 @@
-import type { SourceBytes } from "../../files/source/read-source.ts";
-import { UsageError } from "../command/usage-error.ts";
+import type { SourceBytes } from "../source/read-source.ts";
+import { ArchiveError } from "../tar/archive-error.ts";
 import { capturesFolder, checkedManifest, labFolder } from "./manifest.ts";
 
 /** A lab from an archive of Labwright. */
 export interface UnpackedLab {
   readonly name: string;
+  /** Path of the lab's file in the archive. */
+  readonly lab: string;
   readonly yaml: string;
   /** By path, relative to the lab's file. */
   readonly files: Readonly<Record<string, string>>;
@@ -14,7 +16,7 @@ export interface UnpackedLab {
   readonly checked: number;
 }
 
-/** Returns the lab of an archive; undefined: the files are no archive of Labwright. Throws UsageError for a damaged archive. */
+/** Returns the lab of an archive; undefined: the files are no archive of Labwright. Throws ArchiveError for a damaged archive. */
 export function unpackLab(source: SourceBytes): UnpackedLab | undefined {
   const manifest = checkedManifest(source);
   if (manifest === undefined) return undefined;
@@ -24,19 +26,19 @@ export function unpackLab(source: SourceBytes): UnpackedLab | undefined {
     if (path === manifest.lab || !Object.hasOwn(manifest.files, path)) continue;
     const [folder, ...inner] = path.split("/");
     if (inner.length === 0 || inner.some((part) => part === "" || part === "." || part === ".."))
-      throw new UsageError(`the archive is damaged: ${path} is no path of an archive`);
+      throw new ArchiveError("bad_archive", `the archive is damaged: ${path} is no path of an archive`);
     if (folder === labFolder) files[inner.join("/")] = textOf(data, path);
     else if (folder === capturesFolder && inner.length === 1) captures.set(inner[0] ?? "", data);
-    else throw new UsageError(`the archive is damaged: ${path} is no path of an archive`);
+    else throw new ArchiveError("bad_archive", `the archive is damaged: ${path} is no path of an archive`);
   }
   const yaml = textOf(source.files.get(manifest.lab) ?? new Uint8Array(), manifest.lab);
-  return { name: manifest.name, yaml, files, captures, checked: Object.keys(manifest.files).length };
+  return { name: manifest.name, lab: manifest.lab, yaml, files, captures, checked: Object.keys(manifest.files).length };
 }
 
 function textOf(data: Uint8Array, path: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);
   } catch {
-    throw new UsageError(`the archive is damaged: ${path} is no text in UTF-8`);
+    throw new ArchiveError("bad_archive", `the archive is damaged: ${path} is no text in UTF-8`);
   }
 }

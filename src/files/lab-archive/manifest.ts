@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { SourceBytes } from "../../files/source/read-source.ts";
-import { UsageError } from "../command/usage-error.ts";
+import type { SourceBytes } from "../source/read-source.ts";
+import { ArchiveError } from "../tar/archive-error.ts";
 
 /** Name of the manifest, the first file of an archive. */
 export const manifestName = "labwright-archive.json";
@@ -29,12 +29,13 @@ export function entryOf(data: Uint8Array): FileEntry {
   return { sha256: createHash("sha256").update(data).digest("hex"), bytes: data.length };
 }
 
-/** Returns the manifest of an archive, after comparing the digest of each file; undefined: the files are no archive of Labwright. Throws UsageError. */
+/** Returns the manifest of an archive, after comparing the digest of each file; undefined: the files are no archive of Labwright. Throws ArchiveError. */
 export function checkedManifest({ files, leftOut }: SourceBytes): Manifest | undefined {
   const text = files.get(manifestName);
   if (text === undefined) return undefined;
   const [large] = leftOut;
-  if (large !== undefined) throw new UsageError(`${large.path} of the archive has ${large.bytes} bytes, which is too large to import`);
+  if (large !== undefined)
+    throw new ArchiveError("too_large", `${large.path} of the archive has ${large.bytes} bytes, which is too large to import`);
   const manifest = parsed(Buffer.from(text).toString("utf8"));
   for (const [path, { sha256, bytes }] of Object.entries(manifest.files)) {
     const data = files.get(path);
@@ -59,7 +60,8 @@ function parsed(text: string): Manifest {
   const { format, version, name, lab, files } = (value ?? {}) as Partial<Record<keyof Manifest, unknown>>;
   if (format !== "labwright-archive") throw damaged("the manifest is of another program");
   if (version !== 1)
-    throw new UsageError(
+    throw new ArchiveError(
+      "bad_archive",
       `the archive has version ${String(version).slice(0, 20)}, and this Labwright reads version 1`,
       "use a newer Labwright",
     );
@@ -81,6 +83,6 @@ function parsed(text: string): Manifest {
   return { format, version, name, lab, files: files as Manifest["files"] };
 }
 
-function damaged(what: string): UsageError {
-  return new UsageError(`the archive is damaged: ${what}`, "copy or export it again; nothing was written");
+function damaged(what: string): ArchiveError {
+  return new ArchiveError("bad_archive", `the archive is damaged: ${what}`, "copy or export it again; nothing was written");
 }
