@@ -136,7 +136,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     jobs: ["service", "parts", "panels"],
     host: ["dialog", "service", "parts", "jobs"],
     drawing: ["intent", "topology/shapes", "topology/graph", "plan/control"],
-    drawer: ["service", "parts", "panels"],
+    drawer: ["service", "parts", "topology/graph", "panels"],
     "workbench/actions": [
       "service",
       "parts",

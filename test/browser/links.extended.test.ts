@@ -116,10 +116,14 @@ test("a quality delays pings, which are drawn as they pass, and is saved to the 
   await panel.getByRole("group", { name: "Packets leaving r1:eth1" }).getByLabel("Delay").fill("90");
   await panel.getByRole("button", { name: "Apply" }).click();
   await panel.getByText("live only, not in the text").waitFor();
+  await page.getByText("1 link impaired live only").waitFor();
   await expect.poll(() => panel.locator("dl").first().textContent()).toMatch(/r1:eth1 →90 ms/);
   await panel.getByRole("button", { name: "Back to the declared values" }).click();
   await expect.poll(() => panel.locator("dl").first().textContent()).toMatch(/r1:eth1 →40 ms.*r2:eth1 →30 ms/);
   await panel.getByText("live only, not in the text").waitFor({ state: "detached" });
+  await page.getByText("1 link impaired live only").waitFor({ state: "detached" });
+  // The fields have the declared values again, too.
+  expect(await panel.getByRole("group", { name: "Packets leaving r1:eth1" }).getByLabel("Delay").inputValue()).toBe("40");
 });
 
 test("a suspended side of a link has no carrier, and OSPF loses its neighbour until it is resumed", async () => {

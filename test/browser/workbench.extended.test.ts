@@ -129,6 +129,13 @@ test("the table of nodes is sorted, and stops a node; the event and the job are 
   expect(await violationsOf(page)).toEqual([]);
   await page.getByRole("button", { name: "r2", exact: true }).click();
   await page.getByRole("complementary", { name: "Node r2" }).waitFor();
+  await drawerTab("Links").click();
+  await page
+    .getByRole("tabpanel", { name: "Links" })
+    .getByRole("button", { name: /^Suspend / })
+    .click();
+  await page.getByRole("cell", { name: "suspended", exact: true }).waitFor();
+  expect(await violationsOf(page)).toEqual([]);
   await drawerTab("Log").click();
   await page
     .getByRole("row", { name: /r2 stopped/ })

@@ -67,7 +67,9 @@ export function LinkPanel({ lab, link, interfaces, rights, onClose, onChanged }:
       )}
       {traffic === true && <LinkLive lab={lab} link={link.key} endpoints={endpoints} />}
       {rights.operate && <h3>Set</h3>}
-      {rights.operate && <QualityForm {...form} endpoints={endpoints} changes={changes} maySave={rights.edit} />}
+      {rights.operate && (
+        <QualityForm key={form.key} quality={form.quality} endpoints={endpoints} changes={changes} maySave={rights.edit} />
+      )}
       {changes.error !== undefined && <Problem error={changes.error} />}
       <h3>Interfaces</h3>
       <LinkInterfaces lab={lab} endpoints={endpoints} interfaces={interfaces} changes={changes} mayOperate={rights.operate} />

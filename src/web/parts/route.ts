@@ -14,7 +14,7 @@ export const labViews = ["topology", "plan", "consoles", "captures", "tests"] as
 export type LabView = (typeof labViews)[number];
 
 /** The tabs of the drawer below the drawing of a lab. */
-export const drawerTabs = ["consoles", "captures", "traffic", "nodes", "log", "jobs", "history"] as const;
+export const drawerTabs = ["consoles", "captures", "traffic", "nodes", "links", "log", "jobs", "history"] as const;
 export type DrawerTab = (typeof drawerTabs)[number];
 
 export interface LabRoute {

@@ -2,6 +2,7 @@ import type { InspectionData, LiveNodeData } from "../../contract/schemas/observ
 import { Drawer } from "../drawer/drawer.tsx";
 import { DrawerPart } from "../drawer/drawer-part.tsx";
 import { EventLog } from "../drawer/event-log.tsx";
+import { linkRows } from "../drawer/link-rows.ts";
 import { nodeRows } from "../drawer/node-rows.ts";
 import { useEventLog } from "../drawer/use-event-log.ts";
 import type { LabRights } from "../labs/lab-rights.ts";
@@ -11,6 +12,7 @@ import { useFeature } from "../parts/use-feature.ts";
 import type { PlanControl } from "../plan/control/use-plan.ts";
 import type { LiveTraffic } from "../traffic/feed/live-traffic.ts";
 import { TrafficRates } from "../traffic/traffic-rates-tab.tsx";
+import type { LinkActions } from "./actions/use-link-actions.ts";
 import type { NodesPower } from "./actions/use-nodes-power.ts";
 import type { Selection } from "./actions/use-selection.ts";
 
@@ -19,6 +21,7 @@ const Captures = lazy(() => import("../captures/captures-view.tsx"));
 const CapturePage = lazy(() => import("../captures/capture-page.tsx"));
 const JobList = lazy(() => import("../jobs/job-list.tsx"));
 const HistoryView = lazy(() => import("../history/history-view.tsx"));
+const LinkTable = lazy(() => import("../drawer/link-table.tsx"));
 const NodeTable = lazy(() => import("../drawer/node-table.tsx"));
 
 interface LabDrawerProps {
@@ -28,6 +31,7 @@ interface LabDrawerProps {
   readonly rights: LabRights;
   readonly control: PlanControl;
   readonly power: NodesPower | undefined;
+  readonly links: LinkActions;
   readonly selection: Selection;
   /** The watched traffic; undefined: it is off. */
   readonly traffic: LiveTraffic | undefined;
@@ -82,6 +86,15 @@ export function LabDrawer(props: LabDrawerProps) {
           onPower={power?.run}
         />
       </DrawerPart>
+      <DrawerPart tab="links" open={open}>
+        <LinkTable
+          rows={linkRows(inspection.links)}
+          onSelect={(id) => selection.select(id, { byKeyboard: true })}
+          onSuspend={rights.operate ? props.links.suspend : undefined}
+          onCapture={rights.operate ? props.links.capture : undefined}
+          error={props.links.error}
+        />
+      </DrawerPart>
       <DrawerPart tab="log" open={open}>
         <EventLog lines={lines} />
       </DrawerPart>
@@ -109,6 +122,7 @@ function tabsFor({ hasTraffic, mayOperate, isManaged }: TabInput): readonly (rea
     ["captures", "Captures"],
     ...(hasTraffic ? [["traffic", "Traffic"] as const] : []),
     ["nodes", "Nodes"],
+    ["links", "Links"],
     ["log", "Log"],
     ["jobs", "Jobs"],
     ...(isManaged ? [["history", "History"] as const] : []),

@@ -197,6 +197,7 @@ export function Workbench(props: WorkbenchProps) {
         <LabDrawer
           {...props}
           power={rights.operate ? power : undefined}
+          links={links}
           selection={selection}
           traffic={traffic?.traffic}
           onPackets={showPackets}
