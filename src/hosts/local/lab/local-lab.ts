@@ -1,41 +1,33 @@
 import { join } from "node:path";
-import { Failure } from "../../../contract/errors.ts";
+import type { Failure } from "../../../contract/errors.ts";
 import type { StopMode } from "../../../engine/model/plan.ts";
 import type { BindPolicy } from "../binds/bind-policy.ts";
-import { unmappedBind, unmappedRefusal, writableSources } from "../binds/writable-binds.ts";
 import type { DefinedLink, DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import type { Trash } from "../files/trash.ts";
-import { impassable } from "../images/preflight.ts";
-import type { EarlyWiring } from "../links/early-wiring.ts";
 import { idRange, ownRange } from "../machine/idmap.ts";
-import { succeeded } from "../machine/machine.ts";
 import type { LocalPaths } from "../machine/paths.ts";
 import type { LabNames } from "../management/lab-names.ts";
-import { managementAddresses } from "../management/management.ts";
 import { NodeHosts } from "../management/node-hosts.ts";
 import type { NatPolicy } from "../nat/nat-rules.ts";
-import { backendOf, isSwitch, type NodeLife, nodeLife, runsHypervisor, switchLife } from "../nodes/node-life.ts";
-import { nodeAddresses, nodeSpawn } from "../nodes/node-spawn.ts";
-import { naming, nodeTrouble } from "../nodes/node-trouble.ts";
+import { backendOf, isSwitch, type NodeLife, nodeLife, switchLife } from "../nodes/node-life.ts";
 import type { KernelSnapshots } from "../own-kernel/kernel-snapshots.ts";
 import type { LinkQuality } from "../quality/quality.ts";
 import type { ShapingMeans } from "../quality/quality-means.ts";
 import type { InterfaceAddresses } from "../reach/interface-addresses.ts";
 import type { PublishedPorts } from "../reach/published-ports.ts";
 import { LabResources, type MachineMeans, type NodeLoad } from "../resources/lab-resources.ts";
-import { type NodeState, type Sandbox, type SpawnedNode, switchingNode } from "../sandbox/sandbox.ts";
+import { type NodeState, type Sandbox, switchingNode } from "../sandbox/sandbox.ts";
 import { Switches } from "../switching/switches.ts";
-import { Batcher } from "../sync/batcher.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { vmOf } from "../templates/vm-template.ts";
 import { GuestAgents } from "../vm/guest-agents.ts";
 import { Screens } from "../vm/screens.ts";
-import { dropSavedState, hibernateVm } from "../vm/suspend.ts";
-import { openTun } from "../vm/tun.ts";
 import { LabSandbox } from "./lab-sandbox.ts";
 import { type FabricScope, LabWiring, type LiveQuality } from "./lab-wiring.ts";
 import { type PublishOptions, publishPorts, runningAddresses } from "./reach-nodes.ts";
+import { startNodes } from "./start-nodes.ts";
 import type { StopGrace } from "./stop-grace.ts";
+import { stopNodes } from "./stop-nodes.ts";
 
 /** The last computed node states and the inputs they were computed from. */
 interface KnownLife {
@@ -219,96 +211,23 @@ export class LocalLab {
    * exists. Running nodes are left alone. Throws host_error; then no node runs that did not run before.
    * @param record records the nodes that are to run, right before they boot: no node boots that is not recorded
    */
-  async start(
+  start(
     definition: LabDefinition,
     ids: ReadonlySet<number>,
     catalogue: Catalogue,
     record: (ids: ReadonlySet<number>) => Promise<void>,
   ): Promise<void> {
-    const nodes = definition.nodes.filter((node) => ids.has(node.id));
-    const processes = nodes.filter((node) => !isSwitch(node, catalogue));
-    const states = await this.#sandbox.states();
-    const machines = new Set(nodes.filter((node) => runsHypervisor(node, catalogue)).map(({ id }) => id));
-    const fresh = processes.filter((node) => !((states.get(node.id)?.pid ?? 0) > 0));
-    await this.settleManagement(definition, catalogue);
-    const managed = await managementAddresses(this.directory, definition);
-    const spawns = fresh.map((node) =>
-      naming(node, () => nodeSpawn(this.id, node, join(this.directory, "nodes", String(node.id)), catalogue, managed.get(node.id))),
-    );
-    const addresses = new Map(processes.map((node) => [node.id, naming(node, () => nodeAddresses(node, catalogue))]));
-    // Switches are suspended with their daemons, all at once, if too much is written beside those.
-    const thawed = nodes.some((node) => node.switching !== undefined) ? [switchingNode] : [];
-    const suspended = [...processes.map(({ id }) => id), ...thawed].filter((id) => states.get(id)?.state === "suspended");
-    if (machines.size > 0) await openTun();
-    for (const { name, binds = [] } of processes) await this.#binds.check(definition.owner, name, binds);
-    await this.#renewForBinds(processes, states);
-    const withKernels = await Promise.all(spawns.map((spawn) => this.#snapshots.prepare(spawn)));
-    // Before anything runs: a port that another program has refuses the start.
-    await this.publish(definition, catalogue, { starting: ids, strict: true });
-    const prepared = await this.#nodeHosts.prepare(this.directory, definition, withKernels, machines);
-    const empty = this.#sandbox.sandbox === null;
-    const sandbox = await this.#sandbox.ensure(definition.nodes.length, writableSources(definition.nodes));
-    // The limits that this machine supports are known once the sandbox exists.
-    const limits = fresh.map((node) => this.#resources.limitsOf(node, catalogue));
-    const booting = new Set<number>();
-    let recorded = false;
-    const boot = async (some: readonly number[], all: ReadonlySet<number>) => {
-      for (const id of some) booting.add(id);
-      recorded = true;
-      await record(all);
-      if (some.length > 0) await sandbox.release(some);
+    const publish = (options: PublishOptions) => this.publish(definition, catalogue, options);
+    const lab = {
+      sandbox: this.#sandbox,
+      wiring: this.#wiring,
+      resources: this.#resources,
+      nodeHosts: this.#nodeHosts,
+      binds: this.#binds,
+      snapshots: this.#snapshots,
+      publish,
     };
-    const boots = new Batcher<number>((some) => boot(some, booting));
-    let early: EarlyWiring | undefined;
-    try {
-      let spawned: readonly SpawnedNode[] = [];
-      if (spawns.length > 0) {
-        const all = new Set(spawns.map(({ id }) => id));
-        const plain = new Set([...all].filter((id) => !machines.has(id)));
-        const onWired = (some: readonly number[]) => boots.add(some.filter((id) => (addresses.get(id) ?? "") === ""));
-        early = await this.#wiring.spawning(sandbox, definition, { nodes: plain, all }, empty, catalogue, onWired);
-        spawned = await sandbox.spawn(
-          prepared.map((spawn, i) => ({ ...spawn, limits: limits[i] ?? [] })),
-          (node) => early?.add(node),
-        );
-      }
-      await silence(
-        sandbox,
-        spawned.filter(({ id }) => machines.has(id)).map(({ pid }) => pid),
-      );
-      await this.#wiring.reconcileFabric(definition, catalogue, { of: "spawned", nodes: new Set(spawned.map(({ id }) => id)), early });
-      await boots.done();
-      const rest = spawned.filter(({ id }) => !booting.has(id));
-      const byId = new Map(nodes.map((node) => [node.id, node]));
-      for (const { id, pid } of rest) await setAddresses(sandbox, byId.get(id)!, pid, addresses.get(id) ?? "");
-      if (suspended.length > 0) await sandbox.freeze(suspended, "thaw");
-      await boot(
-        rest.map(({ id }) => id),
-        ids,
-      );
-      await this.#wiring.nameNodes(definition, catalogue, new Set(spawned.map(({ id }) => id)));
-    } catch (error) {
-      // It only closes ports.
-      await this.publish(definition, catalogue, { strict: false }).catch(() => undefined);
-      // If these failed too, their failure is `error`, or adds nothing to it.
-      await early?.done().catch(() => undefined);
-      await boots.done().catch(() => undefined);
-      const half = spawns.map(({ id }) => id);
-      // `error` is reported. If the sandbox is lost too, the status shows it.
-      if (half.length > 0) await this.#sandbox.kill(half).catch(() => undefined);
-      // If that cannot be written, the status is still right: it comes from the processes.
-      if (recorded) await record(new Set()).catch(() => undefined);
-      throw await explained(error, [this.directory, ...spawns.flatMap(({ lower }) => lower)]);
-    }
-  }
-
-  /** Ends a sandbox without running nodes that lacks a writable path of these nodes: the start makes a new one. Throws host_error if nodes run in it. */
-  async #renewForBinds(nodes: readonly DefinedNode[], states: ReadonlyMap<number, NodeState>): Promise<void> {
-    const { sandbox } = this.#sandbox;
-    const missing = sandbox === null ? undefined : await unmappedBind(sandbox.pid, nodes);
-    if (missing === undefined) return;
-    if ([...states.values()].some(({ pid }) => pid > 0)) throw unmappedRefusal(missing);
-    await this.#sandbox.destroy();
+    return startNodes(lab, { definition, ids, catalogue, record });
   }
 
   /**
@@ -316,46 +235,8 @@ export class LocalLab {
    * removes the saved state of a hibernated virtual machine.
    * @returns the nodes that did not end by themselves and were switched off, with the time that they had, in ms
    */
-  async stop(nodes: readonly DefinedNode[], mode: StopMode, catalogue: Catalogue): Promise<ReadonlyMap<number, number>> {
-    const forced = new Map<number, number>();
-    const states = await this.#sandbox.states();
-    if (this.#sandbox.isForeign) {
-      await this.refuseForeign(nodes.map(({ id }) => id));
-      await this.#sandbox.endForeign();
-      return forced;
-    }
-    const { sandbox } = this.#sandbox;
-    const isVm = (node: DefinedNode) => backendOf(node, catalogue) === "vm";
-    const alive = nodes.filter(({ id }) => (states.get(id)?.pid ?? 0) > 0);
-    if (sandbox !== null && mode === 2) {
-      const frozen = alive.filter((node) => !isVm(node)).map(({ id }) => id);
-      const still = alive.filter(isVm).map(({ id }) => hibernateVm(sandbox, this.directory, id));
-      // All are awaited, so that a failure of one leaves no other halfway.
-      const [failure] = (await Promise.allSettled([sandbox.freeze(frozen, "freeze"), ...still])).filter((one) => one.status === "rejected");
-      if (failure !== undefined) throw failure.reason;
-    } else if (sandbox !== null) {
-      const end = async (those: readonly DefinedNode[], graceAuto: number) => {
-        const grace = mode === 0 ? this.#stopGrace.graceful : mode === 3 ? graceAuto : 0;
-        const ids = those.map(({ id }) => id);
-        if (ids.length === 0) return;
-        await sandbox.stop(ids, mode === 1 ? "kill" : "graceful", grace);
-        if (grace === 0) return;
-        for (const { id, state, problem } of (await sandbox.info(ids)).nodes)
-          if (state === "stopped" && problem !== undefined) forced.set(id, grace);
-      };
-      await Promise.all([
-        end(
-          alive.filter((node) => !runsHypervisor(node, catalogue)),
-          this.#stopGrace.node,
-        ),
-        end(
-          alive.filter((node) => runsHypervisor(node, catalogue)),
-          this.#stopGrace.machine,
-        ),
-      ]);
-    }
-    if (mode !== 2) for (const { id } of nodes.filter(isVm)) dropSavedState(this.directory, id);
-    return forced;
+  stop(nodes: readonly DefinedNode[], mode: StopMode, catalogue: Catalogue): Promise<ReadonlyMap<number, number>> {
+    return stopNodes(this.#sandbox, this.#stopGrace, { nodes, mode, catalogue });
   }
 
   /** Makes the fabric what the definition asks for, and repairs what a crash interrupted. By default, the whole of it. */
@@ -431,35 +312,4 @@ export class LocalLab {
     }
     return found;
   }
-}
-
-/** Switches IPv6 off in the namespaces of VMs, before their interfaces exist: only the guest may send on them, not the machine's kernel. */
-async function silence(sandbox: Sandbox, pids: readonly number[]): Promise<void> {
-  if (pids.length === 0) return;
-  const quiet = "test ! -d /proc/sys/net/ipv6 || for which in all default; do echo 1 > /proc/sys/net/ipv6/conf/$which/disable_ipv6; done";
-  const argv = ["sh", "-c", `for pid in ${pids.join(" ")}; do nsenter -t $pid -n sh -c '${quiet}' || exit; done`];
-  succeeded(argv, await sandbox.run(argv));
-}
-
-/** Runs `ip -batch` in the node's net namespace. Throws host_error with the node, the line that failed, and the kernel's message. */
-async function setAddresses(sandbox: Sandbox, node: DefinedNode, pid: number, lines: string): Promise<void> {
-  if (lines === "") return;
-  const { code, stderr } = await sandbox.run(["nsenter", "-t", String(pid), "-n", "ip", "-batch", "-"], lines);
-  if (code === 0) return;
-  const [, number = ""] = /Command failed -:(\d+)/.exec(stderr) ?? [];
-  const line = lines.split("\n")[Number(number) - 1];
-  const words = stderr.replace(/\s*Command failed -:\d+\s*$/, "").trim() || `code ${code}`;
-  const message = `node ${node.name}: addresses and gateway: ${line === undefined ? "" : `ip ${line}: `}${words}`;
-  throw nodeTrouble(node, new Failure("host_error", message, { data: { host: { code, message: words } } }));
-}
-
-/** Adds to a refusal that comes from a full disk or from the mode of a directory what the administrator can do. */
-async function explained(error: unknown, directories: readonly string[]): Promise<unknown> {
-  if (error instanceof Failure && /No space left on device/.test(error.message)) {
-    const message = `the state directory's file system is full: free space on it and try again: ${error.message}`;
-    return new Failure("host_error", message, { data: { ...error.data, host: { message: error.message } }, cause: error });
-  }
-  if (!(error instanceof Failure) || !/Permission denied/.test(error.message)) return error;
-  const [closed] = await impassable(directories);
-  return closed === undefined ? error : new Failure("host_error", closed, { data: { host: { message: error.message } }, cause: error });
 }
