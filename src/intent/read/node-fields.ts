@@ -1,12 +1,8 @@
-import { ipv4Number, ipv4Text } from "../addresses/ipv4.ts";
-import { ipv6Number, ipv6Text } from "../addresses/ipv6.ts";
-import { didYouMean } from "../diagnostics/nearest.ts";
 import type { Problems } from "../diagnostics/problems.ts";
 import {
   checkKeys,
   type Field,
   field,
-  fieldOf,
   invalid,
   isNull,
   readBoolean,
@@ -19,18 +15,17 @@ import {
   wrongType,
 } from "../fields/fields.ts";
 import { readAddresses } from "../fields/read-addressing.ts";
+import { readMgmtIpv4, readMgmtIpv6, readPorts, readSshKeys } from "../fields/read-reach.ts";
 import { readRouting } from "../fields/read-routing.ts";
+import { readStartupConfig, type StartupConfig } from "../fields/read-startup-config.ts";
 import type { NodeAddresses } from "../generate/pools.ts";
 import type { Routing } from "../generate/routing.ts";
 import { type Position, type PullPolicy, pullPolicies, type Scalar } from "../lab/lab.ts";
 import type { TestCheck } from "../lab/lab-test.ts";
-import { type PublishedPort, portText, publishedPort } from "../lab/published-port.ts";
 import type { Switching } from "../lab/switching.ts";
-import { configVocabulary, positionVocabulary, type Vocabulary } from "../lab/vocabulary.ts";
-import { normalFilePath } from "../parse/files.ts";
+import { positionVocabulary, type Vocabulary } from "../lab/vocabulary.ts";
 import type { MapValue } from "../parse/parse.ts";
 import type { NameCount } from "../parse/ranges.ts";
-import { sshKeyProblem } from "../parse/ssh-key.ts";
 import { type MachineBinds, readMachineBinds } from "./machine-binds.ts";
 import { type ReadFile, readBinds, readNodeFiles } from "./node-files.ts";
 import { readConditions } from "./read-boot.ts";
@@ -69,21 +64,6 @@ export interface NodeFields {
   readonly attributes?: MapField<Scalar> | null;
   readonly labels?: MapField<string> | null;
   readonly ready?: readonly TestCheck[] | null;
-}
-
-export interface StartupConfig {
-  readonly text: string;
-  /** The path in files, if the text came from there. */
-  readonly file?: string;
-  /** The text is a template, which is rendered for each node. */
-  readonly template?: TemplateSource;
-}
-
-export interface TemplateSource {
-  /** The path in files. */
-  readonly file: string;
-  /** The reference in the lab's text. */
-  readonly at: Field;
 }
 
 export type MapField<T> = ReadonlyMap<string, T | null>;
@@ -347,119 +327,4 @@ function readRecord<T>(problems: Problems, at: Field, keys: RegExp, read: (item:
     if (value !== undefined) record.set(entry.key, value);
   }
   return record;
-}
-
-/** Maximum characters: plans show a configuration before and after, and hosts store it with each node. */
-const MAX_CONFIG = 1_048_576;
-
-function bounded(problems: Problems, at: Field, config: StartupConfig): StartupConfig | undefined {
-  if (config.text.length <= MAX_CONFIG) return config;
-  problems.error("too_large", spot(at), at.path, `a startup-config has at most ${MAX_CONFIG} characters`);
-  return undefined;
-}
-
-/** Reads a path in files; the text itself if it has a line break or is written as {text: …}; or a template, {template: PATH}. */
-function readStartupConfig(context: ReadContext, at: Field): StartupConfig | undefined {
-  const { problems } = context;
-  if (at.value.kind === "map") {
-    const map = at.value;
-    checkKeys(problems, map, at.path, configVocabulary);
-    const [textAt, templateAt] = ["text", "template"].map((key) => fieldOf(map, key, at.path));
-    if (textAt !== undefined && templateAt !== undefined) return invalid(problems, at, "text and template cannot be in one map");
-    if (templateAt !== undefined) {
-      const config = readConfigFile(context, templateAt);
-      return config?.file === undefined ? undefined : { text: config.text, template: { file: config.file, at: templateAt } };
-    }
-    // An empty text is a text.
-    const entry = map.entries.get("text");
-    if (entry === undefined) {
-      problems.error("missing_key", at.place, at.path, "the map needs text or template", "or write a path in files instead of the map");
-      return undefined;
-    }
-    const text = readText(problems, field(entry, at.path), { loose: true });
-    return text === undefined ? undefined : bounded(problems, at, { text });
-  }
-  return readConfigFile(context, at);
-}
-
-function readConfigFile({ problems, files }: ReadContext, at: Field): StartupConfig | undefined {
-  const text = readText(problems, at, { loose: true });
-  if (text === undefined) return undefined;
-  if (/[\r\n]/.test(text)) return bounded(problems, at, { text });
-  const result = normalFilePath(text);
-  if ("problem" in result) {
-    problems.error(
-      "invalid_path",
-      spot(at),
-      at.path,
-      `${JSON.stringify(text.slice(0, 120))}: ${result.problem}`,
-      'a text of one line is written {text: "…"}',
-    );
-    return undefined;
-  }
-  const content = files.get(result.path);
-  if (content !== undefined) return bounded(problems, at, { text: content, file: result.path });
-  const names: string[] = [];
-  for (const name of files.keys()) if (names.push(name) === 8) break;
-  const list =
-    names.length === 0
-      ? "put it beside the lab's file; in a call to the API, into files"
-      : `files given: ${names.join(", ")}${files.size > 8 ? ", …" : ""}`;
-  const hint = didYouMean(result.path, files.keys(), problems.effort) ?? list;
-  problems.error("file_not_found", spot(at), at.path, `no file ${JSON.stringify(result.path)}`, hint);
-  return undefined;
-}
-
-const portForm = 'write PORT:NODE-PORT, such as "8080:80" or "5353:53/udp"';
-
-/** Reads `ports` of a node. Returns them in their shortest notation, sorted. */
-function readPorts(problems: Problems, at: Field): readonly string[] | undefined {
-  if (at.value.kind === "scalar") return wrongType(problems, at, "a list of ports", portForm);
-  const found = readList(problems, at)?.flatMap((item) => {
-    const text = readText(problems, item);
-    const port = text === undefined ? undefined : readPort(problems, item, text);
-    return port === undefined ? [] : [portText(port)];
-  });
-  return found && [...new Set(found)].sort();
-}
-
-function readPort(problems: Problems, at: Field, text: string): PublishedPort | undefined {
-  const [, ports = "", protocol = "tcp"] = /^(.*?)(?:\/(\w+))?$/s.exec(text) ?? [];
-  const kind = protocol.toLowerCase();
-  const port = kind === "tcp" || kind === "udp" ? publishedPort(`${ports}${kind === "udp" ? "/udp" : ""}`) : undefined;
-  if (port === undefined) return invalid(problems, at, `"${text.slice(0, 60)}" is no port`, portForm);
-  const { address, ...loopback } = port;
-  if (address === undefined || address === "127.0.0.1") return loopback;
-  if (!address.includes(":") && address.split(".").some((part) => Number(part) > 255))
-    return invalid(problems, at, `${address.slice(0, 60)} is no IP address`, portForm);
-  return port;
-}
-
-/** Reads an address of a node. Whether it is in the network is checked with the lab's management network. */
-function readMgmtIpv4(problems: Problems, at: Field): string | undefined {
-  const text = readText(problems, at);
-  const address = text === undefined ? undefined : ipv4Number(text);
-  if (text === undefined || address !== undefined) return address === undefined ? undefined : ipv4Text(address);
-  return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is no IPv4 address`, "write it without a prefix: 172.20.20.11");
-}
-
-function readMgmtIpv6(problems: Problems, at: Field): string | undefined {
-  const text = readText(problems, at);
-  const address = text === undefined ? undefined : ipv6Number(text);
-  if (text === undefined || address !== undefined) return address === undefined ? undefined : ipv6Text(address);
-  return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is no IPv6 address`, "write it without a prefix: fd00:20:20::11");
-}
-
-const maxSshKeys = 64;
-/** Reads public keys in the notation of authorized_keys, without options. */
-function readSshKeys(problems: Problems, at: Field): readonly string[] | undefined {
-  const hint = "write the line of a .pub file";
-  if (at.value.kind === "scalar") return wrongType(problems, at, "a list of public keys", hint);
-  const items = readList(problems, at);
-  if (items !== undefined && items.length > maxSshKeys) return invalid(problems, at, `it must have at most ${maxSshKeys} keys`);
-  return items?.flatMap((item) => {
-    const text = readText(problems, item)?.trim();
-    const problem = text === undefined ? undefined : sshKeyProblem(text);
-    return (problem === undefined ? text : invalid(problems, item, problem, hint)) ?? [];
-  });
 }

@@ -1,6 +1,7 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
 import { type Place, pointer } from "../diagnostics/problems.ts";
 import { type Field, field, isNull, readMap } from "../fields/fields.ts";
+import type { StartupConfig } from "../fields/read-startup-config.ts";
 import type { NodeAddresses } from "../generate/pools.ts";
 import type { Routing } from "../generate/routing.ts";
 import { order, sortedRecord } from "../lab/canonical.ts";
@@ -20,7 +21,6 @@ import {
   type NodeForm,
   type ReadContext,
   readNodeForm,
-  type StartupConfig,
 } from "./node-fields.ts";
 import { filesOf, filesProblem } from "./node-files.ts";
 
