@@ -24,9 +24,16 @@ export const fuzzTargets: readonly FuzzTarget[] = globSync(join(native, "*/fuzz/
 
 const sanitizers = ["-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"];
 
-/** Compiles a target to read files (gcc), or as a libFuzzer program (clang). Targets include the units that they test; all get native/common. */
-export async function compileTarget(target: FuzzTarget, out: string, kind: "replay" | "libfuzzer"): Promise<void> {
-  const common = globSync(join(native, "common/*.c"));
+/**
+ * Compiles a target to read files (gcc), or as a libFuzzer program (clang). Targets include the units that they test; all get native/common.
+ * @param common its sources, or its object files by the same compiler
+ */
+export async function compileTarget(
+  target: FuzzTarget,
+  out: string,
+  kind: "replay" | "libfuzzer",
+  common: readonly string[] = globSync(join(native, "common/*.c")),
+): Promise<void> {
   const argv =
     kind === "replay"
       ? ["cc", "-fsanitize=address,undefined", join(native, "fuzz/replay.c")]
