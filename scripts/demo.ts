@@ -14,6 +14,8 @@ import { localPaths } from "../src/hosts/local/machine/paths.ts";
 import { holdings, leftBehind, leftovers } from "./leftovers.ts";
 
 const root = join(import.meta.dirname, "..");
+/** Tests have bundled the program, which starts faster than its sources. */
+const program = join(root, process.env["LABWRIGHT_TEST_BUNDLE"] === "1" ? "dist/bundle/cli/main.js" : "src/cli/main.ts");
 const work = await mkdtemp(join(tmpdir(), "labwright-demo-"));
 await chmod(work, 0o711); // nodes access their disks below it with user ids of their own
 const shared = localPaths(process.env, process.getuid?.() ?? 0);
@@ -153,7 +155,7 @@ async function pings(node: string, address: string): Promise<void> {
 
 async function serve(): Promise<{ url: string; fingerprint: string }> {
   console.log("$ labwright serve &");
-  const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), "serve", "--port", "0"], {
+  const child = spawn(process.execPath, [program, "serve", "--port", "0"], {
     env,
     cwd: work,
     stdio: ["ignore", "pipe", "pipe"],
@@ -183,7 +185,7 @@ async function labwright(
 ): Promise<{ stdout: string }> {
   if (!options.cleaning) interrupted.signal.throwIfAborted();
   if (!options.quiet) console.log(`\n$ labwright ${args.join(" ")}`);
-  const child = spawn(process.execPath, [join(root, "src/cli/main.ts"), ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     env,
     cwd: work,
     stdio: ["ignore", "pipe", "pipe"],

@@ -2,15 +2,18 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { compileProgram } from "../src/hosts/local/setup/programs/compile.ts";
 
-/** The tests that use the C programs most: arguments of vitest, one run each. */
+/** Test files that `npm test` runs with sanitizers only: they use the C programs most. All other tests use the programs that set-up has built. */
+export const sanitizedOnly: readonly string[] = [
+  "src/hosts/local/sandbox/sandbox.test.ts",
+  "src/hosts/local/sandbox/sandbox-node.test.ts",
+  "src/hosts/local/links/links.test.ts",
+  "src/hosts/local/capture/captures.test.ts",
+  "src/hosts/local/decoder/sharkd.test.ts",
+];
+
+/** Runs with sanitizers: arguments of vitest. */
 export const sanitizedRuns: readonly (readonly string[])[] = [
-  [
-    "src/hosts/local/sandbox/sandbox.test.ts",
-    "src/hosts/local/sandbox/sandbox-node.test.ts",
-    "src/hosts/local/links/links.test.ts",
-    "src/hosts/local/capture/captures.test.ts",
-    "src/hosts/local/decoder/sharkd.test.ts",
-  ],
+  sanitizedOnly,
   // Without measurements: sanitizers make the shaper slower.
   ["src/hosts/local/quality/quality.test.ts", "-t", "stays in force|to a network|an MTU changes|a suspended side|a shaper is its lab's"],
 ];

@@ -39,7 +39,6 @@ export const slowTests: readonly string[] = [
   "test/wire/captures.test.ts",
   "src/hosts/local/management/management.test.ts",
   "src/service/embedded/embedded-owed-starts.extended.test.ts",
-  "src/hosts/local/own-kernel/own-kernel.test.ts",
   "src/console/dialogue/exec.test.ts",
   "test/browser/labs.extended.test.ts",
   "src/hosts/local/recovery.test.ts",

@@ -5,7 +5,7 @@ import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { localPaths } from "../src/hosts/local/machine/paths.ts";
 import { leftBehind, leftovers, type Owner, ownerOf } from "./leftovers.ts";
-import { sanitizedPrograms, sanitizedRuns } from "./sanitized-tests.ts";
+import { sanitizedOnly, sanitizedPrograms, sanitizedRuns } from "./sanitized-tests.ts";
 
 /**
  * All checks of a change: types, lint, generated files, all tests, nothing left on the machine. Each stage runs even if others failed. The last line is
@@ -122,8 +122,17 @@ interface TestReport {
 
 async function tests(env: NodeJS.ProcessEnv, scratch: string): Promise<Result> {
   const file = join(scratch, "tests.json");
+  const apart = tier === undefined ? sanitizedOnly.map((name) => `--exclude=${name}`) : [];
   const { code, output } = await spawned(
-    ["vitest", "run", "--reporter=default", "--reporter=json", "--reporter=./scripts/skipped-tests.ts", `--outputFile.json=${file}`],
+    [
+      "vitest",
+      "run",
+      ...apart,
+      "--reporter=default",
+      "--reporter=json",
+      "--reporter=./scripts/skipped-tests.ts",
+      `--outputFile.json=${file}`,
+    ],
     { ...env, LABWRIGHT_SKIPPED_TESTS: skippedTests(scratch) },
     "show",
   );
@@ -156,7 +165,7 @@ function beginning(message: string): string {
   return message.split("\n").slice(0, 12).join("\n  ").slice(0, 1_500);
 }
 
-/** Repeats the hardest tests of the C programs with builds in which an invalid access or undefined behaviour ends the program. */
+/** Runs the hardest tests of the C programs with builds in which an invalid access or undefined behaviour ends the program. */
 async function testsWithSanitizers(env: NodeJS.ProcessEnv, scratch: string): Promise<Result> {
   // Nodes reach the program of their init through the directory.
   const programs = await sanitizedPrograms(join(scratch, "sanitized"));
