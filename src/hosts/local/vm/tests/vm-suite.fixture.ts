@@ -352,7 +352,7 @@ export function virtualMachines({ extended }: { readonly extended: boolean }): v
       await status("v2", "running");
     });
 
-    test("stop gracefully and in mode auto by their own shutdown, and keep what they wrote last", async () => {
+    extendedTest("stop gracefully and in mode auto by their own shutdown, and keep what they wrote last", async () => {
       for (const name of ["v1", "v2"]) await guest(name, "echo late > /root/late");
       expect(await power("v1", { do: "stop", mode: 0 })).toEqual([]);
       expect(await power("v2", { do: "stop", mode: 3 })).toEqual([]);

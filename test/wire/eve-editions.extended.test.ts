@@ -1,0 +1,3 @@
+import { serviceOnEditions } from "./eve-service.fixture.ts";
+
+serviceOnEditions(["pro", "pnetlab"], ["ce5", "ce6", "pro"]);
