@@ -43,7 +43,6 @@ export const slowTests: readonly string[] = [
   "test/browser/labs.extended.test.ts",
   "src/hosts/local/recovery.test.ts",
   "native/tests.test.ts",
-  "test/inventory.test.ts",
   "test/browser/node-panel.extended.test.ts",
   "test/demo.test.ts",
   "src/hosts/local/nat/nat-rules.test.ts",

@@ -68,6 +68,8 @@ async function main(): Promise<void> {
     LABWRIGHT_TEST_BUNDLE: "1",
     // Tests start the service and the CLI hundreds of times: their compiled code is kept.
     NODE_COMPILE_CACHE: join(scratch, "compiled"),
+    // Each of them would parse the file, though no test leaves the machine. Tests of packages load from a registry.
+    ...(tier === undefined && { NODE_EXTRA_CA_CERTS: undefined }),
   };
   const before = new Set(await leftovers(owner));
   const results: Result[] = [];

@@ -200,7 +200,7 @@ describe("import(export(lab)) is the lab", () => {
         const read = again(lab, format);
         expect(view(read, shared)).toEqual(view(lab, shared));
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 });

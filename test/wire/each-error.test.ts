@@ -101,7 +101,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "* rate_limited": "too many large intents at once: src/service/work/pool.test.ts",
   "* number_clash": "labs of the memory host share no numbers: test/wire/eve-clash.extended.test.ts",
   "* node_stuck": "no node of the memory host is ever half started: the same",
-  "* store_unavailable": "the database of these services is a file: src/service/store/postgres/faults.test.ts",
+  "* store_unavailable": "the database of these services is a file: src/service/store/postgres/faults.extended.test.ts",
   "* lab_elsewhere": "the same: src/service/store/postgres/two-services.test.ts",
   "* image_pull_failed": "the memory host pulls no images: src/hosts/local/containers/tests/registry-faults.test.ts",
   "* lab_in_use": "the memory host has one power for all users: the same",

@@ -37,7 +37,7 @@ function fit(lab: Lab): Lab {
 }
 
 /** Number of runs that fits a test run. More runs with another seed (LABWRIGHT_SEED) find rare cases. */
-const usual = { ce5: 4, ce6: 4, pro: 6, pnetlab: 4 };
+const usual = { ce5: 2, ce6: 2, pro: 4, pnetlab: 2 };
 
 const labs = arbitraryLab({ maxNodes: 4, maxLinks: 6 }).map(fit);
 

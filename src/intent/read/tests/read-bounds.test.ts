@@ -164,6 +164,6 @@ test("no text makes readIntent throw; without a lab there is an error, and every
         expect(end_column).toBeGreaterThanOrEqual(column);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
