@@ -1,4 +1,5 @@
-import { mkdir, readFile, rm, stat } from "node:fs/promises";
+import { scryptSync } from "node:crypto";
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { joinIds } from "../../../engine/compare/join.ts";
@@ -7,7 +8,6 @@ import { planLab } from "../../../engine/plan/plan-lab.ts";
 import type { Lab } from "../../../intent/lab/lab.ts";
 import { readIntent } from "../../../intent/read/read.ts";
 import type { Applied, Host, HostSession, NativeIds } from "../../host.ts";
-import { openUsers } from "../accounts/users.ts";
 import { localHost } from "../host.ts";
 import { idRange } from "../machine/idmap.ts";
 import type { RunResult } from "../machine/machine.ts";
@@ -40,6 +40,11 @@ export interface TestLocalHost extends AsyncDisposable {
 
 export const noIds: NativeIds = { nodes: {}, networks: {}, links: {} };
 const password = "test";
+/** The hash of real accounts takes a login 60 ms of processor time. */
+const cost = { N: 16, r: 8, p: 1 };
+const salt = Buffer.from("of tests");
+const hash = `scrypt$${cost.N}$${cost.r}$${cost.p}$${salt.toString("base64url")}$${scryptSync(password, salt, 32, cost).toString("base64url")}`;
+const admin = { name: "admin", role: "admin", hash };
 
 /** @param images another image directory than the machine's */
 export async function testLocalHost({
@@ -62,7 +67,7 @@ export async function testLocalHost({
     ...(images === undefined ? {} : { images }),
   };
   await mkdir(paths.state, { mode: 0o700 });
-  await openUsers(join(paths.state, "users.json")).ensureFirstAdmin({ password });
+  await writeFile(join(paths.state, "users.json"), JSON.stringify({ version: 1, users: [admin] }), { mode: 0o600 });
   const warnings: string[] = [];
   const ids = new Map<string, NativeIds>();
   const open = () => localHost({ ...options, paths, warn: (text) => warnings.push(text) });
