@@ -37,7 +37,7 @@ export class DefinitionStore implements Definitions {
   readonly #holders: Map<string, RecordedLab>;
   /** Uuid → the definition that was last read or written. */
   readonly #entries = new Map<string, Entry>();
-  /** Uuid → what was written last. */
+  /** Uuid → the writer of its text, which has the last text. */
   readonly #texts = new Map<string, DefinitionText>();
   /** Writes of a lab's copy. */
   readonly #copies = new KeyedQueue();

@@ -54,7 +54,7 @@ interface PreparedStart {
   readonly suspended: readonly number[];
 }
 
-/** Does what LocalLab.start says. */
+/** Implements LocalLab.start. */
 export async function startNodes(lab: StartingLab, request: StartRequest): Promise<void> {
   const prepared = await prepare(lab, request);
   const boots = new Boots(prepared.sandbox, request.record);

@@ -13,7 +13,7 @@ interface StopRequest {
   readonly catalogue: Catalogue;
 }
 
-/** Does what LocalLab.stop says. */
+/** Implements LocalLab.stop. */
 export async function stopNodes(
   lab: LabSandbox,
   grace: StopGrace,
