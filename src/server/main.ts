@@ -103,6 +103,7 @@ async function serve(options: ServeOptions): Promise<void> {
     log,
     version,
     resume: options.resume,
+    mappingFolder: join(stateDir, "mappings"),
     ...(options.importUrls.length > 0 && { urlImports: urlImports({ patterns: options.importUrls }) }),
     ...(sessionIdleMs === undefined ? {} : { sessionIdleMs }),
     ...(sessionAbsoluteMs === undefined ? {} : { sessionAbsoluteMs }),

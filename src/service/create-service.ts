@@ -58,6 +58,8 @@ export interface ServiceOptions {
   readonly webUi?: WebUi;
   /** Absent: imports by URL are not allowed. */
   readonly urlImports?: UrlImports;
+  /** Folder of more tables of node types for imports, read at each of them. It need not exist. */
+  readonly mappingFolder?: string;
 }
 
 const hour = 3_600_000;
@@ -98,7 +100,7 @@ export function createService(options: ServiceOptions): Service {
   });
   const isRecorded = (path: string) => store.labs.get(path) !== undefined;
   const observations = new Observations(clock, options.statusIntervalMs ?? 250, isRecorded, (path) => identities.notice(path));
-  const work = new Work(options.work);
+  const work = new Work(options.work, options.mappingFolder);
   const events = new Events({ host, store, sessions, observations, clock, work }, options.events);
   const context: Context = {
     host,

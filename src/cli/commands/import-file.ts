@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import { unpackLab } from "../../files/lab-archive/unpack-lab.ts";
-import { packagePath } from "../../files/program-path.ts";
+import { readTables, shippedTables, type TableText } from "../../files/mapping-tables.ts";
 import { readFolder, type SourceBytes, sourceLimits, unpackSource } from "../../files/source/read-source.ts";
 import { ArchiveError } from "../../files/tar/archive-error.ts";
 import type { ImportedLab } from "../../importers/import-lab.ts";
@@ -63,7 +63,7 @@ export const importFile: Command = {
       value: "FILE",
       multiple: true,
       completes: "file",
-      summary: "More rules for node types; they win over Labwright's own",
+      summary: "More rules for node types; they win over those of labwright-mappings/, which win over Labwright's own",
     },
     { long: "report", summary: "Show all lines of the report, also what was kept" },
   ],
@@ -81,14 +81,15 @@ export const importFile: Command = {
       return 0;
     }
     const [format, path, substitute] = [args.text("format"), args.text("path"), args.text("substitute")];
-    const [{ importLab }, { SourceFiles }, { readMappings }] = await Promise.all([
+    const [{ importLab }, { SourceFiles }, { readMapping }] = await Promise.all([
       import("../../importers/import-lab.ts"),
       import("../../importers/source/source-files.ts"),
-      import("../project-files/mappings.ts"),
+      import("../../importers/mapping/read-mapping.ts"),
     ]);
+    const tables = await tablesFor(args.texts("mapping"));
     const lab = await refusals(async () =>
       importLab(new SourceFiles(bytes.files), {
-        mapping: await readMappings([...args.texts("mapping").map((file) => resolve(file)), packagePath("mappings")]),
+        mapping: readMapping(tables),
         ...(format !== undefined && format !== "json" && { format }),
         ...(path !== undefined && { path }),
         translateConfigs: args.has("translate-configs"),
@@ -102,6 +103,20 @@ export const importFile: Command = {
     return lab.diagnostics.some(({ severity }) => severity === "error") ? 1 : 0;
   },
 };
+
+/** Folder of a project's own tables of node types, in the current folder. */
+const projectTables = "labwright-mappings";
+
+/** Returns the tables of node types: named ones, the project's own, and those that ship. Earlier ones win. */
+async function tablesFor(named: readonly string[]): Promise<readonly TableText[]> {
+  try {
+    return [...(await readTables(named, projectTables)), ...(await readTables([shippedTables()]))];
+  } catch (error) {
+    const { path, code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") throw new UsageError(`there is no file or folder ${path}`, "--mapping FILE names a table of node types");
+    throw fileFailure(error);
+  }
+}
 
 /** Writes the lab, its files and its report, which a deploy stores with the lab. Returns the names of the written files, the lab last. */
 async function writeWithReport(output: string, lab: ImportedLab, { files }: SourceBytes): Promise<readonly string[]> {

@@ -1,4 +1,7 @@
 import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { tarArchive } from "../../files/tar/tar-writer.ts";
@@ -95,6 +98,30 @@ test.each([
   const failure = await failureOf(ann.call("importFile", body));
   expect(failure.code).toBe(code);
   expect(failure.message).toContain(message);
+});
+
+test("tables in the folder of the service win over those that ship, and tables of the caller over them", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "labwright-tables-"));
+  const { service, host, login } = createBench({ mappingFolder: join(folder, "mappings") });
+  onTestFinished(async () => {
+    await service.close();
+    await host.close();
+    await rm(folder, { recursive: true });
+  });
+  const client = await login();
+  const text = "name: v\ntopology:\n  nodes:\n    r1: {kind: own-kind}\n";
+  const table = (template: string) => `containerlab:\n  - {types: own-kind, role: router, template: ${template}}\n`;
+  const yamlOf = async (mapping: readonly string[] = []) => (await client.call("importFile", { text, mapping: [...mapping] })).yaml;
+  expect(await yamlOf()).toContain("template: linux");
+  await mkdir(join(folder, "mappings"));
+  await writeFile(join(folder, "mappings", "own.yaml"), table("frr"));
+  expect([await yamlOf(), await yamlOf([table("pc")])]).toEqual([
+    expect.stringContaining("template: frr"),
+    expect.stringContaining("template: pc"),
+  ]);
+  await writeFile(join(folder, "mappings", "own.yaml"), "containerlab: [{nope: 1}]");
+  const failure = await failureOf(client.call("importFile", { text }));
+  expect([failure.code, failure.message]).toEqual(["invalid_source", expect.stringContaining("the service's own.yaml:1")]);
 });
 
 /** Returns a client of a service that loads this file from every URL. */

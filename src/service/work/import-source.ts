@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import type { ImportFileData } from "../../contract/schemas/import-file.ts";
-import { packagePath } from "../../files/program-path.ts";
+import { readTables, shippedTables, type TableText } from "../../files/mapping-tables.ts";
 import { type SourceBytes, unpackSource } from "../../files/source/read-source.ts";
 import { ArchiveError } from "../../files/tar/archive-error.ts";
 import { type ImportedLab, type ImportOptions, importLab } from "../../importers/import-lab.ts";
@@ -27,6 +27,8 @@ export interface SourceInput {
   readonly variables: Readonly<Record<string, string>>;
   /** Tables of node types, as YAML. */
   readonly mapping: readonly string[];
+  /** Folder of the service's own tables. It need not exist. */
+  readonly mappingFolder?: string;
   /** A lab of Labwright is returned as it is, instead of refused. */
   readonly acceptsOwn?: boolean;
   /** The images of the host by template. Absent: not known. */
@@ -48,7 +50,7 @@ export async function importSource(input: SourceInput): Promise<ImportFileData> 
     return { ...archived, left_out: [] };
   }
   const options: ImportOptions = {
-    mapping: readMapping([...input.mapping.map((text, index) => ({ file: `mapping ${index + 1}`, text })), ...shipped()]),
+    mapping: readMapping(await tablesOf(input)),
     translateConfigs: input.translateConfigs,
     variables: input.variables,
     ...(path !== undefined && { path }),
@@ -123,14 +125,13 @@ function fromBase64(text: string): Buffer {
   return Buffer.from(text, "base64");
 }
 
-let tables: readonly { readonly file: string; readonly text: string }[] | undefined;
+let shipped: readonly TableText[] | undefined;
 
-/** The tables of node types that ship. */
-function shipped(): NonNullable<typeof tables> {
-  const folder = packagePath("mappings");
-  tables ??= readdirSync(folder)
-    .filter((file) => /\.ya?ml$/.test(file))
-    .sort()
-    .map((file) => ({ file, text: readFileSync(`${folder}/${file}`, "utf8") }));
-  return tables;
+/** Returns the tables of node types: the caller's, those of the service's folder, and those that ship. Earlier ones win. */
+async function tablesOf({ mapping, mappingFolder }: SourceInput): Promise<readonly TableText[]> {
+  const sent = mapping.map((text, index) => ({ file: `mapping ${index + 1}`, text }));
+  const own = mappingFolder === undefined ? [] : await readTables([], mappingFolder);
+  shipped ??= await readTables([shippedTables()]);
+  // Paths of the service are not for users.
+  return [...sent, ...own.map(({ file, text }) => ({ file: `the service's ${basename(file)}`, text })), ...shipped];
 }

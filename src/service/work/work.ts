@@ -28,8 +28,12 @@ export class Work {
   readonly #pool: WorkPool;
   readonly #reads = new RecentReads();
 
-  constructor(options: PoolOptions = {}) {
+  readonly #mappingFolder: string | undefined;
+
+  /** @param mappingFolder more tables of node types for imports */
+  constructor(options: PoolOptions = {}, mappingFolder?: string) {
     this.#pool = new WorkPool(options);
+    this.#mappingFolder = mappingFolder;
   }
 
   /** Like readIntent(). All callers with the same input share the result. */
@@ -79,7 +83,11 @@ export class Work {
   importSource(input: SourceInput): Promise<ImportFileData> {
     const { base64 = "", text = "", files = {} } = input;
     const texts = Object.values(files).reduce((sum, { length }) => sum + length, 0);
-    return this.#pool.run("importSource", base64.length + text.length + texts, input);
+    const own = this.#mappingFolder;
+    return this.#pool.run("importSource", base64.length + text.length + texts, {
+      ...input,
+      ...(own !== undefined && { mappingFolder: own }),
+    });
   }
 
   /** Keeps a thread ready for the next large intent, see WorkPool.keepReady(). */
