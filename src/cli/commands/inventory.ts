@@ -2,9 +2,8 @@ import { type Command, labFlag, nodeFlag, topoFlag } from "../command/command.ts
 import { type InventoryFormat, inventoryFormats, inventoryText, isReachable, sshFormats } from "../inventory/formats.ts";
 import { inventoryNodes } from "../inventory/inventory-node.ts";
 import { namedNodes } from "../parts/named-nodes.ts";
+import { isLoopback } from "../reach/is-loopback.ts";
 import { identityFlag, sshMeans } from "../reach/ssh-options.ts";
-
-const loopback = new Set(["127.0.0.1", "[::1]", "localhost"]);
 
 export const inventory: Command = {
   name: "inventory",
@@ -27,14 +26,14 @@ export const inventory: Command = {
     const format = (args.text("format") ?? "ansible") as InventoryFormat;
     const { hostname } = new URL(client.url);
     const data = await client.inspectProject({ ...selector, ...namedNodes(args) });
-    const nodes = inventoryNodes(data, hostname.replace(/^\[|\]$/g, ""), loopback.has(hostname));
+    const nodes = inventoryNodes(data, hostname.replace(/^\[|\]$/g, ""), isLoopback(hostname));
     const { terminal } = context;
     const { features } = await client.getCapabilities();
     const means = sshMeans(data.lab, args, features?.["nodeExec"] === true);
     const silent = nodes.filter((node) => !isReachable(node, means)).map(({ name }) => name);
     if (sshFormats.has(format) && silent.length > 0)
       terminal.note(`left out, SSH does not reach them: ${silent.slice(0, 8).join(", ")}${silent.length > 8 ? " …" : ""}`);
-    if (!loopback.has(hostname) && format !== "hosts" && nodes.some(({ ports }) => ports.some(({ address }) => address === "127.0.0.1")))
+    if (!isLoopback(hostname) && format !== "hosts" && nodes.some(({ ports }) => ports.some(({ address }) => address === "127.0.0.1")))
       terminal.note(`ports of 127.0.0.1 are reached on ${hostname}, the machine of the service`);
     terminal.stdout.write(inventoryText(format, nodes, means));
     return 0;

@@ -5,6 +5,8 @@ import type { Arguments } from "../command/arguments.ts";
 import { type Command, labFlag, topoFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
+import { type InventoryNode, inventoryNodes, sshOf } from "../inventory/inventory-node.ts";
+import { isLoopback } from "../reach/is-loopback.ts";
 import { publicKeys } from "../reach/public-keys.ts";
 import { identityFlag, proxyCommand, sshMeans, sshName, sshOptions } from "../reach/ssh-options.ts";
 import { sshServer } from "../reach/ssh-server.ts";
@@ -14,11 +16,12 @@ import { talk } from "../streams/talk.ts";
 export const ssh: Command = {
   name: "ssh",
   summary: "Sign in to a node by SSH, through the service; returns the exit code of ssh",
-  operands: "NODE [-- COMMAND...]",
+  operands: "[USER@]NODE [-- COMMAND...]",
   completes: "node",
   details:
     "Starts sshd in the node for this connection alone, which comes through the service: the node needs no address, and no port is open. sshd accepts only your\n" +
-    "public keys: those of ssh-agent and ~/.ssh/*.pub, or that of --identity. It is open to all who may run programs in the node. For scp, sftp, rsync, port\n" +
+    "public keys: those of ssh-agent and ~/.ssh/*.pub, or that of --identity. It is open to all who may run programs in the node. A virtual machine must run sshd\n" +
+    "itself: it is reached by its management address, or by the port 22 that it publishes. USER is root, or the node's label ssh-user. For scp, sftp, rsync, port\n" +
     "forwarding and other settings of ssh see labwright inventory --format ssh-config.",
   flags: [
     topoFlag,
@@ -29,20 +32,59 @@ export const ssh: Command = {
   example: "labwright ssh r1",
   run: async (context, args) => {
     const { node: word, command } = operandsOf(args);
-    const node = args.has("proxy") ? word : await chosenNode(context, word);
-    if (args.has("proxy")) return await proxy(context, node, args.text("identity"));
-    const keys = await publicKeys(args.text("identity"));
+    if (args.has("proxy")) return await proxy(context, word, args.text("identity"));
+    const { user, name } = userOf(word);
+    const node = await chosenNode(context, name);
     const { selector } = await context.project();
-    const { lab, nodes } = await (await context.client()).inspectProject(selector);
-    if (!nodes.some(({ unique_key, node: key, name }) => [unique_key, key, name].includes(node)))
-      throw new UsageError(`${lab} has no node "${node}"`, "labwright status lists them");
+    const client = await context.client();
+    const data = await client.inspectProject(selector);
+    const { lab } = data;
+    const found = data.nodes.find(({ unique_key, node: key, name: own }) => [unique_key, key, own].includes(node));
+    if (found === undefined) throw new UsageError(`${lab} has no node "${node}"`, "labwright status lists them");
+    const { hostname } = new URL(client.url);
+    const isHere = isLoopback(hostname);
+    const [known] = inventoryNodes({ ...data, nodes: [{ ...found, status: "running" }] }, hostname.replace(/^\[|\]$/g, ""), isHere);
+    const login = user ?? known?.user ?? "root";
+    if (known?.isMachine === true) return await toMachine(known, found.status, { isHere, lab, login, command }, args);
+    const keys = await publicKeys(args.text("identity"));
     context.terminal.note(`sshd of ${node} accepts ${keys.length === 1 ? "your public key" : `your ${keys.length} public keys`}`);
     const means = sshMeans(lab, args, true);
-    const settings = { ...sshOptions(means), ProxyCommand: proxyCommand(node, means) };
-    const options = Object.entries(settings).flatMap(([key, value]) => ["-o", `${key}=${value}`]);
-    return await runSsh([...options, sshName(node, lab.split("/").at(-1) ?? lab), ...command]);
+    const settings = { ...sshOptions(means, login), ProxyCommand: proxyCommand(node, means) };
+    return await runSsh([...optionsOf(settings), sshName(node, lab.split("/").at(-1) ?? lab), ...command]);
   },
 };
+
+interface Login {
+  /** This is the machine of the service. */
+  readonly isHere: boolean;
+  readonly lab: string;
+  readonly login: string;
+  readonly command: readonly string[];
+}
+
+/** Signs in to a virtual machine, whose own SSH server must run: at its management address, or at the port that it publishes. */
+async function toMachine(node: InventoryNode, status: string, { isHere, lab, login, command }: Login, args: Arguments): Promise<number> {
+  if (status !== "running") throw new UsageError(`${node.name} is ${status}: a virtual machine is reached while it runs`);
+  const place = sshOf(node);
+  // A port of 127.0.0.1 is on the machine of the service.
+  if (place === undefined || (!isHere && place.address === "127.0.0.1"))
+    throw new UsageError(
+      `${node.name} is a virtual machine, and nothing leads to its SSH server from here`,
+      `on the machine of the service, write management: true in the lab; elsewhere also ports: ["2222:22"] of ${node.name}, and forward that port. Its console: labwright console ${node.name}`,
+    );
+  const options = optionsOf({ ...sshOptions(sshMeans(lab, args, true), login), Port: String(place.port) });
+  return await runSsh([...options, place.address, ...command]);
+}
+
+function optionsOf(settings: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(settings).flatMap(([key, value]) => ["-o", `${key}=${value}`]);
+}
+
+/** Splits [USER@]NODE. */
+function userOf(word: string): { readonly user?: string; readonly name: string } {
+  const [, user, name] = /^([A-Za-z_][\w.-]*)@(.+)$/.exec(word) ?? [];
+  return user === undefined || name === undefined ? { name: word } : { user, name };
+}
 
 /** Returns NODE and the command. The proxy has NODE itself behind --, where it may begin with any character. */
 function operandsOf(args: Arguments): { readonly node: string; readonly command: readonly string[] } {

@@ -136,6 +136,29 @@ test("SSH leads to the management address of a node with an SSH server, on the m
   expect(inventoryText("hosts", far, means)).toBe("10.0.0.1 h1.net h1\n");
 });
 
+test("a virtual machine is reached by its own SSH server, as the user of its label, and never through labwright ssh", () => {
+  const machines = {
+    lab: "/net",
+    nodes: [
+      node("d1", { type: "qemu", template: "qemu", management: "198.18.7.2/24", labels: { "ssh-user": "debian" } }),
+      node("d2", { type: "qemu", template: "qemu", ports: ["2202:22"], labels: { "ssh-user": "x\n ProxyCommand id" } }),
+      node("d3", { type: "qemu", template: "qemu" }),
+    ],
+  };
+  const here = inventoryNodes(machines as never, "127.0.0.1", true);
+  const config = inventoryText("ssh-config", here, means);
+  expect(config).toContain("Host d1.net\n  HostName 198.18.7.2\n  Port 22\n  User debian\n");
+  expect(config).toContain("Host d2.net\n  HostName 127.0.0.1\n  Port 2202\n  User root\n");
+  expect(config).not.toMatch(/d3|ProxyCommand/);
+  const { qemu } = parse(inventoryText("ansible", here, means)).all.children;
+  expect(qemu.hosts.d1).toMatchObject({ ansible_host: "198.18.7.2", ansible_user: "debian" });
+  expect(parse(inventoryText("nornir", here, means)).d1).toMatchObject({ hostname: "198.18.7.2", username: "debian" });
+  expect(parse(inventoryText("pyats", here, means)).devices.d1.credentials).toEqual({ default: { username: "debian" } });
+  expect(inventoryText("hosts", here, means)).toBe("198.18.7.2 d1.net\n");
+  const far = inventoryNodes(machines as never, "192.0.2.9", false);
+  expect(inventoryText("ssh-config", far, means)).not.toContain("d1.net");
+});
+
 test("switches, and names with line breaks, which would be settings of ssh, are left out", () => {
   const others = { lab: "/net", nodes: [node("s1", { template: "switch" }), node("r1\n  LocalCommand id", {})] };
   expect(inventoryText("ssh-config", inventoryNodes(others as never, "::1", true), means)).toBe("\n");

@@ -46,6 +46,7 @@ function ansible(nodes: readonly InventoryNode[], means: SshMeans): string {
     children[group].hosts[node.name] = {
       ...(ssh !== undefined && { ansible_host: ssh.address, ansible_port: ssh.port }),
       ...(ssh === undefined && ansibleProxy(node, means)),
+      ...(node.user !== "root" && { ansible_user: node.user }),
       ...(means.identity !== undefined && { ansible_ssh_private_key_file: noTemplate(means.identity) }),
       ...(Object.keys(node.labels).length > 0 && { labels }),
     };
@@ -78,7 +79,7 @@ function nornir(nodes: readonly InventoryNode[], means: SshMeans): string {
     if (!isReachable(node, means)) return [];
     const data = { lab: node.lab, template: node.template, labels: node.labels };
     const place = ssh === undefined ? { hostname: sshName(node.name, node.lab) } : { hostname: ssh.address, port: ssh.port };
-    return [[node.name, { ...place, username: "root", platform: "linux", data }] as const];
+    return [[node.name, { ...place, username: node.user, platform: "linux", data }] as const];
   });
   return stringify(Object.fromEntries(entries));
 }
@@ -88,7 +89,7 @@ function pyats(nodes: readonly InventoryNode[], means: SshMeans): string {
   const reachable = nodes.filter((node) => isReachable(node, means));
   const devices = reachable.map((node) => [
     node.name,
-    { os: "linux", type: node.type, credentials: { default: { username: "root" } }, connections: { cli: pyatsConnection(node, means) } },
+    { os: "linux", type: node.type, credentials: { default: { username: node.user } }, connections: { cli: pyatsConnection(node, means) } },
   ]);
   const topology = reachable.map((node) => [
     node.name,
@@ -122,7 +123,7 @@ function sshConfig(nodes: readonly InventoryNode[], means: SshMeans): string {
     const ssh = sshOf(node);
     if (!isReachable(node, means)) return [];
     const place = ssh === undefined ? { ProxyCommand: proxyCommand(node.name, means) } : { HostName: ssh.address, Port: ssh.port };
-    const lines = Object.entries({ ...place, ...sshOptions(means) }).map(([key, value]) => `${key} ${value}`);
+    const lines = Object.entries({ ...place, ...sshOptions(means, node.user) }).map(([key, value]) => `${key} ${value}`);
     return [[`Host ${sshName(node.name, node.lab)}`, ...lines].join("\n  ")];
   });
   return `${hosts.join("\n")}\n`;

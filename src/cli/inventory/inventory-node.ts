@@ -14,8 +14,12 @@ export interface InventoryNode {
   /** Address in the management network, without a prefix. Only the service's machine reaches it. */
   readonly management?: string;
   readonly managementIpv6?: string;
-  /** It starts an SSH server with the lab. */
+  /** It has public keys: of an SSH server that starts with the lab, or for cloud-init. */
   readonly ssh: boolean;
+  /** It is a virtual machine, in which no program serves SSH for one connection alone. */
+  readonly isMachine: boolean;
+  /** The user of SSH: the label ssh-user, otherwise root. */
+  readonly user: string;
   readonly interfaces: readonly {
     readonly name: string;
     readonly addresses: readonly string[];
@@ -28,6 +32,14 @@ export interface ReachablePort {
   readonly address: string;
   readonly port: number;
   readonly nodePort: number;
+}
+
+/** The label that names the user of SSH in a node. */
+export const userLabel = "ssh-user";
+
+/** Returns the user if it is a usual name: labels may be of another user's lab, and ssh reads more than a name. */
+function sshUser(label: string | undefined): string {
+  return label !== undefined && /^[A-Za-z_][\w.-]{0,63}$/.test(label) ? label : "root";
 }
 
 /** Port of the SSH server in a node. */
@@ -58,14 +70,17 @@ export function inventoryNodes({ lab, nodes }: ResultOf<"inspectProject">, machi
     ...(isHere && node.management !== undefined && { management: node.management.replace(/\/.*/, "") }),
     ...(isHere && node.management_ipv6 !== undefined && { managementIpv6: node.management_ipv6.replace(/\/.*/, "") }),
     ssh: node.ssh === true,
+    isMachine: node.type === "qemu",
+    user: sshUser(node.labels?.[userLabel]),
     interfaces: node.interfaces.map(({ name, addresses = [], peer }) => ({ name, addresses, ...(peer !== undefined && { peer }) })),
   }));
 }
 
 /**
- * Returns the port that leads to the node's SSH server: that of its management address if it starts an SSH server with the lab, or the one that it publishes.
+ * Returns the port that leads to the node's SSH server: that of its management address if it starts an SSH server with the lab or is a virtual machine, or
+ * the one that it publishes.
  */
-export function sshOf({ ports, management, ssh }: InventoryNode): ReachablePort | undefined {
-  if (management !== undefined && ssh) return { address: management, port: sshPort, nodePort: sshPort };
+export function sshOf({ ports, management, ssh, isMachine }: InventoryNode): ReachablePort | undefined {
+  if (management !== undefined && (ssh || isMachine)) return { address: management, port: sshPort, nodePort: sshPort };
   return ports.find(({ nodePort }) => nodePort === sshPort);
 }

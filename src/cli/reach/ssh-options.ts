@@ -42,8 +42,11 @@ export function sshName(node: string, lab: string): string {
 }
 
 /** Returns whether labwright ssh may reach the node. Names of other hosts may have line breaks, which would begin settings of their own in files of ssh. */
-export function hasProxy({ name, template }: { readonly name: string; readonly template: string }, means: SshMeans): boolean {
-  return means.hasPrograms && template !== "switch" && !/\p{Cc}/u.test(name + means.lab);
+export function hasProxy(
+  { name, template, isMachine }: { readonly name: string; readonly template: string; readonly isMachine: boolean },
+  means: SshMeans,
+): boolean {
+  return means.hasPrograms && template !== "switch" && !isMachine && !/\p{Cc}/u.test(name + means.lab);
 }
 
 /** Returns the value of ssh's ProxyCommand that leads to a node. */
@@ -68,9 +71,9 @@ function program(command: string, { lab, url, pin }: SshMeans): readonly string[
  * Returns the settings of ssh for nodes. Host keys are not compared: a wiped node has a new one. A published port is on the machine itself, and a connection
  * through the service is inside that to the service, whose certificate is compared.
  */
-export function sshOptions({ identity }: SshMeans): Readonly<Record<string, string>> {
+export function sshOptions({ identity }: SshMeans, user: string): Readonly<Record<string, string>> {
   return {
-    User: "root",
+    User: user,
     StrictHostKeyChecking: "no",
     UserKnownHostsFile: "/dev/null",
     LogLevel: "ERROR",

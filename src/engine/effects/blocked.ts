@@ -27,8 +27,16 @@ export type Obstacle = Reason<
   | "node_stuck"
 >;
 
-/** Returns all reasons why a node cannot be made or changed as wanted. Only checks values that the plan changes. */
-export function nodeObstacles(node: NodeWork, rules: HostRules, template: TemplateRules | undefined): readonly Obstacle[] {
+/**
+ * Returns all reasons why a node cannot be made or changed as wanted. Only checks values that the plan changes.
+ * @param isManaged whether the lab will have a management network
+ */
+export function nodeObstacles(
+  node: NodeWork,
+  rules: HostRules,
+  template: TemplateRules | undefined,
+  isManaged: boolean,
+): readonly Obstacle[] {
   const { intent, after } = node;
   if (intent === undefined || after === undefined) return [];
   if (template === undefined) {
@@ -37,7 +45,12 @@ export function nodeObstacles(node: NodeWork, rules: HostRules, template: Templa
     return [{ code: "unknown_template", text, field: "template" }];
   }
   const making = node.fate === "create" || node.before?.template !== intent.template;
-  const others = [nameObstacle(node, rules), keptLinkObstacle(node, template), imageObstacle(node, rules, template, making)];
+  const others = [
+    nameObstacle(node, rules),
+    keptLinkObstacle(node, template),
+    imageObstacle(node, rules, template, making),
+    isManaged ? undefined : portsObstacle(node, template, making),
+  ];
   return [...valueObstacles(node, template, making), ...others.filter((one) => one !== undefined)];
 }
 
@@ -45,6 +58,13 @@ function nameObstacle({ after, fate, differences }: NodeWork, { nodeName }: Host
   const isNamed = fate === "create" || differences.some(({ field }) => field === "name");
   if (!isNamed || nodeName === undefined || after === undefined || new RegExp(nodeName).test(after.name)) return undefined;
   return { code: "bad_name", field: "name", text: `the host takes no node name ${JSON.stringify(after.name)}: it must match ${nodeName}` };
+}
+
+function portsObstacle({ after, differences }: NodeWork, template: TemplateRules, making: boolean): Obstacle | undefined {
+  const isChanged = making || differences.some(({ field }) => field === "ports");
+  if (template.portsNeedManagement !== true || !isChanged || (after?.ports ?? []).length === 0) return undefined;
+  const text = `a node of template ${template.id} publishes ports over its management interface: write management: true in the lab, or leave ports out`;
+  return { code: "bad_value", text, field: "ports" };
 }
 
 /** @param making the node is made, or gets another template */

@@ -167,6 +167,8 @@ export interface TemplateRules {
   readonly fields: Readonly<Record<string, FieldRule>>;
   /** Why a field is unsupported, for people: field → text. */
   readonly why?: Readonly<Record<string, string>>;
+  /** Its nodes publish ports over the management network of their lab, and so only in a lab that has one. */
+  readonly portsNeedManagement?: true;
   /** How a running node of this template takes a new or deleted link. */
   readonly links: "live" | "restart" | "recreate";
   /** Format of interface names, such as "eth{0}", as in the catalogue. Used to count the interfaces that a link needs. */

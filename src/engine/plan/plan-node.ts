@@ -48,6 +48,10 @@ function powerChanges(plan: Planning, node: NodeWork): { readonly declared: read
   };
 }
 
+function isManaged({ comparison: { desired } }: Planning): boolean {
+  return desired.management !== undefined;
+}
+
 function planChangedNode(plan: Planning, node: NodeWork): void {
   const { intent, before, after } = node;
   const waits = (one: FieldDifference) => fieldLevel(node, one) !== "none";
@@ -56,7 +60,7 @@ function planChangedNode(plan: Planning, node: NodeWork): void {
   const hard = others.filter(waits);
   const { declared, power } = powerChanges(plan, node);
   const template = plan.templates.get(intent?.template ?? "");
-  const wrong = node.differences.length > 0 ? nodeObstacles(node, plan.comparison.rules, template) : [];
+  const wrong = node.differences.length > 0 ? nodeObstacles(node, plan.comparison.rules, template, isManaged(plan)) : [];
   const held = clashObstacle(node, power.length > 0) ?? stuckObstacle(node, power.length > 0 && node.wantUp);
   const obstacles = wrong.length > 0 || held === undefined ? wrong : [held];
   // The step that runs at once must not contain the values that wait for the restart.
@@ -156,7 +160,7 @@ function planNewNode(plan: Planning, node: NodeWork): void {
   const { after, intent } = node;
   if (after === undefined || intent === undefined) return;
   const action = nodeActionOf(node, "create", onlyInIntent, "none", nodeChanges(after), false);
-  if (!announce(plan, node, action, nodeObstacles(node, plan.comparison.rules, node.template))) return;
+  if (!announce(plan, node, action, nodeObstacles(node, plan.comparison.rules, node.template, isManaged(plan)))) return;
   plan.builder.run("create-node", action, {
     op: "create",
     disruption: "none",
@@ -178,7 +182,8 @@ function planRecreate(plan: Planning, node: NodeWork): void {
       ? { code: "recreate_needed", text: `${differs(changes).text} and cannot change in place` }
       : { code: "link_change", text: `its template takes another link only when recreated, for ${cause}` };
   const action = nodeActionOf(node, "replace", reason, node.level, changes, false);
-  const obstacles = intent === undefined ? [] : nodeObstacles(node, plan.comparison.rules, plan.templates.get(intent.template));
+  const obstacles =
+    intent === undefined ? [] : nodeObstacles(node, plan.comparison.rules, plan.templates.get(intent.template), isManaged(plan));
   if (!announce(plan, node, action, obstacles)) return;
   runStop(plan, node, action);
   plan.builder.run("delete-node", action, { op: "delete", disruption: node.level, step: { do: "delete-node", node: key } });

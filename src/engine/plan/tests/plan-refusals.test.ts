@@ -99,6 +99,18 @@ describe("what a host cannot do, in the plan of a lab", () => {
     expect(plan(wanted, there, { rules: bounded }).blocked).toEqual([]);
   });
 
+  it("blocks ports of a node that publishes them over the management network in a lab without one", () => {
+    const machines = { ...rules, templates: [template("vm", { portsNeedManagement: true }), template("linux")] };
+    const of = (ports: readonly string[], managed: boolean, template = "vm") =>
+      lab([node("a", { template, ...(ports.length > 0 && { ports }) })], [], managed ? { management: {} } : {});
+    const [blocked, ...more] = plan(of(["80:80"], false), null, { rules: machines }).blocked;
+    expect([blocked?.reason.code, blocked?.reason.field, more.length]).toEqual(["bad_value", "ports", 0]);
+    expect(blocked?.reason.text).toContain("write management: true in the lab");
+    expect(plan(of(["80:80"], false), host(of([], false)), { rules: machines }).blocked).toHaveLength(1);
+    for (const wanted of [of(["80:80"], true), of([], false), of(["80:80"], false, "linux")])
+      expect(plan(wanted, null, { rules: machines }).blocked).toEqual([]);
+  });
+
   it("blocks more interfaces than the template can have, and suggests the template that has the image", () => {
     const many = (ethernet: number) => lab([node("a", { ethernet })]);
     const { maxInterfaces } = rules.templates.find(({ id }) => id === "linux")!;

@@ -251,7 +251,7 @@ export class LocalLab {
   }
 
   publish(definition: LabDefinition, catalogue: Catalogue, options: PublishOptions): Promise<void> {
-    return publishPorts(this.#ports, this.#sandbox, this.id, definition, catalogue, options);
+    return publishPorts(this.#ports, this.#sandbox, definition, catalogue, options);
   }
 
   /** Returns node → why declared ports of it are closed, though it runs. */

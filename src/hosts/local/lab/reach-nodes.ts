@@ -4,6 +4,7 @@ import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import { type ManagedNode, managementAddresses } from "../management/management.ts";
 import { guestAddresses } from "../reach/guest-addresses.ts";
 import { type InterfaceAddresses, interfaceAddresses } from "../reach/interface-addresses.ts";
+import { connectManaged, datagramsManaged } from "../reach/management-port.ts";
 import { connectGuest } from "../reach/port-of-guest.ts";
 import type { ConnectNode, PublishedPorts } from "../reach/published-ports.ts";
 import type { NodeState } from "../sandbox/sandbox.ts";
@@ -58,21 +59,32 @@ export interface PublishOptions {
 export async function publishPorts(
   published: PublishedPorts,
   lab: LabSandbox,
-  id: string,
-  { owner, nodes }: LabDefinition,
+  definition: LabDefinition,
   catalogue: Catalogue,
   { starting = new Set(), strict }: PublishOptions,
 ): Promise<void> {
-  const declared = nodes.filter((node) => (node.ports ?? []).length > 0 && hasSystem(node, catalogue));
+  const { id, owner, nodes } = definition;
+  const isMachine = (node: DefinedNode) => !hasSystem(node, catalogue);
+  // A virtual machine is reached by its management address alone, so it publishes nothing without one.
+  const canPublish = (node: DefinedNode) =>
+    hasSystem(node, catalogue) || (isManaged(node, catalogue) && definition.management !== undefined);
+  const declared = nodes.filter((node) => (node.ports ?? []).length > 0 && canPublish(node));
   const states = declared.length === 0 ? new Map<number, NodeState>() : await lab.states();
   const up = declared.filter((node) => starting.has(node.id) || (states.get(node.id)?.pid ?? 0) > 0);
-  const guests = new Set(up.flatMap((node) => (node.kernel === "own" ? [node.id] : [])));
   const publishing = up.map(({ id: node, name, ports = [] }) => ({ id: node, name, ports }));
-  const connect: ConnectNode = async (node, port) => {
+  const byId = new Map(up.map((node) => [node.id, node]));
+  const connect: ConnectNode = async (node, { protocol, nodePort }) => {
     const { sandbox } = lab;
-    if (sandbox === null) throw new Failure("node_not_running", "the lab does not run");
-    if (port.protocol === "udp") return await sandbox.datagrams(node, port.nodePort);
-    return guests.has(node) ? await connectGuest(sandbox, node, port.nodePort) : await sandbox.connect(node, port.nodePort);
+    const found = byId.get(node);
+    if (sandbox === null || found === undefined) throw new Failure("node_not_running", "the lab does not run");
+    const hasOwnKernel = found.kernel === "own" || isMachine(found);
+    if (protocol === "udp" && !hasOwnKernel) return await sandbox.datagrams(node, nodePort);
+    if (isMachine(found) || (protocol === "udp" && definition.management !== undefined)) {
+      const address = (await managementAddresses(lab.directory, definition)).get(node)?.[0]?.replace(/\/.*/, "");
+      if (address === undefined) throw new Failure("host_error", `node ${found.name} has no management address`);
+      return protocol === "udp" ? await datagramsManaged(address, nodePort) : await connectManaged(address, nodePort);
+    }
+    return hasOwnKernel ? await connectGuest(sandbox, node, nodePort) : await sandbox.connect(node, nodePort);
   };
   await published.set({ id, owner }, publishing, connect, strict);
 }

@@ -11,7 +11,7 @@ const yaml = (management: string, v1 = "") => `
 name: machines
 ${management === "" ? "" : `management: ${management}`}
 nodes:
-  v1: {template: vm${v1}}
+  v1: {template: vm, exec: [mkdir -p /www, echo from the guest > /www/index.html, httpd -h /www]${v1}}
   h1: {template: linux, exec: [ip addr add 10.0.0.2/24 dev eth0]}
 links: [["v1:eth0", "h1:eth0"]]
 `;
@@ -43,6 +43,24 @@ describe.skipIf(!(await managementWorks()))("a virtual machine in a management n
       await answers(`${first}.9`);
       await answers((await addresses())![1]!.replace(/\/.*/, ""));
       expect((await local.exec(at, "h1", "ping", "-c", "1", "-W", "5", "v1.machines")).code).toBe(0);
+    },
+    hang,
+  );
+
+  test(
+    "publishes a port through its management address",
+    async () => {
+      await local.deploy(at, labOf(yaml(network(first), `, mgmt-ipv4: ${first}.9, ports: ["42931:80"]`)));
+      await eventually(
+        "the guest's web server answers on the machine",
+        hang,
+        () =>
+          fetch("http://127.0.0.1:42931/").then(
+            (answer) => answer.text(),
+            (error) => String(error),
+          ),
+        (text) => text.includes("from the guest"),
+      );
     },
     hang,
   );

@@ -142,17 +142,18 @@ export function templateRules(
     fields: {
       ...template.fields,
       ...unsupported,
-      ...sshRule(template.backend).fields,
+      ...sshRule(template).fields,
       ...hostRule(template.backend, images).fields,
       ...kernelRule(template, images).fields,
     } as Readonly<Record<string, FieldRule>>,
     why: {
       ...template.reasons,
       ...reasons,
-      ...sshRule(template.backend).why,
+      ...sshRule(template).why,
       ...hostRule(template.backend, images).why,
       ...kernelRule(template, images).why,
     } as Readonly<Record<string, string>>,
+    ...(template.backend === "vm" && { portsNeedManagement: true as const }),
     links: template.links,
     ethFormat: template.ethFormat,
     maxInterfaces: template.maxInterfaces,
@@ -180,17 +181,18 @@ function noOwnKernel(template: LocalTemplate, images: readonly LocalImage[]): st
   return missing ? "this host has no kernel for nodes: labwright setup builds it, on x86-64 machines" : undefined;
 }
 
-/** Returns whether nodes have an SSH server that their boot starts. */
-function sshRule(backend: LocalTemplate["backend"]): {
+/** Returns whether nodes take public keys: their boot starts an SSH server, or cloud-init of their guest gets the keys. */
+function sshRule({ id, backend, vm }: LocalTemplate): {
   readonly fields: { readonly sshKeys: FieldRule };
   readonly why: Readonly<Record<string, string>>;
 } {
   const why = {
     container: "a container has the programs of its image; start its SSH server there",
-    vm: "a virtual machine gets its keys from its own image and cloud-init",
+    vm: `the guests of template ${id} have no cloud-init, which would take the keys`,
     bridge: "a switch has no SSH server",
   };
-  if (backend === "namespace") return { fields: { sshKeys: "restart" }, why: {} };
+  const hasCloudInit = Object.values(vm?.configDrive?.files ?? {}).includes("identity-keys");
+  if (backend === "namespace" || hasCloudInit) return { fields: { sshKeys: "restart" }, why: {} };
   return { fields: { sshKeys: "unsupported" }, why: { sshKeys: why[backend] } };
 }
 
@@ -204,7 +206,7 @@ function hostRule(
 } {
   const noFiles = { vm: "a virtual machine gets its files from its own image and cloud-init", bridge: "a switch has no files" };
   const noSwitching = "only a node of template switch has it; inside other nodes, configure VLANs with their own commands";
-  const noPorts = { vm: "the addresses of a virtual machine are in its own kernel", bridge: "a switch has no addresses" };
+  const noAddresses = "a switch has no addresses";
   if (backend === "bridge") {
     const isBuilt = images.some(({ name }) => name === switchingImage);
     const noImage = `it needs the image ${switchingImage}, which is not on this host: labwright setup builds it`;
@@ -220,9 +222,9 @@ function hostRule(
       why: {
         files: noFiles.bridge,
         binds: noFiles.bridge,
-        ports: noPorts.bridge,
-        mgmtIpv4: noPorts.bridge,
-        mgmtIpv6: noPorts.bridge,
+        ports: noAddresses,
+        mgmtIpv4: noAddresses,
+        mgmtIpv6: noAddresses,
         ...(!isBuilt && { switching: noImage }),
       },
     };
@@ -236,14 +238,13 @@ function hostRule(
     files: noFiles.vm,
     binds: noFiles.vm,
     switching: noSwitching,
-    ports: noPorts.vm,
   };
   return {
     fields: {
       files: "unsupported",
       binds: "unsupported",
       switching: "unsupported",
-      ports: "unsupported",
+      ports: "live",
       // The guest asks for its IPv4 address again and again, but reads the IPv6 address at its boot.
       mgmtIpv4: "live",
       mgmtIpv6: "restart",

@@ -37,10 +37,10 @@ export interface ConfigDrive {
 }
 
 /**
- * startup-config: its text; exec: the commands, one a line; identity: what cloud-init calls meta-data; network: its network-config, in a lab with a
- * management network only.
+ * startup-config: its text; exec: the commands, one a line; identity: what cloud-init calls meta-data; identity-keys: the same with the public keys of
+ * ssh-keys, for guests with cloud-init; network: its network-config, in a lab with a management network only.
  */
-export const configDriveSources = ["startup-config", "exec", "identity", "network"] as const;
+export const configDriveSources = ["startup-config", "exec", "identity", "identity-keys", "network"] as const;
 export type ConfigDriveSource = (typeof configDriveSources)[number];
 
 /** The allowed values of each setting that has a closed set of values. */

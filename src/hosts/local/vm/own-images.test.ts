@@ -155,7 +155,7 @@ describe.runIf(process.getuid?.() === 0)("a machine of one's own image", () => {
     const arguments_ = "-usb -device usb-tablet -device virtio-rng-pci -device virtio-balloon-pci -device i6300esb -device qemu-xhci";
     const nodes = Object.entries(machines).map(
       ([name, words]) =>
-        `  ${name}: {template: qemu, image: blank, ram: 32, startup-config: "#cloud-config\\nhostname: mine\\n", attributes: {machine: ${words}, video: std, arguments: ${arguments_}}}`,
+        `  ${name}: {template: qemu, image: blank, ram: 32, startup-config: "#cloud-config\\nhostname: mine\\n", ssh-keys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOqJ02XhCEMnTapl6dCbbHQVEoT8ODpOQ3xbZTMeaEIQ ann"], attributes: {machine: ${words}, video: std, arguments: ${arguments_}}}`,
     );
     const yaml = `name: own\nnodes:\n${nodes.join("\n")}\nlinks: [["m1:eth0", "m2:eth0"], ["m2:eth1", "m3:eth0"], ["m3:eth22", "m4:eth22"], ["m1:eth21", "m4:eth0"]]\n`;
     // The catalogue reads the directory again after a while.
@@ -192,7 +192,7 @@ describe.runIf(process.getuid?.() === 0)("a machine of one's own image", () => {
     for (const text of [
       "user-data",
       "meta-data",
-      `instance-id: ${labId}-${live[0]!.id}\nlocal-hostname: m1\n`,
+      `instance-id: ${labId}-${live[0]!.id}\nlocal-hostname: m1\npublic-keys:\n  - "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOqJ02XhCEMnTapl6dCbbHQVEoT8ODpOQ3xbZTMeaEIQ ann"\n`,
       "#cloud-config\nhostname: mine\n",
     ])
       expect(inside).toContain(text);

@@ -11,6 +11,8 @@ export interface SpawnedVm extends VmNode {
   readonly id: number;
   readonly startupConfig?: string;
   readonly exec: readonly string[];
+  /** Public keys for cloud-init. */
+  readonly sshKeys?: readonly string[];
   /** Its addresses in the management network, with their prefixes. Absent: the lab has none. */
   readonly managed?: readonly string[];
 }
@@ -33,12 +35,14 @@ export function vmSpawn(
     throw new Failure("host_error", message, { data: { host: { message } } });
   }
   const vm = vmOf(template, node);
+  const identity = `instance-id: ${lab}-${node.id}\nlocal-hostname: ${place.hostname}\n`;
   const text: Readonly<Record<ConfigDriveSource, () => string>> = {
     "startup-config": () => node.startupConfig ?? "",
     // The same format as /etc/labwright/exec of a namespace node.
     exec: () => node.exec.map((command) => `${command.trim().replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}\n`).join(""),
     network: () => (node.managed === undefined ? "" : networkConfig(lab, node.id, node.managed)),
-    identity: () => `instance-id: ${lab}-${node.id}\nlocal-hostname: ${place.hostname}\n`,
+    identity: () => identity,
+    "identity-keys": () => `${identity}${publicKeys(node.sshKeys)}`,
   };
   // Without a management network, there is no file: cloud-init then configures the first interface by itself.
   const sources = Object.entries(vm.configDrive?.files ?? {}).filter(([, source]) => source !== "network" || node.managed !== undefined);
@@ -55,4 +59,9 @@ export function vmSpawn(
     main: { workdir: "/", uid: 0, gids: [0] },
     ...(usesKvm(vm, kvm) ? { devices: ["kvm"] } : {}),
   };
+}
+
+/** Returns the lines of meta-data by which cloud-init lets these keys log in as the image's usual user. */
+function publicKeys(keys: readonly string[] = []): string {
+  return keys.length === 0 ? "" : `public-keys:\n${keys.map((key) => `  - ${JSON.stringify(key)}\n`).join("")}`;
 }
