@@ -112,7 +112,10 @@ test("a lab of another tool is shown with the fate of its parts before it is sto
     .getByText(/broken\.unl:\d+: /)
     .waitFor();
   await choose("wan-serial.unl", unl);
-  await page.getByRole("heading", { name: "Import wan-serial.unl" }).waitFor();
+  await page.getByRole("button", { name: "From YAML or a file of another tool…" }).waitFor({ state: "detached" });
+  // The page before was scrolled down to its buttons for files.
+  await page.getByRole("heading", { name: "Import wan-serial.unl" }).and(page.locator(":focus")).waitFor();
+  expect(await page.evaluate("scrollY")).toBe(0);
   const report = page.getByRole("region", { name: "Report" });
   await report.getByText(/\d+ kept, \d+ mapped, \d+ dropped/).waitFor();
   await report
@@ -229,7 +232,7 @@ test("the page of a shared lab offers only what the right allows, and shows the 
   expect([await offered("Stop all…"), await panel.getByRole("button", { name: /Stop|Console/ }).count()]).toEqual([false, 0]);
   await page.goto(`${served.url}/ui/labs/shared?drawer=consoles&node=r1`);
   await page.getByText("shared with you, read-only").waitFor();
-  expect(await page.getByRole("tab").allInnerTexts()).toEqual(["Captures", "Nodes", "Log", "Jobs", "History"]);
+  expect(await page.getByRole("tab").allInnerTexts()).toEqual(["Captures", "Nodes", "Links", "Log", "Jobs", "History"]);
   expect(await page.getByRole("tabpanel").count()).toBe(0);
   await page.getByRole("link", { name: "Consoles" }).click();
   await page.getByRole("heading", { name: "You may not use the consoles of this lab" }).waitFor();

@@ -159,9 +159,12 @@ test("a wrong password shows an error, and the user name is kept", async () => {
   await using tab = await browser.open();
   const { page } = tab;
   await page.goto(`${served.url}/ui/`);
-  await page.getByLabel("User name").fill("ann");
-  await page.getByLabel("Password").fill("wrong");
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByLabel("User name").and(page.locator(":focus")).waitFor();
+  // As a hand does that never leaves the keyboard.
+  await page.keyboard.type("ann", { delay: 20 });
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("wrong", { delay: 20 });
+  await page.keyboard.press("Enter");
   await page.getByRole("alert").waitFor();
   expect(await page.getByLabel("User name").inputValue()).toBe("ann");
   await tab.expectComplaint(/401/);

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "preact/hooks";
 import type { ImportFileData } from "../../contract/schemas/import-file.ts";
 import type { IntentText } from "../intent/intent-text.ts";
 import { Problem } from "../parts/problem.tsx";
@@ -22,12 +23,20 @@ interface ImportReviewProps {
 /** Shows what an import would make of a file, with its options. Nothing is stored before the user deploys the lab. */
 export function ImportReview({ found, onDeploy, onEdit, onCancel }: ImportReviewProps) {
   const control = useImport(found);
+  // The page before was scrolled to its file buttons: the review begins at its title.
+  const title = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    title.current?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }, []);
   const { lab, isCurrent, error } = control;
   const hasErrors = lab?.diagnostics.some(({ severity }) => severity === "error") ?? true;
   const textOf = ({ yaml, files, source }: ImportFileData): ImportedText => ({ yaml, files, source });
   return (
     <section aria-label="Import" class="import-review">
-      <h1>Import {lab?.path ?? found.source.input.filename ?? "files"}</h1>
+      <h1 ref={title} tabIndex={-1}>
+        Import {lab?.path ?? found.source.input.filename ?? "files"}
+      </h1>
       {lab !== undefined && (
         <p>
           Format {lab.format}. The new lab is named <strong>{lab.name}</strong>. Nothing is stored yet.

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Problem } from "../parts/problem.tsx";
 import { call } from "../service/api.ts";
 
@@ -12,6 +12,8 @@ interface LoginProps {
 export function Login({ reason, signIn }: LoginProps) {
   const [error, setError] = useState<unknown>(reason);
   const [busy, setBusy] = useState(false);
+  const first = useRef<HTMLInputElement>(null);
+  useEffect(() => first.current?.focus(), []);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
@@ -32,7 +34,7 @@ export function Login({ reason, signIn }: LoginProps) {
         <h1>Labwright</h1>
         <label>
           User name
-          <input name="username" autocomplete="username" required />
+          <input ref={first} name="username" autocomplete="username" required />
         </label>
         <label>
           Password
