@@ -1,4 +1,4 @@
-import { endpointKeys, type JoinedIds, observedLinkKey } from "../../engine/compare/join.ts";
+import { type EndpointKeys, endpointKeys, type JoinedIds, observedLinkKey } from "../../engine/compare/join.ts";
 import { nodeFields } from "../../engine/model/node-fields.ts";
 import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNetwork, ObservedNode } from "../../engine/model/observed.ts";
 import type { Operation } from "../../engine/model/plan.ts";
@@ -18,15 +18,19 @@ interface Read {
   readonly ids: JoinedIds;
 }
 
+interface KeyedRead extends Read {
+  readonly keys: EndpointKeys;
+}
+
 /**
  * Returns the definition to record after a change: the lab as the steps of the change made it. A difference that no step made is a change by hand during
  * the change. It is left out, so that the next plan shows it as changed on the host.
  */
-export function withoutHandChanges(after: Read, before: Before): Read {
+export function withoutHandChanges(read: Read, before: Before): Read {
   const { observed } = before;
   const steps = new Steps(before);
-  const then: Read | undefined =
-    observed === null || observed.id !== after.lab.id || steps.makesLab ? undefined : { lab: observed, ids: before.ids };
+  const after = keyed(read);
+  const then = observed === null || observed.id !== after.lab.id || steps.makesLab ? undefined : keyed({ lab: observed, ids: before.ids });
   const nodes = nodesOf(after, then, steps);
   const lab: ObservedLab = {
     ...after.lab,
@@ -36,6 +40,10 @@ export function withoutHandChanges(after: Read, before: Before): Read {
     links: linksOf(after, then, steps),
   };
   return { lab, ids: withDeleted(after, then, lab) };
+}
+
+function keyed({ lab, ids }: Read): KeyedRead {
+  return { lab, ids, keys: endpointKeys(ids) };
 }
 
 /** The steps of a change, by the resource that they change. */
@@ -102,7 +110,7 @@ function labOf(after: ObservedLab, before: ObservedLab, { labFields }: Steps): P
   return kept as Partial<ObservedLab>;
 }
 
-function nodesOf(after: Read, then: Read | undefined, steps: Steps): readonly ObservedNode[] {
+function nodesOf(after: KeyedRead, then: KeyedRead | undefined, steps: Steps): readonly ObservedNode[] {
   return partsOf("node", after, then, steps).map(({ now, was, values }) => {
     if (now === undefined) return was;
     const { attributes } = values as Partial<ObservedNode>;
@@ -111,7 +119,7 @@ function nodesOf(after: Read, then: Read | undefined, steps: Steps): readonly Ob
   });
 }
 
-function networksOf(after: Read, then: Read | undefined, steps: Steps): readonly ObservedNetwork[] {
+function networksOf(after: KeyedRead, then: KeyedRead | undefined, steps: Steps): readonly ObservedNetwork[] {
   return partsOf("network", after, then, steps).map(({ now, was, values }) =>
     now === undefined ? was : overlaid(was ?? now, now, values),
   );
@@ -138,9 +146,14 @@ type Part<T> =
 type Parts = { readonly node: ObservedNode; readonly network: ObservedNetwork };
 
 /** Returns the nodes or networks that existed before or were made by a step, and were not deleted by one. */
-function partsOf<Kind extends keyof Parts>(kind: Kind, after: Read, then: Read | undefined, steps: Steps): readonly Part<Parts[Kind]>[] {
+function partsOf<Kind extends keyof Parts>(
+  kind: Kind,
+  after: KeyedRead,
+  then: KeyedRead | undefined,
+  steps: Steps,
+): readonly Part<Parts[Kind]>[] {
   const list = ({ lab }: Read) => (kind === "node" ? lab.nodes : lab.networks) as readonly Parts[Kind][];
-  const keysOf = ({ ids }: Read) => endpointKeys(ids)[kind === "node" ? "nodes" : "networks"];
+  const keysOf = ({ keys }: KeyedRead) => keys[kind === "node" ? "nodes" : "networks"];
   const before = new Map((then === undefined ? [] : list(then)).map((one) => [one.id, one]));
   const keys = keysOf(after);
   const parts: Part<Parts[Kind]>[] = [];
@@ -159,7 +172,7 @@ function partsOf<Kind extends keyof Parts>(kind: Kind, after: Read, then: Read |
   return parts;
 }
 
-function linksOf(after: Read, then: Read | undefined, steps: Steps): readonly ObservedLink[] {
+function linksOf(after: KeyedRead, then: KeyedRead | undefined, steps: Steps): readonly ObservedLink[] {
   const before = byKey(then);
   const links: ObservedLink[] = [];
   for (const [key, now] of byKey(after)) {
@@ -170,7 +183,7 @@ function linksOf(after: Read, then: Read | undefined, steps: Steps): readonly Ob
   }
   // A link ends with its node, without a step of its own.
   const gone = (node: string) => steps.deletes(`node ${node}`) || steps.makes(`node ${node}`);
-  const keys = then === undefined ? undefined : endpointKeys(then.ids);
+  const keys = then?.keys;
   const ended = (link: ObservedLink) =>
     link.endpoints.some((end) =>
       "nodeId" in end ? gone(keys?.nodes.get(end.nodeId) ?? "") : steps.deletes(`network ${keys?.networks.get(end.networkId)}`),
@@ -179,10 +192,8 @@ function linksOf(after: Read, then: Read | undefined, steps: Steps): readonly Ob
   return links;
 }
 
-function byKey(read: Read | undefined): Map<string, ObservedLink> {
-  if (read === undefined) return new Map();
-  const keys = endpointKeys(read.ids);
-  return new Map(read.lab.links.map((link) => [observedLinkKey(link, keys), link]));
+function byKey(read: KeyedRead | undefined): Map<string, ObservedLink> {
+  return new Map(read?.lab.links.map((link) => [observedLinkKey(link, read.keys), link]));
 }
 
 function sameEnds(a: ObservedLink, b: ObservedLink): boolean {

@@ -29,7 +29,7 @@ export async function commitEdit(
   await publishPorts(live, catalogue, before, after);
   // Written first: if a node refuses a file, the definition still has the old one, and the next plan shows the change again.
   await changeFiles(live, catalogue, before, after);
-  if (JSON.stringify(after) !== JSON.stringify(before)) await put(definitions, after);
+  if (!isSame(before, after)) await put(definitions, after);
   await live.reconcileFabric(after, catalogue, { of: "edit", before });
   const old = new Map(before.nodes.map((node) => [node.id, node]));
   const limited = after.nodes.filter(({ id, cpu, ram }) => cpu !== old.get(id)?.cpu || ram !== old.get(id)?.ram);
@@ -37,10 +37,25 @@ export async function commitEdit(
   await removeDisks(trash, live, gone);
 }
 
+/** An edit keeps the objects of unchanged nodes and links, of which there may be thousands. */
+function isSame(before: LabDefinition, after: LabDefinition): boolean {
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])] as (keyof LabDefinition)[];
+  return keys.every((key) => {
+    const [a, b] = [before[key], after[key]] as readonly unknown[];
+    return Array.isArray(a) && Array.isArray(b) ? a.length === b.length && a.every((item, at) => isEqual(item, b[at])) : isEqual(a, b);
+  });
+}
+
+function isEqual(a: unknown, b: unknown): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
+}
+
 function changesManagement(before: LabDefinition, after: LabDefinition): boolean {
-  const of = ({ management, nodes }: LabDefinition) =>
-    JSON.stringify([management, nodes.map(({ id, mgmtIpv4, mgmtIpv6 }) => [id, mgmtIpv4, mgmtIpv6])]);
-  return of(before) !== of(after);
+  if (!isEqual(before.management, after.management) || before.nodes.length !== after.nodes.length) return true;
+  return before.nodes.some(({ id, mgmtIpv4, mgmtIpv6 }, at) => {
+    const node = after.nodes[at]!;
+    return id !== node.id || mgmtIpv4 !== node.mgmtIpv4 || mgmtIpv6 !== node.mgmtIpv6;
+  });
 }
 
 /** Writes changed files into nodes that run. Other nodes get them when they start. */
