@@ -80,10 +80,16 @@ export function planLabItself(plan: Planning): void {
 }
 
 /** Returns the effect of a changed management network on running nodes. */
-function managementNote({ comparison: { desired, observed, lab, nodes } }: Planning): Pick<Action, "note"> {
+function managementNote({ comparison: { desired, observed, lab, nodes }, templates }: Planning): Pick<Action, "note"> {
   const isChanged = lab.changes.some(({ field }) => field === "management");
   if (!isChanged || ![...nodes.values()].some(({ up }) => up)) return {};
-  if (desired.management === undefined) return { note: "running nodes lose their management addresses, and connections over them end" };
+  if (desired.management === undefined) {
+    const closed = desired.nodes.filter(
+      ({ ports = [], template }) => ports.length > 0 && templates.get(template)?.portsNeedManagement === true,
+    );
+    const ports = closed.length === 0 ? "" : `; the published ports of ${closed.map(({ name }) => name).join(", ")} are closed`;
+    return { note: `running nodes lose their management addresses, and connections over them end${ports}` };
+  }
   if (observed?.management === undefined) return { note: "running nodes get management addresses" };
   return { note: "running nodes may get other management addresses; connections over the old ones end" };
 }

@@ -107,6 +107,9 @@ describe("what a host cannot do, in the plan of a lab", () => {
     expect([blocked?.reason.code, blocked?.reason.field, more.length]).toEqual(["bad_value", "ports", 0]);
     expect(blocked?.reason.text).toContain("write management: true in the lab");
     expect(plan(of(["80:80"], false), host(of([], false)), { rules: machines }).blocked).toHaveLength(1);
+    const managed = { ...host(of(["80:80"], true)), management: {} };
+    const [note] = plan(of(["80:80"], false), managed, { rules: machines }).actions.flatMap((action) => action.note ?? []);
+    expect(note).toContain("the published ports of a are closed");
     for (const wanted of [of(["80:80"], true), of([], false), of(["80:80"], false, "linux")])
       expect(plan(wanted, null, { rules: machines }).blocked).toEqual([]);
   });

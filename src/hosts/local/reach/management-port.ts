@@ -1,26 +1,40 @@
 import { createSocket, type Socket as DatagramSocket } from "node:dgram";
 import { connect } from "node:net";
 import { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../../../contract/errors.ts";
 
-/** The time that a node has to accept a connection, ms. A guest that is booting accepts none. */
-const connectMs = 5_000;
+/** The time that a node has to accept a connection, ms. A guest that has just booted gets its address a few seconds later. */
+const connectMs = 10_000;
+/** The time between two attempts, ms. */
+const retryMs = 250;
 /** Bytes of the length before a datagram in its stream. */
 const headLength = 2;
 
-/** Connects with a TCP port of a node's address in the management network, for nodes whose addresses are in kernels of their own. Throws host_error. */
-export function connectManaged(address: string, port: number): Promise<Duplex> {
+/**
+ * Connects with a TCP port of a node's address in the management network, for nodes whose addresses are in kernels of their own. Waits for an address that no
+ * node has yet. Throws host_error.
+ */
+export async function connectManaged(address: string, port: number): Promise<Duplex> {
+  for (const began = performance.now(); ; await delay(retryMs)) {
+    const leftMs = began + connectMs - performance.now();
+    try {
+      return await connectOnce(address, port, Math.max(1, leftMs));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EHOSTUNREACH" && leftMs > 0) continue;
+      const message = `no connection to port ${port} of the node's management address ${address}: ${(error as Error).message}`;
+      throw new Failure("host_error", message, { data: { host: { message } }, cause: error });
+    }
+  }
+}
+
+function connectOnce(address: string, port: number, timeoutMs: number): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: address, port, allowHalfOpen: true });
-    const refuse = (why: string) => {
-      socket.destroy();
-      const message = `no connection to port ${port} of the node's management address ${address}: ${why}`;
-      reject(new Failure("host_error", message, { data: { host: { message } } }));
-    };
-    const onError = (error: Error) => refuse(error.message);
-    socket.setTimeout(connectMs, () => refuse(`no answer in ${connectMs / 1000} s`));
-    socket.once("error", onError).once("connect", () => {
-      socket.setTimeout(0).off("error", onError);
+    const onTimeout = () => socket.destroy(new Error(`no answer in ${connectMs / 1000} s`));
+    socket.setTimeout(timeoutMs, onTimeout);
+    socket.once("error", reject).once("connect", () => {
+      socket.setTimeout(0).off("timeout", onTimeout).off("error", reject);
       resolve(socket);
     });
   });
