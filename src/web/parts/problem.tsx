@@ -27,7 +27,8 @@ function wordsOf(error: unknown): { readonly title: string; readonly text: strin
   const { code, message, data } = error;
   const next = nextSteps[code ?? ""] ?? "";
   const shown = data?.["text"];
-  return { title: message, text: next, ...(typeof shown === "string" && { details: shown }) };
+  // The place in the request is for programs.
+  return { title: message.replace(/^\/[\w/-]+: (?=\S)/, ""), text: next, ...(typeof shown === "string" && { details: shown }) };
 }
 
 /** Advice to the user, by error code. */

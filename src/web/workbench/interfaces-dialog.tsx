@@ -11,7 +11,7 @@ interface InterfacesDialogProps {
 }
 
 /** Asks for the interfaces of a link. */
-export function InterfacesDialog({ title, ends, onChosen, onCancel }: InterfacesDialogProps) {
+export default function InterfacesDialog({ title, ends, onChosen, onCancel }: InterfacesDialogProps) {
   const dialog = useModal();
   const [chosen, setChosen] = useState<ReadonlyMap<string, string>>(new Map(ends.map((end) => [end.node, end.interface])));
   return (

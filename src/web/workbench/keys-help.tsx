@@ -21,7 +21,7 @@ export const keyRows: readonly (readonly [keys: string, effect: string])[] = [
 ];
 
 /** Shows the keys of the drawing. */
-export function KeysHelp({ onClose }: { readonly onClose: () => void }) {
+export default function KeysHelp({ onClose }: { readonly onClose: () => void }) {
   const dialog = useModal();
   return (
     <dialog ref={dialog} onCancel={onClose} aria-label="Keys of the drawing">

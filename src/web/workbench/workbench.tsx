@@ -20,8 +20,6 @@ import type { TrafficSelection } from "../traffic/use-traffic.ts";
 import { runDrawKey } from "./actions/draw-keys.ts";
 import type { LinkActions } from "./actions/use-link-actions.ts";
 import { DrawTools } from "./draw-tools.tsx";
-import { InterfacesDialog } from "./interfaces-dialog.tsx";
-import { KeysHelp } from "./keys-help.tsx";
 import { LabDrawer } from "./lab-drawer.tsx";
 import { NameDialog } from "./name-dialog.tsx";
 import { Palette } from "./palette.tsx";
@@ -32,6 +30,10 @@ import { ShapePanel } from "./shape-panel.tsx";
 import { useBench } from "./use-bench.ts";
 import { WipeQuestion } from "./wipe-question.tsx";
 import "./workbench.css";
+
+/** Parts that are loaded when they are first opened. */
+const InterfacesDialog = lazy(() => import("./interfaces-dialog.tsx"));
+const KeysHelp = lazy(() => import("./keys-help.tsx"));
 
 /** Loaded when the text is opened beside the drawing: the editor is larger than the rest of the page. */
 const TextPane = lazy(() => import("../plan/text-pane.tsx"));
