@@ -359,8 +359,9 @@ test("published ports are kept in one notation; a port of two nodes, no port and
     [expect.stringContaining("node r1 publishes the port 53/udp too")],
   );
   expect(of("[]", '  r2: {template: linux, kernel: own, ports: ["53:53", "53:53/udp"]}\n')).toEqual([
-    expect.stringContaining("53:53/udp: only TCP ports of a node with a kernel of its own are published"),
+    expect.stringContaining("53:53/udp: a node with a kernel of its own publishes UDP ports over its management interface"),
   ]);
+  expect(of("[]", '  r2: {template: linux, kernel: own, ports: ["53:53", "53:53/udp"]}\nmanagement: true\n')).toEqual([]);
 });
 
 test("ssh-keys are public keys; a private key is named as such, and inherited keys are replaced", () => {

@@ -160,7 +160,7 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
       : readLinks(context, linksField, { nodes: nodeKeys, networks: networkKeys, members: groupMembers(nodes), names: context.names });
   checkEthernet(context, nodes, links);
   checkSwitches(context, nodes, links);
-  checkPorts(context, nodes);
+  checkPorts(context, nodes, management !== undefined);
 
   const filtersField = section("traffic_filters");
   const filters = filtersField === undefined ? [] : readFilters(context, filtersField, nodeKeys, linkNames(links));
@@ -233,8 +233,11 @@ function withInherited(lab: Lab, nodes: ReadonlyMap<string, ReadNode>): Lab {
   return { ...lab, inherited: Object.fromEntries(entries.map(([key, { inheritedFields }]) => [key, inheritedFields])) };
 }
 
-/** Refuses a port of the machine that two nodes publish; UDP ports and paths of the machine for nodes with a kernel of their own, which the machine's cannot join. */
-function checkPorts({ problems }: ReadContext, nodes: ReadonlyMap<string, ReadNode>): void {
+/**
+ * Refuses a port of the machine that two nodes publish; paths of the machine for nodes with a kernel of their own, which the machine's cannot join, and UDP
+ * ports for them without a management network, over which they are published.
+ */
+function checkPorts({ problems }: ReadContext, nodes: ReadonlyMap<string, ReadNode>, hasManagement: boolean): void {
   const owners = new Map<string, string>();
   for (const { entry, path, node } of nodes.values()) {
     const field = entry.value.kind === "map" ? entry.value.entries.get("ports") : undefined;
@@ -245,9 +248,15 @@ function checkPorts({ problems }: ReadContext, nodes: ReadonlyMap<string, ReadNo
     for (const text of node.ports ?? []) {
       const isUdp = text.endsWith("/udp");
       const at = field?.place ?? entry.place;
-      if (isUdp && node.kernel === "own") {
-        const message = `${text}: only TCP ports of a node with a kernel of its own are published`;
-        problems.error("invalid_value", at, `${path}/ports`, message, "remove this port, or kernel: own");
+      if (isUdp && node.kernel === "own" && !hasManagement) {
+        const message = `${text}: a node with a kernel of its own publishes UDP ports over its management interface`;
+        problems.error(
+          "invalid_value",
+          at,
+          `${path}/ports`,
+          message,
+          "write management: true in the lab, or remove this port, or kernel: own",
+        );
       }
       const place = `${text.slice(0, text.lastIndexOf(":"))}${isUdp ? "/udp" : ""}`;
       const owner = owners.get(place);
