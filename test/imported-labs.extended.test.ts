@@ -61,6 +61,15 @@ interface Sample {
 }
 
 const samples: readonly Sample[] = [
+  {
+    source: "containerlab/samples/two-sites.clab.yml",
+    from: "h1",
+    to: "10.1.0.1",
+    before: [["r1", "ip", "addr", "add", "10.1.0.1/24", "dev", "eth2"]],
+  },
+  { source: "eve/samples/ospf-hosts.unl", from: "R1", to: "192.168.2.1" },
+  { source: "cml/samples/ospf.yaml", from: "r1", to: "192.168.2.1" },
+  { source: "virl/samples/wan.virl", from: "hq", to: "172.20.2.1" },
   { source: "gns3/projects/containers", from: "host-a", to: "10.2.0.2" },
   { source: "netlab/projects/ospf-bgp.yml", from: "h1", to: "10.255.0.2" },
   { source: "kathara/projects/two-as", from: "pc1", to: "10.0.2.10" },
@@ -91,13 +100,30 @@ test.each(samples)(
     const name = source.replaceAll(/[^a-z0-9]+/g, "-");
     const file = join(folder, name, "lab.yaml");
     await mkdir(join(folder, name));
-    await done("import-file", packagePath(`src/importers/formats/${source}`), "--output", file, "--substitute", "frr");
+    await done(
+      "import-file",
+      packagePath(`src/importers/formats/${source}`),
+      "--output",
+      file,
+      "--substitute",
+      "frr",
+      "--translate-configs",
+    );
     await done("validate", "-t", file);
     try {
       await done("up", file);
       for (const [node, ...command] of before) await done("exec", "-t", file, node, "--", ...command);
-      // Routing protocols need some seconds; ping ends with the first answer.
-      await done("exec", "-t", file, from, "--", "sh", "-c", `for i in $(seq 60); do ping -c 1 -W 1 ${to} && exit 0; done; exit 1`);
+      // OSPF elects a router of each network for 40 s; ping ends with the first answer.
+      await done(
+        "exec",
+        "-t",
+        file,
+        from,
+        "--",
+        "sh",
+        "-c",
+        `for i in $(seq 90); do ping -c 1 -W 1 ${to} && exit 0; sleep 1; done; exit 1`,
+      );
     } finally {
       await done("destroy", "-t", file, "--yes");
     }

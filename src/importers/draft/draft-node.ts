@@ -13,6 +13,8 @@ export class DraftNode {
   /** Lines above the node. */
   readonly comments: string[] = [];
   readonly #fields = new Map<string, Data>();
+  /** Fields that are maps, while entries are added. */
+  readonly #maps = new Map<string, Map<string, Data>>();
 
   constructor(key: string, name: string, choice: Choice, template: string) {
     this.key = key;
@@ -22,7 +24,9 @@ export class DraftNode {
   }
 
   get(field: string): Data | undefined {
-    return this.#fields.get(field);
+    const entries = this.#maps.get(field);
+    // Not a literal: a key may be __proto__.
+    return entries === undefined ? this.#fields.get(field) : Object.fromEntries(entries);
   }
 
   /**
@@ -30,24 +34,27 @@ export class DraftNode {
    * field, it is not set and the part is dropped with the reason.
    */
   set(field: string, value: Data | undefined, from?: Part, mapped?: string): boolean {
-    const why = value === undefined ? "its value has no counterpart here" : whyWithout(this.template, field);
-    if (value === undefined || why !== undefined) {
-      from?.dropped(why ?? "");
-      return false;
-    }
+    if (!this.#has(field, value, from) || value === undefined) return false;
+    this.#maps.delete(field);
     this.#fields.set(field, value);
-    if (mapped === undefined) from?.kept();
-    else from?.mapped(mapped);
+    mark(from, mapped);
     return true;
   }
 
   /** Adds an entry to a map, such as env or labels. */
   put(field: string, key: string, value: Data | undefined, from?: Part, mapped?: string): boolean {
-    const before = (this.#fields.get(field) ?? {}) as { readonly [key: string]: Data };
-    if (value === undefined) return this.set(field, undefined, from);
-    // Not a literal: a key may be __proto__.
-    const entries = new Map(Object.entries(before)).set(key, value);
-    return this.set(field, Object.fromEntries(entries), from, mapped);
+    if (!this.#has(field, value, from) || value === undefined) return false;
+    const entries = this.#maps.get(field) ?? new Map(Object.entries((this.#fields.get(field) ?? {}) as { readonly [key: string]: Data }));
+    this.#maps.set(field, entries.set(key, value));
+    mark(from, mapped);
+    return true;
+  }
+
+  /** Drops the part if nodes of this template cannot have the field, or if there is no value. */
+  #has(field: string, value: Data | undefined, from: Part | undefined): boolean {
+    const why = value === undefined ? "its value has no counterpart here" : whyWithout(this.template, field);
+    if (why !== undefined) from?.dropped(why);
+    return why === undefined;
   }
 
   /** Adds items to a list, such as exec. */
@@ -67,9 +74,14 @@ export class DraftNode {
   }
 
   #entry(field: string): readonly (readonly [string, Data])[] {
-    const value = this.#fields.get(field);
+    const value = this.get(field);
     return value === undefined ? [] : [[field, value]];
   }
+}
+
+function mark(part: Part | undefined, mapped: string | undefined): void {
+  if (mapped === undefined) part?.kept();
+  else part?.mapped(mapped);
 }
 
 const order = [

@@ -155,7 +155,7 @@ function interfacesOf({ nodes, unlinked }: Draft, links: readonly DraftLink[]): 
     const chosen = ethNames(used.get(node) ?? [], maxInterfaces(node.template));
     names.set(node, chosen);
     for (const [original, name] of chosen) if (original !== name && original !== "") node.put("labels", `interface-${name}`, original);
-    const highest = Math.max(-1, ...[...chosen.values()].map((name) => Number(name.slice(3))));
+    const highest = [...chosen.values()].reduce((most, name) => Math.max(most, Number(name.slice(3))), -1);
     const wanted = node.get("ethernet");
     const isReserved = unlinked.some((each) => each.node === node);
     // A lab without a number has as many interfaces as the links need.

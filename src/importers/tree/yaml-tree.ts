@@ -13,8 +13,12 @@ export function yamlTree(text: string, file: string): SourceNode {
   const parsed = parseYaml(text, problems);
   const [first] = problems.list().filter(({ severity, message }) => severity === "error" || message.includes("tag"));
   if (parsed === undefined || first !== undefined) {
+    if (first?.message === "the intent is empty") return refuse("the file is empty", { file });
     const hint = first?.hint === undefined ? "" : ` (${first.hint})`;
-    return refuse(`${first?.message ?? "the file is not YAML"}${hint}`, { file, ...(first && { line: first.line }) });
+    const message = (first?.message ?? "the file is not YAML")
+      .replace(/^the intent has/, "the file has")
+      .replace(/ to be a lab$/, " for a lab");
+    return refuse(`${message}${hint}`, { file, ...(first && { line: first.line }) });
   }
   return toTree(parsed.root, new Lines(text), new Map());
 }
