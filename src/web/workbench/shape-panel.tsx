@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { opacityOf } from "../../intent/shapes/color.ts";
 import { canonicalShape, type LabShape, lineEnds, lineStyles, shapeDefaults, shapeLimits } from "../../intent/shapes/shape.ts";
 import { type GraphShape, shapeText } from "../topology/shapes/shapes.ts";
@@ -184,16 +185,21 @@ interface NumberFieldProps {
 
 /** A number that is taken when the field is left, or at Enter. A value beyond the limits is not taken. */
 function NumberField({ label, value, min, max, onValue }: NumberFieldProps) {
+  // The panel is rendered again while the user types: what is typed stays.
+  const [typed, setTyped] = useState<string>();
   return (
     <label>
       {label}
       <input
         type="number"
-        value={value}
+        value={typed ?? value}
         min={min}
         max={max}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+        onBlur={() => setTyped(undefined)}
         onChange={(event) => {
           const { valueAsNumber } = event.currentTarget;
+          setTyped(undefined);
           if (Number.isFinite(valueAsNumber) && valueAsNumber >= min && valueAsNumber <= max) onValue(valueAsNumber);
           else event.currentTarget.value = String(value);
         }}
