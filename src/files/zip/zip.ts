@@ -46,7 +46,7 @@ function read(bytes: Buffer, maxBytes: number, leaveOut: (name: string, size: nu
     const [checksum, packedSize, size] = [bytes.readUInt32LE(at + 16), bytes.readUInt32LE(at + 20), bytes.readUInt32LE(at + 24)];
     const [nameSize, extraSize, commentSize] = [bytes.readUInt16LE(at + 28), bytes.readUInt16LE(at + 30), bytes.readUInt16LE(at + 32)];
     const name = bytes.toString("utf8", at + 46, at + 46 + nameSize);
-    if ((flags & encrypted) !== 0) throw new SyntaxError(`${name} in the ZIP archive is encrypted`);
+    if ((flags & encrypted) !== 0) throw new SyntaxError(`${shown(name)} in the ZIP archive is encrypted`);
     const next = at + 46 + nameSize + extraSize + commentSize;
     if (leaveOut(name, size)) {
       at = next;
@@ -82,10 +82,12 @@ function dataStart(bytes: Buffer, local: number): number {
 
 function unpack(name: string, method: number, packed: Buffer, size: number, checksum: number): Uint8Array {
   if (method !== stored && method !== deflated)
-    throw new SyntaxError(`${name} in the ZIP archive has compression method ${method}; only 0 (stored) and 8 (deflate) are supported`);
+    throw new SyntaxError(
+      `${shown(name)} in the ZIP archive has compression method ${method}; only 0 (stored) and 8 (deflate) are supported`,
+    );
   const data = method === stored ? packed : inflateRawSync(packed, { maxOutputLength: Math.max(1, size) });
   if (data.length !== size || crc32(data) !== checksum)
-    throw new SyntaxError(`the ZIP archive is damaged: ${name} does not match its size or checksum`);
+    throw new SyntaxError(`the ZIP archive is damaged: ${shown(name)} does not match its size or checksum`);
   return data;
 }
 
@@ -126,4 +128,9 @@ function word(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(value);
   return bytes;
+}
+
+/** A name in an archive has up to 64 KiB. */
+function shown(name: string): string {
+  return name.length > 200 ? `${name.slice(0, 200)}…` : name;
 }
