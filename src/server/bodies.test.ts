@@ -67,6 +67,7 @@ test.each([
   ["null", "null"],
   ["a string", '"x"'],
   ["not UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+  ["a map of too many keys", `{"yaml":"","x":{${Array.from({ length: 100_001 }, (_, i) => `"f${i}":""`).join(",")}}}`],
   ["nested too deeply", `{"state":${"[".repeat(100_000)}${"]".repeat(100_000)}}`],
 ])("a body that is %s is bad_request", async (_name, body) => {
   on.replies = { planProject: () => ({}) };

@@ -52,7 +52,7 @@ function edge(link: DrawnLink): string {
   return text === "" ? line : `${line}|"${quoted(text)}"|`;
 }
 
-/** Mermaid's texts have entities, with # instead of &. */
+/** Mermaid's texts have entities, with # instead of &. It takes %%{…}%% as settings, also within a text. */
 function quoted(text: string): string {
-  return text.replaceAll("#", "#35;").replaceAll('"', "#quot;").replaceAll(/\s+/g, " ");
+  return text.replaceAll("#", "#35;").replaceAll('"', "#quot;").replaceAll("%%", "#37;#37;").replaceAll(/\s+/g, " ");
 }

@@ -1,5 +1,5 @@
 import { TemplateError } from "./template-error.ts";
-import { type Budget, type Data, isList, isMap, sizeOf, textOf } from "./values.ts";
+import { type Budget, type Data, isList, isMap, searchSteps, sizeOf, textOf } from "./values.ts";
 
 interface Call {
   readonly value: Data;
@@ -29,7 +29,7 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ["sort", sort],
   ["string", ({ value, at }) => textOf(value, at)],
   ["trim", ({ value, at }) => textOf(value, at).trim()],
-  ["unique", ({ value, at }) => [...new Set(listOf(value, at))]],
+  ["unique", unique],
   ["upper", ({ value, at }) => textOf(value, at).toUpperCase()],
 ]);
 
@@ -49,6 +49,7 @@ function replace({ value, inputs: [before, after], at, budget }: Call): Data {
   if (before === undefined || after === undefined) throw new TemplateError("replace needs two texts", at, 'write | replace("a", "b")');
   const [text, from, to] = [textOf(value, at), textOf(before, at), textOf(after, at)];
   if (from === "") throw new TemplateError("replace needs a text to look for", at);
+  budget.use(searchSteps(text, from), at);
   const parts = text.split(from);
   const length = text.length + (parts.length - 1) * to.length;
   bounded(length, at);
@@ -59,13 +60,29 @@ function replace({ value, inputs: [before, after], at, budget }: Call): Data {
 function sort({ value, named, at, budget }: Call): Data {
   const list = listOf(value, at);
   const keys = list.map((item) => ({ item, key: named.has("attribute") ? attributeOf(item, named, at) : item }));
-  budget.use(list.length * 16 + keys.reduce((sum, { key }) => sum + sizeOf(key), 0), at);
+  // Each key is compared about as often as the list can be halved.
+  const rounds = Math.ceil(Math.log2(list.length + 1));
+  budget.use(list.length * 16 + rounds * keys.reduce((sum, { key }) => sum + sizeOf(key), 0), at);
   const isAll = (type: string) => keys.every(({ key }) => typeof key === type);
   if (!isAll("string") && !isAll("number"))
     throw new TemplateError("only numbers or texts are sorted", at, 'write | sort(attribute="name")');
   return keys
     .sort((a, b) => ((a.key as string) < (b.key as string) ? -1 : (a.key as string) > (b.key as string) ? 1 : 0))
     .map(({ item }) => item);
+}
+
+/** Maximum characters of a text in a set. Engines tell much longer texts apart by their lengths alone, and then compare each with each. */
+const maxUniqueText = 10_000;
+
+function unique({ value, at, budget }: Call): Data {
+  const list = listOf(value, at);
+  if (list.some((item) => typeof item === "string" && item.length > maxUniqueText))
+    throw new TemplateError(`unique compares texts of at most ${maxUniqueText} characters`, at);
+  budget.use(
+    list.reduce<number>((sum, item) => sum + 1 + sizeOf(item), 0),
+    at,
+  );
+  return [...new Set(list)];
 }
 
 function attributeOf(item: Data, named: ReadonlyMap<string, Data>, at: number): Data {

@@ -2,7 +2,7 @@ import type { Expression } from "./expressions.ts";
 import { filters } from "./filters.ts";
 import type { Part } from "./parse-template.ts";
 import { TemplateError } from "./template-error.ts";
-import { type Budget, type Data, isList, isMap, sizeOf, textOf } from "./values.ts";
+import { type Budget, type Data, isList, isMap, searchSteps, sizeOf, textOf } from "./values.ts";
 
 /** Returns the text of a template with the data. Throws TemplateError for a mistake, and if the budget or the length is exceeded. */
 export function renderTemplate(
@@ -157,6 +157,7 @@ class Rendering {
   #get({ of, key, at }: Extract<Expression, { kind: "get" }>): Data | undefined {
     const owner = this.#defined(of);
     const name = this.#defined(key);
+    this.#budget.use(sizeOf(name), at);
     if (isMap(owner)) return owner.get(textOf(name, at));
     if (isList(owner) && typeof name === "number") return owner.at(name);
     if (owner === null) return undefined;
@@ -201,7 +202,10 @@ class Rendering {
     }
     this.#budget.use(Math.max(sizeOf(a), sizeOf(b)), at);
     if (operator === "==" || operator === "!=") return equal(a, b) === (operator === "==");
-    if (operator === "in") return isIn(a, b, at);
+    if (operator === "in") {
+      this.#budget.use(membershipSteps(a, b), at);
+      return isIn(a, b, at);
+    }
     if (["<", ">", "<=", ">="].includes(operator)) return compares(operator, a, b, at);
     return arithmetic(operator, numberOf(a, at), numberOf(b, at), at);
   }
@@ -222,6 +226,13 @@ function isTrue(value: Data | undefined): boolean {
 /** Lists and maps are equal only to themselves. */
 function equal(a: Data, b: Data): boolean {
   return a === b;
+}
+
+/** Work of `a in b`, at worst: a text is compared with all items of its length, or looked for at all places of a text. */
+function membershipSteps(a: Data, b: Data): number {
+  if (typeof a !== "string") return 0;
+  if (typeof b === "string") return searchSteps(b, a);
+  return isList(b) ? b.filter((item) => typeof item === "string" && item.length === a.length).length * sizeOf(a) : 0;
 }
 
 function isIn(a: Data, b: Data, at: number): boolean {

@@ -141,6 +141,22 @@ test("the same number of steps is refused everywhere: loops, texts and filters u
   expect(mistake(`${"{% if yes %}".repeat(40)}${"{% endif %}".repeat(40)}`).message).toBe("nested deeper than 32 blocks");
 });
 
+test("searches, sets, orders and memberships use as many steps as they take at worst", () => {
+  const steps = "the templates of the lab take too many steps";
+  const long = (name: string, doublings: number) => `{% set ${name} = 'y' %}${`{% set ${name} = ${name} ~ ${name} %}`.repeat(doublings)}`;
+  const texts = `${long("x", 16)}${long("q", 14)}{% set q = q ~ 'z' ~ q %}`;
+  expect(mistake(`${texts}{{ q in x }}`, 5_000_000).message).toBe(steps);
+  expect(mistake(`${texts}{{ x | replace(q, 'a') | length }}`, 5_000_000).message).toBe(steps);
+  expect(
+    mistake(`${texts}{% set l = [${"x, ".repeat(300)}x] %}{{ (x ~ 'a') in [x ~ 'b', x ~ 'c'] }}{{ (l | unique) | length }}`, 5_000_000)
+      .message,
+  ).toBe("unique compares texts of at most 10000 characters");
+  const list = `${long("x", 13)}{% set l = [${Array.from({ length: 99 }, (_, i) => `x ~ ${i}`).join(", ")}] %}`;
+  expect(mistake(`${list}{{ (x ~ 'zz') in l }}`, 55_000).message).toBe(steps);
+  expect(mistake(`${list}{{ l | sort | length }}`, 55_000).message).toBe(steps);
+  expect(render(`${list}{{ l | unique | length }} {{ l | sort | length }} {{ 'b' in 'abc' }}`, 5_000_000)).toBe("99 99 true");
+});
+
 test("any text is rendered or is a mistake with a place in it", () => {
   const piece = fc.constantFrom(
     "{{",

@@ -26,6 +26,11 @@ export function sizeOf(value: Data): number {
   return isMap(value) ? value.size : 0;
 }
 
+/** Work of a search for a part in a text, at worst. */
+export function searchSteps(text: string, part: string): number {
+  return Math.ceil((text.length * Math.max(1, part.length)) / 16);
+}
+
 /** Bounds the work of all templates of a lab together, in steps of equal size on every machine. */
 export class Budget {
   #left: number;

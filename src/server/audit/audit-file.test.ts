@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { truncateSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -29,6 +29,15 @@ test("adds lines to a file of its owner, and goes on in a new file after a renam
   expect(await readFile(`${path}.1`, "utf8")).toBe('{"operation":"login","user":"a\\nb"}\n{"operation":"logout"}\n');
   expect(await readFile(path, "utf8")).toBe('{"operation":"deployProject"}\n{"operation":"stop"}\n');
   expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
+test("an entry that a crash has torn does not take the next one with it", async () => {
+  const path = join(directory, "audit.log");
+  await writeFile(path, '{"operation":"login"}\n{"operat');
+  const log = openAuditFile(path, never);
+  log.record({ operation: "logout" });
+  log.close();
+  expect(await readFile(path, "utf8")).toBe('{"operation":"login"}\n{"operat\n{"operation":"logout"}\n');
 });
 
 test("a file that cannot be opened is an error; then the old one stays in use", async () => {

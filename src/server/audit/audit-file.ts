@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
 
 /** A failure to write is logged at most once in this time, ms. */
 const quietMs = 60_000;
@@ -22,7 +22,7 @@ export function openAuditFile(path: string, log: (text: string, fields: { readon
   let lost = 0;
   let reported = Number.NEGATIVE_INFINITY;
   /** A part of an entry is in the file, without the end of its line. */
-  let torn = false;
+  let torn = endsWithin(path, file);
   const report = (text: string) => {
     log(text, { lost });
     reported = performance.now();
@@ -47,13 +47,26 @@ export function openAuditFile(path: string, log: (text: string, fields: { readon
       const next = opened(path);
       closeSync(file);
       file = next;
-      torn = false;
+      torn = endsWithin(path, file);
     },
     close: () => {
       if (lost > 0) report("the audit log could not be written");
       closeSync(file);
     },
   };
+}
+
+/** Returns whether the file ends within a line: a crash or a full disk has cut off its last entry. */
+function endsWithin(path: string, file: number): boolean {
+  const found = fstatSync(file);
+  if (!found.isFile() || found.size === 0) return false;
+  const reader = openSync(path, constants.O_RDONLY);
+  try {
+    const last = Buffer.alloc(1);
+    return readSync(reader, last, 0, 1, found.size - 1) === 1 && last.toString() !== "\n";
+  } finally {
+    closeSync(reader);
+  }
 }
 
 function opened(path: string): number {

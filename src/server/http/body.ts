@@ -12,6 +12,8 @@ const maxValues = 1_000_000;
 
 /** The maximum for one list or map in the body: each entry may be a problem, and the answer contains all problems. */
 const maxEntries = 50_000;
+/** Of any map, before it is parsed: a map with many more takes the parser seconds. */
+const maxKeys = 2 * maxEntries;
 
 /** Up to this many bytes of a refused request are read, so that its connection stays usable. More bytes end the connection. */
 const drainLimit = 4 * 33_554_432;
@@ -171,6 +173,8 @@ function excessOf(bytes: Buffer): string | undefined {
   let depth = 0;
   let values = 1;
   let quoted = false;
+  /** Number of keys so far of each map around the place, by its depth. */
+  const keys = [0];
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at];
     if (quoted) {
@@ -178,10 +182,13 @@ function excessOf(bytes: Buffer): string | undefined {
       else if (byte === 0x22) quoted = false;
     } else if (byte === 0x22) quoted = true;
     else if (byte === 0x2c) values++;
-    else if (byte === 0x7b || byte === 0x5b) {
+    else if (byte === 0x3a) {
+      if (++keys[depth]! > maxKeys) return `the body has a map with more than ${maxKeys} entries`;
+    } else if (byte === 0x7b || byte === 0x5b) {
       values++;
       if (++depth > maxDepth) return `the body is nested deeper than ${maxDepth} levels`;
-    } else if (byte === 0x7d || byte === 0x5d) depth--;
+      keys[depth] = 0;
+    } else if (byte === 0x7d || byte === 0x5d) depth = Math.max(0, depth - 1);
   }
   return values > maxValues ? `the body has more than ${maxValues} values` : undefined;
 }

@@ -28,7 +28,8 @@ export function sentSource(sent: unknown): StoredSource | undefined {
   return {
     format: format.slice(0, maxText),
     ...Object.fromEntries(texts.map(([name, text]) => [name, (text as string).slice(0, maxText)])),
-    ...(typeof kind === "string" && typeof url === "string" && { host: { kind: kind.slice(0, maxText), url: url.slice(0, maxText) } }),
+    ...(typeof kind === "string" &&
+      typeof url === "string" && { host: { kind: kind.slice(0, maxText), url: withoutUser(url.slice(0, maxText)) } }),
     counts: isCounts(counts) ? { kept: counts.kept, mapped: counts.mapped, dropped: counts.dropped } : countsOf(lines),
     report: shown,
     report_left_out: (isCount(before) ? before : 0) + lines.length - shown.length,
@@ -37,6 +38,11 @@ export function sentSource(sent: unknown): StoredSource | undefined {
 
 export function withSource(source: unknown): { readonly source?: unknown } {
   return source === undefined ? {} : { source };
+}
+
+/** Returns the URL without user and password. */
+function withoutUser(url: string): string {
+  return url.replace(/^(\w+:\/\/)[^/?#]*@/, "$1");
 }
 
 function lineOf(line: unknown): readonly LabSourceLine[] {
@@ -65,7 +71,7 @@ function isCounts(value: unknown): value is LabSourceData["counts"] {
 }
 
 /**
- * Returns the source of an imported lab for an answer. Callers who may not read the lab's secrets get neither the place of the source nor secrets in messages.
+ * Returns the source of an imported lab for an answer. Callers who may not read the lab's secrets get neither the files of the source nor secrets in paths and messages.
  * @param whole whether the answer has the report
  */
 export function sourceOf(target: Pick<Target, "record" | "caller">, whole: boolean): { readonly source?: LabSourceData } {
@@ -76,6 +82,8 @@ export function sourceOf(target: Pick<Target, "record" | "caller">, whole: boole
   checked.set(value, stored);
   const { lab, report, report_left_out, ...rest } = stored;
   const isOpen = mayReadSecrets(target);
-  const lines = isOpen ? report : report.map((line) => ({ ...line, message: maskText(line.message) }));
+  const lines = isOpen
+    ? report
+    : report.map(({ file: _place, ...line }) => ({ ...line, path: maskText(line.path), message: maskText(line.message) }));
   return { source: { ...rest, ...(isOpen && lab !== undefined && { lab }), ...(whole && { report: lines, report_left_out }) } };
 }

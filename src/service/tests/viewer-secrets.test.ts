@@ -263,8 +263,18 @@ async function shared(right: "view" | "operate" | "edit"): Promise<{ bench: Benc
   const bench = createBench();
   benches.push(bench);
   const [ann, bob, eve] = [await bench.login(), await bench.login("bob"), await bench.login("eve")];
-  const line = { path: "/nodes/r1/exec", level: "dropped", message: "the command: enable password hush-report" };
-  await ann.call("deployProject", { yaml: within, files, source: { format: "cml", lab: "/home/ann/hush-folder.yaml", report: [line] } });
+  const line = {
+    file: "/home/ann/hush-folder.yaml",
+    path: "/nodes/r1/env/PASSWORD=hush-path",
+    level: "dropped",
+    message: "the command: enable password hush-report",
+  };
+  const host = { kind: "eve", url: "https://ann:hush-url@eve.example/" };
+  await ann.call("deployProject", {
+    yaml: within,
+    files,
+    source: { format: "cml", lab: "/home/ann/hush-folder.yaml", host, report: [line] },
+  });
   await ann.call("setLabGrants", { lab, grants: [{ user: "bob", right }] });
   return { bench, ann, bob, eve };
 }
@@ -286,7 +296,12 @@ test.each(["view", "operate"] as const)(
     const read = await secretsIn(ann.call("getPublicProject", { lab, as_written: true }));
     expect(read.length).toBe(Object.values(withSecret).flat().length);
     expect(await secretsIn(ann.call("testProject", { lab }))).toContain("hush-tests.config");
-    expect(await secretsIn(ann.call("getProjectStatus", { lab, report: true }))).toEqual(["hush-folder.yaml", "hush-report"]);
+    expect(await secretsIn(ann.call("getProjectStatus", { lab, report: true }))).toEqual([
+      "hush-folder.yaml",
+      "hush-folder.yaml",
+      "hush-path",
+      "hush-report",
+    ]);
     expect((await bob.call("getProjectStatus", { lab, report: true })).source).toMatchObject({
       format: "cml",
       report: [{ level: "dropped" }],

@@ -44,6 +44,8 @@ interface Thread {
 export class WorkPool {
   readonly #options: Required<PoolOptions>;
   readonly #threads = new Set<Thread>();
+  /** Number of threads that do not run any more, or shall not: the engine ends a thread only between two steps of a program. */
+  #ending = 0;
   readonly #waiting: Task[] = [];
   /** User → number of the user's last task, for the order among users. */
   readonly #turns = new Map<string | undefined, number>();
@@ -136,7 +138,8 @@ export class WorkPool {
 
   /** Returns `undefined` if the maximum number of threads exists. */
   #start(): Thread | undefined {
-    if (this.#threads.size >= this.#options.threads) return undefined;
+    // Threads that go on for a while are replaced, but not by any number.
+    if (this.#threads.size >= this.#options.threads || this.#threads.size + this.#ending >= 2 * this.#options.threads) return undefined;
     const worker = new Worker(programPath("service/work/worker"), {
       resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMib },
       // The thread must not inherit options of this process, such as those of a test runner.
@@ -183,7 +186,12 @@ export class WorkPool {
     this.#threads.delete(thread);
     if (outcome !== undefined) thread.task?.settle(outcome);
     thread.task = undefined;
-    const ended = thread.worker.terminate();
+    this.#ending++;
+    const ended = thread.worker.terminate().then(() => {
+      this.#ending--;
+      // Tasks may have waited for it.
+      if (!this.#closed) this.#next();
+    });
     if (!this.#closed) this.#next();
     await ended;
   }

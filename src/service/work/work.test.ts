@@ -15,11 +15,29 @@ test.each([
   ["a template of a configuration", lab("r1: {template: frr, startup-config: {template: a}}")],
   ["a template in lines of its own", lab("r1:\n    template: frr\n    startup-config: # for all\n      template: a")],
   ["a template with a tag", lab("r1: {template: frr, 'startup-config' : !!map {template: a}}")],
+  ["a template whose colon is on the next line", lab('r1: {template: frr, "startup-config"\n    : {template: a}}')],
+  ["routing whose colon comes after a comment", lab("r1: {template: frr, routing # of all\n    : {bgp: true}}")],
   ["pools of addresses", `addressing: true\n${lab("r1: {template: frr}")}`],
   ["routing", lab("r1: {template: frr, routing: {bgp: true}}")],
   ["anchors", lab("r1: &r {template: linux}")],
 ])("%s is not read in the thread of the service", (_name, yaml) => {
   expect(isSmall(yaml, {})).toBe(false);
+});
+
+test("texts of nothing but the beginnings of lists and groups are judged in linear time", () => {
+  const texts = [
+    `# {${",".repeat(20_000)}`,
+    `# ${"{,".repeat(10_000)}`,
+    `# ${"ring ".repeat(4_000)}`,
+    `# ${"startup-config ".repeat(1_500)}`,
+  ];
+  for (const text of texts) {
+    const begin = process.cpuUsage();
+    isSmall(text, {});
+    const { user } = process.cpuUsage(begin);
+    // Quadratic time takes half a second.
+    expect([text.slice(0, 20), user < 200_000]).toEqual([text.slice(0, 20), true]);
+  }
 });
 
 test("an ordinary lab is, with flow maps, lists, questions and the words of groups", () => {

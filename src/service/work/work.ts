@@ -101,11 +101,12 @@ export class Work {
 }
 
 /**
- * With anchors, ranges of nodes, groups of links, variables, addresses, routing or templates, a short text can stand for a very long lab. Finds each of them that YAML can contain: escapes and
- * explicit keys could hide the others. Ordinary texts that it finds by mistake are only read in a thread.
+ * With anchors, ranges of nodes, groups of links, variables, addresses, routing or templates, a short text can stand for a very long lab. Finds each of them that
+ * YAML can contain: escapes and explicit keys could hide the others, and a line break or a comment may stand before a colon. A startup-config counts unless its value
+ * is a text that begins on its line. Ordinary texts that it finds by mistake are only read in a thread. Takes linear time, because it runs in this one.
  */
 const canStandForMore =
-  /[&\\]|\?\s|\d\.\.\d|\{[^{}:]*,[^{}:]*\}|\b(?:full-mesh|ring|star|clos|vars|vars-files|addressing|addresses|routing)["']?\s*:|startup-config["']?[ \t]*:[ \t]*[^ \t\w"'./|>$-]/;
+  /[&\\]|\?\s|\d\.\.\d|\{[^{}:,]*,[^{}:]*\}|\b(?:full-mesh|ring|star|clos|vars|vars-files|addressing|addresses|routing)["']?\s*[:#]|startup-config(?!["']?[ \t]*:[ \t]+[\w"'./|>$-])/;
 
 export function isSmall(yaml: string, files: Files): boolean {
   return yaml.length <= smallText && !canStandForMore.test(yaml) && Object.keys(files).length <= smallFiles;

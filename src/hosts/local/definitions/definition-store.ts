@@ -194,8 +194,8 @@ export class DefinitionStore implements Definitions {
     this.#entries.set(id, { mark, definition });
     this.#index.set(path, id);
     this.#holders.set(path, { id, owner });
-    // The copy decides about a disputed path. Other changes of a lab, of which there may be many in a second, do not wait for it.
-    if (known?.definition.path === path && known.isStandIn !== true) this.#saveCopySoon(id);
+    // The copy decides about a disputed path, and which disks are known. Other changes of a lab, of which there may be many in a second, do not wait for it.
+    if (known !== undefined && known.isStandIn !== true && hasSameDisks(known.definition, definition)) this.#saveCopySoon(id);
     else await this.#saveCopy(id, mark, text);
     await this.kept.taken(id);
   }
@@ -283,6 +283,11 @@ export class DefinitionStore implements Definitions {
 }
 
 const copyDelayMs = 1_000;
+
+function hasSameDisks(before: LabDefinition, after: LabDefinition): boolean {
+  if (before.path !== after.path || before.disks !== after.disks || before.nodes.length !== after.nodes.length) return false;
+  return before.nodes.every(({ id }, at) => id === after.nodes[at]!.id);
+}
 
 export const inQuarantine = "nothing of the lab is removed; labwright quarantine lists, restores and deletes such labs";
 
