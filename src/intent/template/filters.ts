@@ -71,7 +71,7 @@ function sort({ value, named, at, budget }: Call): Data {
     .map(({ item }) => item);
 }
 
-/** Maximum characters of a text in a set. Engines tell much longer texts apart by their lengths alone, and then compare each with each. */
+/** Maximum characters of a text in a set. Engines hash much longer texts by their lengths alone, and then compare each with each. */
 const maxUniqueText = 10_000;
 
 function unique({ value, at, budget }: Call): Data {

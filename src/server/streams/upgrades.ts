@@ -3,7 +3,6 @@ import type { Server } from "node:https";
 import type { Duplex } from "node:stream";
 import { type OperationRow, operations } from "../../contract/operations.ts";
 import type { Upgrade } from "../../service/common/call.ts";
-import { listenDirectly } from "./direct-input.ts";
 import { lastAnswer } from "./last-answer.ts";
 import { type WebSockets, webSocketProblem } from "./web-sockets.ts";
 
@@ -108,7 +107,7 @@ export function accept(
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   connection.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${grant.protocol}\r\n${lines.join("")}\r\n`);
   if (head.length > 0) connection.unshift(head);
-  grant.attach(connection, (each) => void listenDirectly(connection, each));
+  grant.attach(connection);
 }
 
 /** Connections that left HTTP. The server ends them when it closes, because it would wait for them forever. */

@@ -38,8 +38,7 @@ export interface Caller {
 
 /** A granted upgrade: the server answers 101 and hands over the raw connection; attach owns it from then on. */
 export interface Upgrade extends UpgradeGrant {
-  /** @param listen passes the bytes of the connection to `each` instead of its readers, at less cost: their memory is reused after each call */
-  readonly attach: (connection: Duplex, listen?: (each: (bytes: Buffer) => void) => void) => void;
+  readonly attach: (connection: Duplex) => void;
   /** Sets the console's window size; absent if the stream has none. */
   readonly resize?: (columns: number, rows: number) => void;
 }

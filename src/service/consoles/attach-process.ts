@@ -77,13 +77,13 @@ export async function streamProcess(
     return {
       protocol: "host-process",
       resize: (columns, rows) => process.resize({ columns, rows }),
-      attach: (connection, listen = (each) => void connection.on("data", each)) => {
+      attach: (connection) => {
         // From now on the end of the connection ends the program.
         call.signal.removeEventListener("abort", close);
         connection.once("close", close).on("error", close);
         // A client that does not read must not hold up the end of its session or lab.
         ended.signal.addEventListener("abort", () => void (connection.writableEnded || connection.destroy()));
-        takeInput(connection, listen, process);
+        takeInput(connection, process);
         void sendOutput(connection, key, process, ended.signal).finally(close);
       },
     };
@@ -135,7 +135,7 @@ async function sendOutput(connection: Duplex, node: string, process: NodeProcess
 }
 
 /** Passes on the frames of the client, as fast as the program reads. Closes the connection after a malformed one, and if the client ends its side. */
-function takeInput(connection: Duplex, listen: (each: (bytes: Buffer) => void) => void, process: NodeProcess): void {
+function takeInput(connection: Duplex, process: NodeProcess): void {
   const frames = new FrameParts();
   const take = (bytes: Buffer): Promise<void> | undefined => {
     let room: Promise<void> | undefined;
@@ -146,7 +146,7 @@ function takeInput(connection: Duplex, listen: (each: (bytes: Buffer) => void) =
     return room;
   };
   const close = () => void connection.destroy();
-  listen((bytes) => {
+  connection.on("data", (bytes: Buffer) => {
     try {
       const room = take(bytes);
       if (room === undefined) return;
