@@ -2,6 +2,7 @@ import type { Draft } from "../draft/draft.ts";
 import type { DraftNode } from "../draft/draft-node.ts";
 import type { ConfigLanguage } from "../mapping/mapping.ts";
 import type { Part } from "../tree/part.ts";
+import { pcConfig } from "./pc-config.ts";
 
 /** The language of the startup-config of our own templates. */
 const languages: Readonly<Record<string, readonly ConfigLanguage[]>> = { frr: ["frr"], linux: ["shell"], pc: ["pc"], qemu: ["cloud-init"] };
@@ -22,6 +23,10 @@ export function carryConfig(draft: Draft, node: DraftNode, text: string, part: P
   const language = rule?.config;
   const isScript = language !== "shell" || !/^\s*(#cloud-config|\{)|^(users|packages|runcmd|write_files|network|hostname):/m.test(text);
   const isOwn = isScript && !isStandIn && language !== undefined && (languages[node.template]?.includes(language) ?? false);
+  if (isOwn && language === "pc") {
+    carryPcConfig(draft, node, { text, part, path });
+    return;
+  }
   if (isOwn || (node.template === "qemu" && !isStandIn)) {
     node.set("startup-config", draft.file(path, text));
     part.kept(`the startup-config, in ${path}`);
@@ -38,4 +43,17 @@ export function carryConfig(draft: Draft, node: DraftNode, text: string, part: P
   const message = `the file ${inNode} of the node, from ${file}${why}`;
   if (isStandIn && language === "ios" && node.template === "frr") draft.iosConfigs.push({ node, text, part, message });
   else part.mapped(message);
+}
+
+/** A VPCS has commands that template pc does not have: they would end its boot. */
+function carryPcConfig(draft: Draft, node: DraftNode, { text, part, path }: { text: string; part: Part; path: string }): void {
+  const pc = pcConfig(text);
+  const without = pc.left.length === 0 ? "" : `, without ${pc.left.length} lines: ${pc.left.slice(0, 3).join("; ").slice(0, 200)}`;
+  if (pc.text === "") {
+    part.dropped(`template pc has none of its commands${without}`);
+    return;
+  }
+  node.set("startup-config", draft.file(path, pc.text));
+  if (pc.text.trim() === text.trim()) part.kept(`the startup-config, in ${path}`);
+  else part.mapped(`the startup-config, in the words of template pc${without}`);
 }

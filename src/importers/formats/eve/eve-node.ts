@@ -5,7 +5,6 @@ import { maxInterfaces } from "../../draft/template-fields.ts";
 import { chooseTemplate } from "../../mapping/choose-template.ts";
 import { carryConfig } from "../../reading/carry-config.ts";
 import type { ReadOptions } from "../../reading/importer.ts";
-import { pcConfig } from "../../reading/pc-config.ts";
 import { base64Text } from "../../source/base64.ts";
 import type { Part } from "../../tree/part.ts";
 import { textKey } from "../../tree/xml-tree.ts";
@@ -108,14 +107,5 @@ function readConfig(draft: Draft, node: DraftNode, config: Part | undefined, cho
   chosen?.mapped(
     chosen.text === "0" ? "the configuration is carried along, although the source does not use it" : "the configuration of the file",
   );
-  if (node.template !== "pc" || node.choice.isStandIn) {
-    carryConfig(draft, node, text, data);
-    return;
-  }
-  const pc = pcConfig(text);
-  carryConfig(draft, node, pc.text, data);
-  if (pc.text !== "")
-    data.mapped(
-      `the startup-config, in the words of template pc${pc.left.length === 0 ? "" : `, without ${pc.left.length} lines: ${pc.left.slice(0, 3).join("; ").slice(0, 200)}`}`,
-    );
+  carryConfig(draft, node, text, data);
 }
