@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import { unpackLab } from "../../files/lab-archive/unpack-lab.ts";
 import { readTables, shippedTables, type TableText } from "../../files/mapping-tables.ts";
+import { readNamed } from "../../files/source/read-named.ts";
 import { readFolder, type SourceBytes, sourceLimits, unpackSource } from "../../files/source/read-source.ts";
 import { ArchiveError } from "../../files/tar/archive-error.ts";
 import type { ImportedLab } from "../../importers/import-lab.ts";
@@ -74,8 +75,8 @@ export const importFile: Command = {
       throw new UsageError("import-file needs a file, a folder, or - for standard input", `formats: ${formatNames.join(", ")}`);
     const output = args.text("output");
     if (output !== undefined) for (const file of [output, reportFileOf(output)]) await mustBeNew(file);
-    const bytes = await sourceBytes(context, source);
-    const archived = await refusals(async () => unpackLab(bytes));
+    const given = await sourceBytes(context, source);
+    const archived = await refusals(async () => unpackLab(given));
     if (archived !== undefined) {
       await importArchive(context, archived, output);
       return 0;
@@ -87,16 +88,22 @@ export const importFile: Command = {
       import("../../importers/mapping/read-mapping.ts"),
     ]);
     const tables = await tablesFor(args.texts("mapping"));
-    const lab = await refusals(async () =>
-      importLab(new SourceFiles(bytes.files), {
-        mapping: readMapping(tables),
-        ...(format !== undefined && format !== "json" && { format }),
-        ...(path !== undefined && { path }),
-        translateConfigs: args.has("translate-configs"),
-        variables: variablesOf(args.texts("var")),
-        ...(substitute !== undefined && { substitute: substitute as (typeof substitutes)[number] }),
-      }),
-    );
+    const options = {
+      mapping: readMapping(tables),
+      ...(format !== undefined && format !== "json" && { format }),
+      ...(path !== undefined && { path }),
+      translateConfigs: args.has("translate-configs"),
+      variables: variablesOf(args.texts("var")),
+      ...(substitute !== undefined && { substitute: substitute as (typeof substitutes)[number] }),
+    };
+    const { lab, bytes } = await refusals(async () => {
+      const files = new SourceFiles(given.files, given.folder !== undefined ? false : undefined);
+      const alone = importLab(files, options);
+      if (given.folder === undefined || files.wanted.length === 0) return { lab: alone, bytes: given };
+      const named = await readNamed(given.folder, files.wanted);
+      const bytes = { files: new Map([...named.files, ...given.files]), leftOut: [...given.leftOut, ...named.leftOut] };
+      return { lab: importLab(new SourceFiles(bytes.files, true), { ...options, path: alone.path }), bytes };
+    });
     const written = output === undefined ? [] : await writeWithReport(output, lab, bytes);
     if (context.json) context.terminal.print(JSON.stringify({ ...lab, left_out: bytes.leftOut, written }, null, 2));
     else show(context, args, { lab, written, leftOut: bytes.leftOut });
@@ -152,14 +159,17 @@ async function refusals<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function sourceBytes({ terminal }: Context, source: string): Promise<SourceBytes> {
+/** `folder` is set for a single file that is no archive: the files that it names are there. */
+async function sourceBytes({ terminal }: Context, source: string): Promise<SourceBytes & { readonly folder?: string }> {
   try {
     if (source === "-") return await unpackSource(await readStandardInput(terminal.stdin, sourceLimits.archiveBytes), "stdin");
     const stats = await stat(source);
     if (stats.isDirectory()) return await readFolder(source);
     if (stats.size > sourceLimits.archiveBytes)
       throw new UsageError(`${source} has more than ${sourceLimits.archiveBytes} bytes`, "import the file of the lab alone");
-    return await unpackSource(await readFile(source), basename(source));
+    const data = await readFile(source);
+    const unpacked = await unpackSource(data, basename(source));
+    return unpacked.files.get(basename(source)) === data ? { ...unpacked, folder: dirname(resolve(source)) } : unpacked;
   } catch (error) {
     if (error instanceof ArchiveError) throw new UsageError(error.message, error.hint);
     if ((error as NodeJS.ErrnoException).code === "ENOENT") throw new UsageError(`there is no file or folder ${source}`);

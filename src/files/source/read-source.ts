@@ -58,7 +58,7 @@ export async function readFolder(path: string): Promise<SourceBytes> {
 }
 
 /** Reads a file of at most `max` bytes, else returns its size. */
-async function readLimited(path: string, max: number): Promise<{ readonly data: Uint8Array } | { readonly bytes: number }> {
+export async function readLimited(path: string, max: number): Promise<{ readonly data: Uint8Array } | { readonly bytes: number }> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   const { size } = await file.stat();
   if (size > max) return { bytes: size };

@@ -22,9 +22,15 @@ export class SourceFiles {
   readonly #files: ReadonlyMap<string, Uint8Array>;
   readonly #texts = new Map<string, string | undefined>();
   readonly #trees = new Map<string, SourceNode | Error>();
+  readonly #wanted = new Set<string>();
+  readonly #isComplete: boolean;
 
-  /** Throws invalid_source for paths that leave the folder, and for more than the limits allow. */
-  constructor(files: ReadonlyMap<string, Uint8Array>) {
+  /**
+   * Throws invalid_source for paths that leave the folder, and for more than the limits allow.
+   * @param isComplete whether the files that a lab names would be among `files` if they existed; false for a file that was given alone
+   */
+  constructor(files: ReadonlyMap<string, Uint8Array>, isComplete = files.size > 1) {
+    this.#isComplete = isComplete;
     const normal = new Map<string, Uint8Array>();
     if (files.size > sourceLimits.files) refuse(`more than ${sourceLimits.files} files`);
     let bytes = 0;
@@ -86,20 +92,42 @@ export class SourceFiles {
     }
   }
 
+  /** Files and folders that the lab of an incomplete source names and that are not in it, by normal path. */
+  get wanted(): readonly string[] {
+    return [...this.#wanted].sort();
+  }
+
+  /** Returns why a file or folder that the lab names is missing, for the report. */
+  whyMissing(lab: string, name: string): string {
+    const shown = name.slice(0, 120);
+    if (pathBeside(lab, name) === undefined) return `${shown} is outside the folder of the lab`;
+    return this.#isComplete
+      ? `there is no file or folder ${shown} beside the lab`
+      : `${shown} was not given: import the folder of the lab, or an archive of it`;
+  }
+
   /** Returns the path of a file that a lab file names relative to its own folder; undefined: there is none. */
   beside(lab: string, name: string): string | undefined {
-    const folder = lab.includes("/") ? lab.slice(0, lab.lastIndexOf("/") + 1) : "";
-    const result = normalFilePath(joined(`${folder}${name.replaceAll("\\", "/")}`));
-    return "path" in result && this.#files.has(result.path) ? result.path : undefined;
+    const path = pathBeside(lab, name);
+    if (path === undefined || this.#files.has(path)) return path;
+    this.want(lab, name);
+    return undefined;
   }
 
   /** Returns the files of a folder that a lab file names relative to its own, and the folder's path with a slash at its end. */
   below(lab: string, name: string): { readonly folder: string; readonly files: readonly string[] } {
-    const own = lab.includes("/") ? lab.slice(0, lab.lastIndexOf("/") + 1) : "";
-    const path = joined(`${own}${name.replaceAll("\\", "/")}`).replace(/\/+$/, "");
     // The folder of the lab itself is everything, which nobody means.
-    if (path === "" || path.startsWith("..")) return { folder: "", files: [] };
-    return { folder: `${path}/`, files: this.paths.filter((each) => each.startsWith(`${path}/`)) };
+    const path = pathBeside(lab, name);
+    if (path === undefined) return { folder: "", files: [] };
+    const files = this.paths.filter((each) => each.startsWith(`${path}/`));
+    if (files.length === 0) this.want(lab, name);
+    return { folder: `${path}/`, files };
+  }
+
+  /** Notes a file or folder that a lab uses, for a source that is one file and may be read again with more of them. */
+  want(lab: string, name: string): void {
+    const path = pathBeside(lab, name);
+    if (!this.#isComplete && path !== undefined && this.#wanted.size < sourceLimits.files) this.#wanted.add(path);
   }
 
   #parse(path: string, notation: Notation): SourceNode | Error {
@@ -113,6 +141,14 @@ export class SourceFiles {
       return error instanceof Error ? error : new Error(String(error));
     }
   }
+}
+
+/** Returns the normal path of a name that is relative to the folder of a lab; undefined: it is outside the source, or the source itself. */
+function pathBeside(lab: string, name: string): string | undefined {
+  const folder = lab.includes("/") ? lab.slice(0, lab.lastIndexOf("/") + 1) : "";
+  const slashed = name.replaceAll("\\", "/");
+  const result = normalFilePath(slashed.startsWith("/") ? slashed : joined(`${folder}${slashed}`));
+  return "path" in result ? result.path : undefined;
 }
 
 /** Resolves "..", as far as it stays in the source; otherwise it stays and the path is refused. */

@@ -8,7 +8,7 @@ import { Part } from "../../tree/part.ts";
 /** Reads positions and texts of the file that the drawing tools of containerlab write beside a lab. Returns its parts; undefined: there is none, or it is no JSON. */
 export function readAnnotations(draft: Draft, files: SourceFiles, path: string, places: ReadonlyMap<string, DraftPlace>): Part | undefined {
   const base = path.replace(/\.ya?ml$/i, "");
-  const name = [`${path}.annotations.json`, `${base}.annotations.json`].find((each) => files.bytes(each) !== undefined);
+  const name = [`${path}.annotations.json`, `${base}.annotations.json`].find((each) => files.beside("", each) !== undefined);
   const tree = name === undefined ? undefined : files.treeIf(name, "json");
   if (name === undefined || tree === undefined) return undefined;
   const root = Part.of(tree, name);

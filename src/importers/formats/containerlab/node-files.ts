@@ -24,7 +24,7 @@ export function readStartupConfig({ draft, files, path, node, name }: Place, for
   else {
     const found = files.beside(path, withMagic(text, name));
     const config = found === undefined ? undefined : files.text(found);
-    if (found === undefined) part.dropped(`there is no file ${text.slice(0, 120)} beside the lab`);
+    if (found === undefined) part.dropped(files.whyMissing(path, withMagic(text, name)));
     else if (config === undefined) part.dropped("the file is no text");
     else carryConfig(draft, node, config, part, found);
   }
@@ -80,7 +80,7 @@ function copiesOf({ files, path, name, node }: Place, from: string, to: string):
   const single = files.beside(path, source);
   const { folder, files: inside } = files.below(path, source);
   const found = single === undefined ? inside : [single];
-  if (found.length === 0) return `there is no file or folder ${from.slice(0, 120)} beside the lab`;
+  if (found.length === 0) return files.whyMissing(path, source);
   const copies = found.flatMap((file): Copy[] => {
     const text = files.text(file);
     const inNode = single === undefined ? `${target}/${file.slice(folder.length)}` : target;
@@ -107,7 +107,7 @@ export function readEnvironment({ files, path, node }: Place, form: NodeForm): v
     const found = files.beside(path, file.text ?? "");
     const text = found === undefined ? undefined : files.text(found);
     if (text === undefined) {
-      file.dropped("there is no such file beside the lab");
+      file.dropped(found === undefined ? files.whyMissing(path, file.text ?? "") : "the file is no text");
       continue;
     }
     const pairs = text.split(/\r?\n/).flatMap((line) => {

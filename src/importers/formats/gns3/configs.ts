@@ -98,6 +98,7 @@ function readContainer(draft: Draft, node: DraftNode, context: Context): void {
   properties?.get("extra_volumes")?.mapped("the files in them");
   for (const key of ["container_id", "console_resolution", "console_http_port", "console_http_path", "extra_hosts"])
     properties?.get(key)?.dropped("belongs to the server that ran it");
+  for (const folder of folders(context.kind, context.id)) context.files.want(context.path, folder);
   const inner = filesBelow(context.files, prefixOf(context.path));
   const folder = folders(context.kind, context.id).find((each) => inner.has(each));
   for (const [count, path] of (inner.get(folder ?? "") ?? []).entries()) {

@@ -36,6 +36,7 @@ export function readDeviceFiles(draft: Draft, node: DraftNode, context: DeviceFi
   const { files, path, device } = context;
   const configs: { readonly inside: string; readonly text: string; readonly part: Part }[] = [];
   let count = 0;
+  for (const name of ["shared", device]) files.want(path, name);
   for (const folder of [folderOf(path, "shared"), folderOf(path, device)]) {
     for (const file of files.paths) {
       if (!file.startsWith(`${folder}/`)) continue;
