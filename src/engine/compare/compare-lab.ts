@@ -1,7 +1,8 @@
+import { sameFrr } from "../../base/frr-same.ts";
 import { compareNatural } from "../../base/natural-order.ts";
 import { endpointText, type Lab, type LabLink, type LabNetwork, type LabNode } from "../../intent/lab/lab.ts";
 import { interfaceNaming } from "../model/interface-names.ts";
-import { fieldWord, nodeFields } from "../model/node-fields.ts";
+import { fieldWord, type NodeField, nodeFields } from "../model/node-fields.ts";
 import type { ObservedLab, ObservedNode } from "../model/observed.ts";
 import type { Change, HostRules, TemplateRules } from "../model/plan.ts";
 import type { Reason } from "../model/reasons.ts";
@@ -206,7 +207,11 @@ function compareNode(
   const from = before ?? blank;
   // A node that is recreated from another template keeps no value that the new template does not support.
   const keeps = before?.template === intent.template ? before : blank;
-  const changed = new Map(diffNode(from, wanted).map((difference) => [difference.field, difference]));
+  const isSame = (field: NodeField) =>
+    field === "startupConfig" && template?.configLanguage === "frr" && sameFrr(from.startupConfig ?? "", wanted.startupConfig ?? "");
+  const changed = new Map(
+    diffNode(from, wanted).flatMap((difference) => (isSame(difference.field) ? [] : [[difference.field, difference] as const])),
+  );
   const given = new Set(diffNode(keeps, wanted).map(({ field }) => field));
   for (const field of nodeFields) {
     const difference = changed.get(field);

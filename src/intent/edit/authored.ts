@@ -1,3 +1,4 @@
+import { sameFrr } from "../../base/frr-same.ts";
 import { withAddedLines, withoutGenerated } from "../generate/frr-text.ts";
 import type { LabNode } from "../lab/lab.ts";
 import type { Reading } from "../read/read.ts";
@@ -38,6 +39,8 @@ function ownCommands(reading: Reading, { key, exec }: LabNode, { was, own }: Mad
 
 function ownConfig(reading: Reading, { key, startupConfig }: LabNode, { was, own }: Made): string | undefined {
   if (startupConfig === was.startupConfig) return own.startupConfig;
+  // Lines of the node's own that are in a generated section, where the router shows them.
+  if (sameFrr(was.startupConfig ?? "", startupConfig ?? "")) return own.startupConfig;
   const template = reading.nodes.get(key)?.template?.template;
   if (template !== undefined) {
     const message = `the startup-config of node ${key} is rendered from the template ${template.file}: change the template, or write a text in its place; labwright render --configs prints it`;

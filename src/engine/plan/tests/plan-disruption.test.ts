@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Lab, LabLink } from "../../../intent/lab/lab.ts";
 import { splitByDisruption } from "../split.ts";
 
-import { host, lab, link, node, plan, steps, triangle } from "./plan.fixture.ts";
+import { host, lab, link, node, plan, rules, steps, template, triangle } from "./plan.fixture.ts";
 
 describe("the disruption of running nodes, in the plan of a lab", () => {
   it("restarts a running node for a change that it cannot take live, and lists the affected nodes and links", () => {
@@ -17,6 +17,15 @@ describe("the disruption of running nodes, in the plan of a lab", () => {
     expect(planned.text).toContain("~ node a [restart]");
     expect(planned.text).toContain("env.MODE       (none) → x");
     expect(planned.text).toContain("Plan: 0 to create, 1 to change, 0 to delete; 1 node will stop, 1 node will start.");
+  });
+
+  it("has no change if a router's saved configuration has its own lines in another part of the same section", () => {
+    const routers = { ...rules, templates: [template("frr", { configLanguage: "frr" })] };
+    const router = (startupConfig: string) => lab([node("r1", { template: "frr", startupConfig })]);
+    const desired = router("interface eth1\n ip address 10.0.0.1/31\nexit\ninterface eth1\n ip ospf cost 33\nexit\n");
+    const planned = (text: string) => steps(plan(desired, host(router(text)), { rules: routers }));
+    expect(planned("interface eth1\n ip ospf cost 33\n ip address 10.0.0.1/31\nexit\n")).toEqual([]);
+    expect(planned("interface eth1\n ip ospf cost 34\n ip address 10.0.0.1/31\nexit\n")).toContain("update:config:r1");
   });
 
   it("changes a stopped node without disturbing anything and leaves it stopped", () => {

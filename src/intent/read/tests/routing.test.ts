@@ -238,3 +238,15 @@ ip route 10.9.0.0/16 blackhole
 `);
   expect(configOf(after, "r1")).toBe(configOf(lab, "r1"));
 });
+
+test("a configuration that means what the generated and the own lines mean together changes nothing in the text", () => {
+  const yaml = pair("{ospf: true}", "", ', startup-config: "interface eth1\\n ip ospf cost 33\\nexit\\n"');
+  const lab = read(yaml);
+  const text = configOf(lab, "r2");
+  const merged = text
+    .replace("interface eth1\n ip ospf cost 33\nexit\n", "")
+    .replace("interface eth1\n", "interface eth1\n ip ospf cost 33\n");
+  expect(merged).not.toBe(text);
+  const nodes = lab.nodes.map((node) => (node.key === "r2" ? { ...node, startupConfig: merged } : node));
+  expect(editIntent(yaml, {}, { ...lab, nodes }).yaml).toBe(yaml);
+});
