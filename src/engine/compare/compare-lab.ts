@@ -1,4 +1,4 @@
-import { sameFrr } from "../../base/frr-same.ts";
+import { sameFrr } from "../../base/frr-config.ts";
 import { compareNatural } from "../../base/natural-order.ts";
 import { endpointText, type Lab, type LabLink, type LabNetwork, type LabNode } from "../../intent/lab/lab.ts";
 import { interfaceNaming } from "../model/interface-names.ts";

@@ -1,4 +1,4 @@
-import { sameFrr } from "../../base/frr-same.ts";
+import { sameFrr } from "../../base/frr-config.ts";
 import { withAddedLines, withoutGenerated } from "../generate/frr-text.ts";
 import type { LabNode } from "../lab/lab.ts";
 import type { Reading } from "../read/read.ts";
