@@ -63,9 +63,31 @@ export function readConfigs(draft: Draft, node: DraftNode, context: Context): vo
   }
   if (isRead) return;
   // The project's file names no configuration: it is at its usual place.
-  const usual: Readonly<Record<string, readonly string[]>> = { vpcs: ["startup.vpc"], iou: ["startup-config.cfg", "initial-config.cfg"] };
-  const found = (usual[kind] ?? []).map((name) => fileOf(context, name)).find((each) => each !== undefined);
+  const found =
+    kind === "dynamips"
+      ? dynamipsConfig(context)
+      : (usual[kind] ?? []).map((name) => fileOf(context, name)).find((each) => each !== undefined);
   if (found !== undefined) carryConfig(draft, node, context.files.text(found) ?? "", fileValue(context, found));
+}
+
+const usual: Readonly<Record<string, readonly string[]>> = { vpcs: ["startup.vpc"], iou: ["startup-config.cfg", "initial-config.cfg"] };
+
+/** Finds the configuration of a router of Dynamips, whose name begins with the number of the router, and reports its private one. */
+function dynamipsConfig(context: Context): string | undefined {
+  const { files, path, id } = context;
+  const number = context.part.at("properties", "dynamips_id");
+  for (const folder of folders("dynamips", id)) files.want(path, `${folder}/configs`);
+  const prefix = prefixOf(path);
+  const below = filesBelow(files, prefix);
+  const inside = folders("dynamips", id).flatMap((folder) => below.get(folder) ?? []);
+  for (const each of inside)
+    if (/\/i\d+_private-config\.cfg$/.test(each))
+      fileValue(context, each).dropped("keys and passwords of a router's private configuration stay behind");
+  const named = number?.text === undefined ? undefined : fileOf(context, `i${number.text}_startup-config.cfg`);
+  if (named !== undefined) number?.mapped("the name of its configuration");
+  // A copied project may have another number than its files.
+  const others = inside.filter((each) => /\/i\d+_startup-config\.cfg$/.test(each) && files.text(each) !== undefined);
+  return named ?? (others.length === 1 ? others[0] : undefined);
 }
 
 /** Finds a file that a property names: in the node's folder, in its configs folder, or in the project. */

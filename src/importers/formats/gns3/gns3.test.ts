@@ -74,3 +74,20 @@ test("only static interfaces of /etc/network/interfaces give commands, whose nam
     "ip addr add 2001:db8::1/64 dev eth3",
   ]);
 });
+
+test("a router of Dynamips has the configuration that its folder contains under its number", () => {
+  const id = "7a3f1f5e-0000-4000-8000-000000000001";
+  const router = { node_id: id, node_type: "dynamips", name: "R1", properties: { dynamips_id: 3, platform: "c3725", image: "c3725.bin" } };
+  const project = JSON.stringify({ type: "topology", revision: 9, project_id: "p", name: "p", topology: { nodes: [router], links: [] } });
+  const folder = `project-files/dynamips/${id}/configs`;
+  const files = { "p.gns3": project, [`${folder}/i3_startup-config.cfg`]: "hostname R1\nip route 10.9.0.0 255.255.0.0 10.0.0.9\n" };
+  const lab = imported({ ...files, [`${folder}/i3_private-config.cfg`]: "secret" }, { substitute: "frr", translateConfigs: true });
+  expect(Object.keys(lab.files)).toEqual(["configs/R1.cfg", "configs/R1.frr.conf"]);
+  expect(lab.files["configs/R1.frr.conf"]).toContain("ip route 10.9.0.0/16 10.0.0.9");
+  expect(lab.report.filter(({ file }) => file !== "p.gns3").map(({ file, level }) => [file, level])).toEqual([
+    [`${folder}/i3_private-config.cfg`, "dropped"],
+    [`${folder}/i3_startup-config.cfg`, "mapped"],
+  ]);
+  const renumbered = { ...files, "p.gns3": project.replace('"dynamips_id":3', '"dynamips_id":1') };
+  expect(imported(renumbered, { substitute: "frr" }).files["configs/R1.cfg"]).toContain("hostname R1");
+});
