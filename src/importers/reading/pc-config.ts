@@ -28,7 +28,7 @@ function addressLine(address: string, length: string | undefined, rest: readonly
 }
 
 /** Returns the prefix length of "24" or "255.255.255.0". */
-function prefixLength(word: string): string | undefined {
+export function prefixLength(word: string): string | undefined {
   if (/^\d{1,2}$/.test(word)) return Number(word) <= 32 ? word : undefined;
   const bytes = word.split(".").map(Number);
   if (bytes.length !== 4 || bytes[0] === undefined || bytes[0] < 128) return undefined;

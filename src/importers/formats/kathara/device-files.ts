@@ -1,6 +1,7 @@
 import type { Draft } from "../../draft/draft.ts";
 import type { DraftNode } from "../../draft/draft-node.ts";
 import { carryConfig } from "../../reading/carry-config.ts";
+import { prefixLength } from "../../reading/pc-config.ts";
 import type { SourceFiles } from "../../source/source-files.ts";
 import { Part } from "../../tree/part.ts";
 import { scalar } from "../../tree/source-tree.ts";
@@ -82,6 +83,21 @@ function withoutPasswords(text: string): string {
 const starts =
   /^\s*(?:sudo\s+)?(?:(?:\/etc\/init\.d\/|service\s+|systemctl\s+(?:start|restart|enable)\s+)(?:frr|quagga|zebra)\b.*|\/usr\/lib\/frr\/\S.*)$/;
 
+/** Kathara ignores the exit codes of a startup file. */
+const mayFail = "# As in Kathara, the node boots also if a command fails.\ntrap 'exit 0' EXIT\n";
+
+const ifconfigLine =
+  /^(\s*)(?:sudo\s+)?(?:\/sbin\/)?ifconfig\s+(eth\d+|lo)(?::\w+)?\s+(\d+\.\d+\.\d+\.\d+)(?:\/(\d{1,2}))?(?:\s+netmask\s+(\d+\.\d+\.\d+\.\d+))?(?:\s+broadcast\s+\S+)?(?:\s+up)?\s*;?\s*(#.*)?$/;
+
+/** Writes the address of an interface with ip: the ifconfig of template linux refuses a length of a prefix. Returns any other line as it is. */
+export function ifconfigAsIp(line: string): string {
+  const [, indent = "", face, address, given, mask, comment] = ifconfigLine.exec(line) ?? [];
+  const length = given ?? (mask === undefined ? undefined : prefixLength(mask));
+  if (face === undefined || length === undefined || Number(length) > 32) return line;
+  const rest = comment === undefined ? "" : ` ${comment}`;
+  return `${indent}ip addr add ${address}/${length} dev ${face}${rest}\n${indent}ip link set ${face} up`;
+}
+
 function readStartup(draft: Draft, node: DraftNode, context: DeviceFiles): void {
   const { files, path, device } = context;
   for (const name of ["shared.shutdown", `${device}.shutdown`]) {
@@ -95,21 +111,22 @@ function readStartup(draft: Draft, node: DraftNode, context: DeviceFiles): void 
     .map((each) => each.replace(/\n*$/, "\n"))
     .join("")
     .split(/\r?\n/)
-    .map((line) => (isRouter && starts.test(line) ? `# ${line.trim()}` : line))
+    .map((line) => (isRouter && starts.test(line) ? `# ${line.trim()}` : ifconfigAsIp(line)))
     .join("\n");
   const parts = scripts.map((script) => partOf(context, script));
   if (text.trim() === "") {
     for (const part of parts) part.dropped("empty");
     return;
   }
+  const script = `${mayFail}${text}`;
   if (node.template === "linux" && !node.choice.isStandIn) {
-    node.set("startup-config", draft.file(`${device}.startup`, text));
-    for (const part of parts) part.kept("the startup-config");
+    node.set("startup-config", draft.file(`${device}.startup`, script));
+    for (const part of parts) part.mapped("the startup-config; as in Kathara, the node boots also if a command fails");
   } else if (node.takesFiles) {
     const inside = `/root/${device}.startup`;
-    node.put("files", inside, { from: draft.file(`${device}.startup`, text) });
-    node.add("exec", [`sh ${inside}`]);
-    for (const part of parts) part.mapped(`commands at each start: ${inside}`);
+    node.put("files", inside, { from: draft.file(`${device}.startup`, script) });
+    node.add("exec", [`sh ${inside} || true`]);
+    for (const part of parts) part.mapped(`commands at each start: ${inside}; as in Kathara, the node boots also if a command fails`);
   } else for (const part of parts) part.dropped(`template ${node.template} runs no commands`);
 }
 

@@ -1,7 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { readIntent } from "../../../intent/read/read.ts";
 import { sample } from "../../samples.fixture.ts";
 import { imported } from "../../testing.fixture.ts";
+import { ifconfigAsIp } from "./device-files.ts";
 
 test("devices, collision domains, settings, startup files and the order of lab.dep become a lab", () => {
   const lab = imported(sample("kathara/projects/two-as"), { substitute: "frr" });
@@ -45,11 +47,29 @@ test("files of a device and of all devices are files of the nodes", () => {
   const { lab } = readIntent(imported(sample("kathara/projects/web")).yaml, imported(sample("kathara/projects/web")).files);
   const server = lab?.nodes.find(({ key }) => key === "server");
   expect(Object.keys(server?.files ?? {})).toEqual(["/etc/motd.lab", "/var/www/html/index.html"]);
-  expect(server?.exec).toEqual(["echo ready > /tmp/ready", 'sysctl -w net.ipv4.ip_forward="1"']);
+  expect(server?.exec).toEqual(["echo ready > /tmp/ready || true", 'sysctl -w net.ipv4.ip_forward="1"']);
 });
 
 test("a line that is none of Kathara's is reported with its number, and a file without devices is refused", () => {
   const { report } = imported({ "lab.conf": 'pc1[0]="A"\npc2 [0]\n' });
   expect(report.find(({ line }) => line === 2)).toMatchObject({ level: "dropped", message: "the line is not DEVICE[ARGUMENT]=VALUE" });
   expect(() => imported({ "lab.conf": "LAB_NAME=x\n" }, { format: "kathara" })).toThrow("lab.conf: no line is DEVICE[ARGUMENT]=VALUE");
+});
+
+test("a startup file does not end the boot, and its ifconfig is written with ip", () => {
+  const { files, yaml } = imported({
+    "lab.conf": "pc1[0]=A\nr1[0]=A\nr1[image]=kathara/frr\n",
+    "pc1.startup": "ifconfig eth0 10.0.3.2/24 up\nfalse\n",
+    "r1.startup": "ip addr add 10.0.3.1/24 dev eth0\n",
+  });
+  const head = "# As in Kathara, the node boots also if a command fails.\ntrap 'exit 0' EXIT\n";
+  expect(files["pc1.startup"]).toBe(`${head}ip addr add 10.0.3.2/24 dev eth0\nip link set eth0 up\nfalse\n`);
+  expect(files["r1.startup"]).toBe(`${head}ip addr add 10.0.3.1/24 dev eth0\n`);
+  expect(yaml).toContain("sh /root/r1.startup || true");
+  expect(execFileSync("sh", ["-c", `${head}ls /none 2> /dev/null\nfalse`], { encoding: "utf8" })).toBe("");
+  expect(ifconfigAsIp("  /sbin/ifconfig eth1 10.0.3.2 netmask 255.255.252.0 broadcast 10.0.3.255 up # LAN")).toBe(
+    "  ip addr add 10.0.3.2/22 dev eth1 # LAN\n  ip link set eth1 up",
+  );
+  for (const line of ["ifconfig eth0 up", "ifconfig eth0 10.0.3.2 up", "ifconfig eth0 10.0.3.2/24 up && ping x", "echo ifconfig"])
+    expect(ifconfigAsIp(line)).toBe(line);
 });

@@ -112,7 +112,12 @@ function readSettings(node: DraftNode, device: Part): void {
       node.set("ports", [...new Set(ports)], port);
     }
   }
-  for (const command of device.get("exec")?.all ?? []) node.add("exec", command.text === undefined ? [] : [command.text], command);
+  for (const command of device.get("exec")?.all ?? []) {
+    const text = command.text?.trim() ?? "";
+    // A command in the background cannot fail.
+    const whole = text === "" || /[&;]$/.test(text) ? text : `${text} || true`;
+    node.add("exec", whole === "" ? [] : [whole], command, whole === text ? undefined : "as in Kathara, the node boots also if it fails");
+  }
   const sysctls = (device.get("sysctl")?.all ?? []).filter(({ text = "" }) => /^net\.[\w.]+=[\w ]+$/.test(text));
   for (const sysctl of sysctls) {
     const [key = "", value = ""] = (sysctl.text ?? "").split("=");
