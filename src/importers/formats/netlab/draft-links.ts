@@ -33,6 +33,10 @@ function faceOf({ node, part }: NetlabEnd, next: Map<string, number>): string {
 
 function subnetsOf(link: NetlabLink, pools: Pools): readonly Subnet[] {
   const prefix = firstOf(link.parts.map((part) => deep(part, "prefix")));
+  // "prefix.ipv4" and "prefix.ipv6" are keys of their own.
+  const families = link.parts.map((part) => [deep(part, "prefix", "ipv4"), deep(part, "prefix", "ipv6")]);
+  const own = families.find((each) => each.some((value) => value !== undefined));
+  if (prefix === undefined && own !== undefined) return subnetsIn(own);
   const pool = firstOf(
     link.parts.flatMap((part) => [deep(part, "pool"), deep(part, "role")]).filter((part) => pools.has(part?.text ?? "")),
   );
@@ -50,6 +54,10 @@ function subnetsOf(link: NetlabLink, pools: Pools): readonly Subnet[] {
   }
   const source = named ?? prefix;
   const values = source.text === undefined ? [deep(source, "ipv4"), deep(source, "ipv6")] : [source];
+  return subnetsIn(values);
+}
+
+function subnetsIn(values: readonly (Part | undefined)[]): readonly Subnet[] {
   return values.flatMap((value) => {
     const subnet = value?.text === undefined ? undefined : Subnet.parse(value.text);
     if (subnet === undefined) return [];
@@ -137,17 +145,31 @@ function mtuOf(mtu: Part | undefined): { readonly mtu?: number } {
   return { mtu: value };
 }
 
-/** netlab's tc: delay and jitter in ms, loss in percent, rate in kbit/s. */
+const times = { "": 1, us: 1 / 1000, usec: 1 / 1000, ms: 1, msec: 1, s: 1000, sec: 1000 };
+const shares = { "": 1, "%": 1 };
+const rates = {
+  ...{ "": 1, bit: 1 / 1000, bps: 1 / 1000, k: 1, kbit: 1, kbps: 1 },
+  ...{ m: 1000, mbit: 1000, mbps: 1000, g: 1_000_000, gbit: 1_000_000, gbps: 1_000_000 },
+};
+
+/** Returns the number of "10ms" or "1 %", in the unit whose factor is 1; undefined: it is no number, or has another unit. */
+function inUnits(text: string, units: Readonly<Record<string, number>>): number | undefined {
+  const [, digits, unit = ""] = /^\s*(\d{1,12}(?:\.\d{1,9})?)\s*([a-z%]{0,8})\s*$/i.exec(text) ?? [];
+  const factor = Object.hasOwn(units, unit.toLowerCase()) ? units[unit.toLowerCase()] : undefined;
+  // Rounded, as 0.1 times 3 is not 0.3.
+  return digits === undefined || factor === undefined ? undefined : Math.round(Number(digits) * factor * 1e6) / 1e6;
+}
+
+/** netlab's tc: delay and jitter in ms, loss in percent, rate in kbit/s, unless they have units. */
 function qualityOfLink(link: NetlabLink) {
-  const tc = firstOf(link.parts.map((part) => deep(part, "tc")));
-  if (tc === undefined) return undefined;
-  const value = (key: string) => {
-    const part = deep(tc, key);
-    const number = part?.number;
+  const value = (key: string, units: Readonly<Record<string, number>>) => {
+    const part = firstOf(link.parts.map((each) => deep(each, "tc", key)));
+    const number = part?.text === undefined ? undefined : inUnits(part.text, units);
     if (number !== undefined) part?.kept();
+    else part?.dropped(`no number, or in a unit other than ${Object.keys(units).filter(Boolean).join(", ")}`);
     return number;
   };
-  const [delay, jitter, loss, bandwidth] = [value("delay"), value("jitter"), value("loss"), value("rate")];
+  const [delay, jitter, loss, bandwidth] = [value("delay", times), value("jitter", times), value("loss", shares), value("rate", rates)];
   return qualityOf({
     ...(delay !== undefined && { delay }),
     ...(jitter !== undefined && { jitter }),

@@ -141,3 +141,25 @@ links:
     "p1_s1_leaf:eth1 -- p1_s1_srv:eth1",
   ]);
 });
+
+test("keys with dots, qualities with units and defaults of modules are read", () => {
+  const { lab, files, report } = topology(`provider: clab
+defaults.device: frr
+defaults.ospf.area: 0.0.0.7
+module: [ospf]
+nodes: [r1, r2]
+links:
+- {r1: , r2: , prefix.ipv4: 198.51.100.0/24, prefix.ipv6: "2001:db8:1::/64", tc.delay: 10, tc.rate: 2M}
+- {r1: , r2: , tc: {delay: 1.5s, jitter: 500us, loss: 1%}}
+- {r1: , r2: , tc.delay: soon}
+`);
+  expect(files["configs/r1.conf"]).toContain(
+    "interface eth1\n ip address 198.51.100.1/24\n ipv6 address 2001:db8:1::1/64\n ip ospf area 0.0.0.7\n",
+  );
+  expect(lab?.links.map(({ quality }) => quality?.a)).toEqual([
+    { delay: 10, bandwidth: 2000 },
+    { delay: 1500, jitter: 0.5, loss: 1 },
+    undefined,
+  ]);
+  expect(report.filter(({ level }) => level === "dropped").map(({ path }) => path)).toEqual(["/links/2/tc.delay"]);
+});

@@ -54,7 +54,7 @@ function loopbacksOf(node: NetlabNode, pools: Pools): readonly string[] {
 
 function readBgp(root: Part, node: NetlabNode): { readonly as: number | undefined; readonly isReflector: boolean } {
   const sources = [node.part, ...node.groups, ...node.groups.map((group) => deep(group, "node_data")), root];
-  const as = firstOf(sources.map((source) => deep(source, "bgp", "as")));
+  const as = firstOf([...sources.map((source) => deep(source, "bgp", "as")), deep(root, "defaults", "bgp", "as")]);
   const rr = firstOf(sources.map((source) => deep(source, "bgp", "rr")));
   const list = deep(root, "bgp", "as_list");
   let [number, isReflector] = [as?.number, rr?.boolean === true];
@@ -107,7 +107,7 @@ function frrConfig(root: Part, router: Router, routers: readonly Router[]): stri
     )[0] ?? `10.0.0.${node.id % 256}`;
   if (runs("ospf")) lines.push("router ospf", ` ospf router-id ${id}`, "!");
   if (runs("isis")) {
-    const area = firstOf([node.part, root].map((part) => deep(part, "isis", "area")));
+    const area = firstOf([...[node.part, root].map((part) => deep(part, "isis", "area")), deep(root, "defaults", "isis", "area")]);
     area?.mapped("in the configurations of template frr");
     const words = /^[\d.]{2,30}$/.test(area?.text ?? "") ? area?.text : "49.0001";
     lines.push("router isis lab", ` net ${words}.0000.0000.${String(node.id % 10_000).padStart(4, "0")}.00`, " is-type level-2-only", "!");
@@ -134,7 +134,7 @@ function isIn(end: NetlabEnd, link: NetlabLink, module: string): boolean {
 
 function areaOf(root: Part, node: NetlabNode, end: NetlabEnd | undefined, link: NetlabLink | undefined): string {
   const sources = [end?.part, ...(link?.parts ?? []), node.part, ...node.groups, root];
-  const area = firstOf(sources.map((source) => deep(source, "ospf", "area")));
+  const area = firstOf([...sources.map((source) => deep(source, "ospf", "area")), deep(root, "defaults", "ospf", "area")]);
   area?.mapped("in the configurations of template frr");
   return /^[\d.]{1,15}$/.test(area?.text ?? "") ? (area?.text ?? "0") : "0";
 }
