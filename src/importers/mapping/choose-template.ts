@@ -75,7 +75,7 @@ export function chooseTemplate(options: ChoiceOptions, tool: string, type: strin
     ...(rule?.vendor !== undefined && { vendor: rule.vendor }),
     ...(rule?.file !== undefined && { file: rule.file }),
   };
-  const need = needText(missing, options.images === undefined);
+  const need = needText(missing, { isUnknown: options.images === undefined, type });
   if (options.substitute === undefined)
     return { rule, template, image: name, isStandIn: false, missing, message: `${shown} is template ${template}; ${need}` };
   const standIn = standIns[options.substitute][rule?.role ?? "host"];
@@ -83,12 +83,22 @@ export function chooseTemplate(options: ChoiceOptions, tool: string, type: strin
 }
 
 /** Names the file that an image is made from, and the command. */
-export function needText({ template, image, file }: MissingImage, isUnknown: boolean): string {
-  const from = file === undefined ? "" : `, made from ${file}`;
+function needText(
+  { template, image, file }: MissingImage,
+  { isUnknown, type }: { readonly isUnknown: boolean; readonly type: string },
+): string {
+  const where = isUnknown ? "was not looked for" : "is not there";
+  if (template === "qemu" && needsEmulator.test(type) && file?.endsWith(".qcow2") !== true)
+    return `it needs ${image} and an emulator of its own, which Labwright does not have: --substitute chooses a stand-in`;
+  if (template === "container" && file === undefined)
+    return `it needs the image ${image}, which ${where}: it is pulled from its registry before the first start`;
   const how =
     template === "container" ? `: labwright image add FILE --name ${image}` : ": copy its disk into the image directory (docs/vm.md)";
-  return `it needs the image ${image}${from}, which ${isUnknown ? "was not looked for" : "is not there"}${how}`;
+  return `it needs the image ${image}${file === undefined ? "" : `, made from ${file}`}, which ${where}${how}`;
 }
+
+/** Types whose images are no disks of virtual machines: Dynamips, also by the names of its platforms, and IOS on Linux or Unix. */
+const needsEmulator = /^(?:dynamips|iou|iol|c(?:1710|26\d\d|36\d\d|37\d\d|7200)\b)/i;
 
 /** Finds an image by its name, or by its name without the registry, the default tag or the suffix of a disk. */
 export function imageThatIs(available: readonly string[], wanted: string): string | undefined {
