@@ -28,8 +28,8 @@ export const exec: Command = {
     "The program runs beside the node's console and beside other programs. No shell reads its arguments: for pipes and the like write -- sh -c '...'. Its\n" +
     "output is printed as it comes, from several nodes line by line after the node's name. NODE is a name, a pattern such as 'leaf*', kind:NAME,\n" +
     "group:NAME or label:KEY=VALUE. Without NODE it runs in all running nodes that can run programs. The exit code is the program's, 128 and the number of the signal that ended\n" +
-    "it, 124 after the time limit, 125 after the output limit; of several nodes the highest. Nodes that have only a console, such as virtual machines and\n" +
-    "nodes of other hosts, get the words typed there, as labwright cli does. --command, and --node with words without --, are the deprecated form, which types\n" +
+    "it, 124 after the time limit, 125 after the output limit; of several nodes the highest. Nodes that have only a console (virtual machines without a\n" +
+    "guest agent, nodes of other hosts) get the words typed there, as labwright cli does. --command, and --node with words without --, are the deprecated form, which types\n" +
     "on the consoles too.",
   flags: [
     topoFlag,

@@ -13,7 +13,8 @@ export const shell: Command = {
   details:
     "The shell runs beside the node's console and beside other shells, also on routers and in containers. With PROGRAM this runs instead of the shell.\n" +
     "Without a terminal, standard input is sent to the program, and both outputs stay apart. Ctrl-], or ~. at the beginning of a line, ends the connection\n" +
-    "and the program. Virtual machines and nodes of other hosts have only a console: labwright console NODE.",
+    "and the program. In a virtual machine with a guest agent, shell works only without a terminal, with PROGRAM, as labwright exec does. Other virtual\n" +
+    "machines and nodes of other hosts have only a console: labwright console NODE.",
   flags: [topoFlag, labFlag],
   example: "labwright shell r1",
   run: async (context, args) => {

@@ -4,6 +4,7 @@ import { approve } from "../command/ask.ts";
 import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag, yesFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
+import { withHint } from "../command/with-hint.ts";
 import { runChange } from "../parts/change.ts";
 import { labAtStake } from "../parts/lab-at-stake.ts";
 import { table } from "../show/table.ts";
@@ -21,23 +22,30 @@ export const snapshot: Command = {
     "A snapshot is a copy of the lab's definition on the host: nodes, links, networks, startup configurations, drawings. It contains no disks. restore\n" +
     "replaces the lab's definition: existing nodes keep their current disks, other nodes start with empty disks, and nodes that are not in the snapshot\n" +
     "are deleted. The lab's file is not changed: labwright plan shows the difference, labwright pull writes it to the file.\n" +
-    "destroy removes the snapshots with the lab; destroy --no-wipe keeps them for the next lab at the same path.",
+    "destroy removes the snapshots with the lab; destroy --no-wipe keeps them for the next lab at the same path.\n" +
+    "The embedded host has no snapshots: labwright history restore returns to an earlier state of the lab's file, labwright save keeps the configurations\n" +
+    "of running nodes.",
   flags: [topoFlag, labFlag, yesFlag, timeoutFlag],
   example: "labwright snapshot take before-exam --lab /courses/bgp-1",
-  run: async (context, args) => {
-    const [word = "list", name] = args.operands;
-    switch (wordOf(word)) {
-      case "list":
-        return list(context);
-      case "take":
-        return take(context, args, name);
-      case "restore":
-        return restore(context, args, needed(name, word));
-      case "remove":
-        return remove(context, args, needed(name, word));
-    }
-  },
+  run: (context, args) => act(context, args).catch(withHint("unsupported", instead)),
 };
+
+const instead =
+  "labwright history lists the applied states of the lab, labwright history restore SERIAL writes one to its file, labwright save keeps the configurations of its nodes";
+
+async function act(context: Context, args: Arguments): Promise<ExitCode> {
+  const [word = "list", name] = args.operands;
+  switch (wordOf(word)) {
+    case "list":
+      return list(context);
+    case "take":
+      return take(context, args, name);
+    case "restore":
+      return restore(context, args, needed(name, word));
+    case "remove":
+      return remove(context, args, needed(name, word));
+  }
+}
 
 async function list(context: Context): Promise<ExitCode> {
   const { selector } = await context.project();

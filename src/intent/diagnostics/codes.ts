@@ -58,6 +58,7 @@ export const diagnosticCodes = {
   address_conflict: "two interfaces with one address, or two parts of the lab with the same place in a pool of addresses",
   pool_exhausted: "a pool of addresses that is too small for the lab",
   template_error: "a template of a configuration with a mistake, or one that makes too much text",
+  unrendered_template: "a startup-config that looks like a template, but is not written as {template: …} (a warning)",
   filter_unchecked: "the host could not be asked about traffic filters (a warning of validate)",
 } as const satisfies Record<string, string>;
 

@@ -39,9 +39,7 @@ export class Problems {
 
   error(code: DiagnosticCode, at: Place, path: string, message: string, hint?: string): void {
     this.#errors++;
-    const same = `${at.start} ${code} ${path.length > MAX_WORDS ? "" : path} ${clipped(message)}`;
-    if (this.#known.has(same)) return;
-    if (this.#known.size < MAX_PROBLEMS) this.#known.add(same);
+    if (this.#isKnown(code, at, path, message)) return;
     this.#add("error", code, at, path, message, hint);
   }
 
@@ -53,7 +51,15 @@ export class Problems {
   }
 
   warn(code: DiagnosticCode, at: Place, path: string, message: string, hint?: string): void {
+    if (this.#isKnown(code, at, path, message)) return;
     this.#add("warning", code, at, path, message, hint);
+  }
+
+  #isKnown(code: DiagnosticCode, at: Place, path: string, message: string): boolean {
+    const same = `${at.start} ${code} ${path.length > MAX_WORDS ? "" : path} ${clipped(message)}`;
+    if (this.#known.has(same)) return true;
+    if (this.#known.size < MAX_PROBLEMS) this.#known.add(same);
+    return false;
   }
 
   /** Returns the line of an offset, from 1, for messages such as "first used in line 7". */

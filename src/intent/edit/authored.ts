@@ -39,14 +39,14 @@ function ownCommands(reading: Reading, { key, exec }: LabNode, { was, own }: Mad
 
 function ownConfig(reading: Reading, { key, startupConfig }: LabNode, { was, own }: Made): string | undefined {
   if (startupConfig === was.startupConfig) return own.startupConfig;
-  // Lines of the node's own that are in a generated section, where the router shows them.
-  if (sameFrr(was.startupConfig ?? "", startupConfig ?? "")) return own.startupConfig;
   const template = reading.nodes.get(key)?.template?.template;
   if (template !== undefined) {
     const message = `the startup-config of node ${key} is rendered from the template ${template.file}: change the template, or write a text in its place; labwright render --configs prints it`;
     throw new CannotChangePart(template.at.value, message);
   }
   const [mine, before, now] = [own.startupConfig ?? "", was.startupConfig ?? "", startupConfig ?? ""];
+  // The router may show lines of the node's own in a generated section.
+  if (sameFrr(before, now)) return own.startupConfig;
   // Lines that are added in a generated section become a section of the node's own, which FRR reads later.
   const left = withoutGenerated(mine, before, now) ?? withAddedLines(mine, before, now);
   if (left === undefined) throw cannotChange(reading, key, "startup-config");

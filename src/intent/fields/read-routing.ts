@@ -25,7 +25,15 @@ export function readRouting(problems: Problems, at: Field): Routing | undefined 
 function readProtocol(problems: Problems, name: RoutingProtocol, at: Field): RoutingSettings | null | undefined {
   const { value } = at;
   if (value.kind === "scalar" && typeof value.value === "boolean") return value.value ? {} : null;
-  if (value.kind !== "map") return wrongType(problems, at, "true, false or a map", `write ${name}: true`);
+  if (value.kind !== "map") {
+    const isNumber = name === "bgp" && value.kind === "scalar" && /^[1-9]\d*$/.test(value.text);
+    return wrongType(
+      problems,
+      at,
+      "true, false or a map",
+      isNumber ? `write bgp: {as: ${value.text.slice(0, 20)}}` : `write ${name}: true`,
+    );
+  }
   checkKeys(problems, value, at.path, protocolVocabularies[name]);
   const [area, level, as] = ["area", "level", "as"].map((key) =>
     protocolVocabularies[name].known.includes(key) ? fieldOf(value, key, at.path) : undefined,

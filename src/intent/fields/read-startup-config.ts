@@ -54,7 +54,20 @@ export function readStartupConfig(context: GivenFiles, at: Field): StartupConfig
     const text = readText(problems, field(entry, at.path), { loose: true });
     return text === undefined ? undefined : bounded(problems, at, { text });
   }
-  return readConfigFile(context, at);
+  const config = readConfigFile(context, at);
+  if (config?.file !== undefined && isTemplate(config.file, config.text)) {
+    const message = `${JSON.stringify(config.file)} looks like a template, and is taken as it is`;
+    problems.warn("unrendered_template", spot(at), at.path, message, `write startup-config: {template: ${config.file}}`);
+  }
+  return config;
+}
+
+/** Software in a node may render a template itself, as cloud-init does. */
+function isTemplate(file: string, text: string): boolean {
+  return (
+    !text.startsWith("## template:") &&
+    (/\.j(?:2|inja2?)$/.test(file) || /\{%-? *(?:for|if|set) |\{\{-? *[A-Za-z_]\w*[\w.[\]]* *(?:\|[^}]*)?-?\}\}/.test(text))
+  );
 }
 
 function readConfigFile({ problems, files }: GivenFiles, at: Field): StartupConfig | undefined {

@@ -39,6 +39,9 @@ const privateAsNumbers = 94_967_295n;
 /** Maximum characters of all generated configurations together. */
 const maxText = 32 * 1024 * 1024;
 
+/** Maximum names of nodes in one message. */
+const maxNames = 5;
+
 /** Returns the text of each router that runs a protocol. */
 export function routeNodes(
   problems: Problems,
@@ -66,7 +69,23 @@ export function routeNodes(
     }
     result.set(router.key, text);
   }
+  reportWithoutId(problems, lab.withoutId);
   return result;
+}
+
+/** Reports one problem of all these routers, at the first of them. */
+function reportWithoutId(problems: Problems, routers: readonly Router[]): void {
+  const [first] = routers;
+  if (first === undefined) return;
+  const names = routers.slice(0, maxNames).map(({ key }) => key);
+  const rest = routers.length - names.length;
+  const all = `${names.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  const message =
+    routers.length === 1
+      ? `node ${all} needs an IPv4 address of its loopback, which becomes its router id`
+      : `nodes ${all} need an IPv4 address of their loopback, which becomes their router id`;
+  const hint = 'write addressing: {loopback: {ipv4: 10.255.0.0/16}}, or at the node addresses: {lo: "10.255.0.1/32"}';
+  problems.error("missing_key", first.place, first.path, message, hint);
 }
 
 interface Port {
@@ -83,6 +102,8 @@ interface Session {
 }
 
 class RoutedLab {
+  /** Routers that have no address of which their router id can be made. */
+  readonly withoutId: Router[] = [];
   readonly #problems: Problems;
   readonly #routers: ReadonlyMap<string, Router>;
   readonly #addresses: Addresses;
@@ -112,14 +133,7 @@ class RoutedLab {
     const { key, protocols, place, path } = router;
     const [id] = this.#list(key, loopback, 4);
     if (id === undefined) {
-      const hint = 'write addressing: {loopback: {ipv4: 10.255.0.0/16}}, or at the node addresses: {lo: "10.255.0.1/32"}';
-      this.#problems.error(
-        "missing_key",
-        place,
-        path,
-        `node ${key} needs an IPv4 address of its loopback, which becomes its router id`,
-        hint,
-      );
+      this.withoutId.push(router);
       return undefined;
     }
     const routerId = addressOnly(id);

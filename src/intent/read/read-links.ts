@@ -179,7 +179,9 @@ function shorthand(problems: ReadContext["problems"], at: Field, text: string, e
     if (a !== undefined && b !== undefined) cuts.push([a, b]);
   }
   if (cuts.length === 1) return cuts[0];
-  const hint = 'write ["r1:eth1", "r2:eth1"]';
+  // Blanks around the dash are no part of a name.
+  const tight = text.replaceAll(/\s+-\s+/g, "-");
+  const hint = tight === text ? 'write ["r1:eth1", "r2:eth1"]' : `write ${JSON.stringify(tight.slice(0, 140))}, or ["r1:eth1", "r2:eth1"]`;
   const shown = JSON.stringify(text.slice(0, 140));
   const message = cuts.length === 0 ? `${shown} does not name two ends of a link` : `${shown} can be cut in ${cuts.length} ways`;
   problems.error("invalid_endpoint", spot(at), at.path, message, hint);

@@ -224,6 +224,7 @@ describe("netlab's short links", () => {
     expect(lab(`${nodes}links: [a-b-a]`).links.map(({ key }) => key)).toEqual(["a-b:eth1 -- a:eth1"]);
     expect(short(`${nodes}links: [a-b-c]`)).toEqual(['invalid_endpoint /links/0 3:9 write ["r1:eth1", "r2:eth1"]']);
     expect(short(`${nodes}links: [a-z]`)).toEqual(['invalid_endpoint /links/0 3:9 write ["r1:eth1", "r2:eth1"]']);
+    expect(short(`${nodes}links: [a - b]`)).toEqual(['invalid_endpoint /links/0 3:9 write "a-b", or ["r1:eth1", "r2:eth1"]']);
   });
 });
 

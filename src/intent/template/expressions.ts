@@ -40,6 +40,9 @@ const comparisons = ["==", "!=", "<=", ">=", "<", ">", "in"];
 /** The tests of `is`. */
 export const testNames = ["defined", "undefined", "none"];
 
+/** The message for `a if condition`. */
+export const missingElse = '"if" in an expression needs "else"';
+
 const maxDepth = 32;
 /** An expression is evaluated by recursion. */
 const maxTokens = 1000;
@@ -57,7 +60,8 @@ export class ExpressionParser {
   whole(): Expression {
     const expression = this.#choice();
     const left = this.#peek();
-    if (left.kind !== "end") throw new TemplateError(`${JSON.stringify(left.text)} is not expected here`, left.at);
+    const hint = left.kind === "sign" && left.text === "=" ? "write == to compare" : undefined;
+    if (left.kind !== "end") throw new TemplateError(`${JSON.stringify(left.text)} is not expected here`, left.at, hint);
     return expression;
   }
 
@@ -68,8 +72,7 @@ export class ExpressionParser {
     let result = then;
     if (this.#takeWord("if")) {
       const condition = this.#or();
-      if (!this.#takeWord("else"))
-        throw new TemplateError('"if" in an expression needs "else"', this.#peek().at, "write: a if condition else b");
+      if (!this.#takeWord("else")) throw new TemplateError(missingElse, this.#peek().at, "write: a if condition else b");
       result = { kind: "choice", condition, then, otherwise: this.#choice(), at: then.at };
     }
     this.#depth--;

@@ -1,4 +1,4 @@
-import { type Expression, ExpressionParser } from "./expressions.ts";
+import { type Expression, ExpressionParser, missingElse } from "./expressions.ts";
 import { TemplateError } from "./template-error.ts";
 
 /** A part of a template. `at`: its offset. */
@@ -173,13 +173,22 @@ class BlockParser {
   #for(rest: string, restAt: number, at: number, depth: number): Part {
     const [all, first, second] = /^\s+([A-Za-z_]\w*)(?:\s*,\s*([A-Za-z_]\w*))?\s+in\b/.exec(rest) ?? [];
     if (all === undefined || first === undefined) throw new TemplateError("this is no loop", at, "write {% for name in list %}");
-    const list = whole(rest.slice(all.length), restAt + all.length);
+    const list = this.#list(rest.slice(all.length), restAt + all.length);
     const body = this.parts(depth + 1);
     let closing = this.#closing("for", at);
     const otherwise = closing.word === "else" ? this.parts(depth + 1) : [];
     if (closing.word === "else") closing = this.#closing("for", at);
     if (closing.word !== "endfor") throw new TemplateError(`"${closing.word}" is not expected here`, closing.at, "write {% endfor %}");
     return { kind: "for", names: second === undefined ? [first] : [first, second], list, body, otherwise, at };
+  }
+
+  #list(text: string, at: number): Expression {
+    try {
+      return whole(text, at);
+    } catch (error) {
+      if (!(error instanceof TemplateError) || error.message !== missingElse) throw error;
+      throw new TemplateError("a loop has no condition", at + text.search(/\bif\b/), "put {% if %} inside it");
+    }
   }
 
   #closing(block: string, opened: number): { readonly word: string; readonly text: string; readonly at: number } {

@@ -89,6 +89,8 @@ test.each([
   ["{{ list }}", "a list or map is no text", 2],
   ["{{ 1 < 'a' }}", "only two numbers or two texts are compared", 5],
   ["{{ a ! b }}", '"!" is not expected here', 5],
+  ["{% for x in list if x != 'a' %}{% endfor %}", "a loop has no condition", 17],
+  ["{{ name if yes }}", '"if" in an expression needs "else"', 14],
 ])("%s is a mistake: %s", (template, message, at) => {
   expect(mistake(template)).toEqual({ message, at });
 });
@@ -121,6 +123,13 @@ test("a template reaches nothing but its data", () => {
   }
   for (const name of ["constructor", "__proto__", "globalThis", "process", "this", "self", "Object"])
     expect(mistake(`{{ ${name} }}`).message).toBe(`"${name}" is not defined`);
+});
+
+test.each([
+  ["{% for x in list if yes %}{% endfor %}", "put {% if %} inside it"],
+  ['{% if name = "r1" %}{% endif %}', "write == to compare"],
+])("%s has the hint: %s", (template, hint) => {
+  expect(() => render(template)).toThrow(expect.objectContaining({ hint }));
 });
 
 test("the same number of steps is refused everywhere: loops, texts and filters use the budget", () => {

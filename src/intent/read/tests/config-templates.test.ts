@@ -104,3 +104,15 @@ test("an edit keeps templates, and refuses a change of what they make", () => {
     /line 5: the startup-config of node r1 is rendered from the template conf\/router\.j2/,
   );
 });
+
+test("a template that is not named as one is a warning", () => {
+  const warnings = (file: string, text: string) =>
+    readIntent(`name: x\nnodes: {r1: {template: frr, startup-config: ${file}}, r2: {template: frr}}\n`, { [file]: text }).diagnostics;
+  expect(warnings("core.j2", "hostname r1\n")).toMatchObject([
+    { severity: "warning", code: "unrendered_template", line: 2, hint: "write startup-config: {template: core.j2}" },
+  ]);
+  expect(warnings("core.conf", "hostname {{ node.key }}\n")).toHaveLength(1);
+  expect(warnings("core.conf", "{% for one in interfaces %}\n{% endfor %}\n")).toHaveLength(1);
+  expect(warnings("core.conf", "hostname r1\n")).toEqual([]);
+  expect(warnings("core.conf", "## template: jinja\n#cloud-config\nhostname: {{ ds.meta_data.name }}\n")).toEqual([]);
+});

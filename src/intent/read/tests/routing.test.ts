@@ -250,3 +250,15 @@ test("a configuration that means what the generated and the own lines mean toget
   const nodes = lab.nodes.map((node) => (node.key === "r2" ? { ...node, startupConfig: merged } : node));
   expect(editIntent(yaml, {}, { ...lab, nodes }).yaml).toBe(yaml);
 });
+
+test("routers without a loopback address are one problem, which names at most five of them", () => {
+  const of = (count: number) => `name: x\nrouting: {ospf: true}\nnodes:\n  r{1..${count}}: {template: frr}\nlinks: []\n`;
+  const short = (count: number) => problems(of(count)).map(({ code, message }) => `${code} ${message}`);
+  const which = "which becomes their router id";
+  expect(short(2)).toEqual([`missing_key nodes r1, r2 need an IPv4 address of their loopback, ${which}`]);
+  expect(short(7)).toEqual([`missing_key nodes r1, r2, r3, r4, r5 and 2 more need an IPv4 address of their loopback, ${which}`]);
+});
+
+test("a number in place of the settings of BGP is written as its AS in the hint", () => {
+  expect(readIntent(pair("{bgp: 65000}")).diagnostics).toMatchObject([{ code: "wrong_type", hint: "write bgp: {as: 65000}" }]);
+});
