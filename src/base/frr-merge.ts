@@ -41,6 +41,19 @@ export function shownOf(own: string, first: string, before: string, last: string
   return kept.map(({ sections, text }) => `${" ".repeat(sections.length)}${text}\n`).join("");
 }
 
+/**
+ * Returns the lines of a configuration that a running FRR does not show, in any form that is known. Lines that FRR never shows, because they are its defaults,
+ * are left out.
+ */
+export function linesNotShown(lines: readonly FrrLine[], running: string): readonly FrrLine[] {
+  const shown = readFrr(running).lines;
+  const there = formsIn(shown);
+  const hasStyle = new Set(shown.flatMap(({ sections, text }) => (text.startsWith("metric-style ") ? sections : [])));
+  const isDefault = ({ sections: [top = ""], text }: FrrLine) =>
+    top.startsWith("router isis ") && text === "metric-style wide" && !hasStyle.has(top);
+  return lines.filter((line) => !isHidden(line) && !isDefault(line) && !formsOf(line).some((form) => there.has(form)));
+}
+
 /** Facts that are in neither of the two texts. */
 interface Known {
   readonly hostname: string;
@@ -143,6 +156,9 @@ function formsOf(line: FrrLine): readonly string[] {
   const at = (places: readonly string[], other: string) => forms.push(keyOf({ sections: places, text: other }));
   if (top.startsWith("router bgp") && sections.length === 1) forms.push(plain({ sections: [top, "address-family ipv4 unicast"], text }));
   if (/^router ospf6?/.test(top) && text.startsWith("router-id ")) at(sections, `${top.split(" ")[1]} ${text}`);
+  const interval = /^lsp-gen-interval (\d+)$/.exec(text)?.[1];
+  if (top.startsWith("router isis ") && interval !== undefined)
+    at(sections, `lsp-timers gen-interval ${interval} refresh-interval 900 max-lifetime 1200`);
   const passive = /^passive-interface (\S+)$/.exec(text)?.[1];
   if (top.startsWith("router ospf") && passive !== undefined) at([`interface ${passive}`], "ip ospf passive");
   return forms;

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { setTimeout } from "node:timers/promises";
 import { additionCommands, type FrrLine, frrChange, keyOf, readFrr, removalCommands } from "../../../base/frr-config.ts";
-import { shownOf } from "../../../base/frr-merge.ts";
+import { linesNotShown, shownOf } from "../../../base/frr-merge.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { marker, shownFile, shownFor, shownPath } from "./saved-config.ts";
 
@@ -9,12 +8,6 @@ import { marker, shownFile, shownFor, shownPath } from "./saved-config.ts";
 const limits = { timeoutMs: 20_000, maxOutputBytes: 8 << 20 };
 /** A `no` that FRR refuses is tried again without its last word, as for `no description TEXT`, this many times. */
 const maxShorter = 4;
-
-/** How often, and after which time in ms, the configuration is read again if a daemon was started for it: at most ten seconds. */
-const maxLooks = 40;
-const lookMs = 250;
-
-type Pause = (ms: number) => Promise<unknown>;
 
 type Exec = Pick<Sandbox, "exec">;
 
@@ -33,28 +26,20 @@ interface LiveConfig {
  * started first. The node then boots with the new configuration. Returns why the running configuration is not the wanted one, undefined if it is; the text
  * names lines by their numbers, because they may have secrets. Throws host_error and host_timeout.
  */
-export async function applyLive(sandbox: Exec, node: number, config: LiveConfig, pause: Pause = setTimeout): Promise<string | undefined> {
+export async function applyLive(sandbox: Exec, node: number, config: LiveConfig): Promise<string | undefined> {
   const { before, after, startsDaemons } = config;
   const change = frrChange(before, after);
   if (change.restart !== undefined) return change.restart;
-  let hasStarted = false;
   if (startsDaemons) {
-    const daemons = await runningDaemons(sandbox, node);
     const { code, stdout, stderr } = await sandbox.exec(node, ["/usr/lib/labwright/frr-start", "--for", "-"], { ...limits, stdin: after });
     if (code !== 0) return `a daemon did not start: ${(stderr.trim() || stdout.trim()).split("\n", 1)[0]?.slice(0, 200)}`;
-    hasStarted = (await runningDaemons(sandbox, node)) !== daemons;
   }
   const first = await running(sandbox, node);
   await remove(sandbox, node, change.removed, removalCommands(change));
   await run(sandbox, node, additionCommands(change.added));
-  let last = await running(sandbox, node);
-  const problemOf = () => compared(change, { first: keysOf(first), last: keysOf(last) }, after);
-  // A daemon that has just started learns the interfaces later, and shows their lines only then.
-  for (let look = 0; hasStarted && look < maxLooks && problemOf() !== undefined; look++) {
-    await pause(lookMs);
-    last = await running(sandbox, node);
-  }
-  const problem = problemOf();
+  const last = await running(sandbox, node);
+  const refused = linesNotShown(change.added, last);
+  const problem = compared({ refused, removed: change.removed }, { first: keysOf(first), last: keysOf(last) }, after);
   if (problem === undefined) await keep(sandbox, node, config, { first, last });
   return problem;
 }
@@ -73,10 +58,6 @@ async function remove(sandbox: Exec, node: number, removed: readonly FrrLine[], 
     });
     await run(sandbox, node, left);
   }
-}
-
-async function runningDaemons(sandbox: Exec, node: number): Promise<string> {
-  return (await sandbox.exec(node, ["cat", "/run/frr/daemons"], limits)).stdout;
 }
 
 /** Returns the running configuration. */
@@ -102,13 +83,12 @@ interface Runs {
 }
 
 function compared(
-  change: { readonly removed: readonly FrrLine[]; readonly added: readonly FrrLine[] },
+  { refused, removed }: { readonly refused: readonly FrrLine[]; readonly removed: readonly FrrLine[] },
   { first, last }: Runs,
   after: string,
 ): string | undefined {
-  const refused = change.added.filter((line) => !last.has(keyOf(line)));
   if (refused.length > 0) return `FRR did not take ${numbersOf(refused, after)}, or shows it in another form`;
-  const left = change.removed.filter((line) => last.has(keyOf(line)));
+  const left = removed.filter((line) => last.has(keyOf(line)));
   if (left.length > 0)
     return `FRR still has ${left.length === 1 ? "a line" : `${left.length} lines`} that the startup-config does not have any more`;
   const wanted = new Set(readFrr(after).lines.map(keyOf));
