@@ -1,4 +1,4 @@
-import { frrChange, opener, readFrr } from "../../base/frr-config.ts";
+import { type FrrLine, frrChange, keyOf, opener, type PlacedFrrLine, readFrr } from "../../base/frr-config.ts";
 import { addressText, type InterfaceAddress, interfaceAddress } from "../addresses/interface-address.ts";
 import type { LabNode } from "../lab/lab.ts";
 import { loopback } from "./assign-addresses.ts";
@@ -59,16 +59,17 @@ export function withoutGenerated(own: string, was: string, now: string): string 
 }
 
 /**
- * Returns a node's own configuration with the lines that `now` has and `was` does not, each in a section of its own; undefined if lines of `was` are gone. `was` is the
- * result of withGenerated().
+ * Returns a node's own configuration with the lines that `now` has and `was` does not, each in a section of its own, and without its own lines that are gone; undefined
+ * if other lines of `was` are gone. `was` is the result of withGenerated().
  */
 export function withAddedLines(own: string, was: string, now: string): string | undefined {
   const { removed, added } = frrChange(was, now);
-  if (removed.length > 0 || added.length === 0) return undefined;
-  let text = own === "" || own.endsWith("\n") ? own : `${own}\n`;
+  const kept = removed.length === 0 ? own : withoutLines(own, was, removed);
+  if (kept === undefined || removed.length + added.length === 0) return undefined;
+  let text = kept === "" || kept.endsWith("\n") ? kept : `${kept}\n`;
   let open: readonly string[] = [];
-  const close = (kept: number) => {
-    for (let depth = open.length - 1; depth >= kept; depth--) {
+  const close = (until: number) => {
+    for (let depth = open.length - 1; depth >= until; depth--) {
       text += `${" ".repeat(depth)}${open[depth]?.startsWith("address-family ") ? "exit-address-family" : "exit"}\n`;
     }
   };
@@ -82,6 +83,20 @@ export function withAddedLines(own: string, was: string, now: string): string | 
   }
   close(0);
   return text;
+}
+
+/** Returns the text without these lines; undefined if one of them is a section, or not only the node's own. */
+function withoutLines(own: string, was: string, removed: readonly FrrLine[]): string | undefined {
+  const [mine, all] = [own, was].map((text) => readFrr(text).lines) as [readonly PlacedFrrLine[], readonly PlacedFrrLine[]];
+  const gone = new Set(removed.map(keyOf));
+  const dropped = mine.filter((line) => gone.has(keyOf(line)));
+  const isOnlyOwn = all.filter((line) => gone.has(keyOf(line))).length === dropped.length;
+  if (!isOnlyOwn || removed.some(({ sections, text }) => opensSection(text, sections.length))) return undefined;
+  const places = new Set(dropped.map(({ at }) => at));
+  return own
+    .split("\n")
+    .filter((_, at) => !places.has(at))
+    .join("\n");
 }
 
 function opensSection(line: string, depth: number): boolean {

@@ -262,3 +262,22 @@ test("routers without a loopback address are one problem, which names at most fi
 test("a number in place of the settings of BGP is written as its AS in the hint", () => {
   expect(readIntent(pair("{bgp: 65000}")).diagnostics).toMatchObject([{ code: "wrong_type", hint: "write bgp: {as: 65000}" }]);
 });
+
+test("an own line that a router has saved with another value takes its place, and a generated line that is gone is refused", () => {
+  const yaml = pair("{ospf: true}", "", ', startup-config: "interface eth1\\n ip ospf cost 33\\nexit\\n"');
+  const lab = read(yaml);
+  const edited = (change: (text: string) => string) =>
+    editIntent(
+      yaml,
+      {},
+      {
+        ...lab,
+        nodes: lab.nodes.map((node) => (node.key === "r2" ? { ...node, startupConfig: change(configOf(lab, "r2")) } : node)),
+      },
+    );
+  const merged = (text: string) => text.replace(" ip ospf cost 33\n", "").replace("interface eth1\n", "interface eth1\n ip ospf cost 44\n");
+  const after = configOf(read(edited(merged).yaml), "r2");
+  expect(after).toContain("interface eth1\n ip ospf cost 44\nexit\n");
+  expect(after).not.toContain("cost 33");
+  expect(() => edited((text) => merged(text).replace(" ip ospf area 0\n", ""))).toThrow(/routing makes the part/);
+});
