@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { GraphFormat, LabFormat } from "../src/exporters/format-names.ts";
 import { exportLab, graphText } from "../src/exporters/formats.ts";
+import { pcConfig } from "../src/importers/reading/pc-config.ts";
 import { imported } from "../src/importers/testing.fixture.ts";
 import { canonicalLab } from "../src/intent/lab/canonical.ts";
 import { arbitraryLab } from "../src/intent/lab/lab.arbitrary.ts";
@@ -60,6 +61,8 @@ const place = (position: LabNode["position"]) => position && { x: Math.round(pos
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
 const clean = (text: string) => text.replace(/\r\n?/g, "\n").replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]|\p{Cs}/gu, "");
 const config = ({ startupConfig: text = "" }: LabNode) => (clean(text).trim() === "" ? undefined : clean(text));
+/** The importer takes commands of template pc only. */
+const pcCommands = (node: LabNode) => pcConfig(config(node) ?? "").text || undefined;
 
 /** A hundred thousandth of a second is no delay, and GNS3 and CML have one quality for both directions. */
 function symmetric({ quality }: LabLink): Quality | undefined {
@@ -81,7 +84,7 @@ const formats: readonly (readonly [name: LabFormat | GraphFormat, shared: Shared
         // A VPCS has one interface.
         template: node.template === "pc" && endsOf(node, lab) > 1 ? "linux" : node.template,
         position: place(node.position),
-        config: node.template === "frr" || (node.template === "pc" && endsOf(node, lab) <= 1) ? config(node) : undefined,
+        config: node.template === "frr" ? config(node) : node.template === "pc" && endsOf(node, lab) <= 1 ? pcCommands(node) : undefined,
       }),
       network: ({ type, position }) => ({ type, position: place(position) }),
       link: (link) => ({ quality: symmetric(link), suspended: link.suspended !== undefined }),

@@ -124,8 +124,10 @@ export class DefinitionStore implements Definitions {
     return this.#copies.run(id, async () => {
       if (this.#entries.get(id)?.mark !== mark) return;
       const directory = this.directory(id);
-      await writeLastGood(directory, text).catch((error: Error) => {
-        if (this.#entries.has(id)) this.#warn(`${lastGoodFile(directory)} could not be written and may be out of date: ${error.message}`);
+      await writeLastGood(directory, text).catch(async (error: Error) => {
+        // A directory that was removed by hand is noticed, and reported, by the next read of the lab.
+        if (this.#entries.has(id) && (await exists(directory)))
+          this.#warn(`${lastGoodFile(directory)} could not be written and may be out of date: ${error.message}`);
       });
     });
   }
