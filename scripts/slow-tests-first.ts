@@ -17,7 +17,7 @@ export const slowTests: readonly string[] = [
   "test/wire/eve-cli.extended.test.ts",
   "src/hosts/eve/conformance/conformance.test.ts",
   "src/hosts/eve/conformance/conformance.extended.test.ts",
-  "src/hosts/local/switching/switches.test.ts",
+  "src/hosts/local/switching/switches.extended.test.ts",
   "test/microvm/microvm.extended.test.ts",
   "src/server/main.test.ts",
   "test/embedded-cli.test.ts",
