@@ -114,7 +114,7 @@ export const importFile: Command = {
 /** Folder of a project's own tables of node types, in the current folder. */
 const projectTables = "labwright-mappings";
 
-/** Returns the tables of node types: named ones, the project's own, and those that ship. Earlier ones win. */
+/** Returns the tables of node types: those of --mapping, those of the project, and those of Labwright. A table wins over the ones after it. */
 async function tablesFor(named: readonly string[]): Promise<readonly TableText[]> {
   try {
     return [...(await readTables(named, projectTables)), ...(await readTables([shippedTables()]))];

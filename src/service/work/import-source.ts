@@ -127,7 +127,7 @@ function fromBase64(text: string): Buffer {
 
 let shipped: readonly TableText[] | undefined;
 
-/** Returns the tables of node types: the caller's, those of the service's folder, and those that ship. Earlier ones win. */
+/** Returns the tables of node types: those of the caller, of the service's folder, and of Labwright. A table wins over the ones after it. */
 async function tablesOf({ mapping, mappingFolder }: SourceInput): Promise<readonly TableText[]> {
   const sent = mapping.map((text, index) => ({ file: `mapping ${index + 1}`, text }));
   const own = mappingFolder === undefined ? [] : await readTables([], mappingFolder);

@@ -61,6 +61,7 @@ export class LocalLab {
   readonly #names: LabNames | undefined;
   readonly #nodeHosts: NodeHosts;
   readonly #snapshots: KernelSnapshots;
+  readonly #warn: (text: string) => void;
   #life: KnownLife | undefined;
 
   constructor(
@@ -111,10 +112,11 @@ export class LocalLab {
     this.#names = names;
     this.#nodeHosts = new NodeHosts(warn);
     this.#snapshots = snapshots;
+    this.#warn = (text) => warn(`lab ${id}: ${text}`);
     this.#stopGrace = stopGrace;
     const root = process.getuid?.() === 0;
     this.#screens = new Screens(join(paths.run, id));
-    this.#resources = new LabResources(id, means, root ? idRange.base : undefined, (text) => warn(`lab ${id}: ${text}`));
+    this.#resources = new LabResources(id, means, root ? idRange.base : undefined, this.#warn);
     const ids = root ? { idMap: idRange, ownRange: ownRange(paths), onSharedRange } : {};
     const options = { holder: paths.holder, dir: join(paths.run, id), lab: id, ...ids };
     this.#sandbox = new LabSandbox(directory, options, this.#resources, {
@@ -226,6 +228,7 @@ export class LocalLab {
       binds: this.#binds,
       snapshots: this.#snapshots,
       publish,
+      warn: this.#warn,
     };
     return startNodes(lab, { definition, ids, catalogue, record });
   }

@@ -30,6 +30,8 @@ interface StartingLab {
   readonly binds: BindPolicy;
   readonly snapshots: KernelSnapshots;
   publish(options: PublishOptions): Promise<void>;
+  /** Receives what went wrong beside the error that is thrown. */
+  warn(text: string): void;
 }
 
 interface StartRequest {
@@ -62,7 +64,7 @@ export async function startNodes(lab: StartingLab, request: StartRequest): Promi
   try {
     await bootAll(lab, request, prepared, boots, running);
   } catch (error) {
-    await undo(lab, prepared, boots, running.early);
+    await undo(lab, prepared, { boots, early: running.early, cause: error });
     throw await explained(error, [lab.sandbox.directory, ...prepared.spawns.flatMap(({ lower }) => lower)]);
   }
 }
@@ -182,16 +184,24 @@ async function bootAll(
   await lab.wiring.nameNodes(definition, catalogue, scope.nodes);
 }
 
-/** Ends what a failed start began. A failure of these steps is caused by that of the start, which is reported, or adds nothing to it. */
-async function undo(lab: StartingLab, { spawns }: PreparedStart, boots: Boots, early: EarlyWiring | undefined): Promise<void> {
-  // It only closes ports.
-  await lab.publish({ strict: false }).catch(() => undefined);
-  await early?.done().catch(() => undefined);
-  await boots.done().catch(() => undefined);
+/** Ends everything that a failed start began. Each step runs even if one before it failed. @param cause the error of the start */
+async function undo(
+  lab: StartingLab,
+  { spawns }: PreparedStart,
+  { boots, early, cause }: { readonly boots: Boots; readonly early: EarlyWiring | undefined; readonly cause: unknown },
+): Promise<void> {
+  const step = (what: string, work: Promise<unknown> | undefined) =>
+    work?.catch((error: Error) => {
+      // The wiring and the boots may have failed with the start itself, which throws that error.
+      if (error !== cause) lab.warn(`after a failed start, ${what} failed: ${error.message}`);
+    });
+  await step("closing its ports", lab.publish({ strict: false }));
+  await step("its wiring", early?.done());
+  await step("a boot", boots.done());
   // If the sandbox is lost too, the status shows it.
-  if (spawns.length > 0) await lab.sandbox.kill(spawns.map(({ id }) => id)).catch(() => undefined);
-  // If that cannot be written, the status is still right: it comes from the processes.
-  await boots.forget().catch(() => undefined);
+  if (spawns.length > 0) await step("ending its nodes", lab.sandbox.kill(spawns.map(({ id }) => id)));
+  // Without this record the status is still right: it comes from the processes.
+  await step("the record that they do not run", boots.forget());
 }
 
 /** Switches IPv6 off in the namespaces of VMs, before their interfaces exist: only the guest may send on them, not the machine's kernel. */
