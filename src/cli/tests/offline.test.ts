@@ -30,7 +30,7 @@ test("validate warns of templates, attributes and interfaces that are not Labwri
   writeFileSync(join(cli.folder, "lab.yaml"), text);
   const { code, stdout, stderr } = await run(["validate"]);
   expect([code, stderr]).toEqual([0, `lab.yaml is valid, with 4 warnings${unchecked}\n`]);
-  expect(stdout).toContain("lab.yaml:3:17: warning: node a: fr is not one of Labwright's own templates (container, frr, linux,");
+  expect(stdout).toContain("lab.yaml:3:17: warning: node a: fr is not one of Labwright's own templates (docs/templates.md)");
   expect(stdout).toContain('hint: did you mean "frr"?');
   expect(stdout).toContain("lab.yaml:4:13: warning: node b: ceos is not one of Labwright's own templates");
   expect(stdout).toContain("only a service can check that (unknown_template)");

@@ -1,7 +1,7 @@
 import { sameFrr } from "../../base/frr-config.ts";
+import { interfaceNaming } from "../../base/names/interface-names.ts";
 import { compareNatural } from "../../base/natural-order.ts";
 import { endpointText, type Lab, type LabLink, type LabNetwork, type LabNode } from "../../intent/lab/lab.ts";
-import { interfaceNaming } from "../model/interface-names.ts";
 import { fieldWord, type NodeField, nodeFields } from "../model/node-fields.ts";
 import type { ObservedLab, ObservedNode } from "../model/observed.ts";
 import type { Change, HostRules, TemplateRules } from "../model/plan.ts";

@@ -1,9 +1,9 @@
+import { type InterfaceNaming, interfaceAlias, interfaceNaming } from "../../base/names/interface-names.ts";
 import { nearest } from "../../intent/diagnostics/nearest.ts";
 import type { LabNode } from "../../intent/lab/lab.ts";
 import type { Comparison, LinkWork, NetworkWork, NodeWork } from "../compare/comparison.ts";
 import { wholeGroups } from "../compare/node-values.ts";
 import { imageReference } from "../model/image-reference.ts";
-import { type InterfaceNaming, interfaceAlias, interfaceNaming } from "../model/interface-names.ts";
 import { modulePorts } from "../model/module-ports.ts";
 import type { NumberClash } from "../model/observed.ts";
 import type { HostRules, ModuleRule, PullRules, SerialRule, TemplateRules, ValueRule } from "../model/plan.ts";

@@ -1,4 +1,4 @@
-import { interfaceNaming } from "../../engine/model/interface-names.ts";
+import { interfaceNaming } from "../../base/names/interface-names.ts";
 import type { ObservedEndpoint, ObservedLab } from "../../engine/model/observed.ts";
 import type { HostRules, Operation, Step, TemplateRules } from "../../engine/model/plan.ts";
 import { type Endpoint, endpointText, type Lab, type LabLink, type LabNode, linkKey, type Scalar } from "../../intent/lab/lab.ts";

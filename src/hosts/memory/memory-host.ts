@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { interfaceNaming } from "../../base/names/interface-names.ts";
 import { Failure } from "../../contract/errors.ts";
-import { interfaceNaming } from "../../engine/model/interface-names.ts";
 import type { Operation } from "../../engine/model/plan.ts";
 import type { Applied, Host, HostSession, LiveLink, LiveNode, LiveStatus, NativeIds, Progress } from "../host.ts";
 import type { HostProcesses } from "../host-processes.ts";

@@ -1,5 +1,5 @@
+import { interfaceNaming } from "../../base/names/interface-names.ts";
 import { Failure } from "../../contract/errors.ts";
-import { interfaceNaming } from "../../engine/model/interface-names.ts";
 import type { ObservedEndpoint, ObservedLink, ObservedNetwork } from "../../engine/model/observed.ts";
 import type { Step, StopMode } from "../../engine/model/plan.ts";
 import { sameValue } from "../../engine/shared/canonical.ts";

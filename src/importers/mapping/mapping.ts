@@ -1,3 +1,5 @@
+import { matches } from "../../base/names/wildcard.ts";
+
 /** The counterpart here of a type of node of another tool. */
 export interface TypeRule {
   /** Types of the other tool: kinds, templates or definitions. `*` stands for any text. */
@@ -39,20 +41,4 @@ export function ruleFor(mapping: Mapping, tool: string, type: string, image: str
       types.some((pattern) => matches(pattern, type)) &&
       (images === undefined || (image !== undefined && images.some((pattern) => matches(pattern, image)))),
   );
-}
-
-/** Compares without regard to case. Linear: each `*` is looked for once. */
-export function matches(pattern: string, text: string): boolean {
-  const [first = "", ...rest] = pattern.toLowerCase().split("*");
-  const whole = text.toLowerCase();
-  if (rest.length === 0) return whole === first;
-  if (!whole.startsWith(first)) return false;
-  let at = first.length;
-  const last = rest.pop() ?? "";
-  for (const part of rest) {
-    const found = whole.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return whole.length - last.length >= at && whole.endsWith(last);
 }

@@ -1,3 +1,4 @@
+import { interfaceNaming } from "../../base/names/interface-names.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { nearest } from "../diagnostics/nearest.ts";
 import { onceEach } from "../diagnostics/once-each.ts";
@@ -10,26 +11,39 @@ import { fieldPlaces } from "./field-places.ts";
 /** The facts of a template that a check without a host needs. */
 export interface KnownTemplate {
   readonly id: string;
-  /** Prefix of its interface names: "eth" of eth0, eth1 … */
-  readonly prefix: string;
+  /** Format of its interface names: "eth{0}" (base/names/interface-names.ts). */
+  readonly format: string;
   readonly maxInterfaces: number;
   readonly attributes: readonly KnownAttribute[];
   /** The images that a node may name; empty: only a host has the list. */
   readonly images: readonly string[];
 }
 
-/** Parses the parts of a template file that this check needs; undefined for a text that is not a template. */
-export function readKnownTemplate(text: string): KnownTemplate | undefined {
-  const root = parseYaml(text, new Problems(text))?.root;
+/**
+ * Parses the parts of template files that this check needs. A file that extends the template of another one has what it omits from there. Omits texts that
+ * are not templates.
+ */
+export function readKnownTemplates(texts: readonly string[]): readonly KnownTemplate[] {
+  const roots = texts.map((text) => parseYaml(text, new Problems(text))?.root);
+  const own = roots.filter((root) => entryOf(root, "extends") === undefined).flatMap((root) => readKnownTemplate(root, undefined) ?? []);
+  const extending = roots.flatMap((root) => {
+    const base = own.find(({ id }) => id === textOf(entryOf(root, "extends")));
+    return (base && readKnownTemplate(root, base)) ?? [];
+  });
+  return [...own, ...extending];
+}
+
+function readKnownTemplate(root: Value | undefined, base: KnownTemplate | undefined): KnownTemplate | undefined {
   const id = textOf(entryOf(root, "id"));
   const interfaces = entryOf(root, "interfaces");
-  const format = textOf(entryOf(interfaces, "format"));
-  const maxInterfaces = Number(textOf(entryOf(interfaces, "max")));
+  const format = textOf(entryOf(interfaces, "format")) ?? base?.format;
+  const maxInterfaces = Number(textOf(entryOf(interfaces, "max")) ?? base?.maxInterfaces);
   if (id === undefined || format === undefined || !Number.isInteger(maxInterfaces)) return undefined;
-  const attributes = itemsOf(root, "attributes").flatMap((item) => readAttribute(item) ?? []);
+  const own = itemsOf(root, "attributes").flatMap((item) => readAttribute(item) ?? []);
+  const inherited = (base?.attributes ?? []).filter(({ name }) => !own.some((attribute) => attribute.name === name));
   // Virtual machines and containers run images of the user's own.
   const images = textOf(entryOf(root, "backend")) === "namespace" ? itemsOf(root, "images").flatMap((item) => textOf(item) ?? []) : [];
-  return { id, prefix: format.replace("{0}", ""), maxInterfaces, attributes, images };
+  return { id, format, maxInterfaces, attributes: [...inherited, ...own], images: images.length > 0 ? images : (base?.images ?? []) };
 }
 
 function readAttribute(item: Value): KnownAttribute | undefined {
@@ -93,7 +107,7 @@ export function templateWarnings(
 function unknownTemplate({ key, template }: LabNode, templates: readonly KnownTemplate[]): Finding {
   const names = templates.map(({ id }) => id).sort();
   const meant = nearest(template, names);
-  const problem = `${template} is not one of Labwright's own templates (${names.join(", ")}); its host may have it, but only a service can check that`;
+  const problem = `${template} is not one of Labwright's own templates (docs/templates.md); its host may have it, but only a service can check that`;
   const hint = meant === undefined ? "labwright validate --online asks the service" : `did you mean ${JSON.stringify(meant)}?`;
   return { kind: "node", key, subject: `node ${key}:`, problem, field: "template", code: "unknown_template", hint };
 }
@@ -120,13 +134,14 @@ function wrongAttributes({ key, attributes }: LabNode, { id, attributes: known }
   });
 }
 
-function hasInterface({ prefix, maxInterfaces }: KnownTemplate, name: string): boolean {
-  const index = name.startsWith(prefix) ? name.slice(prefix.length) : "";
-  return /^(0|[1-9]\d*)$/.test(index) && Number(index) < maxInterfaces;
+function hasInterface({ format, maxInterfaces }: KnownTemplate, name: string): boolean {
+  const index = interfaceNaming(format).index(name);
+  return index !== undefined && index < maxInterfaces;
 }
 
-function interfacesOf({ prefix, maxInterfaces }: KnownTemplate): string {
-  return `${prefix}0 to ${prefix}${maxInterfaces - 1}`;
+function interfacesOf({ format, maxInterfaces }: KnownTemplate): string {
+  const naming = interfaceNaming(format);
+  return `${naming.name(0)} to ${naming.name(maxInterfaces - 1)}`;
 }
 
 function itemsOf(value: Value | undefined, key: string): readonly Value[] {

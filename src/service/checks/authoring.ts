@@ -1,6 +1,6 @@
+import { interfaceNaming } from "../../base/names/interface-names.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { AuthoringPayload, Iface, InterfacesPreviewData, LinkCompletionsData } from "../../contract/schemas/authoring.ts";
-import { interfaceNaming } from "../../engine/model/interface-names.ts";
 import type { TemplateRules } from "../../engine/model/plan.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import { endpointText, type Lab, type LabNode } from "../../intent/lab/lab.ts";

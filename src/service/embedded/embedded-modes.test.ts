@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { interfaceNaming } from "../../base/names/interface-names.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { ProjectModeCaps } from "../../contract/schemas/session.ts";
-import { interfaceNaming } from "../../engine/model/interface-names.ts";
 import type { HostRules } from "../../engine/model/plan.ts";
 import type { HostTemplate } from "../../hosts/host.ts";
 import { type TestLocalHost, testLocalHost } from "../../hosts/local/testing/test-local-host.fixture.ts";

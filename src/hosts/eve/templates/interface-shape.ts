@@ -1,4 +1,4 @@
-import { interfaceNaming } from "../../../engine/model/interface-names.ts";
+import { interfaceNaming } from "../../../base/names/interface-names.ts";
 import { ethFormatNames, plannedInterfaces } from "./interface-names.ts";
 
 /** The rules for the interfaces of a template's nodes. */

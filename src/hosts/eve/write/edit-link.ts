@@ -1,4 +1,4 @@
-import { interfaceNaming } from "../../../engine/model/interface-names.ts";
+import { interfaceNaming } from "../../../base/names/interface-names.ts";
 import { linksOf, sameEnd, type UnlEnd, type UnlLink } from "../../../formats/unl/links.ts";
 import { type Endpoint, type LabLink, linkKey } from "../../../intent/lab/lab.ts";
 import { hostFailure } from "../api/host-failure.ts";

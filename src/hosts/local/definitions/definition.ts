@@ -1,5 +1,5 @@
+import { interfaceNames } from "../../../base/names/interface-names.ts";
 import { compareNatural } from "../../../base/natural-order.ts";
-import { interfaceNames } from "../../../engine/model/interface-names.ts";
 import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../../engine/model/observed.ts";
 import type { LabFile, LabText, Management, Position, Quality, Scalar, TrafficFilter } from "../../../intent/lab/lab.ts";
 import type { Switching } from "../../../intent/lab/switching.ts";

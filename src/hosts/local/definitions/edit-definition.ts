@@ -1,5 +1,5 @@
+import { interfaceNaming } from "../../../base/names/interface-names.ts";
 import { Failure } from "../../../contract/errors.ts";
-import { interfaceNaming } from "../../../engine/model/interface-names.ts";
 import type { Step } from "../../../engine/model/plan.ts";
 import { type Endpoint, type LabLink, type LabNetwork, type LabNode, linkKey } from "../../../intent/lab/lab.ts";
 import type { NativeIds } from "../../host.ts";

@@ -1,4 +1,4 @@
-import { interfaceNaming } from "../../../engine/model/interface-names.ts";
+import { interfaceNaming } from "../../../base/names/interface-names.ts";
 import type { DefinedEndpoint, LabDefinition } from "../definitions/definition.ts";
 import { macAddress } from "../definitions/mac-address.ts";
 import type { LocalTemplate } from "../templates/template.ts";

@@ -1,5 +1,5 @@
+import { interfaceNames } from "../../../base/names/interface-names.ts";
 import { Failure } from "../../../contract/errors.ts";
-import { interfaceNames } from "../../../engine/model/interface-names.ts";
 import type { CaptureRequest, HostCaptures } from "../../host-captures.ts";
 import type { CapturedLab } from "../capture/captures.ts";
 import { compileFilter } from "../capture/compile-filter.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { interfaceNaming } from "../../../engine/model/interface-names.ts";
+import { interfaceNaming } from "../../../base/names/interface-names.ts";
 import type { LacpMode, SpanningTreeMode, Switching, SwitchPort } from "../../../intent/lab/switching.ts";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import { macAddress } from "../definitions/mac-address.ts";

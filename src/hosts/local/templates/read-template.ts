@@ -19,10 +19,17 @@ export function problemText(problem: TemplateProblem): string {
   return `${problem.file}:${problem.line}:${problem.column}: ${problem.message}`;
 }
 
-/** Checks one template file strictly: an unknown key or a wrong type is a problem. A file with a problem gives no template. */
+/** Returns the template that another one extends. */
+export type FindTemplate = (id: string) => LocalTemplate | undefined;
+
+/**
+ * Checks one template file strictly: an unknown key or a wrong type is a problem. A file with a problem gives no template.
+ * @param find finds the template that the file extends
+ */
 export function readTemplate(
   file: string,
   text: string,
+  find: FindTemplate = () => undefined,
 ): { readonly template: LocalTemplate | undefined; readonly problems: readonly TemplateProblem[] } {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, stringKeys: true });
@@ -34,7 +41,7 @@ export function readTemplate(
   for (const error of [...document.errors, ...document.warnings]) at(error.pos[0], error.message.split("\n")[0] ?? error.message);
   if (problems.length > 0) return { template: undefined, problems };
   const top = new Reader(document.contents, document.toJS({ maxAliasCount: 100 }), "the file", 0, at);
-  const template = templateOf(top, file);
+  const template = templateOf(top, file, find);
   return { template: problems.length === 0 ? template : undefined, problems };
 }
 
@@ -43,57 +50,91 @@ interface MapReader {
   get(key: string): Reader;
 }
 
-function templateOf(top: Reader, file: string): LocalTemplate {
-  const map = top.map(
-    ["id", "description", "type", "backend", "interfaces", "console", "startup-config", "fields", "links"],
-    ["icon", "images", "boot", "ready", "config-language", "saved-config", "save", "attributes", "vm", "limits", "need", "system-calls"],
-  );
-  const backend = map.get("backend").oneOf(["namespace", "container", "bridge", "vm"]) ?? "namespace";
-  const interfaces = map.get("interfaces").map(["format", "max"]);
-  const ethFormat = interfaces.get("format").text(/^[A-Za-z][A-Za-z0-9./_-]*\{0\}$/, 'a name with {0} at its end, such as "eth{0}"') ?? "";
-  const consoleMap = map.get("console").map(["type"], ["argv", "prompt", "login", "pager"]);
-  const console = readConsole(consoleMap);
-  const images = map.get("images").optional()?.texts() ?? [];
-  const boot = map.get("boot").optional()?.texts() ?? [];
+/** Keys that a template needs unless it extends another one. */
+const ownKeys = ["type", "backend", "interfaces", "console", "startup-config", "fields", "links"];
+const optionalKeys = [
+  "extends",
+  "icon",
+  "images",
+  "boot",
+  "ready",
+  "config-language",
+  "saved-config",
+  "save",
+  "attributes",
+  "vm",
+  "limits",
+  "need",
+  "system-calls",
+  "software",
+];
+
+function templateOf(top: Reader, file: string, find: FindTemplate): LocalTemplate | undefined {
+  const isExtending = isMap(top.node) && top.node.has("extends");
+  const map = isExtending
+    ? top.map(["id", "description"], [...ownKeys, ...optionalKeys])
+    : top.map(["id", "description", ...ownKeys], optionalKeys);
+  const extended = map.get("extends").optional();
+  const base = extended === undefined ? undefined : find(String(extended.value));
+  if (extended !== undefined && base === undefined)
+    return extended.fail(`extends names a template that extends no other one; there is no such template ${JSON.stringify(extended.value)}`);
+  if (base !== undefined) map.get("backend").optional()?.fail(`backend is the one of ${base.id}, which this template extends`);
+  const backend = base?.backend ?? map.get("backend").oneOf(["namespace", "container", "bridge", "vm"]) ?? "namespace";
+  const interfaces = given(map, "interfaces", base)?.map(base === undefined ? ["format", "max"] : [], ["format", "max", "count"]);
+  const ethFormat =
+    (interfaces && given(interfaces, "format", base))?.text(interfaceFormat, 'a name with {0} at its end, such as "eth{0}"') ??
+    base?.ethFormat ??
+    "";
+  const maxInterfaces = (interfaces && given(interfaces, "max", base))?.integer(1, 1024) ?? base?.maxInterfaces ?? 1;
+  const count = interfaces?.get("count").optional()?.integer(0, maxInterfaces) ?? base?.ethernet;
+  const consoleMap = given(map, "console", base)?.map(base === undefined ? ["type"] : [], ["type", "argv", "prompt", "login", "pager"]);
+  const console = consoleMap === undefined ? base!.console : readConsole(consoleMap, base?.console);
+  const images = map.get("images").optional()?.texts() ?? base?.images ?? [];
+  const boot = map.get("boot").optional()?.texts() ?? base?.boot ?? [];
   checkBackend({ top, map, interfaces, console: consoleMap }, { backend, images, boot, console });
-  const icon = map.get("icon").optional()?.text();
+  const icon = map.get("icon").optional()?.text() ?? base?.icon;
   if ((backend === "vm") !== (console.type === "serial"))
-    consoleMap.get("type").fail("serial is the console of a virtual machine, and only of one");
-  const vm = backend === "vm" ? readVm(map.get("vm"), map.get("ready")) : undefined;
+    (consoleMap?.get("type") ?? top).fail("serial is the console of a virtual machine, and only of one");
+  const vm = backend === "vm" ? readVm(map.get("vm"), map.get("ready"), base?.vm) : undefined;
   if (backend !== "vm") map.get("vm").optional()?.fail("vm goes with backend vm, and only with it");
   const readyArgv =
     vm === undefined
-      ? map.get("ready").optional()?.map(["argv"]).get("argv").texts()
+      ? (map.get("ready").optional()?.map(["argv"]).get("argv").texts() ?? base?.ready?.argv)
       : vm.ready === undefined
         ? undefined
         : [supervisor, "ready"];
-  const savedConfig = map
-    .get("saved-config")
-    .optional()
-    ?.text(/^(\/[A-Za-z0-9._-]+)+$/, "an absolute path inside the node");
-  const save = readSave(map.get("save"), { savedConfig, argv: console.argv });
-  const limits = readLimits(map.get("limits"));
-  const need = map
-    .get("need")
-    .optional()
-    ?.integer(0, 1 << 30);
-  const configLanguage = map.get("config-language").optional()?.oneOf(["frr"]);
-  const systemCalls = map.get("system-calls").optional()?.oneOf(["usual", "wide"]);
+  const savedConfig =
+    map
+      .get("saved-config")
+      .optional()
+      ?.text(/^(\/[A-Za-z0-9._-]+)+$/, "an absolute path inside the node") ?? base?.savedConfig;
+  const save = readSave(map.get("save"), { savedConfig, argv: console.argv }) ?? base?.save;
+  const limits = readLimits(map.get("limits")) ?? base?.limits;
+  const need =
+    map
+      .get("need")
+      .optional()
+      ?.integer(0, 1 << 30) ?? base?.need;
+  const configLanguage = map.get("config-language").optional()?.oneOf(["frr"]) ?? base?.configLanguage;
+  const systemCalls = map.get("system-calls").optional()?.oneOf(["usual", "wide"]) ?? base?.systemCalls;
   if (backend === "bridge") map.get("system-calls").optional()?.fail("a bridge has no process: system-calls makes no sense");
-  const { fields, reasons } = fieldRules(map.get("fields"));
-  const attributes = map.get("attributes").optional()?.list().map(attributeOf) ?? [];
+  const fieldsReader = given(map, "fields", base);
+  const { fields, reasons } = fieldsReader === undefined ? base! : fieldRules(fieldsReader, base);
+  const attributes = readAttributes(map, base);
+  const software = readSoftware(map.get("software"), backend);
   const mayBeQ35 = vm?.machine === "q35" || attributes.some(({ name }) => name === "machine");
   if (vm !== undefined && mayBeQ35 && fields.ethernet === "live")
-    map.get("fields").map(templateFields).get("ethernet").fail("only machine pc takes interfaces while it runs: say restart");
+    (fieldsReader?.map([], templateFields).get("ethernet") ?? top).fail("only machine pc takes interfaces while it runs: say restart");
   return {
     id: map.get("id").text(/^[a-z0-9][a-z0-9._-]{0,63}$/, "lower-case letters, digits, '.', '_' and '-'") ?? "",
     description: map.get("description").text() ?? "",
-    type: map.get("type").text(/^[a-z][a-z0-9-]*$/, "one lower-case word") ?? "",
+    type: given(map, "type", base)?.text(/^[a-z][a-z0-9-]*$/, "one lower-case word") ?? base?.type ?? "",
     backend,
     ...(icon === undefined ? {} : { icon }),
     images,
     ethFormat,
-    maxInterfaces: interfaces.get("max").integer(1, 1024) ?? 1,
+    maxInterfaces,
+    ...(count === undefined ? {} : { ethernet: count }),
     boot,
     console,
     ...(readyArgv === undefined ? {} : { ready: { argv: readyArgv } }),
@@ -101,40 +142,93 @@ function templateOf(top: Reader, file: string): LocalTemplate {
     ...(limits === undefined ? {} : { limits }),
     ...(need === undefined ? {} : { need }),
     ...(systemCalls === undefined ? {} : { systemCalls }),
-    startupConfig: map.get("startup-config").boolean() ?? false,
+    startupConfig: given(map, "startup-config", base)?.boolean() ?? base?.startupConfig ?? false,
     ...(configLanguage === undefined ? {} : { configLanguage }),
     ...(savedConfig === undefined ? {} : { savedConfig }),
     ...(save === undefined ? {} : { save }),
     attributes,
     fields,
     reasons,
-    links: map.get("links").oneOf(["live", "restart", "recreate"]) ?? "recreate",
+    links: given(map, "links", base)?.oneOf(["live", "restart", "recreate"]) ?? base?.links ?? "recreate",
+    ...(software === undefined ? {} : { software }),
+    ...(base === undefined ? {} : { extends: base.id }),
     file,
   };
 }
 
-function readConsole(console: MapReader): LocalTemplate["console"] {
-  const type = console.get("type").oneOf(["telnet", "serial", "none"]) ?? "none";
-  const prompt = console.get("prompt").optional()?.pattern();
+/** Fixed names of the first interfaces, and a name with one or two numbers: "Mgmt1,Ethernet{1}", "Gi{0}/{0-4}". */
+const interfaceFormat =
+  /^(?:[A-Za-z0-9][A-Za-z0-9./_-]*, ?)*[A-Za-z0-9][A-Za-z0-9./_-]*\{\d{1,4}\}(?:[./:_-][A-Za-z0-9./_-]*\{\d{1,4}(?:-\d{1,4})?\})?$/;
+
+/** Returns the value of a key that a template must have; `undefined` if it is inherited. */
+function given(map: MapReader, key: string, base: LocalTemplate | undefined): Reader | undefined {
+  return base === undefined ? map.get(key) : map.get(key).optional();
+}
+
+/** Returns the attributes of the file, and the inherited ones. A property of the file's own `vm` is the default of the attribute of this name. */
+function readAttributes(map: MapReader, base: LocalTemplate | undefined): readonly LocalAttribute[] {
+  const own = map.get("attributes").optional()?.list().map(attributeOf) ?? [];
+  if (base === undefined) return own;
+  const settings = map.get("vm").value;
+  const values = new Map(Object.entries(typeof settings === "object" && settings !== null ? settings : {}));
+  const inherited = base.attributes
+    .filter(({ name }) => !own.some((attribute) => attribute.name === name))
+    .map((attribute) => (values.has(attribute.name) ? { ...attribute, default: values.get(attribute.name) } : attribute));
+  return [...inherited, ...own];
+}
+
+function readSoftware(reader: Reader, backend: LocalTemplate["backend"]): LocalTemplate["software"] {
+  const map = reader.optional()?.map(["name", "files", "source"], ["license"]);
+  if (map === undefined) return undefined;
+  if (backend === "namespace" || backend === "bridge")
+    return reader.fail("software goes with backend vm or container: its images are the user's");
+  const files = map
+    .get("files")
+    .list()
+    .flatMap((item) => item.text(filePattern, "a file name, in which * is any text") ?? []);
+  if (files.length === 0) map.get("files").fail("files names at least one file");
+  const license = map.get("license").optional()?.text();
+  return {
+    name: map.get("name").text() ?? "",
+    files,
+    source: map.get("source").text() ?? "",
+    ...(license === undefined ? {} : { license }),
+  };
+}
+
+const filePattern = /^[A-Za-z0-9*][A-Za-z0-9._+*() -]*$/;
+
+function readConsole(console: MapReader, base?: LocalTemplate["console"]): LocalTemplate["console"] {
+  const type =
+    (base === undefined ? console.get("type") : console.get("type").optional())?.oneOf(["telnet", "serial", "none"]) ??
+    base?.type ??
+    "none";
+  const prompt = console.get("prompt").optional()?.pattern() ?? base?.prompt;
   const login = console.get("login").optional()?.map(["username"], ["password"]);
   const username = login?.get("username").text() ?? "";
   const password = login?.get("password").optional()?.text();
+  const account = login === undefined ? base?.login : { username, ...(password === undefined ? {} : { password }) };
   const pager = console.get("pager").optional()?.map(["pattern", "key"]);
   const named = pager?.get("key").text(/^(?:space|enter|\S)$/, "space, enter, or one character") ?? "";
   const key = named === "space" ? " " : named === "enter" ? "\r" : named;
   const pattern = pager?.get("pattern").pattern();
   return {
     type,
-    argv: console.get("argv").optional()?.texts() ?? [],
+    argv: console.get("argv").optional()?.texts() ?? base?.argv ?? [],
     ...(prompt === undefined ? {} : { prompt }),
-    ...(login === undefined ? {} : { login: { username, ...(password === undefined ? {} : { password }) } }),
-    ...(pattern === undefined ? {} : { pager: { pattern, key } }),
+    ...(account === undefined ? {} : { login: account }),
+    ...(pattern === undefined ? base?.pager !== undefined && { pager: base.pager } : { pager: { pattern, key } }),
   };
 }
 
 /** Reports fields that a backend needs and does not have, or has and cannot use. */
 function checkBackend(
-  at: { readonly top: Reader; readonly map: MapReader; readonly interfaces: MapReader; readonly console: MapReader },
+  at: {
+    readonly top: Reader;
+    readonly map: MapReader;
+    readonly interfaces: MapReader | undefined;
+    readonly console: MapReader | undefined;
+  },
   { backend, images, boot, console: { type, argv } }: Pick<LocalTemplate, "backend" | "images" | "boot" | "console">,
 ): void {
   const { top, map } = at;
@@ -145,13 +239,13 @@ function checkBackend(
     if (boot.length + argv.length > 0) top.fail("a container's image says what it runs: boot and argv of the console make no sense");
   } else if (backend === "vm") {
     if (boot.length > 0) map.get("boot").fail("a virtual machine boots by itself: boot makes no sense");
-    if (type !== "serial") at.console.get("type").fail("the console of a virtual machine is serial");
-    at.interfaces.get("max").integer(1, maxVmInterfaces);
+    if (type !== "serial") (at.console?.get("type") ?? top).fail("the console of a virtual machine is serial");
+    at.interfaces?.get("max").optional()?.integer(1, maxVmInterfaces);
   } else if (images.length + boot.length > 0 || type !== "none") {
     top.fail("a bridge has no process: images, boot and a console make no sense");
   }
   if (backend !== "container" && (type === "telnet") !== argv.length > 0)
-    at.console.get("argv").fail("argv goes with type telnet, and only with it");
+    (at.console?.get("argv") ?? top).fail("argv goes with type telnet, and only with it");
 }
 
 function readLimits(reader: Reader): LocalTemplate["limits"] {
@@ -185,12 +279,14 @@ function readSave(
   return program === undefined ? undefined : { argv: program };
 }
 
-function fieldRules(reader: Reader): Pick<LocalTemplate, "fields" | "reasons"> {
-  const map = reader.map(templateFields);
-  const fields: Partial<Record<TemplateField, FieldRule>> = {};
-  const reasons: Partial<Record<TemplateField, string>> = {};
+function fieldRules(reader: Reader, base: LocalTemplate | undefined): Pick<LocalTemplate, "fields" | "reasons"> {
+  const map = base === undefined ? reader.map(templateFields) : reader.map([], templateFields);
+  const fields: Partial<Record<TemplateField, FieldRule>> = { ...base?.fields };
+  const reasons: Partial<Record<TemplateField, string>> = { ...base?.reasons };
   for (const field of templateFields) {
     const rule = map.get(field);
+    if (base !== undefined && rule.optional() === undefined) continue;
+    delete reasons[field];
     if (typeof rule.value === "object" && rule.value !== null) {
       fields[field] = "unsupported";
       reasons[field] = rule.map(["unsupported"]).get("unsupported").text() ?? "";

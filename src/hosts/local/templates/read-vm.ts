@@ -10,14 +10,14 @@ import {
   vmDefaults,
 } from "./vm-template.ts";
 
-/** Reads `vm` and `ready` of a template file. Omitted fields have the values of vmDefaults. */
-export function readVm(reader: Reader, ready: Reader): VmTemplate {
+/** Reads `vm` and `ready` of a template file. Omitted fields have the values of `base`. */
+export function readVm(reader: Reader, ready: Reader, base: VmTemplate = vmDefaults): VmTemplate {
   const words = [...Object.keys(vmChoices), "cpu-model", "arguments", "cpu", "ram", "config-drive"];
   const map = reader.optional()?.map([], words);
   const choice = <K extends keyof typeof vmChoices>(name: K) =>
-    (map?.get(name).optional()?.oneOf<string>(vmChoices[name]) ?? vmDefaults[name]) as VmTemplate[K];
+    (map?.get(name).optional()?.oneOf<string>(vmChoices[name]) ?? base[name]) as VmTemplate[K];
   const extra = map?.get("arguments").optional();
-  const argumentsText = extra?.text() ?? "";
+  const argumentsText = extra?.string() ?? base.arguments;
   const parsed = parseArguments(argumentsText);
   if ("problem" in parsed) extra?.fail(`${parsed.problem}; ${parsed.hint}`);
   const drive = map?.get("config-drive").optional();
@@ -28,17 +28,17 @@ export function readVm(reader: Reader, ready: Reader): VmTemplate {
     .optional()
     ?.text(/^[^\n]+$/, "a pattern of one line");
   return {
-    ...vmDefaults,
+    ...base,
     machine: choice("machine"),
     nic: choice("nic"),
     "disk-bus": choice("disk-bus"),
     video: choice("video"),
     accelerator: choice("accelerator"),
     "guest-agent": choice("guest-agent"),
-    "cpu-model": map?.get("cpu-model").optional()?.text(cpuModelPattern, "a CPU model, or auto") ?? vmDefaults["cpu-model"],
+    "cpu-model": map?.get("cpu-model").optional()?.text(cpuModelPattern, "a CPU model, or auto") ?? base["cpu-model"],
     arguments: argumentsText,
-    cpu: map?.get("cpu").optional()?.integer(1, 64) ?? vmDefaults.cpu,
-    ram: map?.get("ram").optional()?.integer(1, 1_048_576) ?? vmDefaults.ram,
+    cpu: map?.get("cpu").optional()?.integer(1, 64) ?? base.cpu,
+    ram: map?.get("ram").optional()?.integer(1, 1_048_576) ?? base.ram,
     ...(drive === undefined ? {} : { configDrive: readDrive(drive) }),
     ...(pattern === undefined ? {} : { ready: pattern }),
     ...(failed === undefined ? {} : { failed }),

