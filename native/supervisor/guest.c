@@ -16,8 +16,9 @@
 
 enum { ENTROPY = 64, MAX_REPORT = 64, PATIENCE_S = 20 /* for a guest that does not read */, PAUSE_MS = 200, MAX_PAUSES = 12 };
 
-int guest_fd = -1; /* listens until the guest has connected */
-static bool connected;
+int guest_fd = -1; /* the connection, and the listening socket while there is none */
+static int listener = -1;
+static bool connected, may_save; /* the guest has the message that it becomes a snapshot */
 static struct timespec asked; /* for a pause */
 static int wrong_pauses;
 static struct guest_message input = {.most = MAX_REPORT};
@@ -43,7 +44,7 @@ void guest_open(const char *interface) {
   done = done && ioctl(fd, SIOCSIFNETMASK, &r) == 0;
   if (!done) fail("%s: %s", interface, strerror(errno));
   close(fd);
-  guest_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  guest_fd = listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   /* Only the guest: for a moment after a link is added, its other end could reach this namespace. */
   if (guest_fd >= 0 && setsockopt(guest_fd, SOL_SOCKET, SO_BINDTODEVICE, interface, (socklen_t)strlen(interface)) < 0)
     fail("%s: %s", interface, strerror(errno));
@@ -53,13 +54,27 @@ void guest_open(const char *interface) {
 
 static bool pause_is_right(long ms) { return ms >= PAUSE_MS * 9 / 10 && ms <= PAUSE_MS * 12 / 10; }
 
+/*
+ * Waits for a connection again until the guest has booted: on a busy machine, the guest may have given up its attempt to connect before the supervisor
+ * accepted it.
+ */
+static void disconnected(void) {
+  close(guest_fd);
+  guest_next(&input);
+  guest_fd = listener;
+  connected = false;
+}
+
+static void stop_listening(void) {
+  if (listener >= 0) close(listener);
+  listener = -1;
+}
+
 /* Sends a message. A guest that does not read, or has closed the connection, gets no more. */
 static void tell_bytes(char type, const char *bytes, size_t length) {
   if (!connected || guest_send(guest_fd, type, bytes, length)) return;
-  dprintf(2, "labwright: the guest takes no more settings\r\n");
-  close(guest_fd);
-  guest_fd = -1;
-  connected = false;
+  if (is_ready()) dprintf(2, "labwright: the guest takes no more settings\r\n");
+  disconnected();
 }
 
 static void tell(char type, const char *text) { tell_bytes(type, text, strlen(text)); }
@@ -123,22 +138,29 @@ static void measure_pause(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   const long ms = (now.tv_sec - asked.tv_sec) * 1000 + (now.tv_nsec - asked.tv_nsec) / 1000000;
-  if (pause_is_right(ms)) return tell('S', "");
+  if (pause_is_right(ms)) {
+    stop_listening(); /* a snapshot must not contain a connection with this supervisor */
+    may_save = true;
+    return tell('S', "");
+  }
   if (++wrong_pauses == MAX_PAUSES) fail("the timer of the node's own kernel is wrong: %d ms took %ld ms", PAUSE_MS, ms);
   ask_for_pause();
 }
 
 static void greet(void) {
-  int fd = accept4(guest_fd, NULL, NULL, SOCK_CLOEXEC);
+  int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
   if (fd < 0) return;
   struct timeval patience = {.tv_sec = PATIENCE_S};
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  close(guest_fd);
   guest_fd = fd;
   connected = true;
   if (taking_snapshot()) return ask_for_pause();
   begin();
-  if (!send_settings(fd)) fail("the guest does not take its settings: %s", strerror(errno));
+  if (connected && !send_settings(fd)) {
+    if (errno == EPIPE || errno == ECONNRESET) return disconnected();
+    fail("the guest does not take its settings: %s", strerror(errno));
+  }
+  if (!connected) return;
   guest_window();
   ports_report();
   int mark = open(GUEST_MARK, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -151,6 +173,7 @@ static void greet(void) {
 static void report(const struct guest_message *m) {
   char *end;
   if (m->type != 'B' || is_ready()) return;
+  stop_listening();
   long code = strtol(m->data, &end, 10);
   if (*end || end == m->data || code < 0 || code > 255) code = 1;
   if (code == 0) mark_ready();
@@ -161,10 +184,8 @@ void guest_events(void) {
   if (!connected) return greet();
   int got = guest_receive(guest_fd, &input);
   if (got < 0) {
-    close(guest_fd);
-    guest_fd = -1;
-    connected = false;
-    if (taking_snapshot()) save_state();
+    disconnected();
+    if (may_save) save_state();
   }
   if (got <= 0) return;
   if (taking_snapshot() && input.type == 'M') measure_pause();

@@ -107,6 +107,6 @@ void snapshot_load(int state) {
     boot_instead();
 }
 
-bool snapshot_begins(void) { return opened && !guest_connected(); }
+bool snapshot_begins(void) { return opened && !guest_connected() && !is_ready(); }
 
 bool snapshot_late(void) { return snapshot_begins() && now_s() - begun > PATIENCE_S; }
