@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => rm(project, { recursive: true, force: true }));
 
 function run(program: string, args: readonly string[], cwd = project) {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: "utf8", timeout: 150_000 });
+  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: "utf8", timeout: 600_000 });
   if (error !== undefined || status !== 0)
     throw new Error(`${program} ${args.join(" ")} ended with ${status}\n${stdout}${stderr}`, { cause: error });
   return { stdout, stderr };
@@ -69,7 +69,7 @@ describe("its program", () => {
   test.each(["18.20.4", "20.19.0", "22.12.0"])("fails on Node %s with the version that it needs, and nothing more", (version) => {
     const older = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version}" } })`;
     const argv = ["--import", `data:text/javascript,${encodeURIComponent(older)}`, join(installed, "dist/bundle/cli/main.js"), "up"];
-    const { status, stdout, stderr } = spawnSync(process.execPath, argv, { encoding: "utf8", timeout: 150_000 });
+    const { status, stdout, stderr } = spawnSync(process.execPath, argv, { encoding: "utf8", timeout: 600_000 });
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr.split("\n")).toEqual([
       `error: labwright needs Node 24 or newer; this is ${version}`,

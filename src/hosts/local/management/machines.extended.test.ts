@@ -39,9 +39,11 @@ describe.skipIf(!(await managementWorks()))("a virtual machine in a management n
   test(
     "gets its addresses by DHCP and from its config drive, and the machine and other nodes reach it",
     async () => {
-      expect(await addresses()).toEqual([`${first}.9/24`, expect.stringMatching(/^2001:db8:5::.*\/64$/)]);
+      // A node has addresses once its boot has ended.
+      const found = await eventually("the node has addresses", hang, addresses, (some) => some !== undefined);
+      expect(found).toEqual([`${first}.9/24`, expect.stringMatching(/^2001:db8:5::.*\/64$/)]);
       await answers(`${first}.9`);
-      await answers((await addresses())![1]!.replace(/\/.*/, ""));
+      await answers(found![1]!.replace(/\/.*/, ""));
       expect((await local.exec(at, "h1", "ping", "-c", "1", "-W", "5", "v1.machines")).code).toBe(0);
     },
     hang,
