@@ -28,7 +28,7 @@ beforeAll(async () => {
     await mkdir(dirname(join(project, "node_modules", name)), { recursive: true });
     await symlink(join(root, "node_modules", name), join(project, "node_modules", name));
   }
-});
+}, 600_000);
 afterAll(() => rm(project, { recursive: true, force: true }));
 
 function run(program: string, args: readonly string[], cwd = project) {
