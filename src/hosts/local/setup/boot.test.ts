@@ -321,6 +321,9 @@ describe("an frr node", () => {
     expect(neighbours.match(/ Full\//g)).toHaveLength(2);
     await until("the route to r3", async () => (await lab.box.must(1, "ip", "route")).includes("10.255.0.3"));
     expect(await lab.box.must(1, "ping", "-c", "1", "-W", "20", "10.255.0.3")).toContain("1 received");
+    const late = ["router ospf", "timers throttle spf 600000 600000 600000", "interface eth1", "ip ospf cost 77"];
+    await lab.box.must(2, "vtysh", ...["configure terminal", ...late].flatMap((line) => ["-c", line]));
+    await until("r2 to have routes to calculate", async () => !(await lab.box.ready(2)));
     await lab.box.must(3, "vtysh", "-c", "configure terminal", "-c", "interface eth1", "-c", "no ip ospf area 0");
     await until("r1 to miss its neighbour", async () => !(await lab.box.ready(1)));
   });
