@@ -30,6 +30,7 @@ import { inspect } from "./commands/inspect.ts";
 import { inventory } from "./commands/inventory.ts";
 import { jobs } from "./commands/jobs.ts";
 import { labs } from "./commands/labs.ts";
+import { lease } from "./commands/lease.ts";
 import { link } from "./commands/link.ts";
 import { load } from "./commands/load.ts";
 import { lock, unlock } from "./commands/lock.ts";
@@ -146,6 +147,7 @@ export const commands: readonly Command[] = [
   restart,
   wipe,
   resume,
+  lease,
   renumber,
   snapshot,
   link,

@@ -747,6 +747,15 @@ export const operations = {
     errors: [...quarantine, "lab_not_found"],
     summary: "End the nodes of a lab of the quarantine and delete their disks; for admins",
   },
+  extendLease: {
+    ...post,
+    path: "/api/v1/labs/lease/extend",
+    auth: "bearer",
+    timeoutMs: 15_000,
+    replay: false,
+    errors: [...project, "lab_busy", "lab_elsewhere"],
+    summary: "Make the lease of a lab end later",
+  },
   setLabResume: {
     ...post,
     method: "PUT",

@@ -38,11 +38,18 @@ const good = [
   "name: x\ndefaults: {template: pc}\nnodes: {'leaf{1..3}': {labels: {number: '${item}'}}, 'spine{a,b}': , r1: }\nnetworks: {lan: }\nlinks: [['leaf{1..2}:eth9', 'spinea:eth{8,9}'], 'leaf{1..3}-r1', {clos: {spines: 'spine{a,b}', leaves: 'leaf{1..3}'}, mtu: 9000}, {full-mesh: [r1, 'leaf{1..2}']}, {ring: 'leaf{1..3}'}, {star: {hub: lan, spokes: r1}}]",
   "name: x\naddressing: {p2p: {ipv4: 10.0.0.0/16, prefix: 30}, lan: {ipv6: 'fd00::/48', prefix6: 64}, loopback: {ipv4: 10.255.0.0/16}}\nnodes: {r1: {template: frr, addresses: {lo: 10.1.1.1/32, eth1: ['10.9.0.1/24', 'fd01::1/64']}}, h1: {template: linux, addresses: {eth1: []}}}\nlinks: [r1-h1]",
   "name: x\naddressing: true",
+  "name: x\nlease: 8h",
+  "name: x\nlease: {for: 1d12h, idle: 90m, then: destroy}",
+  "name: x\nlease:",
   "name: x\ndefaults: {template: frr, startup-config: {template: r1.conf}}\nnodes: {r1: }",
   "name: x\naddressing: true\nrouting: {ospf: true, isis: {area: 49.0002, level: 1-2}, bgp: false}\ngroups: {edge: {routing: {bgp: {as: 65001}}}}\nnodes: {r1: {template: frr, routing: {ospf: {area: 0.0.0.1}}}, r2: {template: frr, group: edge, routing: null}}\nlinks: [r1-r2]",
 ];
 
 const bad = [
+  "name: x\nlease: 8",
+  "name: x\nlease: [8h]",
+  "name: x\nlease: {for: 8 hours}",
+  "name: x\nlease: {for: 8h, then: reboot}",
   "name: x\naddressing: yes",
   "name: x\nnodes: {r1: {template: frr, startup-config: {template: r1.conf, text: a}}}",
   "name: x\nrouting: ospf",

@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: snippets of editors use this syntax
 
+import { durationPattern } from "../base/time/duration.ts";
 import { maxTests } from "./lab/lab-test.ts";
 import { qualityFields, qualityLimits, qualityPresets } from "./lab/quality.ts";
 import {
@@ -8,6 +9,7 @@ import {
   filterVocabulary,
   inheritableVocabulary,
   labVocabulary,
+  leaseVocabulary,
   lineVocabulary,
   linkGroups,
   linkGroupVocabularies,
@@ -378,6 +380,29 @@ const managementSchema: JsonSchema = {
   examples: [true],
 };
 
+const duration = (description: string): JsonSchema => ({
+  description,
+  type: "string",
+  pattern: durationPattern,
+  examples: ["8h", "90m", "2d", "1h30m"],
+});
+
+const leaseSchema: JsonSchema = {
+  title: "Lease",
+  description: "When the lab stops by itself: after a time, or when nobody uses it. Default: never.",
+  anyOf: [
+    { type: "null" },
+    duration("Time after which the lab stops."),
+    object(leaseVocabulary, {
+      for: duration("Time after which the lease ends. A deploy, a start after its end, and labwright lease extend begin or extend it."),
+      idle: duration("Time without use after which the lease ends."),
+      // biome-ignore lint/suspicious/noThenProperty: a key of the language
+      then: { description: "What happens at the end; destroy also deletes the disks. Default: stop.", enum: ["stop", "destroy", null] },
+    }),
+  ],
+  examples: ["8h", { for: "8h", idle: "2h" }],
+};
+
 const members = (title: string): JsonSchema => ({
   title,
   description: "Nodes, ranges of nodes such as leaf{1..4}, or groups.",
@@ -441,6 +466,7 @@ export const plainSchema: JsonSchema = {
       mgmt: { ...managementSchema, description: "The same as management, as containerlab calls it." },
       ...variableSchemas,
       addressing: addressingSchema,
+      lease: leaseSchema,
       routing: { ...routingSchema, description: `${routingSchema["description"]} For all frr nodes.` },
       ...sections,
       topology: {

@@ -49,6 +49,7 @@ export class TestServer {
     },
     requestEnded: (request) => void this.ended.push(request),
     recover: async () => {},
+    lookAtLeases: async () => {},
     keepReady: () => undefined,
     close: async () => {},
   };

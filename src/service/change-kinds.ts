@@ -2,6 +2,7 @@ import type { ChangeKind } from "./changes/change-kind.ts";
 import { testKind } from "./lab-tests/test-project.ts";
 import { renumberKind } from "./labs/renumber.ts";
 import { removeSnapshotKind, restoreSnapshotKind, takeSnapshotKind } from "./labs/snapshots.ts";
+import { endLeaseKind } from "./lease-ends/end-lease.ts";
 import { linkQualityKind, linkSuspendKind } from "./links/links.ts";
 import { powerKind } from "./power/power.ts";
 import { resumeKind } from "./power/resume.ts";
@@ -29,6 +30,7 @@ export const changeKinds: ReadonlyMap<string, ChangeKind> = new Map(
       takeSnapshotKind,
       restoreSnapshotKind,
       removeSnapshotKind,
+      endLeaseKind,
     ] satisfies readonly ChangeKind[]
   ).map((kind): [string, ChangeKind] => [kind.operation, kind]),
 );

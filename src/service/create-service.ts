@@ -13,6 +13,8 @@ import { watchedStore } from "./events/watched-store.ts";
 import { handlersOf } from "./handlers.ts";
 import { Jobs } from "./jobs/jobs.ts";
 import { Browsers, type WebUi } from "./labs/browsers.ts";
+import { LeaseEnds } from "./lease-ends/lease-ends.ts";
+import { LabUses } from "./leases/lab-uses.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { HostLoads } from "./observe/host-load.ts";
 import { Observations } from "./observe/observations.ts";
@@ -71,6 +73,7 @@ export function createService(options: ServiceOptions): Service {
     record: (change, record) => {
       // Ends all streams of a lab that has got another owner or was deleted.
       if (change !== "updated") endLab(record.path);
+      if (change !== "updated") context.uses.forget(record.path);
       events.record(change, record);
     },
     job: (news) => {
@@ -119,6 +122,7 @@ export function createService(options: ServiceOptions): Service {
     resumeDefault: options.resume ?? "never",
     urlImports: options.urlImports,
     interrupted: new Set(),
+    uses: new LabUses(clock.now),
     streams: new OpenStreams(),
     identities,
     inspections: new RecentMap<InspectionData>(500),
@@ -130,16 +134,25 @@ export function createService(options: ServiceOptions): Service {
   const traffic = new Traffic(context);
   const browsers = new Browsers(context, options.webUi);
   const captures = new Captures(context, browsers);
+  const leases = new LeaseEnds(context);
   return {
     handlers: handlersOf({ context, tickets: new Tickets<ConsoleGrant>(clock), browsers, captures, traffic, metrics }),
     storeSilentMs: () => store.shared?.silentMs(),
     requestEnded: (request) => metrics.request(request),
     authenticate: (token) => sessions.authenticate(token),
     authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),
-    recover: (begun) => recoverAll(context, captures, begun),
+    recover: (begun) => {
+      leases.begin();
+      return recoverAll(context, captures, begun);
+    },
+    lookAtLeases: async () => {
+      await leases.look();
+      await leases.settled();
+    },
     keepReady: () => work.keepReady(),
     close: async () => {
       await context.jobs.close(options.closeWaitMs ?? 10_000);
+      await leases.close();
       identities.close();
       events.close();
       metrics.close();

@@ -40,6 +40,8 @@ import { renumberProject } from "./labs/renumber.ts";
 import { listSnapshots, removeSnapshot, restoreSnapshot, takeSnapshot } from "./labs/snapshots.ts";
 import { projectStatus } from "./labs/status.ts";
 import { listSwitches } from "./labs/switches.ts";
+import { extendLease } from "./lease-ends/extend-lease.ts";
+import { withUses } from "./leases/with-uses.ts";
 import { applyLinkQuality, setLinkSuspend } from "./links/links.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { execProject } from "./power/power.ts";
@@ -71,7 +73,7 @@ export interface HandlerParts {
 /** Returns the handler of each operation. */
 export function handlersOf(parts: HandlerParts): Handlers {
   const wrap = wrappers(parts.context);
-  return {
+  const handlers = {
     ...sessionHandlers(parts, wrap),
     ...hostHandlers(parts, wrap),
     ...projectHandlers(parts, wrap),
@@ -79,6 +81,7 @@ export function handlersOf(parts: HandlerParts): Handlers {
     ...consoleHandlers(parts, wrap),
     ...packetHandlers(parts, wrap),
   };
+  return withUses(handlers, parts.context.uses);
 }
 
 /** Makes handlers of use cases. */
@@ -91,7 +94,12 @@ function wrappers(context: Context) {
     async (request: Request, caller: Caller | null, call: Call): Promise<Answer> => {
       if (caller === null) throw new Failure("unauthenticated", "a valid bearer token is needed");
       try {
-        return await currentCall.run({ user: caller.user, onLab: call.onLab }, () => handle(caller, request, call));
+        const outer = currentCall.getStore()?.onLab;
+        const onLab = (path: string) => {
+          call.onLab?.(path);
+          outer?.(path);
+        };
+        return await currentCall.run({ user: caller.user, onLab }, () => handle(caller, request, call));
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
         if (error.code === "expired_host_session") sessions.forgetHostSession(caller);
@@ -205,6 +213,7 @@ function labHandlers({ context, browsers }: HandlerParts, { known }: Wrappers) {
     getLabGrants: known((caller, { query }) => labGrants(context, caller, query)),
     setLabGrants: known((caller, { body }) => setLabGrants(context, caller, body)),
     setLabLock: known((caller, { body }) => setLabLock(context, caller, body)),
+    extendLease: known((caller, { body }) => extendLease(context, caller, body)),
     setLabResume: known((caller, { body }) => setLabResume(context, caller, body)),
     listSnapshots: known((caller, { body }) => listSnapshots(context, caller, body)),
     listPictures: known((caller, { body }) => listPictures(context, caller, body)),

@@ -16,7 +16,7 @@ export interface Bench {
   /** Lines of the log. */
   readonly log: string[];
   /** The service's time, ms; add to it to let time pass. */
-  readonly time: { now: number };
+  readonly time: { now: number /** How long the machine has slept of that, ms. */; asleep?: number };
   /** Called before each host step; what it throws breaks the step, what it waits for holds it. */
   step: (lab: string, operation: Operation) => void | Promise<void>;
   login(user?: string): Promise<Client>;
@@ -43,17 +43,17 @@ export const users = [
 
 /** @param options ownLabs: the memory host has labs of its own, as EVE-NG does */
 export function createBench({ ownLabs, ...options }: Partial<ServiceOptions> & { readonly ownLabs?: true } = {}): Bench {
-  const time = { now: Date.UTC(2026, 0, 1) };
+  const time: Bench["time"] = { now: Date.UTC(2026, 0, 1) };
   const hook: { step: Bench["step"] } = { step: () => {} };
   const host =
     options.host ?? memoryHost({ users, ...(ownLabs && { ownLabs }), beforeStep: (lab, operation) => hook.step(lab, operation) });
   return assemble(host, options.store ?? sqliteStore(":memory:"), time, hook, options);
 }
 
-function assemble(host: Host, store: Store, time: { now: number }, hook: { step: Bench["step"] }, options: Partial<ServiceOptions>): Bench {
+function assemble(host: Host, store: Store, time: Bench["time"], hook: { step: Bench["step"] }, options: Partial<ServiceOptions>): Bench {
   const log: string[] = [];
   const service = createService({
-    clock: { now: () => time.now },
+    clock: { now: () => time.now, uptime: () => time.now - (time.asleep ?? 0) },
     version: "test",
     ...options,
     host,

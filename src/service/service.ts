@@ -35,6 +35,8 @@ export interface Service {
    * wait for that, only for `begun`, which is called when their labs are busy.
    */
   recover(begun?: () => void): Promise<void>;
+  /** Looks at the leases of all labs, as the service does by itself every 15 s after `recover`. Resolves when labs whose leases are over have ended. For tests. */
+  lookAtLeases(): Promise<void>;
   /** Starts a worker thread in advance, so that the first large intent need not wait for it. */
   keepReady(): void;
   close(): Promise<void>;

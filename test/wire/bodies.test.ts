@@ -64,6 +64,7 @@ beforeAll(async () => {
       authenticateBrowser: () => ({ user: "ann", role: "user", session: "s" }),
       requestEnded: () => {},
       recover: async () => {},
+      lookAtLeases: async () => {},
       keepReady: () => undefined,
       close: async () => {},
     },

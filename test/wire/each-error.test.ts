@@ -75,6 +75,7 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   getLabGrants: { lab },
   setLabGrants: { lab, grants: [] },
   setLabLock: { lab, locked: false },
+  extendLease: { lab, extend_ms: 3_600_000 },
   setLabResume: { lab, resume: "never" },
   saveConfigs: { lab },
   testProject: { lab },
@@ -108,6 +109,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "testProject lab_locked":
     "only tests that change the lab are refused, and the memory host's lab has none: src/service/lab-tests/test-project.ts",
   "testProject cancelled": "without tests nothing is left to cancel",
+  "extendLease lab_busy": "only while the lease ends: src/service/lease-ends/lease-ends.test.ts",
   "getHealth internal": "answered before anything that could break",
   "getHealth overloaded": "opens nothing",
   "getOpenApi overloaded": "opens nothing",

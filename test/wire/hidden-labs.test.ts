@@ -39,6 +39,7 @@ const further: Readonly<Partial<Record<OperationId, readonly object[]>>> = {
   ],
   attachTraffic: [{}],
   setLabLock: [{ locked: true }, { locked: false }],
+  extendLease: [{ extend_ms: 3_600_000 }, { extend_ms: 1 }],
   takeSnapshot: [{}, { snapshot: "x" }],
   restoreSnapshot: [{ snapshot: "x" }],
   removeSnapshot: [{ snapshot: "x" }],

@@ -47,7 +47,7 @@ beforeAll(async () => {
   // Nothing is kept from before the trouble began.
   served = await serve({ host: troubled(), service: { statusIntervalMs: 0 } });
   client = await served.signIn("admin", "admin");
-  await client.post("/api/v1/projects/deploy", { yaml });
+  await client.post("/api/v1/projects/deploy", { yaml: `${yaml}lease: 8h\n` });
 });
 afterAll(async () => {
   trouble = undefined;
@@ -96,6 +96,7 @@ const calls: Readonly<Partial<Record<OperationId, object>>> = {
   getLabGrants: {},
   setLabGrants: { lab, grants: [] },
   setLabLock: { lab, locked: true },
+  extendLease: { lab, extend_ms: 3_600_000 },
   setLabResume: { lab, resume: "always" },
   saveConfigs: { lab },
   testProject: { lab },
@@ -122,6 +123,7 @@ const withoutHost: ReadonlySet<OperationId> = new Set([
   "editProject",
   "getLabGrants",
   "setLabGrants",
+  "extendLease",
   "listHistory",
   "getHistoryText",
 ]);

@@ -10,6 +10,7 @@ export interface Exchange {
 }
 
 const yaml = `name: campus
+lease: 8h
 nodes:
   r1: {template: frr}
   h1: {template: linux}
@@ -83,6 +84,7 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["startCapture", { lab, node: "r1", interface: "eth0" }],
   ["attachTraffic", { lab, filters: ["pings"] }],
   ["setLabResume", { lab, resume: "always" }],
+  ["extendLease", { lab, extend_ms: 7_200_000 }],
   ["adoptLab", { lab: "/lost", owner: "ann" }],
   ["getOpenApi"],
   ["getMetrics"],

@@ -1,20 +1,23 @@
+import { leaseText } from "../../base/time/lease-text.ts";
 import type { Command } from "../command/command.ts";
 import { waitingText } from "../show/show-status.ts";
 import { table } from "../show/table.ts";
 
 export const labs: Command = {
   name: "labs",
+  aliases: ["ls"],
   summary: "List your labs on the service",
   flags: [],
   example: "labwright labs",
   run: async (context) => {
     const client = await context.client();
-    context.result(await client.listLabs(), (data) =>
-      data.labs.length === 0
+    context.result(await client.listLabs(), (data) => {
+      const hasLeases = data.labs.some((lab) => lab.lease !== undefined);
+      return data.labs.length === 0
         ? "no labs yet"
         : [
             table(
-              ["LAB", "MODE", "OWNER", "ON HOST", "NODES", "UPDATED"],
+              ["LAB", "MODE", "OWNER", "ON HOST", "NODES", ...(hasLeases ? ["LEASE"] : []), "UPDATED"],
               data.labs.map((lab) => [
                 lab.lab,
                 lab.mode,
@@ -22,12 +25,13 @@ export const labs: Command = {
                 lab.exists ? "yes" : "no",
                 // The service has no definition of a lab that it does not manage, and a list reads no labs.
                 lab.nodes === undefined ? "-" : String(lab.nodes),
+                ...(hasLeases ? [lab.lease === undefined ? "" : leaseText(lab.lease, Date.now())] : []),
                 lab.updated_at ?? "",
               ]),
             ),
             ...data.labs.flatMap(({ lab, resume }) => waitingText(lab, resume)),
-          ].join("\n"),
-    );
+          ].join("\n");
+    });
     return 0;
   },
 };

@@ -10,6 +10,7 @@ const names: Readonly<Record<string, string>> = {
   setLinkSuspend: "link suspend or resume",
   editProject: "edit",
   resumeLab: "resume",
+  endLease: "end of the lease",
   renumberLab: "renumber",
   takeSnapshot: "snapshot take",
   restoreSnapshot: "snapshot restore",

@@ -1,6 +1,7 @@
 import { inNaturalOrder } from "../../base/natural-order.ts";
 import { nodeKey, otherName } from "../../base/node-key.ts";
 import { shellWord } from "../../base/shell-word.ts";
+import { leaseText } from "../../base/time/lease-text.ts";
 import type { ResultOf } from "../../client/index.ts";
 import { changeName, changeProgress, unfinishedChange } from "./show-job.ts";
 import { bytes, duration, table } from "./table.ts";
@@ -40,7 +41,7 @@ export function showStatus(paint: Paint, status: Status, { suspended, addresses 
     lines.push(`${changeName(operation.name)} by ${operation.user} ${changeProgress(operation.steps, operation.step)}`);
   const broken = unfinishedChange(status);
   if (broken !== undefined) lines.push(broken);
-  lines.push(...waitingText(lab, status.resume));
+  lines.push(...waitingText(lab, status.resume), ...leaseLines(status.lease));
   if (live !== undefined && !live.available) lines.push(unreadText(live));
   if (live?.nodes !== undefined && live.nodes.length > 0) lines.push("", nodeTable(paint, live.nodes, addresses));
   const netem = live?.netem ?? [];
@@ -184,4 +185,13 @@ export function showSource(lab: string, source: Source | undefined): string {
     ),
     ...(leftOut > 0 ? [`${leftOut} more lines are not stored: labwright import-file --report shows them`] : []),
   ].join("\n");
+}
+
+/** Returns the lines of a status about the lease. */
+function leaseLines(lease: Status["lease"]): string[] {
+  if (lease === undefined) return [];
+  const { failed, ended_at: ended } = lease;
+  const text =
+    ended === undefined ? leaseText(lease, Date.now()) : `has ended, and its nodes were stopped at ${ended}; a start begins it again`;
+  return [`lease: ${text}`, ...(failed === undefined ? [] : [`the lease could not be ended, and will be tried again: ${failed.error}`])];
 }

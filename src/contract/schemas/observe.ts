@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { LeaseState } from "./lease.ts";
 import { RunningOperation } from "./project.ts";
 import { ResumeState } from "./resume.ts";
 import {
@@ -152,6 +153,10 @@ export const StatusData = Type.Object({
   source: Type.Optional(LabSourceData),
   /** Absent: nothing waits to come back, and the policy is never. */
   resume: Type.Optional(ResumeState),
+  /** Last use by a user: a change, a way into a node, or typing on a console. Absent: none is known. */
+  used_at: Type.Optional(time),
+  /** Absent: the lab has none. */
+  lease: Type.Optional(LeaseState),
   /** Absent: the project has no runtime lab. */
   live: Type.Optional(LiveData),
 });
@@ -311,6 +316,10 @@ export const LabEntry = Type.Object({
   nodes: optionalInteger,
   /** As in status. */
   resume: Type.Optional(ResumeState),
+  /** As in status. */
+  used_at: Type.Optional(time),
+  /** As in status. */
+  lease: Type.Optional(LeaseState),
   updated_at: Type.Optional(time),
 });
 export type LabEntry = Static<typeof LabEntry>;
@@ -333,7 +342,8 @@ export type EventsQuery = Static<typeof EventsQuery>;
 
 /**
  * What happened. `data` by type – node: {id, node, unique_key, name, status, previous?, ready?, exit_code?, forced?, disk_full?, closed_ports?}; link: {id, link, a?, b?}, the link's
- * effective quality; lab: {change: created|updated|deleted}, {live: available|unavailable|absent} or {resume: waiting|begins|done|failed, nodes}; job: {job, operation, user, status,
+ * effective quality; lab: {change: created|updated|deleted}, {live: available|unavailable|absent} {resume: waiting|begins|done|failed, nodes},
+ * or {lease: warning|ended|failed, at_end, reason?, ends_at?, code?}; job: {job, operation, user, status,
  * step, steps, outcome?, error?, duration_ms?}; presence: {users}, all users that look at the lab; gap: {after, reason: restart|history}: events may be missing, read the state again; heartbeat: none.
  */
 export const EventData = Type.Object({

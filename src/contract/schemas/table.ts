@@ -41,6 +41,7 @@ import { HostLoadData } from "./host-load.ts";
 import { HostUserPayload, HostUserRemovePayload, HostUsersData } from "./host-users.ts";
 import { ImportFileData, ImportFilePayload } from "./import-file.ts";
 import { JobData, JobsData } from "./jobs.ts";
+import { LeaseData, LeasePayload } from "./lease.ts";
 import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "./links.ts";
 import { LabLockData, LabLockPayload } from "./lock.ts";
 import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
@@ -157,6 +158,7 @@ export const requestSchemas = {
   listQuarantine: {},
   restoreQuarantined: { params: byId },
   deleteQuarantined: { params: byId },
+  extendLease: { body: LeasePayload },
   setLabResume: { body: ResumePayload },
   saveConfigs: { body: ProjectPayload },
   testProject: { body: TestPayload },
@@ -254,6 +256,7 @@ export const dataSchemas = {
   listQuarantine: QuarantineData,
   restoreQuarantined: QuarantineRestoreData,
   deleteQuarantined: QuarantineDeleteData,
+  extendLease: LeaseData,
   setLabResume: ResumeData,
   saveConfigs: SaveConfigsData,
   testProject: TestData,

@@ -99,6 +99,7 @@ function readLabItself(observed: ObservedLab, base: Lab | undefined, rules: Host
     trafficFilters:
       (keepFilters ? base?.trafficFilters : undefined) ?? [...observed.trafficFilters].sort((a, b) => (a.name < b.name ? -1 : 1)),
     shapes: base === undefined ? observed.shapes : base.shapes,
+    lease: base?.lease,
     tests: base?.tests,
     boots: base?.boots,
   });

@@ -225,6 +225,10 @@ const all: Readonly<Record<string, Case>> = { ...cases, ...generated };
 /** Without effect on the host, each for a reason. */
 const withoutEffect: Readonly<Record<string, string>> = {
   "lab.tests": "run by labwright test",
+  "lab.lease": "the service ends leases, no host stores them",
+  "lab.lease.for": "as lease",
+  "lab.lease.idle": "as lease",
+  "lab.lease.then": "as lease",
   "lab.shapes": "only drawn, no host stores them",
   "topology.shapes": "the same",
   ...Object.fromEntries(

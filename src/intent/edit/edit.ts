@@ -38,9 +38,16 @@ export function editIntent(yaml: string, files: Readonly<Record<string, string>>
   const { generated } = first.reading;
   const separated = generated === undefined ? given : separateFiles(authoredLab(yaml, first.reading, given.lab), known);
   const all = withFiles(files, separated.needed);
-  // Tests and boots do not describe the structure: those of the text stay.
+  // The lease, tests and boots do not describe the structure: those of the text stay.
   const kept = new Set(separated.lab.nodes.map(({ key }) => key));
-  const lab = canonicalLab({ ...separated.lab, tests: first.lab?.tests ?? [], boots: remaining(first.lab?.boots ?? [], kept) });
+  const { lease: _lease, ...structure } = separated.lab;
+  const lease = first.lab?.lease;
+  const lab = canonicalLab({
+    ...structure,
+    ...(lease !== undefined && { lease }),
+    tests: first.lab?.tests ?? [],
+    boots: remaining(first.lab?.boots ?? [], kept),
+  });
   const { document } = first.reading;
   const inPlace =
     editInPlace(yaml, all, lab) ??
@@ -136,6 +143,7 @@ const rootOrder = [
   "description",
   "management",
   "mgmt",
+  "lease",
   "topology",
   "defaults",
   "kinds",

@@ -18,6 +18,8 @@ export interface Lab {
   readonly links: readonly LabLink[];
   readonly trafficFilters: readonly TrafficFilter[];
   readonly texts: readonly LabText[];
+  /** When the lab stops by itself; absent: never. Not a part of the structure: plans and hosts ignore it. */
+  readonly lease?: LabLease;
   /** In the order of drawing; absent if there are none. Not a part of the structure: plans and hosts ignore them. */
   readonly shapes?: readonly LabShape[];
   /** In the order of the text; absent if there are none. Not a part of the structure: plans and hosts ignore them. */
@@ -30,6 +32,23 @@ export interface Lab {
    */
   readonly inherited?: Readonly<Record<string, readonly string[]>>;
 }
+
+/** When a lab stops by itself. It has a time, an idle time, or both: the earlier one ends it. */
+export interface LabLease {
+  /** Seconds after the begin of the lease. */
+  readonly for?: number;
+  /** Seconds without use. */
+  readonly idle?: number;
+  readonly atEnd: LeaseEnd;
+}
+
+export const leaseEnds = ["stop", "destroy"] as const;
+
+/** stop: the nodes are stopped. destroy: the lab is removed with its disks. */
+export type LeaseEnd = (typeof leaseEnds)[number];
+
+/** Limits of both times, seconds. */
+export const leaseLimits = { min: 60, max: 366 * 86_400 } as const;
 
 /** The management network of a lab: an interface of each node that the machine reaches. */
 export interface Management {

@@ -16,7 +16,20 @@ const sections = ["defaults", "kinds", "groups", "nodes", "networks", "links", "
 export type Section = (typeof sections)[number];
 
 export const labVocabulary: Vocabulary = {
-  known: ["name", "description", "management", "mgmt", "vars", "vars-files", "addressing", "routing", ...sections, "topology", "tests"],
+  known: [
+    "name",
+    "description",
+    "management",
+    "mgmt",
+    "vars",
+    "vars-files",
+    "addressing",
+    "routing",
+    "lease",
+    ...sections,
+    "topology",
+    "tests",
+  ],
   ignored: ["prefix", "settings", "debug"],
   meant: {
     lab: "name",
@@ -27,7 +40,17 @@ export const labVocabulary: Vocabulary = {
     vars_files: "vars-files",
     addresses: "addressing",
     pools: "addressing",
+    leases: "lease",
+    expires: "lease",
+    "auto-stop": "lease",
+    ttl: "lease",
   },
+};
+
+export const leaseVocabulary: Vocabulary = {
+  known: ["for", "idle", "then"],
+  ignored: [],
+  meant: { after: "for", time: "for", duration: "for", unused: "idle", action: "then", end: "then" },
 };
 
 /** The protocols of `routing`. */

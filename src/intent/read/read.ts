@@ -2,6 +2,7 @@ import type { Document } from "yaml";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { Problems, pointer } from "../diagnostics/problems.ts";
 import { checkKeys, type Field, fieldOf, readMap, readText } from "../fields/fields.ts";
+import { readLease } from "../fields/read-lease.ts";
 import { type ReadShape, readShapes } from "../fields/read-shapes.ts";
 import { canonicalLab } from "../lab/canonical.ts";
 import { endpointText, type Lab, type LabLink, type LabNode } from "../lab/lab.ts";
@@ -173,6 +174,9 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
   const names = { nodes: nodeKeys, ends: new Set(links.flatMap(({ link }) => link.endpoints.map(endpointText))) };
   const tests = testsField === undefined ? [] : readTests(context, testsField, names);
 
+  const leaseField = fieldOf(root, "lease", "");
+  const lease = leaseField && readLease(problems, leaseField);
+
   const boots = readBoots(context, nodes, nodeKeys);
 
   const linksPath = linksField?.path ?? "/links";
@@ -187,6 +191,7 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
     trafficFilters: filters.map(({ filter }) => filter),
     texts: texts.map(({ text }) => text),
     shapes: shapes.map(({ shape }) => shape),
+    ...(lease === undefined ? {} : { lease }),
     tests,
     boots,
   });

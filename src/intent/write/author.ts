@@ -1,4 +1,6 @@
+import { durationText } from "../../base/time/duration.ts";
 import { sameData } from "../lab/canonical.ts";
+import type { LabLease } from "../lab/lab.ts";
 import {
   type Endpoint,
   endpointText,
@@ -49,6 +51,17 @@ export function authorNode(node: LabNode): Fields {
 export function authorManagement({ ipv4Subnet, ipv6Subnet }: Management): Data {
   if (ipv4Subnet === undefined && ipv6Subnet === undefined) return true;
   return { "ipv4-subnet": ipv4Subnet, "ipv6-subnet": ipv6Subnet };
+}
+
+/** Returns the duration alone if the lab stops after it. */
+export function authorLease({ for: after, idle, atEnd }: LabLease): Data {
+  if (after !== undefined && idle === undefined && atEnd === "stop") return durationText(after);
+  return {
+    for: after === undefined ? undefined : durationText(after),
+    idle: idle === undefined ? undefined : durationText(idle),
+    // biome-ignore lint/suspicious/noThenProperty: a key of the language
+    then: atEnd === "stop" ? undefined : atEnd,
+  };
 }
 
 /** Returns the path in files, the text if it has a line break, or {text} if it would be read as a path. */

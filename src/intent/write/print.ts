@@ -1,7 +1,17 @@
 import { canonicalLab, order } from "../lab/canonical.ts";
 import type { Lab } from "../lab/lab.ts";
 import { separateFiles } from "../lab/separate-files.ts";
-import { authorFilter, authorLink, authorManagement, authorNetwork, authorNode, authorShape, authorText, type Fields } from "./author.ts";
+import {
+  authorFilter,
+  authorLease,
+  authorLink,
+  authorManagement,
+  authorNetwork,
+  authorNode,
+  authorShape,
+  authorText,
+  type Fields,
+} from "./author.ts";
 import { authorBoot, authorTest } from "./author-test.ts";
 import { type Data, present, writeItem, writePair } from "./write.ts";
 
@@ -21,6 +31,7 @@ export function printLab(lab: Lab): IntentText {
     name,
     description,
     management,
+    lease,
     nodes,
     networks,
     links,
@@ -34,6 +45,7 @@ export function printLab(lab: Lab): IntentText {
   const parts = [writePair("name", name, 0)];
   if (description !== undefined) parts.push(writePair("description", description, 0));
   if (management !== undefined) parts.push(writePair("management", authorManagement(management), 0));
+  if (lease !== undefined) parts.push(writePair("lease", authorLease(lease), 0));
   parts.push(
     ...section(
       "nodes",

@@ -4,6 +4,7 @@ import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import { endpointKeys, joinIds } from "../../engine/compare/join.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { NativeIds } from "../../hosts/host.ts";
+import type { LabLease } from "../../intent/lab/lab.ts";
 import type { ChangeCall } from "../common/call.ts";
 import { pathNotAvailable } from "../common/refusals.ts";
 import { makes } from "../context/address.ts";
@@ -12,6 +13,7 @@ import { refuseQuarantined } from "../context/quarantine.ts";
 import { type ProjectState, projectState } from "../context/state.ts";
 import { noIds, type Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
+import { isLeaseOf, leaseAfter, restoredLease } from "../leases/lease.ts";
 import { rightOn } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
 import type { Intent } from "../work/intents.ts";
@@ -91,12 +93,16 @@ export async function recordIntent(
   { ids, isMade }: { readonly ids: NativeIds; readonly isMade: boolean },
 ): Promise<LabRecord> {
   const known = context.store.labs.get(target.path);
+  const wanted = intent.lab.lease;
+  refuseForeignDestroy(known, target, wanted);
+  const lease = leaseAfter(known?.lease, wanted, context.clock.now());
   const power = Object.fromEntries(intent.lab.nodes.flatMap(({ key, start }) => (start === undefined ? [] : [[key, start]])));
   // A new lab gets its own id on the host, which is recorded when the change ends.
-  const { labId, ...rest } = known ?? {};
+  const { labId, lease: _lease, ...rest } = known ?? {};
   const record: LabRecord = {
     ...rest,
     ...(labId !== undefined && !isMade && { labId }),
+    ...(lease !== undefined && { lease }),
     path: target.path,
     identity: known?.identity ?? job.identity,
     mode: target.mode === "import" ? "import" : (known?.mode ?? "create"),
@@ -114,6 +120,32 @@ export async function recordIntent(
   await context.store.labs.put(record);
   await recordHistory(context, record, intent.lab, { user: target.caller.user, operation: job.operation, job: job.id }, known);
   return record;
+}
+
+/** Throws operation_not_allowed if a user who may not destroy the lab wants a lease that does. */
+function refuseForeignDestroy(known: LabRecord | undefined, { caller, path }: Target, wanted: LabLease | undefined): void {
+  if (wanted?.atEnd !== "destroy" || known === undefined || isLeaseOf(known.lease, wanted)) return;
+  if (rightOn(known, caller) === "own") return;
+  throw new Failure("operation_not_allowed", `only the owner of ${path} may give it a lease that destroys it: write then: stop`);
+}
+
+/**
+ * Returns an earlier record of a lab with the settings of now: a change that holds the earlier record does not take back what other calls have set
+ * meanwhile.
+ */
+function withSettingsOfNow({ store }: StorePart, before: LabRecord): LabRecord {
+  const now = store.labs.get(before.path);
+  if (now === undefined || now.identity !== before.identity) return before;
+  const { grants: _grants, resume: _resume, usedAt: _usedAt, lease: _lease, ...rest } = before;
+  const { grants, resume, usedAt } = now;
+  const lease = restoredLease(before.lease, now.lease);
+  return {
+    ...rest,
+    ...(grants !== undefined && { grants }),
+    ...(resume !== undefined && { resume }),
+    ...(usedAt !== undefined && { usedAt }),
+    ...(lease !== undefined && { lease }),
+  };
 }
 
 /** Reads the lab after a change. A host that was busy with the change gets a second chance: without this read nobody knows the new ids. */
@@ -191,7 +223,7 @@ export async function recordUntouched(
   before: LabRecord | undefined,
   owed: readonly string[],
 ): Promise<void> {
-  const kept = before === undefined ? undefined : { ...before, plans: {}, updatedAt: context.clock.now() };
+  const kept = before === undefined ? undefined : { ...withSettingsOfNow(context, before), plans: {}, updatedAt: context.clock.now() };
   if (kept !== undefined) await context.store.history.forgetAfter(kept.identity, kept.serial);
   if (kept !== undefined) await context.store.labs.put(withOwedStarts(kept, [...(kept.owedStarts ?? []), ...owed]));
   if (kept !== undefined && owed.length === 0) return;
@@ -199,7 +231,7 @@ export async function recordUntouched(
     const observed = await target.host.observe(target.path);
     if (kept !== undefined) {
       const down = stillDown([...(kept.owedStarts ?? []), ...owed], observed, kept.ids);
-      await context.store.labs.put(withOwedStarts(kept, down));
+      await context.store.labs.put(withOwedStarts(withSettingsOfNow(context, kept), down));
     } else if (observed === null) await context.store.labs.delete(target.path);
   } catch (error) {
     context.log("warn", "the lab could not be read after a refused change", { lab: target.path, error: String(error) });
@@ -235,7 +267,7 @@ export async function recordBroken(
       plans: {},
       updatedAt: context.clock.now(),
     };
-    await context.store.labs.put(withOwedStarts(after, stillDown(owed, observed, ids)));
+    await context.store.labs.put(withOwedStarts(withSettingsOfNow(context, after), stillDown(owed, observed, ids)));
   } catch (error) {
     context.log("warn", "the lab could not be read after an interrupted change", { lab: target.path, error: String(error) });
   }

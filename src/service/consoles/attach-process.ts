@@ -8,7 +8,7 @@ import type { NodeProcess, NodeProgram, ProcessEnd, ProcessListening, ProcessOut
 import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { addressPath } from "../context/address.ts";
-import type { LookupParts, ObservationsPart, StreamsPart } from "../context/parts.ts";
+import type { LookupParts, ObservationsPart, StreamsPart, UsesPart } from "../context/parts.ts";
 import type { Tickets } from "../sessions/tickets.ts";
 import { consoleLab, nodeOf } from "./consoles.ts";
 import { endOf, refuseNul } from "./exec-nodes.ts";
@@ -51,7 +51,7 @@ export async function attachProcess(
 
 /** Redeems a ticket and starts the program. It ends with the connection, the session and the lab. */
 export async function streamProcess(
-  context: LookupParts & StreamsPart,
+  context: LookupParts & StreamsPart & UsesPart,
   { tickets, places }: { readonly tickets: Tickets<ProcessGrant>; readonly places: ExecPlaces },
   caller: Caller,
   ticket: string,
@@ -84,7 +84,10 @@ export async function streamProcess(
         // A client that does not read must not hold up the end of its session or lab.
         ended.signal.addEventListener("abort", () => void (connection.writableEnded || connection.destroy()));
         takeInput(connection, process);
-        void sendOutput(connection, key, process, ended.signal).finally(close);
+        // Input and output are a use of the lab; a shell that is only open is none.
+        const note = () => context.uses.note(path);
+        connection.on("data", note);
+        void sendOutput(connection, key, process, { ended: ended.signal, note }).finally(close);
       },
     };
   } catch (error) {
@@ -94,10 +97,16 @@ export async function streamProcess(
 }
 
 /** Sends the output of the program as frames, and its end. */
-async function sendOutput(connection: Duplex, node: string, process: NodeProcess, ended: AbortSignal): Promise<void> {
+async function sendOutput(
+  connection: Duplex,
+  node: string,
+  process: NodeProcess,
+  { ended, note }: { readonly ended: AbortSignal; readonly note: () => void },
+): Promise<void> {
   const writer = new BlockWriter(connection);
   const sendControl = (event: NodeExecEvent) => writer.write(frame(frameTypes.control, Buffer.from(JSON.stringify(event))));
   const send = (item: ProcessOutput | ProcessEnd): void => {
+    note();
     if (item.stream === "end") sendControl({ type: "end", node, ...endOf(item) });
     else writer.write(frameHead(item.stream === "stdout" ? frameTypes.data : frameTypes.error, item.data.length), item.data);
   };

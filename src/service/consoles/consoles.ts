@@ -30,7 +30,7 @@ import { badRequest } from "../common/refusals.ts";
 import { addressObserved, addressPath } from "../context/address.ts";
 import { chosenNodes, nodeNotFound, refuseUnknown } from "../context/chosen-nodes.ts";
 import { inKeys } from "../context/in-keys.ts";
-import type { ConsolesPart, LookupParts, ObservationsPart, StreamsPart } from "../context/parts.ts";
+import type { ConsolesPart, LookupParts, ObservationsPart, StreamsPart, UsesPart } from "../context/parts.ts";
 import type { Selector } from "../context/selector.ts";
 import type { LabPlace, Target } from "../context/target.ts";
 import type { Right } from "../sessions/rights.ts";
@@ -190,7 +190,7 @@ export async function attachConsole(
 
 /** Redeems a ticket; the console is open before the upgrade is granted. The stream ends with the session. */
 export async function streamConsole(
-  context: LookupParts & ConsolesPart & StreamsPart,
+  context: LookupParts & ConsolesPart & StreamsPart & UsesPart,
   tickets: Tickets<ConsoleGrant>,
   caller: Caller,
   ticket: string,
@@ -214,6 +214,8 @@ export async function streamConsole(
       // From now on the end of the connection ends the stream.
       call.signal.removeEventListener("abort", gone);
       join(connection, viewer);
+      // Typing is a use of the lab; an open console alone is none.
+      connection.on("data", () => context.uses.note(path));
     },
   };
 }

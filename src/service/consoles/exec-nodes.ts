@@ -6,7 +6,7 @@ import type { Call, Caller } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { badRequest } from "../common/refusals.ts";
 import { inKeys } from "../context/in-keys.ts";
-import type { LookupParts, ObservationsPart, StreamsPart } from "../context/parts.ts";
+import type { LookupParts, ObservationsPart, StreamsPart, UsesPart } from "../context/parts.ts";
 import { type ConsoleLab, type ConsoleNode, consoleLab } from "./consoles.ts";
 import { EventChannel } from "./event-channel.ts";
 import type { ExecPlaces } from "./exec-places.ts";
@@ -32,7 +32,7 @@ interface Run {
  * session ends or the lab is removed. Arguments, environment and input are neither stored nor logged.
  */
 export async function execNodes(
-  context: LookupParts & ObservationsPart & StreamsPart,
+  context: LookupParts & ObservationsPart & StreamsPart & UsesPart,
   places: ExecPlaces,
   caller: Caller,
   payload: NodeExecPayload,
@@ -49,7 +49,12 @@ export async function execNodes(
   const leave = places.enterCall(caller.user);
   const ended = new AbortController();
   const close = () => ended.abort();
-  const forget = [context.sessions.onEnd(caller.session, close), context.streams.add(caller.user, path, close), leave];
+  const forget = [
+    context.sessions.onEnd(caller.session, close),
+    context.streams.add(caller.user, path, close),
+    leave,
+    context.uses.begin(path),
+  ];
   const signal = AbortSignal.any([call.signal, ended.signal]);
   const channel = new EventChannel<NodeExecEvent>();
   const run: Run = { user: caller.user, path, processes: host.processes, program, stdin, maxOutputBytes, places, channel, signal };

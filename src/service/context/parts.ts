@@ -7,6 +7,7 @@ import type { UrlImports } from "../common/url-imports.ts";
 import type { ReadyConditions } from "../conditions/ready-conditions.ts";
 import type { Events } from "../events/events.ts";
 import type { Jobs } from "../jobs/jobs.ts";
+import type { LabUses } from "../leases/lab-uses.ts";
 import type { HostLoads } from "../observe/host-load.ts";
 import type { Observations } from "../observe/observations.ts";
 import type { Sessions } from "../sessions/sessions.ts";
@@ -100,6 +101,11 @@ export interface ResumePart {
   readonly interrupted: Set<string>;
 }
 
+/** Last uses of labs. */
+export interface UsesPart {
+  readonly uses: LabUses;
+}
+
 export interface VersionPart {
   readonly version: string;
 }
@@ -117,4 +123,5 @@ export interface ChangeParts
     InspectionsPart,
     ConsolesPart,
     ConditionsPart,
+    UsesPart,
     PlansPart {}

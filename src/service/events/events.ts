@@ -78,6 +78,11 @@ export class Events {
     this.#log.publish(news, this.#parts.store.labs.get(news.lab));
   }
 
+  /** Publishes an event of a lab to users who have a right on this record, also if the lab does not exist any more. */
+  publishFor(news: News, record: LabRecord): void {
+    this.#log.publish(news, record);
+  }
+
   job({ lab, identity, owner, ...data }: JobNews): void {
     const record = this.#parts.store.labs.get(lab);
     // If the lab has no record yet, or no record any more, another lab may be at its path.

@@ -65,6 +65,9 @@ const maxListed = 100;
 /** Maximum number of rows read for a list, before jobs of other users are filtered out. */
 const maxRead = 2_000;
 
+/** Operation id of the end of a lease: a change of the service itself, whose user is no account. */
+export const endLeaseOperation = "endLease";
+
 const keepEndedMs = 30 * 24 * 3_600_000;
 
 /** One change at a time per lab, each of them in the journal from before its first step until its end. */
@@ -353,8 +356,8 @@ export class Jobs {
   }
 
   /** A change is visible to its user, to the owner of the lab at that time, and to admins. A later owner of the path does not see it. */
-  #sees({ user, owner }: JobRow, caller: Caller): boolean {
-    return user === caller.user || caller.role === "admin" || owner === caller.user;
+  #sees({ user, owner, operation }: JobRow, caller: Caller): boolean {
+    return (user === caller.user && operation !== endLeaseOperation) || caller.role === "admin" || owner === caller.user;
   }
 
   #shown(row: JobRow): JobData {

@@ -4,14 +4,18 @@ import type { LiveNode } from "../../hosts/host.ts";
 import type { Caller } from "../common/call.ts";
 import { timeText } from "../common/clock.ts";
 import { originOf } from "../context/allow.ts";
-import type { JobsPart, LookupParts, ObservationsPart, ResumePart, SessionsPart } from "../context/parts.ts";
+import type { JobsPart, LookupParts, ObservationsPart, ResumePart, SessionsPart, UsesPart } from "../context/parts.ts";
+import { usesOf } from "../leases/lease.ts";
 import { lostOf, resumeState } from "../power/resume.ts";
 import { rightOn, seesUnrecorded } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
 import { recordedIntent } from "../work/intents.ts";
 
 /** Lists the managed labs on which the caller has a right, and the unmanaged labs that the caller may see. */
-export async function listLabs(context: LookupParts & JobsPart & ObservationsPart & ResumePart, caller: Caller): Promise<LabsData> {
+export async function listLabs(
+  context: LookupParts & JobsPart & ObservationsPart & ResumePart & UsesPart,
+  caller: Caller,
+): Promise<LabsData> {
   const host = await context.sessions.hostSession(caller);
   const onHost = new Set(await host.labs());
   const records = context.store.labs.list();
@@ -31,6 +35,7 @@ export async function listLabs(context: LookupParts & JobsPart & ObservationsPar
         ...originOf({ record, caller }),
         ...(lab !== undefined && { nodes: lab.nodes.length }),
         ...(resume !== undefined && { resume }),
+        ...usesOf(context, record),
         updated_at: timeText(record.updatedAt),
       };
     }),

@@ -16,9 +16,10 @@ import { mayReadSecrets, originOf } from "../context/allow.ts";
 import { chosenNodes, liveOf, refuseUnknown } from "../context/chosen-nodes.ts";
 import { sourceOf } from "../context/lab-source.ts";
 import { movedTo } from "../context/moved.ts";
-import type { ConditionsPart, JobsPart, LookupParts, ObservationsPart, ResumePart } from "../context/parts.ts";
+import type { ConditionsPart, JobsPart, LookupParts, ObservationsPart, ResumePart, UsesPart } from "../context/parts.ts";
 import { isQuarantined } from "../context/quarantine.ts";
 import type { Target } from "../context/target.ts";
+import { usesOf } from "../leases/lease.ts";
 import { resumeState } from "../power/resume.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
 
@@ -27,7 +28,7 @@ const structureMs = 2_500;
 
 /** The light live poll. A failed live read is an answer (live.available false), not an error. */
 export async function projectStatus(
-  context: LookupParts & JobsPart & ObservationsPart & ResumePart & ConditionsPart,
+  context: LookupParts & JobsPart & ObservationsPart & ResumePart & ConditionsPart & UsesPart,
   caller: Caller,
   payload: ProjectPayload,
 ): Promise<StatusData> {
@@ -77,6 +78,7 @@ export async function projectStatus(
     ...originOf(target),
     ...sourceOf(target, payload.report === true),
     ...(resume !== undefined && { resume }),
+    ...usesOf(context, record),
     ...(live !== undefined && { live: chosen === undefined ? live : liveOf(live, chosen) }),
   };
 }

@@ -19,6 +19,7 @@ import { chosenNodes, keyedNodes, nodeNotFound } from "../context/chosen-nodes.t
 import type { ChangeParts, ClockPart, ConditionsPart, ConsolesPart, StorePart } from "../context/parts.ts";
 import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
+import { withLeaseBegun } from "../leases/lease.ts";
 
 export type PowerAction = "start" | "stop" | "wipe";
 
@@ -284,5 +285,7 @@ async function recordPower(
   const named = new Set(all);
   const owed = (record.owedStarts ?? []).filter((key) => !named.has(key));
   if (action === "start") owed.push(...failed);
-  await context.store.labs.put(withOwedStarts({ ...record, power, updatedAt: context.clock.now() }, owed));
+  const now = context.clock.now();
+  const begun = action === "start" ? withLeaseBegun(record, now) : record;
+  await context.store.labs.put(withOwedStarts({ ...begun, power, updatedAt: now }, owed));
 }

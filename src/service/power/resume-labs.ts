@@ -3,6 +3,7 @@ import { storedRequest } from "../changes/change-kind.ts";
 import { guarded } from "../changes/managed.ts";
 import { addressRecorded } from "../context/address.ts";
 import type { ChangeParts, EventsPart, ResumePart } from "../context/parts.ts";
+import { isOver } from "../leases/lease.ts";
 import type { LabRecord } from "../store/store.ts";
 import { lostOf, policyOf, resumeKind } from "./resume.ts";
 
@@ -41,7 +42,8 @@ async function resumeOrTell(context: ChangeParts & EventsPart & ResumePart, host
   context.interrupted.add(path);
   const record = context.store.labs.get(path);
   if (record === undefined) return;
-  const policy = policyOf(context, record);
+  // A lab whose lease ended while the machine was down is not started to be stopped again.
+  const policy = isOver(record.lease, context.uses.of(record), context.clock.now()) ? "never" : policyOf(context, record);
   context.log("info", policy === "always" ? "a lab is brought back" : "a lab ended with the host and stays stopped", { lab: path, nodes });
   const publish = (resume: string) => context.events.publish({ type: "lab", lab: path, data: { resume, nodes } });
   if (policy === "never") return publish("waiting");

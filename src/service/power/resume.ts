@@ -13,9 +13,19 @@ import type { Caller, ChangeCall } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { labNotFound } from "../common/refusals.ts";
 import { addressChange } from "../context/address.ts";
-import type { ChangeParts, ConditionsPart, ConsolesPart, JobsPart, LookupParts, ResumePart, StorePart } from "../context/parts.ts";
+import type {
+  ChangeParts,
+  ClockPart,
+  ConditionsPart,
+  ConsolesPart,
+  JobsPart,
+  LookupParts,
+  ResumePart,
+  StorePart,
+} from "../context/parts.ts";
 import { noIds, type Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
+import { withLeaseBegun } from "../leases/lease.ts";
 import type { LabRecord, ResumePolicy } from "../store/store.ts";
 import { operationOf } from "./power.ts";
 
@@ -67,7 +77,7 @@ async function needResume(host: HostSession): Promise<void> {
 }
 
 /** Safe to repeat: running nodes are not touched. Tries all nodes, then throws host_error with the names of failed nodes. */
-async function resumeNodes(context: ConsolesPart & ConditionsPart, job: Job, target: Target): Promise<BulkResult> {
+async function resumeNodes(context: ConsolesPart & ConditionsPart & StorePart & ClockPart, job: Job, target: Target): Promise<BulkResult> {
   const { path, host } = target;
   const observed = await host.observe(path);
   if (observed === null) throw labNotFound(path);
@@ -84,6 +94,8 @@ async function resumeNodes(context: ConsolesPart & ConditionsPart, job: Job, tar
   });
   const failed = await startAll(context, job, target, operations, ids);
   const started = operations.length - failed.length;
+  const record = context.store.labs.get(path);
+  if (started > 0 && record?.lease?.endedAt !== undefined) await context.store.labs.put(withLeaseBegun(record, context.clock.now()));
   const [first] = failed;
   if (first !== undefined) {
     throw new Failure(

@@ -83,7 +83,7 @@ async function captureIntent(
   const serial = (record?.serial ?? 0) + (job === undefined ? 0 : 1);
   if (job !== undefined && record !== undefined) {
     const after: LabRecord = {
-      ...record,
+      ...(context.store.labs.get(path) ?? record),
       yaml: text.yaml,
       files: text.files,
       ids: nowIds,

@@ -20,6 +20,7 @@ import { sentSource, withSource } from "../context/lab-source.ts";
 import { refuseMoved } from "../context/moved.ts";
 import type { ChangeParts, ClockPart, PlansPart, StorePart } from "../context/parts.ts";
 import { noIds, type Target } from "../context/target.ts";
+import { isLeaseOf } from "../leases/lease.ts";
 import { type Intent, readSent } from "../work/intents.ts";
 import { applyIntent } from "./deploy.ts";
 import { reconcileFromHost } from "./from-host.ts";
@@ -162,8 +163,14 @@ async function recordOrigin({ store, clock }: StorePart & ClockPart, { path, ori
   await store.labs.put({ ...record, origin, updatedAt: clock.now() });
 }
 
-function isRecorded({ record, origin = record?.origin }: Target, { yaml, files }: Intent): boolean {
-  return record !== undefined && record.yaml === yaml && JSON.stringify(record.files) === JSON.stringify(files) && record.origin === origin;
+function isRecorded({ record, origin = record?.origin }: Target, { yaml, files, lab }: Intent): boolean {
+  return (
+    record !== undefined &&
+    isLeaseOf(record.lease, lab.lease) &&
+    record.yaml === yaml &&
+    JSON.stringify(record.files) === JSON.stringify(files) &&
+    record.origin === origin
+  );
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostSession, NativeIds } from "../../hosts/host.ts";
+import type { LabLease } from "../../intent/lab/lab.ts";
 
 /** A bearer session. The token itself is not stored. Times are ms since the epoch. */
 export interface SessionRow {
@@ -48,6 +49,19 @@ export type GrantedRight = (typeof grantable)[number];
 /** Whether nodes that ended with the host are restarted when the service starts. */
 export type ResumePolicy = "always" | "never";
 
+/** The lease of a lab: that of its intent, and its state. Times are ms since the epoch. */
+export interface StoredLease extends LabLease {
+  readonly begunAt: number;
+  /** An extension: the lease does not end before this time. */
+  readonly heldUntil?: number;
+  /** The newest warning, of two, and the end that it announced. */
+  readonly warning?: { readonly step: 1 | 2; readonly at: number; readonly endsAt: number };
+  /** It has ended: the nodes were stopped. */
+  readonly endedAt?: number;
+  /** The last attempt to end it, if that failed. */
+  readonly failed?: { readonly at: number; readonly code: string; readonly error: string };
+}
+
 /** The service's record of a managed lab. */
 export interface LabRecord {
   /** As on the host: /courses/bgp-1. */
@@ -78,6 +92,10 @@ export interface LabRecord {
   readonly folders?: readonly string[];
   /** Whether nodes that ended with the host are restarted; absent: the service's default. */
   readonly resume?: ResumePolicy;
+  /** Absent: the lab has none. */
+  readonly lease?: StoredLease;
+  /** Last use by a user, ms, at most a minute old. Absent: none since this is recorded. */
+  readonly usedAt?: number;
   /** Source of an imported lab. */
   readonly source?: unknown;
   /** Free text of the last change's caller about where the intent is kept. */

@@ -2,6 +2,7 @@ import Type, { type TSchema } from "typebox";
 import { Errors } from "typebox/value";
 import { Failure } from "../../contract/errors.ts";
 import { files, flag, integer, map, number, optionalText, text } from "../../contract/schemas/shapes.ts";
+import { leaseEnds } from "../../intent/lab/lab.ts";
 import { type ApiToken, type JobAnswer, type LabRecord, tokenScopes } from "./store.ts";
 
 /** Fields that older releases did not write are optional. */
@@ -21,6 +22,18 @@ const recordSchema = Type.Object({
   owedStarts: Type.Optional(Type.Array(text)),
   folders: Type.Optional(Type.Array(text)),
   resume: optionalText,
+  lease: Type.Optional(
+    Type.Object({
+      for: Type.Optional(integer),
+      idle: Type.Optional(integer),
+      atEnd: Type.Enum(leaseEnds),
+      begunAt: number,
+      heldUntil: Type.Optional(number),
+      warning: Type.Optional(Type.Object({ step: Type.Enum([1, 2]), at: number, endsAt: number })),
+      endedAt: Type.Optional(number),
+    }),
+  ),
+  usedAt: Type.Optional(number),
   origin: optionalText,
   updatedAt: Type.Optional(number),
 });

@@ -123,6 +123,7 @@ const withoutSecret: readonly (readonly [reason: string, paths: RegExp])[] = [
   ["a public key", /^node\.ssh-keys$/],
   ["an amount, a mode or a user", /^node\.(?:ram|memory|image-pull-policy|files\.\*\.(?:mode|owner))$/],
   ["names of files", /^vars-files$/],
+  ["a duration", /^lease(?:\.(?:for|idle))?$/],
   ["a colour, and a filter that must compile", /^(?:filter\.(?:color|match)|(?:box|line)\.(?:color|fill))$/],
 ];
 
@@ -235,7 +236,16 @@ const asked: Readonly<Record<OperationId, Readonly<Record<string, Ask>> | string
     ...(["listDisks", "removeDisks", "cancelJob"] as const),
   ]),
   ...nothing("needs the right to edit or to own", [
-    ...(["deployProject", "destroyProject", "editProject", "setLabGrants", "setLabLock", "setLabResume", "saveConfigs"] as const),
+    ...([
+      "deployProject",
+      "destroyProject",
+      "editProject",
+      "setLabGrants",
+      "setLabLock",
+      "setLabResume",
+      "extendLease",
+      "saveConfigs",
+    ] as const),
     ...(["resumeLab", "renumberLab", "takeSnapshot", "restoreSnapshot", "removeSnapshot", "adoptLab"] as const),
   ]),
   ...nothing("the contents of nodes and links, and of the host, not the intent", [

@@ -1,4 +1,5 @@
 import { useEffect } from "preact/hooks";
+import { leaseText } from "../../base/time/lease-text.ts";
 import type { LabEntry } from "../../contract/schemas/observe.ts";
 import type { MenuItem } from "../menu/menu.tsx";
 import { MenuButton } from "../menu/menu-button.tsx";
@@ -37,6 +38,7 @@ export function LabRow({ entry, changes, mayChange, mayDuplicate, actions, onAsk
   const state = stateText(entry, status.data);
   const failed = status.data?.live?.nodes?.some((node) => node.status === "failed") === true;
   const managed = right !== undefined;
+  const lease = status.data?.lease ?? entry.lease;
   const changed = status.data?.last_job?.finished_at ?? entry.updated_at;
   return (
     <tr>
@@ -54,6 +56,7 @@ export function LabRow({ entry, changes, mayChange, mayDuplicate, actions, onAsk
           </small>
         )}
         {(status.data?.resume?.waiting ?? []).length > 0 && <small> {status.data!.resume!.waiting!.length} waiting to be restored</small>}
+        {lease !== undefined && <small> {leaseText(lease, Date.now())}</small>}
       </td>
       <td data-title="Intent">
         {managed && entry.exists ? <RowDrift lab={lab} shape={changes.shape} /> : <small>only on its host</small>}

@@ -1,4 +1,5 @@
 import { useMemo, useRef } from "preact/hooks";
+import { leaseText } from "../../base/time/lease-text.ts";
 import { LabwrightError } from "../../client/browser.ts";
 import type { EventData, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
 import { ImportMark } from "../imports/import-mark.tsx";
@@ -116,6 +117,11 @@ export function LabPage({ route, user, mayChange }: LabPageProps) {
         <ImportMark lab={lab} source={status.data?.source} />
         {rights.reason !== undefined && <span class="mark">{rights.reason}</span>}
         {inspection.data.locked && <span class="mark">locked</span>}
+        {status.data?.lease !== undefined && (
+          <span class="mark" title="labwright lease extend moves the end of the lease">
+            {leaseText(status.data.lease, Date.now())}
+          </span>
+        )}
         <Presence users={here} user={user} />
         {running !== undefined && (
           <span class="mark busy">
