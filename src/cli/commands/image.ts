@@ -3,11 +3,12 @@ import { imagesPath } from "../service/service-process.ts";
 
 export const image: Command = {
   name: "image",
-  summary: "Pull, add, list or remove container images of this machine's embedded host",
-  operands: "pull REFERENCE|add FILE|list|remove NAME|prune [FLAG...]",
+  summary: "Pull, add, list or remove images of containers and virtual machines of this machine's embedded host",
+  operands: "pull REFERENCE|add FILE...|list|remove NAME|prune [FLAG...]",
   details:
     "Images are files of hundreds of megabytes. A user who may write the machine's image directory adds them on the machine itself; the API has no\n" +
-    "upload. labwright templates container lists the images for all users. labwright image --help shows the flags.",
+    "upload. labwright templates container lists the images of containers for all users, labwright templates vios those of a template of virtual\n" +
+    "machines. labwright image --help shows the flags.",
   flags: [],
   raw: true,
   offline: true,

@@ -81,7 +81,8 @@ function imageObstacle(node: NodeWork, rules: HostRules, template: TemplateRules
     };
   }
   if (after.image === undefined || (template.images.length === 0 && intent.image === undefined)) {
-    return { code: "no_image", text: `template ${template.id} has no image on the host`, field: "template" };
+    const text = `template ${template.id} has no image on the host${needText(template)}`;
+    return { code: "no_image", text, field: "template" };
   }
   if (!template.images.includes(after.image)) {
     const { image } = after;
@@ -92,11 +93,16 @@ function imageObstacle(node: NodeWork, rules: HostRules, template: TemplateRules
     const own = template.image === undefined ? "" : `; leave image out to take ${template.image}`;
     return {
       code: "unknown_image",
-      text: `template ${template.id} has no image ${image}; ${itHas(image, template.images)}${elsewhere}${own}${pull === undefined || pull === "" ? "" : `; ${pull}`}`,
+      text: `template ${template.id} has no image ${image}; ${itHas(image, template.images)}${elsewhere}${own}${other === undefined ? needText(template) : ""}${pull === undefined || pull === "" ? "" : `; ${pull}`}`,
       field: "image",
     };
   }
   return undefined;
+}
+
+/** Returns the next step for an image that the host gets from its administrator. */
+function needText({ needs }: TemplateRules): string {
+  return needs === undefined ? "" : `. It needs ${needs}; on the machine of the service: labwright image add FILE`;
 }
 
 /** Returns why the host cannot fetch the image, or undefined if it will try. The text is empty if no registry is open and the image names none. */

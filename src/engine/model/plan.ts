@@ -144,6 +144,8 @@ export interface TemplateRules {
   readonly image?: string;
   /** Names of the installed images; empty if there are none. Absent: the template takes no image, or the host cannot list them. */
   readonly images?: readonly string[];
+  /** The file that an image is made from, and its source: "the file vios-*.qcow2 of Cisco IOSv from …". Absent: not known. */
+  readonly needs?: string;
   /** The host fetches images for this template. Absent: it has all that nodes can have. */
   readonly pulls?: PullRules;
   readonly icon?: string;

@@ -1,6 +1,8 @@
 export type ArchiveErrorCode =
   | "bad_archive"
   | "unsafe_archive"
+  | "bad_image"
+  | "unsafe_image"
   | "too_large"
   | "digest_mismatch"
   | "wrong_platform"
@@ -17,7 +19,7 @@ export type ArchiveErrorCode =
   | "timeout"
   | "interrupted";
 
-/** A container archive is refused, or an image cannot be pulled or removed. The message names the place, the hint the remedy. */
+/** A container archive or a virtual machine's image is refused, or an image cannot be pulled or removed. The message names the place, the hint the remedy. */
 export class ArchiveError extends Error {
   readonly code: ArchiveErrorCode;
   readonly hint: string | undefined;

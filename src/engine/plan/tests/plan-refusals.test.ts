@@ -36,6 +36,24 @@ describe("what a host cannot do, in the plan of a lab", () => {
     );
   });
 
+  it("names the file that a missing image is made from", () => {
+    const needs = "the file vios-*.qcow2 of Cisco IOSv from Cisco Modeling Labs, which needs a licence";
+    const vendor = (images: readonly string[]): HostRules => ({
+      ...rules,
+      templates: rules.templates.map((one) =>
+        one.id === "linux" ? { ...one, image: undefined, images, needs } : one,
+      ) as HostRules["templates"],
+    });
+    const next = `. It needs ${needs}; on the machine of the service: labwright image add FILE`;
+    expect(plan(lab([node("a")]), null, { rules: vendor([]) }).text).toContain(
+      `! node a: template linux has no image on the host${next} (no_image)`,
+    );
+    const other = plan(lab([node("a", { image: "vios-15" })]), null, { rules: vendor(["vios-16"]) });
+    expect(other.text).toContain(
+      `! node a: template linux has no image vios-15; did you mean vios-16? It has vios-16${next} (unknown_image)`,
+    );
+  });
+
   it("blocks values that a template's rules do not allow, if it has rules", () => {
     const bounded: HostRules = {
       ...rules,

@@ -11,6 +11,10 @@ export interface VmImage {
   readonly kernel?: string;
   readonly initrd?: string;
   readonly commandLine?: string;
+  /** The template that it was added for. Absent: somebody else made the directory. */
+  readonly template?: string;
+  /** Names of the files that it was added from. */
+  readonly from?: string;
 }
 
 export interface FoundVmImages {
@@ -74,31 +78,58 @@ export async function readVmImage(
     if (/\.(qcow2|raw|img)$/.test(entry)) disks.push({ file: entry, format: await formatOf(join(directory, entry)) });
     if (/\.iso$/.test(entry)) cdroms.push(entry);
   }
-  const words = files.has("image.yaml")
+  const words: ImageWords = files.has("image.yaml")
     ? imageWords(await readFile(join(directory, "image.yaml"), "utf8"), files)
     : { description: "", vm: {} };
   if (disks.length === 0 && cdroms.length === 0 && words.vm.kernel === undefined) {
     throw new Error("it has no .qcow2, .raw, .img or .iso file");
   }
   if (disks.length > 3 || cdroms.length > 1) throw new Error("it has more than three disks, or more than one CD");
-  return { vm: { disks, cdroms, ...words.vm }, description: words.description, size, modified: new Date(modified).toISOString() };
+  return {
+    vm: { disks, cdroms, ...words.vm },
+    description: words.description,
+    size,
+    modified: words.added ?? new Date(modified).toISOString(),
+  };
 }
 
-function imageWords(text: string, files: ReadonlySet<string>): { readonly description: string; readonly vm: Partial<VmImage> } {
+interface ImageWords {
+  readonly description: string;
+  readonly vm: Partial<VmImage>;
+  readonly added?: string;
+}
+
+function imageWords(text: string, files: ReadonlySet<string>): ImageWords {
   const document = parseDocument(text, { uniqueKeys: true, stringKeys: true });
   const [problem] = document.errors;
   if (problem !== undefined) throw new Error(`image.yaml: ${problem.message.split("\n")[0]}`);
   const value: unknown = document.toJS({ maxAliasCount: 10 }) ?? {};
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("image.yaml is no map");
-  const known = ["description", "kernel", "initrd", "command-line"];
+  const known = ["description", "template", "kernel", "initrd", "command-line", "added", "from"];
   for (const [key, word] of Object.entries(value)) {
     if (!known.includes(key)) throw new Error(`image.yaml: ${key} is none of ${known.join(", ")}`);
     if (typeof word !== "string" || /[\n\0]/.test(word)) throw new Error(`image.yaml: ${key} is no text of one line`);
     if ((key === "kernel" || key === "initrd") && !files.has(word)) throw new Error(`image.yaml: there is no file ${word}`);
   }
-  const { description = "", kernel, initrd, "command-line": commandLine } = value as Readonly<Record<string, string>>;
+  const {
+    description = "",
+    template,
+    kernel,
+    initrd,
+    "command-line": commandLine,
+    added,
+    from,
+  } = value as Readonly<Record<string, string>>;
+  if (added !== undefined && Number.isNaN(Date.parse(added))) throw new Error("image.yaml: added is no time");
   if (kernel === undefined && (initrd ?? commandLine) !== undefined) throw new Error("image.yaml: initrd and command-line need a kernel");
-  return { description, vm: { ...(kernel && { kernel }), ...(initrd && { initrd }), ...(commandLine && { commandLine }) } };
+  const vm = {
+    ...(kernel && { kernel }),
+    ...(initrd && { initrd }),
+    ...(commandLine && { commandLine }),
+    ...(template && { template }),
+    ...(from && { from }),
+  };
+  return { description, vm, ...(added !== undefined && { added: new Date(added).toISOString() }) };
 }
 
 async function formatOf(path: string): Promise<"qcow2" | "raw"> {

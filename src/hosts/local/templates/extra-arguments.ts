@@ -35,7 +35,7 @@ const allowed: Readonly<Record<string, Option>> = {
   },
   "-smbios": {
     value:
-      /^type=[0-4](,(vendor|version|date|release|manufacturer|product|serial|uuid|sku|family|asset|location|sock_pfx|part)=[A-Za-z0-9 ._:/()-]{0,64})*$/,
+      /^type=[0-4](,(vendor|version|date|release|manufacturer|product|serial|uuid|sku|family|asset|location|sock_pfx|part)=[A-Za-z0-9 ._:/()=@+-]{0,255})*$/,
     form: "such as type=1,product=Router, and no file",
   },
   "-usb": {},

@@ -158,7 +158,7 @@ function templateOf(top: Reader, file: string, find: FindTemplate): LocalTemplat
 
 /** Fixed names of the first interfaces, and a name with one or two numbers: "Mgmt1,Ethernet{1}", "Gi{0}/{0-4}". */
 const interfaceFormat =
-  /^(?:[A-Za-z0-9][A-Za-z0-9./_-]*, ?)*[A-Za-z0-9][A-Za-z0-9./_-]*\{\d{1,4}\}(?:[./:_-][A-Za-z0-9./_-]*\{\d{1,4}(?:-\d{1,4})?\})?$/;
+  /^(?:[A-Za-z0-9][A-Za-z0-9./_-]*, ?)*[A-Za-z0-9][A-Za-z0-9./_-]*\{\d{1,4}\}(?:[./_-][A-Za-z0-9./_-]*\{\d{1,4}(?:-\d{1,4})?\})?(?:[./_-][A-Za-z0-9./_-]*)?$/;
 
 /** Returns the value of a key that a template must have; `undefined` if it is inherited. */
 function given(map: MapReader, key: string, base: LocalTemplate | undefined): Reader | undefined {

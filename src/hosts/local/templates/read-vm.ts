@@ -21,6 +21,8 @@ export function readVm(reader: Reader, ready: Reader, base: VmTemplate = vmDefau
   const parsed = parseArguments(argumentsText);
   if ("problem" in parsed) extra?.fail(`${parsed.problem}; ${parsed.hint}`);
   const drive = map?.get("config-drive").optional();
+  const { configDrive, ...settings } = base;
+  const inherited = drive !== undefined || configDrive === undefined ? settings : base;
   const said = ready.optional()?.map(["console"], ["failed"]);
   const pattern = said?.get("console").text(/^[^\n]+$/, "a pattern of one line");
   const failed = said
@@ -28,18 +30,19 @@ export function readVm(reader: Reader, ready: Reader, base: VmTemplate = vmDefau
     .optional()
     ?.text(/^[^\n]+$/, "a pattern of one line");
   return {
-    ...base,
+    ...inherited,
     machine: choice("machine"),
     nic: choice("nic"),
     "disk-bus": choice("disk-bus"),
     video: choice("video"),
     accelerator: choice("accelerator"),
+    firmware: choice("firmware"),
     "guest-agent": choice("guest-agent"),
     "cpu-model": map?.get("cpu-model").optional()?.text(cpuModelPattern, "a CPU model, or auto") ?? base["cpu-model"],
     arguments: argumentsText,
     cpu: map?.get("cpu").optional()?.integer(1, 64) ?? base.cpu,
     ram: map?.get("ram").optional()?.integer(1, 1_048_576) ?? base.ram,
-    ...(drive === undefined ? {} : { configDrive: readDrive(drive) }),
+    ...(drive === undefined || drive.value === "none" ? {} : { configDrive: readDrive(drive) }),
     ...(pattern === undefined ? {} : { ready: pattern }),
     ...(failed === undefined ? {} : { failed }),
   };

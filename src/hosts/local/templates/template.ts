@@ -4,6 +4,7 @@ import type { HostTemplate, TemplateAttribute } from "../../host.ts";
 import type { LocalImage } from "../images/images.ts";
 import { declaredFiles, ownerCommands } from "./declared-files.ts";
 import { nodeNeed } from "./node-needs.ts";
+import { matchLength, softwareText } from "./software.ts";
 import { hypervisorImage, kernelImage, maxShareOfMachine, ownKernelInterfaces, ownKernelMinRam, type VmTemplate } from "./vm-template.ts";
 
 /** One template file, read and checked. docs/templates.md explains each key. */
@@ -108,6 +109,7 @@ export type TemplateField = (typeof templateFields)[number];
 /** Returns the template for the catalogue. `images` are the images of this host. */
 export function hostTemplate(template: LocalTemplate, images: readonly LocalImage[]): HostTemplate {
   const there = imagesOf(template, images);
+  const usual = defaultImage(template, images);
   return {
     id: template.id,
     description: template.description,
@@ -117,7 +119,7 @@ export function hostTemplate(template: LocalTemplate, images: readonly LocalImag
     configSupported: template.startupConfig,
     images: there.map((image) => ({
       name: image.name,
-      default: image.name === template.images[0],
+      default: image.name === usual,
       size_bytes: image.size,
       modified_at: image.modified,
     })),
@@ -144,11 +146,13 @@ export function templateRules(
   const unsupported = Object.fromEntries(absent.map((name) => [name, "unsupported" as const]));
   const reasons = Object.fromEntries(absent.map((name) => [name, `this machine cannot limit it: ${cannot[name]}`]));
   const there = imagesOf(template, images).map((image) => image.name);
+  const usual = defaultImage(template, images);
   const defaults = template.attributes.flatMap((a) => (a.default === undefined ? [] : [[a.name, a.default] as const]));
   return {
     id: template.id,
     type: template.type,
-    ...(template.images[0] === undefined ? {} : { image: template.images[0] }),
+    ...(usual !== undefined && { image: usual }),
+    ...(template.software !== undefined && { needs: softwareText(template.software) }),
     ...(template.backend === "bridge" ? {} : { images: there }),
     ...(template.icon === undefined ? {} : { icon: template.icon }),
     ...(template.vm === undefined ? {} : { cpu: template.vm.cpu, ram: template.vm.ram }),
@@ -294,15 +298,31 @@ function valueRules({ vm, attributes }: LocalTemplate): Readonly<Record<string, 
  * it, or if it is not on this host.
  */
 export function nodeImage(template: LocalTemplate, images: readonly LocalImage[], wanted: string | undefined): LocalImage | undefined {
-  const name = wanted === undefined || wanted === "default" ? template.images[0] : wanted;
+  const name = wanted === undefined || wanted === "default" ? defaultImage(template, images) : wanted;
   return imagesOf(template, images).find((image) => image.name === name);
+}
+
+/**
+ * Returns the image of nodes whose intent has none: the first of the template, or the one that was added first for its software. A later one would make all nodes
+ * of this template again.
+ */
+function defaultImage(template: LocalTemplate, images: readonly LocalImage[]): string | undefined {
+  if (template.images.length > 0 || template.software === undefined || template.backend !== "vm") return template.images[0];
+  const order = (one: LocalImage, other: LocalImage) => (`${one.modified} ${one.name}` < `${other.modified} ${other.name}` ? -1 : 1);
+  return imagesOf(template, images).toSorted(order)[0]?.name;
 }
 
 /** Returns the template's images that exist on this host, in the template's order. */
 function imagesOf(template: LocalTemplate, images: readonly LocalImage[]): readonly LocalImage[] {
   const suited = images.filter((image) => backendOf(image) === template.backend);
-  if (template.images.length === 0) return suited;
+  if (template.images.length === 0) return suited.filter((image) => isFor(image, template));
   return template.images.flatMap((name) => suited.filter((image) => image.name === name));
+}
+
+/** Returns whether a template without a list of images runs this one. A template of software runs the images of its software. */
+function isFor({ name, vm }: LocalImage, { id, backend, software }: LocalTemplate): boolean {
+  if (software === undefined || backend !== "vm") return true;
+  return vm?.template === undefined ? matchLength(software, name) > 0 : vm.template === id;
 }
 
 /** Returns the backend that runs nodes with this image. */

@@ -11,6 +11,7 @@ export interface VmSettings {
   readonly "disk-bus": "virtio" | "ide" | "sata" | "scsi";
   readonly video: "none" | "std" | "cirrus" | "vmware" | "virtio";
   readonly accelerator: "auto" | "kvm" | "tcg";
+  readonly firmware: "bios" | "uefi";
   /** A channel for the QEMU guest agent, which runs programs in the guest. */
   readonly "guest-agent": "on" | "off";
   /** Arguments of the allow-list for the hypervisor, as one text. */
@@ -50,6 +51,7 @@ export const vmChoices = {
   "disk-bus": ["virtio", "ide", "sata", "scsi"],
   video: ["none", "std", "cirrus", "vmware", "virtio"],
   accelerator: ["auto", "kvm", "tcg"],
+  firmware: ["bios", "uefi"],
   "guest-agent": ["on", "off"],
 } as const satisfies { readonly [K in keyof VmSettings]?: readonly VmSettings[K][] };
 
@@ -61,6 +63,7 @@ export const vmDefaults: VmTemplate = {
   "disk-bus": "virtio",
   video: "none",
   accelerator: "auto",
+  firmware: "bios",
   "guest-agent": "off",
   arguments: "",
   cpu: 1,
@@ -78,6 +81,9 @@ export const maxVmInterfaces = 23;
 
 /** The image that contains the hypervisor of every virtual machine. Built by set-up. */
 export const hypervisorImage = "qemu";
+
+/** UEFI in the hypervisor's image. */
+export const uefiFirmware = "/usr/share/ovmf/OVMF.fd";
 
 /** The image that contains the kernel of nodes with `kernel: own`. Built by set-up. */
 export const kernelImage = "kernel";
@@ -132,6 +138,7 @@ export function vmOf(template: LocalTemplate, node: VmNode): VmTemplate {
     "disk-bus": choice("disk-bus"),
     video: choice("video"),
     accelerator: choice("accelerator"),
+    firmware: choice("firmware"),
     "guest-agent": choice("guest-agent"),
     "cpu-model": cpuModel,
     arguments: extra,

@@ -58,7 +58,7 @@ describe("the directory of virtual machines' images", () => {
       "deep is no image of a virtual machine: usr is no file",
       "empty is no image of a virtual machine: it has no .qcow2, .raw, .img or .iso file",
       "nokernel is no image of a virtual machine: image.yaml: there is no file vmlinuz",
-      "words is no image of a virtual machine: image.yaml: kernal is none of description, kernel, initrd, command-line",
+      "words is no image of a virtual machine: image.yaml: kernal is none of description, template, kernel, initrd, command-line, added, from",
     ]);
     expect(await findVmImages(join(directory, "none"))).toEqual({ images: [], problems: [] });
   });

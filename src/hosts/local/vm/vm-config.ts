@@ -1,7 +1,7 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { VmImage } from "../images/vm-images.ts";
 import { parseArguments, pciModels } from "../templates/extra-arguments.ts";
-import type { VmTemplate } from "../templates/vm-template.ts";
+import { uefiFirmware, type VmTemplate } from "../templates/vm-template.ts";
 
 /**
  * PCI slots: 0 and 1, and 31 of q35, belong to the machine; interfaces begin at 8 (native/supervisor/vm.h). The slots must be the same at every
@@ -51,6 +51,7 @@ export function vmConfig(vm: VmTemplate, image: VmImage, kvm: boolean): string {
     ...["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"],
     ...["-display", "none"],
     ...(vm.video === "none" ? [] : ["-vnc", `unix:${screenSocket}`, "-device", `${videoModels[vm.video]},bus=${bus},addr=${videoSlot}`]),
+    ...(vm.firmware === "uefi" ? ["-bios", uefiFirmware] : []),
     ...(image.kernel === undefined ? [] : ["-kernel", `/${image.kernel}`]),
     ...(image.initrd === undefined ? [] : ["-initrd", `/${image.initrd}`]),
     ...(image.commandLine === undefined ? [] : ["-append", image.commandLine]),

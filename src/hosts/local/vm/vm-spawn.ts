@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import type { LocalImage } from "../images/images.ts";
 import type { NodeSpawn } from "../sandbox/sandbox.ts";
 import { type LocalTemplate, nameFile } from "../templates/template.ts";
 import type { ConfigDriveSource, VmNode } from "../templates/vm-template.ts";
-import { supervisor, vmOf } from "../templates/vm-template.ts";
+import { supervisor, uefiFirmware, vmOf } from "../templates/vm-template.ts";
 import { networkConfig } from "./network-config.ts";
 import { usesKvm, vmConfig } from "./vm-config.ts";
 
@@ -35,6 +37,10 @@ export function vmSpawn(
     throw new Failure("host_error", message, { data: { host: { message } } });
   }
   const vm = vmOf(template, node);
+  if (vm.firmware === "uefi" && !hypervisor.layers.some((layer) => existsSync(join(layer, uefiFirmware)))) {
+    const message = `node ${node.name}: the hypervisor on this host has no UEFI firmware: labwright setup builds it again`;
+    throw new Failure("host_error", message, { data: { host: { message } } });
+  }
   const identity = `instance-id: ${lab}-${node.id}\nlocal-hostname: ${place.hostname}\n`;
   const text: Readonly<Record<ConfigDriveSource, () => string>> = {
     "startup-config": () => node.startupConfig ?? "",

@@ -237,7 +237,7 @@ const qemu: Recipe = {
   name: "qemu",
   description: "base with QEMU for x86-64 guests",
   over: "base",
-  packages: ["genisoimage", "qemu-system-common", "qemu-system-data", "qemu-system-x86", "qemu-utils", "seabios"],
+  packages: ["genisoimage", "qemu-system-common", "qemu-system-data", "qemu-system-x86", "qemu-utils", "ovmf", "seabios"],
   take: [
     "/usr/bin/genisoimage",
     "/usr/bin/qemu-img",
@@ -252,6 +252,8 @@ const qemu: Recipe = {
     // The firmware of QEMU's microvm machine, in which tests run.
     "/usr/share/qemu/qboot.rom",
     "/usr/share/seabios/",
+    // UEFI, for guests of firmware: uefi.
+    "/usr/share/ovmf/OVMF.fd",
   ],
   links: {},
   modes: [],
