@@ -78,9 +78,13 @@ void become_user(char **main, int terminal) {
   _exit(126);
 }
 
-static pid_t start_program(struct node *n, char **argv, int slave, bool on_terminal) {
-  pid_t pid = clone_process(0);
+/* A program of the node: the boot program and a main program beside a console are not on the terminal; only a main program has a user. */
+struct own_program { char **argv, **user; bool on_terminal; unsigned long namespaces; };
+
+static pid_t start_program(struct node *n, const struct own_program *p, int slave) {
+  pid_t pid = clone_process(p->namespaces);
   if (pid != 0) return pid;
+  const bool on_terminal = p->on_terminal;
   /* The boot program is not a session leader, so that it does not take over the console's terminal when it opens it. */
   if (on_terminal) setsid();
   else setpgid(0, 0);
@@ -90,8 +94,8 @@ static pid_t start_program(struct node *n, char **argv, int slave, bool on_termi
   dup2(slave, 2);
   close_range(3, ~0u, 0);
   if (on_terminal && ioctl(0, TIOCSCTTY, 1) < 0) dprintf(2, "labwright: no controlling terminal: %s\n", strerror(errno));
-  if (on_terminal && *n->main) become_user(n->main, 0);
-  become(argv, n->env);
+  if (p->user) become_user(p->user, 1);
+  become(p->argv, n->env);
 }
 
 int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
@@ -106,12 +110,30 @@ static sigset_t wanted_signals(void) {
   return set;
 }
 
+/* Returns the value of a setting of the main program, NULL if it has none. `name` ends with =. */
+static const char *main_setting(const struct node *n, const char *name) {
+  for (char **e = n->env; *n->main && e && *e; e++)
+    if (!strncmp(*e, name, strlen(name))) return *e + strlen(name);
+  return NULL;
+}
+
 /* Returns the stop signal of the main program's image, 0 if there is none. As in a container, only the main program gets the signal. */
 static int own_stop_signal(const struct node *n) {
-  static const char name[] = "LABWRIGHT_STOP_SIGNAL=";
-  for (char **e = n->env; *n->main && e && *e; e++)
-    if (!strncmp(*e, name, sizeof name - 1)) return (int)strtol(*e + sizeof name - 1, NULL, 10);
-  return 0;
+  const char *number = main_setting(n, "LABWRIGHT_STOP_SIGNAL=");
+  return number ? (int)strtol(number, NULL, 10) : 0;
+}
+
+/* Returns the console program of a node whose main program is not on the terminal: its words, each of which ends with a unit separator. NULL if there is none. */
+static char **own_console(const struct node *n) {
+  const char *given = main_setting(n, "LABWRIGHT_CONSOLE=");
+  if (!given) return NULL;
+  char *text = need(strdup(given));
+  size_t count = 0;
+  for (const char *c = text; *c; c++) count += *c == '\x1f';
+  if (count == 0) return NULL;
+  char **words = need(calloc(count + 1, sizeof *words));
+  for (size_t i = 0; i < count; i++) words[i] = strsep(&text, "\x1f");
+  return words;
 }
 
 /* The node's pid 1 from release to its end. Leaving this function by _exit ends the node: the kernel kills its pid namespace. */
@@ -123,9 +145,16 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
   char **rest = *n->boot ? boot_here(n->boot, n->env) : NULL;
   const bool still = !rest && !plain_line_set_link;
   if (rest) sync_carriers(); /* a boot without a program does this at its end */
-  pid_t boot = rest ? start_program(n, rest, slave, false) : 0, console = 0;
+  char **words = own_console(n);
+  const bool has_main = *n->main != NULL;
+  /* A program that expects to be the first one is it in a namespace of its own: /proc has the numbers of the node. */
+  const struct own_program at_boot = {.argv = rest};
+  const struct own_program chief = {
+    .argv = n->console, .user = n->main, .on_terminal = !words, .namespaces = main_setting(n, "LABWRIGHT_FIRST_PROCESS=") ? CLONE_NEWPID : 0};
+  const struct own_program shell = {.argv = words ? words : n->console, .on_terminal = true};
+  pid_t boot = rest ? start_program(n, &at_boot, slave) : 0, console = 0, principal = 0;
   /* The node's main program starts at once. A shell starts when somebody opens the console. */
-  bool booted = false, ending = false, console_opened = *n->main != NULL;
+  bool booted = false, ending = false, console_opened = false;
   int64_t not_before = 0;
   const int stop_signal = own_stop_signal(n);
   if (boot < 0) _exit(126);
@@ -133,10 +162,11 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-      if (pid == console) {
-        if (*n->main && (!ending || stop_signal > 0)) _exit(exit_code(status));
-        console = 0;
+      if (pid == principal) {
+        if (!ending || stop_signal > 0) _exit(exit_code(status));
+        principal = 0;
       }
+      if (pid == console) console = 0;
       if (pid != boot) continue;
       boot = 0;
       if (ending || exit_code(status) == 0) continue;
@@ -150,27 +180,38 @@ static _Noreturn void node_init(struct node *n, int slave, const struct termios 
       report(CONTROL_FD, still ? BOOTED_WITHOUT_LINKS : BOOTED, 0, "boot");
     }
     int64_t now = clock_ms(CLOCK_MONOTONIC);
-    bool want_console = booted && console_opened && !ending && !console && *n->console;
+    const bool runs = booted && !ending;
+    bool want_main = runs && has_main && !principal;
+    bool want_console = runs && console_opened && !console && *shell.argv && (words || !has_main);
+    if (want_main && now >= not_before) {
+      tcsetattr(slave, TCSANOW, fresh);
+      principal = start_program(n, &chief, slave);
+      if (principal < 0) principal = 0; /* no memory or no pids left: try again a little later */
+      want_main = !principal;
+      if (want_main) not_before = now + RESPAWN_MS;
+    }
     if (want_console && now >= not_before) {
       tcsetattr(slave, TCSANOW, fresh);
-      console = start_program(n, n->console, slave, true);
-      if (console < 0) console = 0; /* no memory or no pids left: try again a little later */
+      console = start_program(n, &shell, slave);
+      if (console < 0) console = 0;
       want_console = !console;
       not_before = now + RESPAWN_MS;
     }
+    want_console = want_console || want_main;
     struct timespec pause = {.tv_sec = (not_before - now) / 1000, .tv_nsec = (not_before - now) % 1000 * 1000000};
     int signal = want_console ? sigtimedwait(&wanted, NULL, &pause) : sigwaitinfo(&wanted, NULL);
     if (signal == SIG_CONSOLE_OPENED) console_opened = true;
     if (signal == SIGCHLD || signal == SIG_CONSOLE_OPENED || signal < 0 || ending) continue;
     ending = true;
-    if (console && stop_signal > 0) {
-      kill(console, stop_signal);
-      kill(console, SIGCONT);
+    if (principal && stop_signal > 0) {
+      kill(principal, stop_signal);
+      kill(principal, SIGCONT);
       continue;
     }
     kill(-1, SIGTERM);
     kill(-1, SIGCONT);
     if (console) kill(-console, SIGHUP); /* interactive shells ignore TERM */
+    if (principal && chief.on_terminal) kill(-principal, SIGHUP);
   }
 }
 

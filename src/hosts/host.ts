@@ -506,6 +506,10 @@ export interface HostLoad {
 
 export interface HostTemplate {
   readonly id: string;
+  /** It is another id of this template, and not listed. */
+  readonly sameAs?: string;
+  /** The origin of its images, for people. */
+  readonly imageSource?: string;
   readonly description: string;
   /** linux, router, switch, pc, qemu, … */
   readonly type: string;

@@ -254,6 +254,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
       "links",
       "quality",
       "resources",
+      "reach",
       "readiness",
       "nodes",
       "switching",

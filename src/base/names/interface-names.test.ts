@@ -16,18 +16,39 @@ describe("interface names", () => {
     ["port", ["port0", "port1"]],
     ["", ["e0", "e1"]],
     ["a(b)+{0}c", ["a(b)+0c", "a(b)+1c"]],
+    ["Ethernet{0+4}", ["Ethernet0", "Ethernet4", "Ethernet8"]],
+    ["e1-{1}|ethernet-1/{1}", ["e1-1", "e1-2"]],
   ])("follow the format %j", (format, names) => {
     expect(interfaceNames(format, names.length)).toEqual(names);
   });
 
   it("convert back to their index in every format", () => {
-    const formats = fc.constantFrom("eth{0}", "ens{2}", "Gi{0}/{0-4}", "x{3}/{1-7}y", "Fa{0}/{0}", "Mgmt,Eth{1}", "e", "");
+    const formats = fc.constantFrom(
+      "eth{0}",
+      "ens{2}",
+      "Gi{0}/{0-4}",
+      "x{3}/{1-7}y",
+      "Fa{0}/{0}",
+      "Mgmt,Eth{1}",
+      "Ethernet{0+4}",
+      "e1-{1}|ethernet-1/{1}",
+      "e",
+      "",
+    );
     fc.assert(
       fc.property(formats, fc.nat({ max: 5000 }), (format, index) => {
         const naming = interfaceNaming(format);
         expect(naming.index(naming.name(index))).toBe(index);
       }),
     );
+  });
+
+  it("have the index of each of their formats, in upper and lower case behind the first", () => {
+    const naming = interfaceNaming("eth{0}|Management0,Ethernet{1}|Ma0,Et{1}|eth0,Ethernet1/{0+4}");
+    const names = ["eth2", "Ethernet2", "et2", "ETHERNET2", "Ethernet1/4"];
+    expect(names.map((name) => naming.index(name))).toEqual([2, 2, 2, 2, 2]);
+    expect(["Management0", "ma0"].map((name) => naming.index(name))).toEqual([0, 0]);
+    expect(["Et0", "Et02", "Ethernet1/3", "Eth2", "e2"].map((name) => naming.index(name))).toEqual(Array(5).fill(undefined));
   });
 
   it("are exact: aliases and odd numbers have no index", () => {

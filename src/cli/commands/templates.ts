@@ -39,6 +39,7 @@ function showDetail(data: Detail): string {
   ]);
   if (images.length > 0) parts.push(table(["IMAGE", "", "SIZE", "MODIFIED"], images));
   else if (data.provisioned === false) parts.push("the host has no image for this template: its nodes cannot start");
+  if (data.image_source !== undefined) parts.push(`images: ${data.image_source}`);
   const attributes = (data.attributes ?? []).map((one) => [
     one.name,
     one.type,

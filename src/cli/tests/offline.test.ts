@@ -26,13 +26,13 @@ test("validate reports a valid file on stderr, and with --format json only on st
 
 test("validate warns of templates, attributes and interfaces that are not Labwright's own, and names the checks that need a service", async () => {
   const text =
-    'name: x\nnodes:\n  a: {template: fr}\n  b: {kind: ceos}\n  c: {template: linux, attributes: {forwardin: true}}\nlinks:\n  - ["c:Gi0/1", "a:eth1"]\n';
+    'name: x\nnodes:\n  a: {template: fr}\n  b: {kind: acme}\n  c: {template: linux, attributes: {forwardin: true}}\nlinks:\n  - ["c:Gi0/1", "a:eth1"]\n';
   writeFileSync(join(cli.folder, "lab.yaml"), text);
   const { code, stdout, stderr } = await run(["validate"]);
   expect([code, stderr]).toEqual([0, `lab.yaml is valid, with 4 warnings${unchecked}\n`]);
   expect(stdout).toContain("lab.yaml:3:17: warning: node a: fr is not one of Labwright's own templates (docs/templates.md)");
   expect(stdout).toContain('hint: did you mean "frr"?');
-  expect(stdout).toContain("lab.yaml:4:13: warning: node b: ceos is not one of Labwright's own templates");
+  expect(stdout).toContain("lab.yaml:4:13: warning: node b: acme is not one of Labwright's own templates");
   expect(stdout).toContain("only a service can check that (unknown_template)");
   expect(stdout).toContain(
     "lab.yaml:5:48: warning: node c: template linux has no attribute forwardin; it has forwarding (unknown_attribute)",
@@ -52,14 +52,14 @@ test("validate warns of templates, attributes and interfaces that are not Labwri
 });
 
 test("offline validate reports a problem that nodes inherit from one line once", async () => {
-  const text = "name: x\ndefaults: {template: vpcs}\nnodes: {a: {}, b: {}, c: {template: vios}}\n";
+  const text = "name: x\ndefaults: {template: vpcs}\nnodes: {a: {}, b: {}, c: {template: dynamips}}\n";
   writeFileSync(join(cli.folder, "lab.yaml"), text);
   const { stdout } = await run(["validate", "--format", "json"]);
   const { diagnostics } = JSON.parse(stdout) as { readonly diagnostics: readonly { readonly line: number; readonly message: string }[] };
   expect(diagnostics.map(({ line, message }) => [line, message.split(" ", 3).join(" "), /\(the same for 1 more\)$/.test(message)])).toEqual(
     [
       [2, "node a: vpcs", true],
-      [3, "node c: vios", false],
+      [3, "node c: dynamips", false],
     ],
   );
 });

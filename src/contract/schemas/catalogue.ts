@@ -51,6 +51,8 @@ export const TemplateDetail = Type.Object({
   /** The image that a node gets which names none. */
   default: optionalText,
   attributes: Type.Optional(list(TemplateAttribute)),
+  /** The origin of its images, for people. */
+  image_source: optionalText,
 });
 export type TemplateDetail = Static<typeof TemplateDetail>;
 

@@ -306,6 +306,11 @@ function compareLinks({ input, ids, intents, nativeOf, templates }: Joined): Map
   const observedLinks = new Map((input.observed?.links ?? []).map((one) => [one.id, one]));
   const links = new Map<string, ComparedLink>();
   const newLinkAt = new Map<string, string>();
+  /** Returns the same text for each name of an interface. */
+  const placeOf = ({ node, interface: name }: { readonly node: string; readonly interface: string }): string => {
+    const template = templates.get(intents.get(node)?.template ?? nativeOf(node)?.template ?? "");
+    return `${node}:${interfaceIndex(name, template, nativeOf(node)) ?? name}`;
+  };
   for (const link of input.desired.links) {
     const native = observedLinks.get(ids.links[link.key] ?? "");
     const before = native && observedLink(native, keys, link);
@@ -316,7 +321,7 @@ function compareLinks({ input, ids, intents, nativeOf, templates }: Joined): Map
     });
     const after = supportedLink(link, before, input.rules, serial, missing);
     const fate = before === undefined ? "create" : "keep";
-    if (fate === "create") for (const end of interfacesOf(link.endpoints)) newLinkAt.set(endpointText(end), link.key);
+    if (fate === "create") for (const end of interfacesOf(link.endpoints)) newLinkAt.set(placeOf(end), link.key);
     links.set(link.key, {
       key: link.key,
       fate,
@@ -349,12 +354,15 @@ function compareLinks({ input, ids, intents, nativeOf, templates }: Joined): Map
     if (native === undefined) continue;
     const before = { ...observedLink(native, keys), key };
     const ends = interfacesOf(before.endpoints);
-    const taken = ends.map(endpointText).filter((end) => newLinkAt.has(end));
-    const takenBy = taken.flatMap((end) => newLinkAt.get(end) ?? []);
+    const taken = ends.filter((end) => newLinkAt.has(placeOf(end)));
+    const takenBy = taken.flatMap((end) => newLinkAt.get(placeOf(end)) ?? []);
     const lost = input.prune ? undefined : ends.map((end) => goneInterface(end.node, end.interface)).find((text) => text !== undefined);
     const reason: ComparedLink["reason"] =
       takenBy.length > 0
-        ? { code: "interface_taken", text: taken.map((end) => `${end} is wanted by ${newLinkAt.get(end)}`).join(", ") }
+        ? {
+            code: "interface_taken",
+            text: taken.map((end) => `${endpointText(end)} is wanted by ${newLinkAt.get(placeOf(end))}`).join(", "),
+          }
         : lost !== undefined
           ? { code: "interface_gone", text: lost }
           : undefined;

@@ -1,4 +1,4 @@
-import { type InterfaceNaming, interfaceAlias, interfaceNaming } from "../../base/names/interface-names.ts";
+import { formatSeparator, type InterfaceNaming, interfaceAlias, interfaceNaming } from "../../base/names/interface-names.ts";
 import { nearest } from "../../intent/diagnostics/nearest.ts";
 import type { LabNode } from "../../intent/lab/lab.ts";
 import type { Comparison, LinkWork, NetworkWork, NodeWork } from "../compare/comparison.ts";
@@ -76,21 +76,22 @@ function imageObstacle(node: NodeWork, rules: HostRules, template: TemplateRules
   if (after.image === undefined && template.images.length > 0) {
     return {
       code: "unknown_image",
-      text: `template ${template.id} needs an image: one of ${[...template.images].sort().join(", ")}`,
+      text: `template ${template.id} needs an image: one of ${[...template.images].sort().join(", ")}${needText(template)}`,
       field: "image",
     };
   }
-  if (after.image === undefined || (template.images.length === 0 && intent.image === undefined)) {
-    const text = `template ${template.id} has no image on the host${needText(template)}`;
-    return { code: "no_image", text, field: "template" };
+  const pull = after.image === undefined ? undefined : template.pulls && pullProblem(after.image, intent.pull, template.pulls);
+  const isPulled = after.image !== undefined && template.pulls !== undefined && pull === undefined;
+  if (after.image === undefined || (template.images.length === 0 && intent.image === undefined && !isPulled)) {
+    const why = pull === undefined || pull === "" ? "" : `: ${after.image} is missing; ${pull}`;
+    return { code: "no_image", text: `template ${template.id} has no image on the host${why}${needText(template)}`, field: "template" };
   }
   if (!template.images.includes(after.image)) {
     const { image } = after;
-    const pull = template.pulls && pullProblem(image, intent.pull, template.pulls);
-    if (template.pulls !== undefined && pull === undefined) return undefined;
+    if (isPulled) return undefined;
     const other = rules.templates.find(({ images }) => images?.includes(image) === true);
     const elsewhere = other === undefined ? "" : `; template ${other.id} has that one`;
-    const own = template.image === undefined ? "" : `; leave image out to take ${template.image}`;
+    const own = template.image === undefined || template.image === image ? "" : `; leave image out to take ${template.image}`;
     return {
       code: "unknown_image",
       text: `template ${template.id} has no image ${image}; ${itHas(image, template.images)}${elsewhere}${own}${other === undefined ? needText(template) : ""}${pull === undefined || pull === "" ? "" : `; ${pull}`}`,
@@ -101,8 +102,9 @@ function imageObstacle(node: NodeWork, rules: HostRules, template: TemplateRules
 }
 
 /** Returns the next step for an image that the host gets from its administrator. */
-function needText({ needs }: TemplateRules): string {
-  return needs === undefined ? "" : `. It needs ${needs}; on the machine of the service: labwright image add FILE`;
+function needText({ needs, imageSource }: TemplateRules): string {
+  if (needs === undefined) return imageSource === undefined ? "" : `. Where to get it: ${imageSource}`;
+  return `. It needs ${needs}; on the machine of the service: labwright image add FILE`;
 }
 
 /** Returns why the host cannot fetch the image, or undefined if it will try. The text is empty if no registry is open and the image names none. */
@@ -247,8 +249,23 @@ export function linkObstacle(link: LinkWork, comparison: Comparison, templates: 
     const template = templates.get(node.intent?.template ?? node.observed?.template ?? "");
     const changes = link.fate === "create" || node.differences.some(({ field }) => field === "ethernet") || node.need === "recreate";
     if (!changes || template === undefined) continue;
-    const text = interfaceObstacle(end.interface, node, template);
+    const text = interfaceObstacle(end.interface, node, template) ?? otherSpelling(link, end.interface, node, template);
     if (text !== undefined) return { code: "unknown_interface", text };
+  }
+  return undefined;
+}
+
+/** Returns the problem of a link whose interface another link of the lab uses by another of its names. */
+function otherSpelling(link: LinkWork, name: string, node: NodeWork, { ethFormat }: TemplateRules): string | undefined {
+  if (!ethFormat.includes(formatSeparator)) return undefined;
+  const naming = interfaceNaming(ethFormat);
+  const index = naming.index(name);
+  for (const other of node.links) {
+    if (other === link || other.after === undefined || other.fate === "delete" || other.fate === "extra") continue;
+    for (const end of other.after.endpoints) {
+      if (!("node" in end) || end.node !== node.key || index === undefined || naming.index(end.interface) !== index) continue;
+      return `${node.key}:${name} and ${node.key}:${end.interface} are the same interface, which has one link`;
+    }
   }
   return undefined;
 }

@@ -148,6 +148,10 @@ export interface TemplateRules {
   readonly needs?: string;
   /** The host fetches images for this template. Absent: it has all that nodes can have. */
   readonly pulls?: PullRules;
+  /** The origin of its images, for people. */
+  readonly imageSource?: string;
+  /** Needs of its nodes that the host does not meet. */
+  readonly lacks?: readonly TemplateLack[];
   readonly icon?: string;
   readonly cpu?: number;
   readonly ram?: number;
@@ -183,6 +187,16 @@ export interface TemplateRules {
   readonly serial?: SerialRule;
   /** Interfaces of modules in numbered slots, as on Dynamips: fa1/0 if the attribute slot1 is "NM-1FE-TX". Absent: none. */
   readonly modules?: ModuleRule;
+}
+
+/** Something that the software of a template needs and that the host does not give to its nodes. Texts are for people. */
+export interface TemplateLack {
+  /** A noun phrase. */
+  readonly what: string;
+  readonly for: string;
+  /** The effect, a sentence. */
+  readonly without: string;
+  readonly instead?: string;
 }
 
 /** A rule for the value as text, because an attribute of type number may also be written as "4". */

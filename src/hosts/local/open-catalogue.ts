@@ -8,6 +8,7 @@ import { findVmImages } from "./images/vm-images.ts";
 import { managementWorks } from "./management/management.ts";
 import { natWorks } from "./nat/nat.ts";
 import { missingKernelFeatures } from "./own-kernel/kernel-features.ts";
+import { machineFacts, templateLacks } from "./own-kernel/template-lacks.ts";
 import type { ShapingMeans } from "./quality/quality-means.ts";
 import type { ControlGroups } from "./resources/control-groups.ts";
 import type { MachineMeans } from "./resources/lab-resources.ts";
@@ -169,6 +170,14 @@ function catalogue(
   const features = Object.fromEntries(featureNames.map((name) => [name, works.has(name)])) as Record<Feature, boolean>;
   const { cpu, memory } = means.groups.why;
   const cannot = { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { ram: memory }) };
+  const facts = machineFacts(kvm, lacks);
+  const rulesOf = (template: LocalTemplate) => {
+    const missing = templateLacks(template.needs, facts);
+    return {
+      ...templateRules(template, images, template.backend === "namespace" ? cannot : {}),
+      ...(missing.length > 0 && { lacks: missing }),
+    };
+  };
   const icons = new Set(templates.flatMap((template) => template.icon ?? []));
   return {
     template: (id) => byId.get(id),
@@ -182,7 +191,7 @@ function catalogue(
     icons: [...icons].sort().map((name) => ({ name })),
     features,
     rules: {
-      templates: templates.map((template) => templateRules(template, images, template.backend === "namespace" ? cannot : {})),
+      templates: templates.map(rulesOf),
       networkTypes: networkTypes.map(({ type }) => type),
       features,
       kernelLacks: lacks,

@@ -55,6 +55,8 @@ export const diagnosticCodes = {
   config_line: "a line of a startup-config that the software of the node does not accept (a warning; only a service checks it)",
   config_unchecked: "the host could not check the startup-configs (a warning)",
   kernel_lacks: "a feature of the kernel that a node uses and that the host's machine does not have (a warning; only a service checks it)",
+  node_needs:
+    "something that the software of a template needs and that the host does not give to its nodes (a warning; only a service checks it)",
   address_conflict: "two interfaces with one address, or two parts of the lab with the same place in a pool of addresses",
   pool_exhausted: "a pool of addresses that is too small for the lab",
   template_error: "a template of a configuration with a mistake, or one that makes too much text",

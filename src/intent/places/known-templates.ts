@@ -1,4 +1,4 @@
-import { interfaceNaming } from "../../base/names/interface-names.ts";
+import { formatSeparator, interfaceNaming } from "../../base/names/interface-names.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { nearest } from "../diagnostics/nearest.ts";
 import { onceEach } from "../diagnostics/once-each.ts";
@@ -11,6 +11,8 @@ import { fieldPlaces } from "./field-places.ts";
 /** The facts of a template that a check without a host needs. */
 export interface KnownTemplate {
   readonly id: string;
+  /** Its other ids. */
+  readonly also: readonly string[];
   /** Format of its interface names: "eth{0}" (base/names/interface-names.ts). */
   readonly format: string;
   readonly maxInterfaces: number;
@@ -36,14 +38,26 @@ export function readKnownTemplates(texts: readonly string[]): readonly KnownTemp
 function readKnownTemplate(root: Value | undefined, base: KnownTemplate | undefined): KnownTemplate | undefined {
   const id = textOf(entryOf(root, "id"));
   const interfaces = entryOf(root, "interfaces");
-  const format = textOf(entryOf(interfaces, "format")) ?? base?.format;
+  const [inherited, ...inheritedAliases] = base?.format.split(formatSeparator) ?? [];
+  const own = textOf(entryOf(interfaces, "format")) ?? inherited;
+  const given = itemsOf(interfaces, "aliases").flatMap((item) => textOf(item) ?? []);
+  const aliases = given.length > 0 ? given : inheritedAliases;
+  const format = own === undefined ? undefined : [own, ...aliases].join(formatSeparator);
   const maxInterfaces = Number(textOf(entryOf(interfaces, "max")) ?? base?.maxInterfaces);
   if (id === undefined || format === undefined || !Number.isInteger(maxInterfaces)) return undefined;
-  const own = itemsOf(root, "attributes").flatMap((item) => readAttribute(item) ?? []);
-  const inherited = (base?.attributes ?? []).filter(({ name }) => !own.some((attribute) => attribute.name === name));
+  const attributes = itemsOf(root, "attributes").flatMap((item) => readAttribute(item) ?? []);
+  const inheritedAttributes = (base?.attributes ?? []).filter(({ name }) => !attributes.some((attribute) => attribute.name === name));
   // Virtual machines and containers run images of the user's own.
   const images = textOf(entryOf(root, "backend")) === "namespace" ? itemsOf(root, "images").flatMap((item) => textOf(item) ?? []) : [];
-  return { id, format, maxInterfaces, attributes: [...inherited, ...own], images: images.length > 0 ? images : (base?.images ?? []) };
+  const also = itemsOf(root, "also").flatMap((item) => textOf(item) ?? []);
+  return {
+    id,
+    also,
+    format,
+    maxInterfaces,
+    attributes: [...inheritedAttributes, ...attributes],
+    images: images.length > 0 ? images : (base?.images ?? []),
+  };
 }
 
 function readAttribute(item: Value): KnownAttribute | undefined {
@@ -77,7 +91,7 @@ export function templateWarnings(
   { yaml, files }: { readonly yaml: string; readonly files: Readonly<Record<string, string>> },
   templates: readonly KnownTemplate[],
 ): readonly Diagnostic[] {
-  const known = new Map(templates.map((template) => [template.id, template]));
+  const known = new Map(templates.flatMap((template) => [template.id, ...template.also].map((id) => [id, template] as const)));
   const nodes = new Map(lab.nodes.map((node) => [node.key, node]));
   const findings: Finding[] = [];
   for (const node of lab.nodes) {

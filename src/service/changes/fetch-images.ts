@@ -1,7 +1,7 @@
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { Operation } from "../../engine/model/plan.ts";
 import type { HostSession, NativeIds, WantedImage } from "../../hosts/host.ts";
-import type { Lab } from "../../intent/lab/lab.ts";
+import type { Lab, LabNode } from "../../intent/lab/lab.ts";
 import type { Job } from "../jobs/jobs.ts";
 
 /** The labs that know the images of the nodes of a change. */
@@ -36,8 +36,9 @@ export function wantedImages(operations: readonly Operation[], { intent, observe
   const declared = new Map(intent?.nodes.map((node) => [node.key, node]));
   const there = new Map(observed?.nodes.map((node) => [node.id, node]));
   const wanted = new Map<string, WantedImage>();
-  const add = (key: string, isStart: boolean): void => {
-    const node = declared.get(key) ?? there.get(ids.nodes[key] ?? "");
+  // A node that names no image has the one of its template: in the step that makes it, and on the host.
+  const add = (key: string, isStart: boolean, made?: LabNode): void => {
+    const node = [declared.get(key), made, there.get(ids.nodes[key] ?? "")].find((one) => one?.image !== undefined);
     if (node?.image === undefined) return;
     const declaredPull = declared.get(key)?.pull ?? "missing";
     // A changed node that keeps running keeps its image as well.
@@ -48,7 +49,7 @@ export function wantedImages(operations: readonly Operation[], { intent, observe
   const starts = new Set(operations.flatMap(({ step }) => (step.do === "start" ? [step.node] : [])));
   for (const { step } of operations) {
     if (step.do === "start") add(step.node, true);
-    else if (step.do === "create-node" || step.do === "update-node") add(step.node.key, starts.has(step.node.key));
+    else if (step.do === "create-node" || step.do === "update-node") add(step.node.key, starts.has(step.node.key), step.node);
   }
   return [...wanted.values()];
 }

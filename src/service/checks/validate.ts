@@ -14,6 +14,7 @@ import { configProblems } from "./config-problems.ts";
 import { fitProblems } from "./fit-problems.ts";
 import { kernelProblems } from "./kernel-needs.ts";
 import { newNodeProblems } from "./new-nodes.ts";
+import { needProblems } from "./template-needs.ts";
 import { trafficFilterProblems } from "./traffic-filters.ts";
 
 /**
@@ -84,6 +85,10 @@ async function hostProblems(
     ),
     ask(
       (host) => kernelProblems(context, host, intent),
+      async () => [],
+    ),
+    ask(
+      (host) => needProblems(context, host, intent),
       async () => [],
     ),
   ]);

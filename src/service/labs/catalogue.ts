@@ -12,13 +12,15 @@ import type { HostSession, HostTemplate } from "../../hosts/host.ts";
 
 /** provisioned: only the text "true" filters. */
 export async function listTemplates(host: HostSession, provisioned: string | undefined): Promise<TemplatesData> {
-  const all = (await host.templates()).filter((template) => provisioned !== "true" || template.provisioned);
+  const own = (await host.templates()).filter(({ sameAs }) => sameAs === undefined);
+  const all = own.filter((template) => provisioned !== "true" || template.provisioned);
   return { templates: byKey(all.map(summary), ({ id }) => id) };
 }
 
 export async function templateDetail(host: HostSession, id: string): Promise<TemplateDetail> {
   const template = await find(host, id);
-  return { ...summary(template), ...images(template), attributes: template.attributes };
+  const { imageSource, attributes } = template;
+  return { ...summary(template), ...images(template), attributes, ...(imageSource !== undefined && { image_source: imageSource }) };
 }
 
 export async function templateImages(host: HostSession, id: string): Promise<TemplateImagesData> {

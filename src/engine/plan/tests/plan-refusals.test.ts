@@ -54,6 +54,41 @@ describe("what a host cannot do, in the plan of a lab", () => {
     );
   });
 
+  it("takes each name of an interface, and blocks two links at one interface by two names", () => {
+    const named: HostRules = { ...rules, templates: [template("srl", { ethFormat: "e1-{1}|ethernet-1/{1}" }), template("linux")] };
+    const nodes = [node("a", { template: "srl" }), node("b"), node("c")];
+    const planned = plan(lab(nodes, [link("a:ethernet-1/1", "b:eth0"), link("a:e1-2", "c:eth0")]), null, { rules: named });
+    expect(planned.blocked).toEqual([]);
+    const twice = plan(lab(nodes, [link("a:ethernet-1/1", "b:eth0"), link("a:e1-1", "c:eth0")]), null, { rules: named });
+    expect(twice.blocked.map(({ reason }) => reason.text)).toContain(
+      "a:e1-1 and a:ethernet-1/1 are the same interface, which has one link",
+    );
+  });
+
+  it("deletes a link before the link that takes its interface by another name", () => {
+    const named: HostRules = { ...rules, templates: [template("srl", { ethFormat: "e1-{1}|ethernet-1/{1}" }), template("linux")] };
+    const nodes = [node("a", { template: "srl" }), node("b")];
+    const before = host(lab(nodes, [link("a:ethernet-1/1", "b:eth0")]));
+    const planned = plan(lab(nodes, [link("a:e1-1", "b:eth0")]), before, { rules: named, prune: false });
+    expect(planned.operations.map(({ step }) => step.do)).toEqual(["delete-link", "create-link"]);
+    expect(planned.blocked).toEqual([]);
+  });
+
+  it("names where to get an image that is not there, and blocks no default image that is pulled", () => {
+    const shop = { image: "registry.example/box:1", images: [], imageSource: "box.example, with an account" };
+    const withRules = (registries: readonly string[]): HostRules => ({
+      ...rules,
+      templates: [template("box", { ...shop, pulls: { registries } })],
+    });
+    const wanted = lab([node("a", { template: "box" })]);
+    const [blocked] = plan(wanted, null, { rules: withRules([]) }).blocked;
+    expect(blocked?.reason).toMatchObject({
+      code: "no_image",
+      text: expect.stringContaining("Where to get it: box.example, with an account"),
+    });
+    expect(plan(wanted, null, { rules: withRules(["registry.example"]) }).blocked).toEqual([]);
+  });
+
   it("blocks values that a template's rules do not allow, if it has rules", () => {
     const bounded: HostRules = {
       ...rules,

@@ -1,4 +1,4 @@
-import { interfaceNames } from "../../../base/names/interface-names.ts";
+import { formatSeparator, interfaceNames, interfaceNaming } from "../../../base/names/interface-names.ts";
 import { compareNatural } from "../../../base/natural-order.ts";
 import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../../engine/model/observed.ts";
 import type { LabFile, LabText, Management, Position, Quality, Scalar, TrafficFilter } from "../../../intent/lab/lab.ts";
@@ -93,6 +93,7 @@ export function observeDefinition(
   saved: ReadonlyMap<number, string> = new Map(),
 ): ObservedLab {
   const { path, id, name, description, management, locked, nodes, networks, links, texts, trafficFilters } = definition;
+  const names = linkedNames(definition, catalogue);
   return {
     path,
     id,
@@ -104,7 +105,7 @@ export function observeDefinition(
     nodes: nodes.map((node) => {
       const config = saved.get(node.id);
       const whole = config === undefined ? node : { ...node, startupConfig: config };
-      return observeNode(definition.id, whole, power.get(node.id) ?? "stopped", catalogue);
+      return observeNode(definition.id, whole, power.get(node.id) ?? "stopped", catalogue, names.get(node.id));
     }),
     networks: networks.map((network) => ({ ...network, id: String(network.id) })),
     links: links.map(observeLink),
@@ -113,7 +114,34 @@ export function observeDefinition(
   };
 }
 
-function observeNode(lab: string, node: DefinedNode, power: Power, catalogue: Pick<Catalogue, "template" | "limits">): ObservedNode {
+/** Returns, by node id and index, the names by which links call interfaces that have several names. */
+export function linkedNames(
+  { nodes, links }: Pick<LabDefinition, "nodes" | "links">,
+  catalogue: Pick<Catalogue, "template">,
+): ReadonlyMap<number, ReadonlyMap<number, string>> {
+  const namings = new Map(
+    nodes.flatMap(({ id, template }) => {
+      const format = catalogue.template(template)?.ethFormat ?? "";
+      return format.includes(formatSeparator) ? [[id, interfaceNaming(format)] as const] : [];
+    }),
+  );
+  const names = new Map<number, Map<number, string>>();
+  if (namings.size === 0) return names;
+  for (const end of links.flatMap(({ endpoints }) => endpoints)) {
+    const index = "node" in end ? namings.get(end.node)?.index(end.interface) : undefined;
+    if (!("node" in end) || index === undefined) continue;
+    names.set(end.node, (names.get(end.node) ?? new Map<number, string>()).set(index, end.interface));
+  }
+  return names;
+}
+
+function observeNode(
+  lab: string,
+  node: DefinedNode,
+  power: Power,
+  catalogue: Pick<Catalogue, "template" | "limits">,
+  names: ReadonlyMap<number, string> | undefined,
+): ObservedNode {
   const template = catalogue.template(node.template);
   const limits = catalogue.limits(node);
   const { power: _wanted, bootId: _boot, forced: _forced, ...rest } = node;
@@ -126,7 +154,7 @@ function observeNode(lab: string, node: DefinedNode, power: Power, catalogue: Pi
     ...(limits === undefined ? {} : { limits }),
     interfaces: interfaceNames(template?.ethFormat ?? "eth{0}", node.ethernet).map((name, index) => ({
       index,
-      name,
+      name: names?.get(index) ?? name,
       type: "ethernet",
       mac: macAddress(lab, node.id, index),
     })),

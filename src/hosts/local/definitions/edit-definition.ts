@@ -1,4 +1,4 @@
-import { interfaceNaming } from "../../../base/names/interface-names.ts";
+import { formatSeparator, interfaceNaming } from "../../../base/names/interface-names.ts";
 import { Failure } from "../../../contract/errors.ts";
 import type { Step } from "../../../engine/model/plan.ts";
 import { type Endpoint, type LabLink, type LabNetwork, type LabNode, linkKey } from "../../../intent/lab/lab.ts";
@@ -176,11 +176,12 @@ class Edit implements DefinitionEdit {
     const links = this.#links;
     const endpoints = [this.#endpoint(wanted, wanted.endpoints[0]), this.#endpoint(wanted, wanted.endpoints[1])] as const;
     // Searches at an interface, which has few links: a network may have thousands.
-    const [a, b] = "node" in endpoints[0] ? endpoints : [endpoints[1], endpoints[0]];
+    const placed = [this.#asPlaced(endpoints[0]), this.#asPlaced(endpoints[1])] as const;
+    const [a, b] = "node" in placed[0] ? placed : [placed[1], placed[0]];
     const word = endpointWord(b);
     if (endpointWord(a) === word) throw refused("interface_taken", `link ${wanted.key}: both ends are the same`);
     const same = links.at(a).find((other) => other.endpoints.some((end) => endpointWord(end) === word));
-    for (const one of endpoints) {
+    for (const one of placed) {
       if ("node" in one && links.at(one).some((other) => other.id !== same?.id)) {
         throw refused("interface_taken", `link ${wanted.key}: one of its interfaces has another link`);
       }
@@ -206,6 +207,17 @@ class Edit implements DefinitionEdit {
     if (index >= max)
       throw refused("too_many_interfaces", `link ${of.key}: ${one.interface} is beyond the ${max} interfaces of ${one.node}`);
     return { node: node.id, interface: one.interface };
+  }
+
+  /** Returns the end as a link of the definition calls its interface, if that is another of its names. */
+  #asPlaced(end: DefinedEndpoint): DefinedEndpoint {
+    if (!("node" in end)) return end;
+    const format = this.#template(this.#nodes.get(end.node)?.template ?? "")?.ethFormat ?? "";
+    if (!format.includes(formatSeparator) || this.#links.at(end).length > 0) return end;
+    const naming = interfaceNaming(format);
+    const index = naming.index(end.interface);
+    const others = this.#links.atNode(end.node).flatMap(({ endpoints }) => endpoints);
+    return others.find((one) => "node" in one && one.node === end.node && naming.index(one.interface) === index) ?? end;
   }
 
   /** Gives the node at least the interfaces that its links need. */

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import { machineBind } from "../../../intent/lab/machine-bind.ts";
 import type { DefinedNode } from "../definitions/definition.ts";
+import { nodeDisk } from "../files/node-disk.ts";
 import { ownKernelSpawn } from "../own-kernel/own-kernel-spawn.ts";
 import type { NodeSpawn } from "../sandbox/sandbox.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
@@ -47,7 +48,9 @@ function spawnOf(lab: string, node: DefinedNode, disk: string, catalogue: Catalo
   const made = { id: node.id, hostname: hostname(node.name), lower: image.layers, disk };
   if (image.container !== undefined) {
     try {
-      return { ...made, ...containerSpawn(node, image.container, [join(disk, "upper"), ...image.layers]) };
+      const parts = { template, config: image.container, trees: [join(disk, "upper"), ...image.layers], disk: nodeDisk(disk) };
+      const devices = template.needs.some(({ what }) => "kvm" in what) && catalogue.features.kvm ? { devices: ["kvm"] as const } : {};
+      return { ...made, ...containerSpawn(node, parts), ...devices };
     } catch (error) {
       throw refused(`node ${node.name}: ${(error as Error).message}`);
     }

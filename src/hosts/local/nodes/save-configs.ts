@@ -43,13 +43,16 @@ async function saveConfig({ definition, directory, catalogue, sandbox }: LabToSa
   const node = definition.nodes.find((one) => String(one.id) === id);
   if (node === undefined) throw new Failure("node_not_found", `${definition.path} has no node ${id}`);
   const template = catalogue.template(node.template);
-  if (template?.savedConfig === undefined || template.save === undefined)
+  const save = template?.save;
+  if (template === undefined || save === undefined || (template.savedConfig === undefined && !("print" in save)))
     throw new Failure("unsupported", `nodes of template ${node.template} save no configuration`, { data: { feature: "saveConfigs" } });
   if (sandbox === null) throw new Failure("node_not_running", "the node does not run; start it first");
-  if ("argv" in template.save) await runSave(sandbox, node.id, template, template.save.argv, signal);
+  if ("print" in save)
+    return printedConfig(await runSave(sandbox, node.id, template, save.print, { signal, maxOutputBytes: maxConfigBytes }));
+  if ("argv" in save) await runSave(sandbox, node.id, template, save.argv, { signal, maxOutputBytes });
   const read = async (path: string) =>
     node.kernel === "own" ? await textInside(sandbox, node.id, path, signal) : savedText(directory, node.id, path);
-  const text = await read(template.savedConfig);
+  const text = await read(template.savedConfig!);
   if (text === undefined)
     throw new Failure("host_error", `${template.savedConfig} of the node is missing, over 1 MiB, or no text in UTF-8`);
   return mergedConfig(node, text, await read(shownPath), template.configLanguage);
@@ -68,15 +71,23 @@ async function runSave(
   node: number,
   { ready }: LocalTemplate,
   argv: readonly string[],
-  signal: AbortSignal,
-): Promise<void> {
-  const options = { timeoutMs: patienceMs, signal, maxOutputBytes };
+  limits: { readonly signal: AbortSignal; readonly maxOutputBytes: number },
+): Promise<string> {
+  const options = { timeoutMs: patienceMs, ...limits };
   if (ready !== undefined) {
     const { code, stdout, stderr } = await sandbox.exec(node, ready.argv, options);
     if (code !== 0) throw new Failure("host_error", `the node is not ready, so nothing was saved: ${said(stdout, stderr)}`);
   }
   const { code, stdout, stderr } = await sandbox.exec(node, argv, options);
   if (code !== 0) throw new Failure("host_error", `${argv.join(" ")} ended with ${code}: ${said(stdout, stderr)}`);
+  return stdout;
+}
+
+/** Returns a configuration that a program of the node has printed. */
+function printedConfig(output: string): string {
+  const text = plainText(Buffer.from(output.replaceAll("\r\n", "\n")));
+  if (text === undefined || text.trim() === "") throw new Failure("host_error", "the node printed no configuration, or no text in UTF-8");
+  return text.endsWith("\n") ? text : `${text}\n`;
 }
 
 function said(stdout: string, stderr: string): string {

@@ -1,4 +1,4 @@
-import { interfaceNames } from "../../../base/names/interface-names.ts";
+import { interfaceNames, interfaceNaming } from "../../../base/names/interface-names.ts";
 import { Failure } from "../../../contract/errors.ts";
 import type { CaptureRequest, HostCaptures } from "../../host-captures.ts";
 import type { CapturedLab } from "../capture/captures.ts";
@@ -84,9 +84,10 @@ export function portOf(
 
 /** Returns the fabric's port of a node's interface. Throws bad_request if the node has no such interface. */
 export function nodePort(node: DefinedNode, name: string, catalogue: Catalogue): string {
-  const names = interfaceNames(catalogue.template(node.template)?.ethFormat ?? "eth{0}", node.ethernet);
-  const index = names.indexOf(name);
-  if (index >= 0) return portName(node.id, index);
+  const format = catalogue.template(node.template)?.ethFormat ?? "eth{0}";
+  const index = interfaceNaming(format).index(name);
+  if (index !== undefined && index < node.ethernet) return portName(node.id, index);
+  const names = interfaceNames(format, node.ethernet);
   const message = `${node.name} has no interface ${name}; it has ${names.length === 0 ? "none" : names.slice(0, 8).join(", ")}`;
   throw new Failure("bad_request", message, { data: { problems: [{ path: "/interface", message }] } });
 }

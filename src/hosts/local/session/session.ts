@@ -1,14 +1,17 @@
+import { interfaceNaming } from "../../../base/names/interface-names.ts";
 import type { HostSession } from "../../host.ts";
 import type { LocalUser } from "../accounts/users.ts";
 import { applySteps } from "../apply/apply-steps.ts";
 import { checkPcapFilter } from "../capture/pcap-filter.ts";
-import { findDefinedLink } from "../definitions/definition.ts";
+import { findDefinedLink, type LabDefinition, linkedNames } from "../definitions/definition.ts";
 import { observedLab } from "../lab/observed-lab.ts";
 import { tellingTrouble } from "../machine/machine-trouble.ts";
 import { saveConfigs } from "../nodes/save-configs.ts";
 import { savedConfigs } from "../nodes/saved-config.ts";
+import type { InterfaceAddresses } from "../reach/interface-addresses.ts";
 import { fetchImages, imageRules, imageTemplates } from "../registries/user-images.ts";
 import { vmAttributeProblem } from "../templates/attribute-problem.ts";
+import type { Catalogue } from "../templates/catalogue.ts";
 import { checkConfigs } from "./check-configs.ts";
 import { setLinkQuality, setLinkSuspend } from "./links.ts";
 import { liveNodes } from "./live-nodes.ts";
@@ -95,6 +98,19 @@ function hostCalls(
   };
 }
 
+/** Returns a node's addresses by the names that its links use, if those differ from the names of the kernel. */
+function asLinked(
+  { nodes }: LabDefinition,
+  id: number,
+  linked: ReadonlyMap<number, string> | undefined,
+  { interfaces, catalogue }: { readonly interfaces: InterfaceAddresses; readonly catalogue: Catalogue },
+): InterfaceAddresses {
+  const format = catalogue.template(nodes.find((node) => node.id === id)?.template ?? "")?.ethFormat;
+  if (linked === undefined || format === undefined) return interfaces;
+  const naming = interfaceNaming(format);
+  return new Map([...interfaces].map(([name, addresses]) => [linked.get(naming.index(name) ?? -1) ?? name, addresses]));
+}
+
 function readCalls(
   state: LocalState,
   { isMine, seen, lab }: UserLabs,
@@ -112,8 +128,12 @@ function readCalls(
     },
     addresses: async (path) => {
       const definition = await lab(path);
-      const found = await state.lab(definition.id).addresses(definition, await catalogue());
-      return new Map([...found].map(([id, interfaces]) => [String(id), interfaces]));
+      const offered = await catalogue();
+      const found = await state.lab(definition.id).addresses(definition, offered);
+      const linked = linkedNames(definition, offered);
+      return new Map(
+        [...found].map(([id, interfaces]) => [String(id), asLinked(definition, id, linked.get(id), { interfaces, catalogue: offered })]),
+      );
     },
     findLink: async (path, ends) => findDefinedLink(await lab(path), ends),
     status: async (path) => {

@@ -1,7 +1,9 @@
 import { isMap, LineCounter, type Node, type Pair, parseDocument } from "yaml";
+import { formatSeparator } from "../../../base/names/interface-names.ts";
 import type { FieldRule } from "../../../engine/model/plan.ts";
 import { nearest } from "../../../intent/diagnostics/nearest.ts";
 import type { TemplateAttribute } from "../../host.ts";
+import { readContainer, readNeeds } from "./read-container.ts";
 import { readVm } from "./read-vm.ts";
 import { type LocalAttribute, type LocalTemplate, type TemplateField, templateFields } from "./template.ts";
 import { maxVmInterfaces, supervisor } from "./vm-template.ts";
@@ -67,6 +69,12 @@ const optionalKeys = [
   "need",
   "system-calls",
   "software",
+  "image",
+  "image-names",
+  "image-source",
+  "also",
+  "container",
+  "needs",
 ];
 
 function templateOf(top: Reader, file: string, find: FindTemplate): LocalTemplate | undefined {
@@ -80,11 +88,13 @@ function templateOf(top: Reader, file: string, find: FindTemplate): LocalTemplat
     return extended.fail(`extends names a template that extends no other one; there is no such template ${JSON.stringify(extended.value)}`);
   if (base !== undefined) map.get("backend").optional()?.fail(`backend is the one of ${base.id}, which this template extends`);
   const backend = base?.backend ?? map.get("backend").oneOf(["namespace", "container", "bridge", "vm"]) ?? "namespace";
-  const interfaces = given(map, "interfaces", base)?.map(base === undefined ? ["format", "max"] : [], ["format", "max", "count"]);
-  const ethFormat =
-    (interfaces && given(interfaces, "format", base))?.text(interfaceFormat, 'a name with {0} at its end, such as "eth{0}"') ??
-    base?.ethFormat ??
-    "";
+  const interfaces = given(map, "interfaces", base)?.map(base === undefined ? ["format", "max"] : [], [
+    "format",
+    "max",
+    "count",
+    "aliases",
+  ]);
+  const ethFormat = readFormats(interfaces, backend, base);
   const maxInterfaces = (interfaces && given(interfaces, "max", base))?.integer(1, 1024) ?? base?.maxInterfaces ?? 1;
   const count = interfaces?.get("count").optional()?.integer(0, maxInterfaces) ?? base?.ethernet;
   const consoleMap = given(map, "console", base)?.map(base === undefined ? ["type"] : [], ["type", "argv", "prompt", "login", "pager"]);
@@ -97,6 +107,10 @@ function templateOf(top: Reader, file: string, find: FindTemplate): LocalTemplat
     (consoleMap?.get("type") ?? top).fail("serial is the console of a virtual machine, and only of one");
   const vm = backend === "vm" ? readVm(map.get("vm"), map.get("ready"), base?.vm) : undefined;
   if (backend !== "vm") map.get("vm").optional()?.fail("vm goes with backend vm, and only with it");
+  if (backend !== "container") map.get("container").optional()?.fail("container goes with backend container, and only with it");
+  const containerReader = backend === "container" ? map.get("container").optional() : undefined;
+  const container = containerReader === undefined ? base?.container : readContainer(containerReader);
+  const usual = readImages(map, { backend, images, base });
   const readyArgv =
     vm === undefined
       ? (map.get("ready").optional()?.map(["argv"]).get("argv").texts() ?? base?.ready?.argv)
@@ -126,12 +140,14 @@ function templateOf(top: Reader, file: string, find: FindTemplate): LocalTemplat
   if (vm !== undefined && mayBeQ35 && fields.ethernet === "live")
     (fieldsReader?.map([], templateFields).get("ethernet") ?? top).fail("only machine pc takes interfaces while it runs: say restart");
   return {
-    id: map.get("id").text(/^[a-z0-9][a-z0-9._-]{0,63}$/, "lower-case letters, digits, '.', '_' and '-'") ?? "",
+    id: map.get("id").text(idShape, idText) ?? "",
+    also: readAlso(map.get("also")),
     description: map.get("description").text() ?? "",
     type: given(map, "type", base)?.text(/^[a-z][a-z0-9-]*$/, "one lower-case word") ?? base?.type ?? "",
     backend,
     ...(icon === undefined ? {} : { icon }),
     images,
+    ...usual,
     ethFormat,
     maxInterfaces,
     ...(count === undefined ? {} : { ethernet: count }),
@@ -139,6 +155,8 @@ function templateOf(top: Reader, file: string, find: FindTemplate): LocalTemplat
     console,
     ...(readyArgv === undefined ? {} : { ready: { argv: readyArgv } }),
     ...(vm === undefined ? {} : { vm }),
+    ...(container === undefined ? {} : { container }),
+    needs: map.get("needs").optional() === undefined ? (base?.needs ?? []) : readNeeds(map.get("needs")),
     ...(limits === undefined ? {} : { limits }),
     ...(need === undefined ? {} : { need }),
     ...(systemCalls === undefined ? {} : { systemCalls }),
@@ -156,9 +174,54 @@ function templateOf(top: Reader, file: string, find: FindTemplate): LocalTemplat
   };
 }
 
-/** Fixed names of the first interfaces, and a name with one or two numbers: "Mgmt1,Ethernet{1}", "Gi{0}/{0-4}". */
+const idShape = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+const idText = "lower-case letters, digits, '.', '_' and '-'";
+
+function readAlso(reader: Reader): readonly string[] {
+  const also = reader.optional()?.texts() ?? [];
+  for (const id of also) if (!idShape.test(id)) reader.fail(`${id} is no id: ${idText}`);
+  return also;
+}
+
+/** Reads the default image of a container template, and how its images are found. */
+function readImages(
+  map: MapReader,
+  { backend, images, base }: Pick<LocalTemplate, "backend" | "images"> & { readonly base: LocalTemplate | undefined },
+): Pick<LocalTemplate, "usualImage" | "imageNames" | "imageSource"> {
+  const usualImage = map.get("image").optional()?.text() ?? base?.usualImage;
+  if (usualImage !== undefined && (backend !== "container" || images.length > 0))
+    map.get("image").fail("image is the default of a container template without images");
+  const names = map.get("image-names").optional()?.texts();
+  if (names !== undefined && backend !== "container") map.get("image-names").fail("image-names goes with backend container");
+  const imageSource = map.get("image-source").optional()?.text() ?? base?.imageSource;
+  return {
+    ...(usualImage === undefined ? {} : { usualImage }),
+    imageNames: names?.map((part) => part.toLowerCase()) ?? base?.imageNames ?? [],
+    ...(imageSource === undefined ? {} : { imageSource }),
+  };
+}
+
+/** Fixed names of the first interfaces, and a name with one or two numbers: "Mgmt1,Ethernet{1}", "Gi{0}/{0-4}", "Ethernet{0+4}". */
 const interfaceFormat =
-  /^(?:[A-Za-z0-9][A-Za-z0-9./_-]*, ?)*[A-Za-z0-9][A-Za-z0-9./_-]*\{\d{1,4}\}(?:[./_-][A-Za-z0-9./_-]*\{\d{1,4}(?:-\d{1,4})?\})?(?:[./_-][A-Za-z0-9./_-]*)?$/;
+  /^(?:[A-Za-z0-9][A-Za-z0-9./_-]*, ?)*(?:[A-Za-z0-9][A-Za-z0-9./_-]*)?\{\d{1,4}(?:\+\d{1,2})?\}(?:[./_-][A-Za-z0-9./_-]*\{\d{1,4}(?:-\d{1,4})?\})?(?:[./_-][A-Za-z0-9./_-]*)?$/;
+/** The longest name of an interface that the kernel takes. */
+const maxKernelName = 15;
+
+/** Returns the formats of an interface's names (interface-names.ts), that of the names inside the node first. */
+function readFormats(interfaces: MapReader | undefined, backend: LocalTemplate["backend"], base: LocalTemplate | undefined): string {
+  const [inherited, ...inheritedAliases] = base?.ethFormat.split(formatSeparator) ?? [];
+  const reader = interfaces && given(interfaces, "format", base);
+  const own = reader?.text(interfaceFormat, 'a name with {0} or {1} at its end, such as "eth{0}"') ?? inherited ?? "";
+  const names = own.split(",").map((name) => name.trim().replaceAll(/\{.*?\}/g, "10"));
+  if ((backend === "namespace" || backend === "container") && names.some((name) => name.includes("/") || name.length > maxKernelName))
+    reader?.fail(`format has names of the Linux kernel here: no slash, at most ${maxKernelName} characters; aliases has other names`);
+  const aliases = interfaces
+    ?.get("aliases")
+    .optional()
+    ?.list()
+    .flatMap((alias) => alias.text(interfaceFormat, 'a name with {0} or {1} at its end, such as "ethernet-1/{1}"') ?? []);
+  return [own, ...(aliases ?? inheritedAliases)].join(formatSeparator);
+}
 
 /** Returns the value of a key that a template must have; `undefined` if it is inherited. */
 function given(map: MapReader, key: string, base: LocalTemplate | undefined): Reader | undefined {
@@ -236,7 +299,7 @@ function checkBackend(
     if (images.length === 0) map.get("images").fail("a namespace template needs at least one image");
     if (boot.length === 0) map.get("boot").fail("a namespace template needs the command that boots a node");
   } else if (backend === "container") {
-    if (boot.length + argv.length > 0) top.fail("a container's image says what it runs: boot and argv of the console make no sense");
+    if (boot.length > 0) top.fail("a container's image defines what it runs: boot makes no sense");
   } else if (backend === "vm") {
     if (boot.length > 0) map.get("boot").fail("a virtual machine boots by itself: boot makes no sense");
     if (type !== "serial") (at.console?.get("type") ?? top).fail("the console of a virtual machine is serial");
@@ -268,12 +331,17 @@ function readSave(
   reader: Reader,
   { savedConfig, argv }: { readonly savedConfig: string | undefined; readonly argv: readonly string[] },
 ): LocalTemplate["save"] {
-  const save = reader.optional()?.map([], ["argv", "console"]);
+  const save = reader.optional()?.map([], ["argv", "console", "print"]);
   if (save === undefined) return undefined;
-  if (savedConfig === undefined) reader.fail("save goes with saved-config, which names the file that the node writes");
   const program = save.get("argv").optional()?.texts();
   const command = save.get("console").optional()?.text();
-  if ((program === undefined) === (command === undefined)) reader.fail("save needs argv or console, one of the two");
+  const print = save.get("print").optional()?.texts();
+  if ([program, command, print].filter((one) => one !== undefined).length !== 1)
+    reader.fail("save needs argv, console or print, one of them");
+  if (print !== undefined && savedConfig !== undefined)
+    reader.fail("save by print goes without saved-config: the output is the configuration");
+  if (print !== undefined) return { print };
+  if (savedConfig === undefined) reader.fail("save goes with saved-config, which names the file that the node writes");
   if (command !== undefined && argv.length === 0) reader.fail("save by a console command goes with argv of the console");
   if (command !== undefined) return { console: command };
   return program === undefined ? undefined : { argv: program };
@@ -414,6 +482,19 @@ export class Reader {
         return new Reader(pairs.get(key)?.value as Node | undefined, values[key], key, this.offset, report);
       },
     };
+  }
+
+  /** Returns the entries of a map with any keys. */
+  entries(): readonly (readonly [string, Reader])[] {
+    if (!isMap(this.node) || typeof this.value !== "object" || this.value === null) {
+      this.wrong("a map");
+      return [];
+    }
+    const values = this.value as Readonly<Record<string, unknown>>;
+    return this.node.items.map((pair) => {
+      const key = String((pair.key as { value?: unknown } | null)?.value ?? pair.key);
+      return [key, new Reader(pair.value as Node | null | undefined, values[key], key, this.offset, this.report)] as const;
+    });
   }
 
   list(): readonly Reader[] {

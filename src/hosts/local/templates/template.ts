@@ -2,6 +2,7 @@ import type { FieldRule, TemplateRules, ValueRule } from "../../../engine/model/
 import type { LabNode } from "../../../intent/lab/lab.ts";
 import type { HostTemplate, TemplateAttribute } from "../../host.ts";
 import type { LocalImage } from "../images/images.ts";
+import type { ContainerTemplate, TemplateNeed } from "./container-template.ts";
 import { declaredFiles, ownerCommands } from "./declared-files.ts";
 import { nodeNeed } from "./node-needs.ts";
 import { matchLength, softwareText } from "./software.ts";
@@ -10,6 +11,10 @@ import { hypervisorImage, kernelImage, maxShareOfMachine, ownKernelInterfaces, o
 /** One template file, read and checked. docs/templates.md explains each key. */
 export interface LocalTemplate {
   readonly id: string;
+  /** Other ids of the same template, such as the short names of containerlab's kinds. */
+  readonly also: readonly string[];
+  /** Of a template under another of its ids: its own id. */
+  readonly sameAs?: string;
   readonly description: string;
   /** linux, router, switch, pc. */
   readonly type: string;
@@ -21,7 +26,13 @@ export interface LocalTemplate {
   readonly icon?: string;
   /** Names of its images, the default first. Empty for a bridge. Empty for a container or vm: all images of this host, without a default. */
   readonly images: readonly string[];
-  /** "eth{0}": {0} is the index, counted from 0. */
+  /** Of a container: the image of nodes that name none. They may name any. */
+  readonly usualImage?: string;
+  /** Parts of the names of images that are offered for it, in lower case; empty: all. */
+  readonly imageNames: readonly string[];
+  /** The origin of its image, for people. */
+  readonly imageSource?: string;
+  /** "eth{0}": {0} is the index, counted from 0. The names inside the node, then other names that links may use (interface-names.ts). */
   readonly ethFormat: string;
   readonly maxInterfaces: number;
   /** Interfaces of a node whose intent has no number and fewer links. Absent: 0. */
@@ -30,7 +41,7 @@ export interface LocalTemplate {
   readonly boot: readonly string[];
   readonly console: {
     readonly type: "telnet" | "serial" | "none";
-    /** The program on the node's terminal, only for a namespace. */
+    /** The program on the node's terminal. Empty for a container whose process is on it. */
     readonly argv: readonly string[];
     /** Regular expression that matches the prompt's line. */
     readonly prompt?: string;
@@ -43,6 +54,9 @@ export interface LocalTemplate {
   readonly ready?: { readonly argv: readonly string[] };
   /** The hardware of the virtual machine; present for a vm. */
   readonly vm?: VmTemplate;
+  /** How a container starts, if not only by its image. */
+  readonly container?: ContainerTemplate;
+  readonly needs: readonly TemplateNeed[];
   /** Default resources of a node: ram and disk in MiB. Absent: the defaults of node-needs.ts. */
   readonly limits?: { readonly ram?: number; readonly processes?: number; readonly disk?: number };
   /** Expected memory of a node in MiB, if its intent has none. */
@@ -54,8 +68,8 @@ export interface LocalTemplate {
   readonly configLanguage?: "frr";
   /** The file inside the node in which it saves its configuration, in the form of a startup configuration. */
   readonly savedConfig?: string;
-  /** The way to make a running node write savedConfig: a program inside the node, or a command on its console. */
-  readonly save?: { readonly argv: readonly string[] } | { readonly console: string };
+  /** The way to make a running node write savedConfig: a program inside the node, or a command on its console. Or a program whose output is the configuration. */
+  readonly save?: { readonly argv: readonly string[] } | { readonly console: string } | { readonly print: readonly string[] };
   readonly attributes: readonly LocalAttribute[];
   readonly fields: Readonly<Partial<Record<TemplateField, FieldRule>>>;
   /** The reason why a field is "unsupported", for people. */
@@ -108,10 +122,12 @@ export type TemplateField = (typeof templateFields)[number];
 
 /** Returns the template for the catalogue. `images` are the images of this host. */
 export function hostTemplate(template: LocalTemplate, images: readonly LocalImage[]): HostTemplate {
-  const there = imagesOf(template, images);
+  const there = imagesOf(template, images).filter(({ name }) => fits(template, name));
   const usual = defaultImage(template, images);
   return {
     id: template.id,
+    ...(template.sameAs === undefined ? {} : { sameAs: template.sameAs }),
+    ...(imageSourceOf(template) === undefined ? {} : { imageSource: imageSourceOf(template)! }),
     description: template.description,
     type: template.type,
     provisioned: template.backend === "bridge" || there.length > 0,
@@ -145,7 +161,7 @@ export function templateRules(
   const absent = (["cpu", "ram"] as const).filter((name) => cannot[name] !== undefined && template.fields[name] !== "unsupported");
   const unsupported = Object.fromEntries(absent.map((name) => [name, "unsupported" as const]));
   const reasons = Object.fromEntries(absent.map((name) => [name, `this machine cannot limit it: ${cannot[name]}`]));
-  const there = imagesOf(template, images).map((image) => image.name);
+  const there = imagesOf(template, images).map(({ name }) => name);
   const usual = defaultImage(template, images);
   const defaults = template.attributes.flatMap((a) => (a.default === undefined ? [] : [[a.name, a.default] as const]));
   return {
@@ -153,6 +169,7 @@ export function templateRules(
     type: template.type,
     ...(usual !== undefined && { image: usual }),
     ...(template.software !== undefined && { needs: softwareText(template.software) }),
+    ...(template.imageSource === undefined ? {} : { imageSource: template.imageSource }),
     ...(template.backend === "bridge" ? {} : { images: there }),
     ...(template.icon === undefined ? {} : { icon: template.icon }),
     ...(template.vm === undefined ? {} : { cpu: template.vm.cpu, ram: template.vm.ram }),
@@ -307,9 +324,21 @@ export function nodeImage(template: LocalTemplate, images: readonly LocalImage[]
  * of this template again.
  */
 function defaultImage(template: LocalTemplate, images: readonly LocalImage[]): string | undefined {
+  if (template.usualImage !== undefined) return template.usualImage;
   if (template.images.length > 0 || template.software === undefined || template.backend !== "vm") return template.images[0];
   const order = (one: LocalImage, other: LocalImage) => (`${one.modified} ${one.name}` < `${other.modified} ${other.name}` ? -1 : 1);
   return imagesOf(template, images).toSorted(order)[0]?.name;
+}
+
+/** Returns whether the image is offered for the template: a node may name any other of its backend. */
+function fits(template: LocalTemplate, name: string): boolean {
+  if (template.imageNames.length === 0 || name === template.usualImage) return true;
+  return template.imageNames.some((part) => name.toLowerCase().includes(part));
+}
+
+/** Returns the origin of the template's images, for people. */
+function imageSourceOf({ imageSource, software }: LocalTemplate): string | undefined {
+  return imageSource ?? (software && softwareText(software));
 }
 
 /** Returns the template's images that exist on this host, in the template's order. */

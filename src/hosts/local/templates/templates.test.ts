@@ -72,6 +72,22 @@ describe("Labwright's own templates", () => {
     }
   });
 
+  test("of containers are read without a problem, and each has its prompt, its image and its names of interfaces", async () => {
+    const { templates, problems } = await loadTemplates([builtinTemplates]);
+    expect(problems.map(problemText)).toEqual([]);
+    const kinds = templates.filter(({ backend, id, sameAs }) => backend === "container" && id !== "container" && sameAs === undefined);
+    const ids = ["arista_ceos", "bird", "cisco_xrd", "cumulus_cvx", "frr-container", "gobgp", "holo", "juniper_crpd", "nokia_srlinux"];
+    expect(kinds.map(({ id }) => id)).toEqual([...ids, "openbgpd", "sonic-vs", "vrnetlab", "vyosnetworks_vyos"]);
+    for (const kind of kinds) {
+      expect(hostTemplate(kind, []).imageSource).toBeDefined();
+      expect(Object.keys(kind.fields).sort()).toEqual([...templateFields].sort());
+    }
+    expect(templates.find(({ id }) => id === "ceos")).toMatchObject({
+      sameAs: "arista_ceos",
+      ethFormat: "eth{0}|Management0,Ethernet{1}|Ma0,Et{1}",
+    });
+  });
+
   test("have prompts that match what their consoles show", async () => {
     const { templates } = await loadTemplates([builtinTemplates]);
     const shown = { linux: ["h1:~# ", "h1:/etc/frr# "], frr: ["r1# ", "r1(config)# ", "r1(config-if)# ", "r1> "], pc: ["pc-1> "] };
@@ -80,6 +96,68 @@ describe("Labwright's own templates", () => {
       for (const text of prompts) expect(text).toMatch(prompt);
       expect("some output").not.toMatch(prompt);
     }
+  });
+});
+
+const box = `id: box
+also: [carton]
+description: A box
+type: router
+backend: container
+image: registry.example/box:1
+image-names: [box]
+image-source: a shop
+interfaces: {format: "e1-{1}", aliases: ["ethernet-1/{1}"], max: 4}
+container:
+  entrypoint: [/bin/box]
+  wrapper: [/bin/sh, /run/start]
+  before: [mkdir -p /run/box]
+  env: {BOX: "1"}
+  files: {/run/start: {text: 'exec "$@"', mode: "0755"}}
+  config: {path: /etc/box.conf, mode: "0600"}
+  first-process: true
+console: {type: telnet, argv: [box-cli], prompt: '^box> $'}
+startup-config: true
+save: {print: [box-cli, show]}
+needs:
+  - {means: mounts, for: boxes, without: It does not start, instead: Take a bag}
+  - {setting: fs.inotify.max_user_instances, min: 4000, for: watches, without: It is blind}
+fields:
+  {name: live, image: recreate, icon: live, startupConfig: restart, exec: restart, cpu: live, ram: live, ethernet: live,
+   position: live, env: restart, attributes: restart, labels: live}
+links: live
+`;
+
+describe("a template of containers", () => {
+  test("has the values of the file", () => {
+    const { template, problems } = readTemplate("box.yaml", box);
+    expect(problems).toEqual([]);
+    expect(template).toMatchObject({
+      also: ["carton"],
+      usualImage: "registry.example/box:1",
+      ethFormat: "e1-{1}|ethernet-1/{1}",
+      container: {
+        entrypoint: ["/bin/box"],
+        files: [{ path: "/run/start", mode: 0o755, text: 'exec "$@"' }],
+        config: { path: "/etc/box.conf", mode: 0o600 },
+        isFirstProcess: true,
+      },
+      save: { print: ["box-cli", "show"] },
+    });
+    expect(templateRules(template!, [])).toMatchObject({ image: "registry.example/box:1", imageSource: "a shop" });
+  });
+
+  test.each([
+    ["an image beside images", box.replace("image-names:", "images: [a]\nimage-names:"), "image is the default of a container template"],
+    ["a name that the kernel cannot have", box.replace('"e1-{1}"', '"ethernet-1/{1}"'), "format has names of the Linux kernel here"],
+    ["a path that is not absolute", box.replace("/run/start: {", "run/start: {"), "run/start is no absolute path"],
+    ["a mode without quotes", box.replace('mode: "0600"', "mode: 384"), "mode must be a mode in quotes"],
+    ["an unknown need", box.replace("means: mounts", "means: mount"), "did you mean mounts?"],
+    ["a need of two things", box.replace("means: mounts", "means: mounts, kvm: true"), "a need has one of means"],
+    ["two ways to save", box.replace("print:", "argv: [a], print:"), "save needs argv, console or print, one of them"],
+    ["a container of another backend", valid.replace("links: live", "links: live\ncontainer: {}"), "container goes with backend container"],
+  ])("reports %s", (_, text, message) => {
+    expect(problemsOf(text).join("\n")).toContain(message);
   });
 });
 
@@ -132,10 +210,10 @@ describe("reading a template", () => {
     [
       "two ways to save",
       valid.replace("links: live", "links: live\nsaved-config: /x\nsave: {argv: [x], console: save}"),
-      "save needs argv or console, one of the two",
+      "save needs argv, console or print, one of them",
     ],
-    ["no way to save", valid.replace("links: live", "links: live\nsaved-config: /x\nsave: {}"), "save needs argv or console"],
-    ["a name format without an index", valid.replace("eth{0}", "eth"), "a name with {0} at its end"],
+    ["no way to save", valid.replace("links: live", "links: live\nsaved-config: /x\nsave: {}"), "save needs argv, console or print"],
+    ["a name format without an index", valid.replace("eth{0}", "eth"), "a name with {0} or {1} at its end"],
     ["more interfaces than a machine has slots", vm.replace("max: 23", "max: 24"), "max must be a number from 1 to 23"],
     ["plugging that its machine cannot do", vm.replace("machine: pc", "machine: q35"), "only machine pc takes interfaces while it runs"],
     ["an argument that is not allowed", vm.replace("ram: 128", "arguments: -monitor stdio"), "-monitor"],
@@ -197,8 +275,8 @@ describe("a template that extends another one", () => {
     ["another backend", `${child}backend: container\n`, "backend is the one of box, which this template extends"],
     ["an unknown key", child.replace("extends:", "extend:"), 'unknown key "extend"'],
     ["a missing id", child.replace("id: ours\n", ""), 'key "id" is missing'],
-    ["names without a number", child.replace("Ethernet{1}", "Ethernet"), "a name with {0} at its end"],
-    ["names with three numbers", child.replace("Ethernet{1}", "E{1}/{2}/{3}"), "a name with {0} at its end"],
+    ["names without a number", child.replace("Ethernet{1}", "Ethernet"), "a name with {0} or {1} at its end"],
+    ["names with three numbers", child.replace("Ethernet{1}", "E{1}/{2}/{3}"), "a name with {0} or {1} at its end"],
     ["more interfaces than it can have", child.replace("count: 2", "count: 24"), "count must be a number from 0 to 23"],
     ["software without a file", child.replace('["ours-*.qcow2"]', "[]"), "files names at least one file"],
   ])("reports %s", (_, text, message) => {

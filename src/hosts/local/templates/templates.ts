@@ -32,6 +32,7 @@ interface TemplateFile {
 /**
  * Reads every *.yaml and *.yml of the directories and of the folders in them. A template of a later directory takes the place of one with the same id in
  * an earlier: that is how users replace ours. Only a template that extends no other one can be extended. A directory that does not exist has no templates.
+ * A template with several ids is there under each of them that no other template has.
  */
 export async function loadTemplates(directories: readonly string[], memory: TemplateMemory = new Map()): Promise<LoadedTemplates> {
   const folders = await Promise.all(directories.map(templateFiles));
@@ -56,7 +57,19 @@ export async function loadTemplates(directories: readonly string[], memory: Temp
     }
     for (const [id, template] of here) templates.set(id, template);
   }
+  for (const template of [...templates.values()]) {
+    for (const other of otherIds(template)) if (!templates.has(other.id)) templates.set(other.id, other);
+  }
   return { templates: [...templates.values()].sort((a, b) => (a.id < b.id ? -1 : 1)), problems };
+}
+
+const copies = new WeakMap<LocalTemplate, readonly LocalTemplate[]>();
+
+/** Returns the template under each of its other ids: the same objects each time, so that an unchanged file changes nothing. */
+function otherIds(template: LocalTemplate): readonly LocalTemplate[] {
+  const known = copies.get(template) ?? template.also.map((id) => ({ ...template, id, also: [], sameAs: template.id }));
+  copies.set(template, known);
+  return known;
 }
 
 async function remember(file: string, memory: TemplateMemory): Promise<void> {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { linkedNames } from "../definition.ts";
 import { editDefinition } from "../edit-definition.ts";
 
 import { empty, link, node, noIds, template } from "./definition.fixture.ts";
@@ -53,6 +54,31 @@ describe("editing a definition", () => {
       again.step({ do: "delete-link", link: "a:eth0 -- b:eth0" });
       expect(again.result().links).toEqual([]);
     }
+  });
+
+  test("an interface has one link, by whichever of its names", () => {
+    const named = (id: string) => ({ ...template(id)!, ethFormat: "e1-{1}|ethernet-1/{1}" });
+    const edit = editDefinition(empty, noIds, named);
+    for (const key of ["a", "b", "c"]) edit.step({ do: "create-node", node: node(key) });
+    edit.step({ do: "create-link", link: link("a:ethernet-1/1", "b:e1-1") });
+    edit.step({ do: "create-link", link: link("a:e1-1", "b:Ethernet-1/1") });
+    expect(edit.result().links).toEqual([
+      {
+        id: 1,
+        endpoints: [
+          { node: 1, interface: "e1-1" },
+          { node: 2, interface: "Ethernet-1/1" },
+        ],
+      },
+    ]);
+    expect(() => edit.step({ do: "create-link", link: link("a:ethernet-1/1", "c:e1-1") })).toThrow(
+      "one of its interfaces has another link",
+    );
+    const names = linkedNames(edit.result(), { template: named });
+    expect([...names].map(([id, of]) => [id, ...of.values()])).toEqual([
+      [1, "e1-1"],
+      [2, "Ethernet-1/1"],
+    ]);
   });
 
   test("an id is never reused, and the links of a removed node are removed too", () => {

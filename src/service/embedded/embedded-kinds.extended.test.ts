@@ -1,0 +1,4 @@
+import { kinds } from "./kinds.fixture.ts";
+import { kindTests } from "./kinds-checks.fixture.ts";
+
+kindTests(kinds);
