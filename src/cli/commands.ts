@@ -43,6 +43,7 @@ import { plan } from "./commands/plan.ts";
 import { restart, start, stop, wipe } from "./commands/power.ts";
 import { pull } from "./commands/pull.ts";
 import { quarantine } from "./commands/quarantine.ts";
+import { quota } from "./commands/quota.ts";
 import { registry } from "./commands/registry.ts";
 import { render } from "./commands/render.ts";
 import { renumber } from "./commands/renumber.ts";
@@ -172,6 +173,7 @@ export const commands: readonly Command[] = [
   image,
   registry,
   users,
+  quota,
   store,
   completion,
   version,

@@ -62,6 +62,10 @@ export const errors = {
     status: 409,
     when: "the limit on the number or the size of captures of the lab or the host is reached; data.limit names the limit",
   },
+  quota_exceeded: {
+    status: 403,
+    when: "the change would exceed a quota of the lab's owner: nothing was changed; data.quota has the quota, the resource, what is used, and the limit",
+  },
   console_in_use: { status: 409, when: "exec on a console that another exec uses" },
   number_clash: {
     status: 409,

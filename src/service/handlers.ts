@@ -54,6 +54,7 @@ import { editProject, publicProject } from "./projects/edit-project.ts";
 import { importProject } from "./projects/import-project.ts";
 import { planProject } from "./projects/plan-project.ts";
 import { reconcileProject } from "./projects/reconcile.ts";
+import { listQuotas, setQuota } from "./quotas/quotas.ts";
 import type { Handlers } from "./service.ts";
 import { createToken, listTokens, revokeToken } from "./sessions/api-tokens.ts";
 import { listHostUsers, removeHostUser, setHostUser } from "./sessions/host-users.ts";
@@ -214,6 +215,8 @@ function labHandlers({ context, browsers }: HandlerParts, { known }: Wrappers) {
     setLabGrants: known((caller, { body }) => setLabGrants(context, caller, body)),
     setLabLock: known((caller, { body }) => setLabLock(context, caller, body)),
     extendLease: known((caller, { body }) => extendLease(context, caller, body)),
+    listQuotas: known((caller) => listQuotas(context, caller)),
+    setQuota: known((caller, { body }) => setQuota(context, caller, body)),
     setLabResume: known((caller, { body }) => setLabResume(context, caller, body)),
     listSnapshots: known((caller, { body }) => listSnapshots(context, caller, body)),
     listPictures: known((caller, { body }) => listPictures(context, caller, body)),

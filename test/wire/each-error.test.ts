@@ -73,6 +73,7 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   editProject: { lab, section: "description", value: "x" },
   attachTraffic: { lab },
   getLabGrants: { lab },
+  setQuota: { kind: "user", name: "bob", labs: 5 },
   setLabGrants: { lab, grants: [] },
   setLabLock: { lab, locked: false },
   extendLease: { lab, extend_ms: 3_600_000 },
@@ -95,7 +96,8 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
 };
 
 /** Who may call an operation at all. */
-const userOf = (id: OperationId) => (["adoptLab", "listHostUsers", "setHostUser", "removeHostUser"].includes(id) ? "admin" : "ann");
+const userOf = (id: OperationId) =>
+  ["adoptLab", "listHostUsers", "setHostUser", "removeHostUser", "setQuota"].includes(id) ? "admin" : "ann";
 
 /** Pairs that this file does not bring about, and why. "*" is any operation. */
 const elsewhere: Readonly<Record<string, string>> = {
@@ -109,6 +111,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "testProject lab_locked":
     "only tests that change the lab are refused, and the memory host's lab has none: src/service/lab-tests/test-project.ts",
   "testProject cancelled": "without tests nothing is left to cancel",
+  "* quota_exceeded": "no user of this file has a quota: src/service/quotas/quotas.test.ts",
   "extendLease lab_busy": "only while the lease ends: src/service/lease-ends/lease-ends.test.ts",
   "getHealth internal": "answered before anything that could break",
   "getHealth overloaded": "opens nothing",

@@ -51,7 +51,7 @@ const withoutLab: ReadonlySet<OperationId> = new Set([
   ...(["getHealth", "login", "logout", "getSession", "createBrowserSession", "getCapabilities", "listTemplates", "getTemplate"] as const),
   ...(["listTemplateImages", "listTemplateAttributes", "listNetworkTypes", "listIcons", "completeLinkInterfaces"] as const),
   ...(["previewInterfaces", "listLabs", "listJobs", "getOpenApi", "getMetrics", "listDisks", "getHostLoad", "listHostUsers"] as const),
-  "listTokens",
+  ...(["listTokens", "listQuotas", "setQuota"] as const),
 ]);
 
 /** Tickets belong to a session, and are tried by themselves. */

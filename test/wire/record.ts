@@ -84,6 +84,8 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["startCapture", { lab, node: "r1", interface: "eth0" }],
   ["attachTraffic", { lab, filters: ["pings"] }],
   ["setLabResume", { lab, resume: "always" }],
+  ["setQuota", { kind: "user", name: "ann", labs: 5, nodes: 40, memory_mib: 8_192 }],
+  ["listQuotas"],
   ["extendLease", { lab, extend_ms: 7_200_000 }],
   ["adoptLab", { lab: "/lost", owner: "ann" }],
   ["getOpenApi"],
@@ -107,6 +109,7 @@ export async function recordExchanges(): Promise<Readonly<Record<OperationId, Ex
     listHostUsers: admin,
     setHostUser: admin,
     removeHostUser: admin,
+    setQuota: admin,
   };
   const exchanges = new Map<OperationId, Exchange>();
   const words: Record<string, string> = { id: "none", ticket: "0".repeat(64), number: "1" };

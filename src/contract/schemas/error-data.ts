@@ -109,6 +109,10 @@ export const errorData = {
   }),
   session_exists: data({ username: text, ticket_username: text }),
   node_not_running: data({ ...dialogue, node: optionalText, power: optionalText, log: optionalFlag }),
+  /** Memory: MiB. wanted: with the change. Without a name: the default quota. */
+  quota_exceeded: data({
+    quota: Type.Object({ kind: text, name: optionalText, resource: text, used: number, wanted: number, limit: number }),
+  }),
   capture_limit: data({ limit: text, most: optionalInteger }),
   /** Without clash: the host does not name the other lab. */
   number_clash: data({ clash: Type.Optional(NumberClash), collision: Type.Optional(collision) }),

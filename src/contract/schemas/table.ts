@@ -60,6 +60,7 @@ import {
   ValidateData,
 } from "./project.ts";
 import { QuarantineData, QuarantineDeleteData, QuarantineRestoreData } from "./quarantine.ts";
+import { QuotaPayload, QuotasData } from "./quotas.ts";
 import { ResumeData, ResumePayload } from "./resume.ts";
 import { SaveConfigsData } from "./save.ts";
 import {
@@ -108,6 +109,7 @@ export const requestSchemas = {
   listTokens: {},
   revokeToken: { body: TokenRevokePayload },
   listHostUsers: {},
+  listQuotas: {},
   setHostUser: { body: HostUserPayload },
   removeHostUser: { body: HostUserRemovePayload },
   completeLinkInterfaces: { body: AuthoringPayload },
@@ -159,6 +161,7 @@ export const requestSchemas = {
   restoreQuarantined: { params: byId },
   deleteQuarantined: { params: byId },
   extendLease: { body: LeasePayload },
+  setQuota: { body: QuotaPayload },
   setLabResume: { body: ResumePayload },
   saveConfigs: { body: ProjectPayload },
   testProject: { body: TestPayload },
@@ -257,6 +260,8 @@ export const dataSchemas = {
   restoreQuarantined: QuarantineRestoreData,
   deleteQuarantined: QuarantineDeleteData,
   extendLease: LeaseData,
+  listQuotas: QuotasData,
+  setQuota: QuotasData,
   setLabResume: ResumeData,
   saveConfigs: SaveConfigsData,
   testProject: TestData,

@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { KeyedQueue } from "../../base/keyed-queue.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { BytesAnswer } from "../../contract/operations.ts";
 import type {
@@ -26,6 +27,8 @@ import { keyedNodes, nodeNotFound } from "../context/chosen-nodes.ts";
 import { inKeys } from "../context/in-keys.ts";
 import type { ClockPart, EventsPart, IdentitiesPart, LogPart, LookupParts, StreamsPart } from "../context/parts.ts";
 import type { Browsers } from "../labs/browsers.ts";
+import { quotaExceeded } from "../quotas/admit.ts";
+import { countsFor, quotasOf } from "../quotas/quota.ts";
 import { rightOn, seesUnrecorded } from "../sessions/rights.ts";
 import { Tickets } from "../sessions/tickets.ts";
 import type { LabRecord } from "../store/store.ts";
@@ -48,6 +51,7 @@ export class Captures {
   readonly #browsers: Browsers;
   readonly #tickets: Tickets<{ readonly path: string; readonly capture: string }>;
   readonly #watch: CaptureWatch;
+  readonly #starts = new KeyedQueue();
 
   constructor(context: CaptureParts, browsers: Browsers) {
     this.#context = context;
@@ -79,15 +83,16 @@ export class Captures {
     const fragment = this.#browsers.fragmentFor(caller);
     const { filter, snaplen } = payload;
     const name = observed.nodes.find(({ id }) => id === nodeId)?.name ?? payload.node;
-    const started = await captures
-      .start(target.path, {
+    const owner = target.record?.owner ?? caller.user;
+    const start = () =>
+      captures.start(target.path, {
         nodeId,
         interface: payload.interface,
         label: `${payload.node}:${payload.interface}`,
         ...(filter !== undefined && filter.trim() !== "" && { filter }),
         ...(snaplen !== undefined && { snaplen }),
-      })
-      .catch(inKeys({ key: payload.node, node: { name } }));
+      });
+    const started = await this.#withinQuotas(caller, owner, start).catch(inKeys({ key: payload.node, node: { name } }));
     this.#publish(target.path, started);
     this.#watch.add(target.path, target.record?.owner ?? caller.user, started.id);
     return {
@@ -97,6 +102,34 @@ export class Captures {
       url: this.#browsers.captureUrl(started.id, fragment),
       started_at: timeText(started.startedAt),
     };
+  }
+
+  /** Starts a capture of a lab of `owner`. Throws quota_exceeded. Starts that a quota limits run one after the other, so that none is counted late. */
+  async #withinQuotas(caller: Caller, owner: string, start: () => Promise<HostCapture>): Promise<HostCapture> {
+    const { store, host } = this.#context;
+    const isAdmin = host.accounts?.find(owner)?.role === "admin";
+    const quotas = quotasOf(store.quotas.list(), owner, isAdmin).filter(({ captures }) => captures !== undefined);
+    if (quotas.length === 0) return start();
+    return this.#starts.run("starts", async () => {
+      for (const quota of quotas) {
+        const counts = countsFor(quota, owner);
+        let used = 0;
+        for (const { path, owner: other } of store.labs.list()) if (counts(other)) used += await this.#countOf(caller, path, other);
+        const limit = quota.captures ?? 0;
+        if (used >= limit) throw quotaExceeded({ quota, resource: "captures", used, wanted: used + 1, limit });
+      }
+      return start();
+    });
+  }
+
+  async #countOf(caller: Caller, path: string, owner: string): Promise<number> {
+    try {
+      const session = await this.#context.sessions.hostSessionFor(caller, owner);
+      return (await (await capturesOf(session)).list(path)).length;
+    } catch (error) {
+      if (error instanceof Failure && error.code === "lab_not_found") return 0;
+      throw error;
+    }
   }
 
   /** Without a lab, lists the captures of all labs that the caller may see. */

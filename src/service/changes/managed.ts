@@ -14,8 +14,9 @@ import { type ProjectState, projectState } from "../context/state.ts";
 import { noIds, type Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 import { isLeaseOf, leaseAfter, restoredLease } from "../leases/lease.ts";
+import { labExcess, quotaExceeded } from "../quotas/admit.ts";
 import { rightOn } from "../sessions/rights.ts";
-import type { LabRecord } from "../store/store.ts";
+import type { LabRecord, LabSize } from "../store/store.ts";
 import type { Intent } from "../work/intents.ts";
 import { type ChangeKind, storedRequest } from "./change-kind.ts";
 import { type Before, withoutHandChanges } from "./hand-changes.ts";
@@ -86,11 +87,11 @@ export function labLocked(path: string, cause?: unknown): Failure {
 
 /** Records the intent before the first step, so that recovery after a crash knows it, and adds it to the lab's history. */
 export async function recordIntent(
-  context: StorePart & ClockPart,
+  context: StorePart & ClockPart & HostPart,
   job: Pick<Job, "id" | "identity" | "operation">,
   target: Target,
   intent: Intent,
-  { ids, isMade }: { readonly ids: NativeIds; readonly isMade: boolean },
+  { ids, isMade, size }: { readonly ids: NativeIds; readonly isMade: boolean; readonly size: LabSize },
 ): Promise<LabRecord> {
   const known = context.store.labs.get(target.path);
   const wanted = intent.lab.lease;
@@ -113,10 +114,14 @@ export async function recordIntent(
     ...(target.origin !== undefined && { origin: target.origin }),
     serial: (known?.serial ?? 0) + 1,
     ids,
+    size,
     plans: known?.plans ?? {},
     power: { ...known?.power, ...power },
     updatedAt: context.clock.now(),
   };
+  // Nothing runs between this check and the write, which other checks see at once: two changes at the same time cannot exceed a quota together.
+  const excess = labExcess(context, { path: target.path, owner: record.owner, size });
+  if (excess !== undefined) throw quotaExceeded(excess);
   await context.store.labs.put(record);
   await recordHistory(context, record, intent.lab, { user: target.caller.user, operation: job.operation, job: job.id }, known);
   return record;

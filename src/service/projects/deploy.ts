@@ -5,6 +5,7 @@ import type { DeployData, ProjectPayload } from "../../contract/schemas/project.
 import { files, flag, optionalJson, text } from "../../contract/schemas/shapes.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { Operation, Plan } from "../../engine/model/plan.ts";
+import { plannedSize } from "../../engine/plan/planned-size.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
 import { applyOperations, doneUnrecorded } from "../changes/apply.ts";
 import type { ChangeKind, ChangeRun } from "../changes/change-kind.ts";
@@ -124,8 +125,16 @@ export async function applyIntent(
   const known = replace ? noIds : ids;
   const before = context.store.labs.get(target.path);
   const planned = observed === undefined ? undefined : { observed: replace ? null : observed, ids, operations };
+  const size = plannedSize({
+    desired: intent.lab,
+    observed: replace ? null : (observed ?? null),
+    ids,
+    operations,
+    rules: await target.host.rules(),
+  });
   const { owner } = await recordIntent(context, job, target, intent, {
     ids: known,
+    size,
     isMade: operations.some(({ step }) => step.do === "create-lab"),
   });
   const made = new Set<string>();

@@ -14,6 +14,7 @@ import { configProblems, nodesWithConfigs } from "../checks/config-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import { kernelProblems } from "../checks/kernel-needs.ts";
 import { countNewNodes, newNodeProblems } from "../checks/new-nodes.ts";
+import { quotaProblems } from "../checks/quota-problems.ts";
 import { needProblems } from "../checks/template-needs.ts";
 import type { Call, Caller } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
@@ -85,6 +86,7 @@ export async function planProject(
       configProblems(context, target.host, intent, nodesWithConfigs(operations)),
       kernelProblems(context, target.host, intent, changedNodes(operations)),
       needProblems(context, target.host, intent, changedNodes(operations)),
+      quotaProblems(context, target, intent, planned, payload.replace === true),
     ]);
     const stored = await storedChanges(context, target, intent.lab);
     const warnings = mayReadSecrets(target) ? found.flat() : found.flat().map(withoutSecrets);

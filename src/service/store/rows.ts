@@ -29,4 +29,5 @@ export interface SqliteTables {
   readonly labs: AtOnce<Store["labs"]>;
   readonly jobs: AtOnce<Store["jobs"]>;
   readonly history: AtOnce<Store["history"]>;
+  readonly quotas: AtOnce<Store["quotas"]>;
 }

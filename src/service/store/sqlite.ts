@@ -4,6 +4,7 @@ import { historyTable } from "./history-table.ts";
 import { jobsTable } from "./jobs-table.ts";
 import { labsTable } from "./labs-table.ts";
 import { type DatabaseOptions, openDatabase } from "./open-database.ts";
+import { quotasTable } from "./quotas-table.ts";
 import { sessionsTable } from "./sessions-table.ts";
 import type { Store } from "./store.ts";
 import { storeOf } from "./store-troubles.ts";
@@ -50,6 +51,8 @@ const migrations = [
    CREATE INDEX history_by_job ON history (job) WHERE job IS NOT NULL;`,
   // JSON: the scope and the expiry of an API token; null for an ordinary session.
   "ALTER TABLE sessions ADD COLUMN token TEXT",
+  // name: kind and name of a quota; quota: JSON.
+  "CREATE TABLE quotas (name TEXT PRIMARY KEY, quota TEXT NOT NULL) STRICT",
 ];
 
 /**
@@ -66,6 +69,7 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
     labs: labsTable(db, room),
     jobs: jobsTable(db, room, file),
     history: historyTable(db, room),
+    quotas: quotasTable(db),
   };
   return storeOf(tables, file, room);
 }

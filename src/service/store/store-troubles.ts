@@ -9,6 +9,7 @@ const atOnce: { readonly [Group in keyof SqliteTables]: readonly (keyof SqliteTa
   labs: ["get", "list"],
   jobs: ["lastEnd"],
   history: [],
+  quotas: ["list"],
 };
 
 /** Returns the store over the tables. A write on a full disk is retried once, and SQLite errors become messages with their cause and a remedy. */
@@ -42,6 +43,7 @@ export function storeOf(tables: SqliteTables, file: string, room: DatabaseRoom):
     labs: wrapped("labs"),
     jobs: wrapped("jobs"),
     history: wrapped("history"),
+    quotas: wrapped("quotas"),
     close: async () => room.close(),
   };
 }

@@ -62,6 +62,30 @@ export interface StoredLease extends LabLease {
   readonly failed?: { readonly at: number; readonly code: string; readonly error: string };
 }
 
+/** The size of a lab, as quotas count it. */
+export interface LabSize {
+  readonly nodes: number;
+  /** MiB. */
+  readonly memory: number;
+}
+
+/** Limits of a quota. Absent: none. */
+export interface QuotaLimits {
+  readonly labs?: number;
+  readonly nodes?: number;
+  /** MiB. */
+  readonly memory?: number;
+  readonly captures?: number;
+}
+
+/** A quota of a user, of a group, or of each user without one (default, with an empty name). */
+export interface QuotaRow extends QuotaLimits {
+  readonly kind: "user" | "group" | "default";
+  readonly name: string;
+  /** Of a group: the users whose labs count together. */
+  readonly members?: readonly string[];
+}
+
 /** The service's record of a managed lab. */
 export interface LabRecord {
   /** As on the host: /courses/bgp-1. */
@@ -92,6 +116,8 @@ export interface LabRecord {
   readonly folders?: readonly string[];
   /** Whether nodes that ended with the host are restarted; absent: the service's default. */
   readonly resume?: ResumePolicy;
+  /** Of the lab after its last change, or during the change. Absent: written by an older release. */
+  readonly size?: LabSize;
   /** Absent: the lab has none. */
   readonly lease?: StoredLease;
   /** Last use by a user, ms, at most a minute old. Absent: none since this is recorded. */
@@ -275,6 +301,12 @@ export interface Store {
     text(identity: string, serial: number): Promise<HistoryText | undefined>;
     /** Deletes states after this serial: their change was taken back. */
     forgetAfter(identity: string, serial: number): Promise<void>;
+  };
+  readonly quotas: {
+    /** Sorted by kind and name. */
+    list(): readonly QuotaRow[];
+    put(row: QuotaRow): Promise<void>;
+    delete(kind: QuotaRow["kind"], name: string): Promise<void>;
   };
   /** Absent for the embedded database, which always answers and has one service. */
   readonly shared?: SharedStore;

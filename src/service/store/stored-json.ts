@@ -3,7 +3,7 @@ import { Errors } from "typebox/value";
 import { Failure } from "../../contract/errors.ts";
 import { files, flag, integer, map, number, optionalText, text } from "../../contract/schemas/shapes.ts";
 import { leaseEnds } from "../../intent/lab/lab.ts";
-import { type ApiToken, type JobAnswer, type LabRecord, tokenScopes } from "./store.ts";
+import { type ApiToken, type JobAnswer, type LabRecord, type QuotaRow, tokenScopes } from "./store.ts";
 
 /** Fields that older releases did not write are optional. */
 const recordSchema = Type.Object({
@@ -34,11 +34,23 @@ const recordSchema = Type.Object({
     }),
   ),
   usedAt: Type.Optional(number),
+  size: Type.Optional(Type.Object({ nodes: integer, memory: number })),
   origin: optionalText,
   updatedAt: Type.Optional(number),
 });
 
 const tokenSchema = Type.Object({ id: text, name: text, scope: Type.Enum(tokenScopes), expiresAt: integer });
+
+const limit = Type.Optional(number);
+const quotaSchema = Type.Object({
+  kind: Type.Enum(["user", "group", "default"]),
+  name: text,
+  labs: limit,
+  nodes: limit,
+  memory: limit,
+  captures: limit,
+  members: Type.Optional(Type.Array(text)),
+});
 
 const answerSchema = Type.Union([
   Type.Object({ error: Type.Object({ code: text, error: text }) }),
@@ -59,6 +71,14 @@ export function readJobAnswer(job: string, answer: string): JobAnswer {
   const value = parsed(what, answer);
   checked(what, answerSchema, value);
   return value as JobAnswer;
+}
+
+/** Returns a quota of its row. Throws `internal` if it is damaged: without its limits it would allow everything. */
+export function readQuota(quota: string): QuotaRow {
+  const what = "a quota";
+  const value = parsed(what, quota);
+  checked(what, quotaSchema, value);
+  return value as QuotaRow;
 }
 
 /** Returns the API token of a session's column. Throws `internal` if it is damaged: without its limits it would be an ordinary session. */

@@ -227,6 +227,8 @@ const asked: Readonly<Record<OperationId, Readonly<Record<string, Ask>> | string
     ...([
       "getHostLoad",
       "listHostUsers",
+      "listQuotas",
+      "setQuota",
       "setHostUser",
       "removeHostUser",
       "listQuarantine",

@@ -3,7 +3,7 @@ import { Client, type ClientConfig } from "pg";
 import type { PostgresAddress } from "../postgres/address.ts";
 import { parsers } from "../postgres/database.ts";
 import { migrate } from "../postgres/migrations.ts";
-import { explained } from "../postgres/unusable.ts";
+import { explained } from "../postgres/unavailable.ts";
 import { readLabRecord } from "../stored-json.ts";
 import { type CopySource, type CopyTarget, type Installations, refuseFilled } from "./ends.ts";
 import { type CopiedRow, type CopiedTable, copiedTables, plansText, type Value } from "./tables.ts";

@@ -44,6 +44,8 @@ const migrations: readonly string[] = [
    CREATE INDEX job_keys_by_job ON job_keys (job);`,
   // JSON: the scope and the expiry of an API token; null for an ordinary session.
   "ALTER TABLE sessions ADD COLUMN token text",
+  // name: kind and name of a quota; quota: JSON.
+  "CREATE TABLE quotas (name text PRIMARY KEY, quota text NOT NULL)",
 ];
 
 /** Only one service migrates at a time; the others wait. Any constant number. */

@@ -8,8 +8,9 @@ import { Labs } from "./labs.ts";
 import { Leases } from "./leases.ts";
 import { migrate } from "./migrations.ts";
 import { type Notice, Notices } from "./notices.ts";
+import { Quotas } from "./quotas.ts";
 import { Sessions } from "./sessions.ts";
-import { explained } from "./unusable.ts";
+import { explained } from "./unavailable.ts";
 
 export interface PostgresOptions {
   /** Names the state directory of the service. A restart ends the lease of its predecessor on the same directory. */
@@ -45,7 +46,12 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
   const unread = (what: string, error: unknown) =>
     log("warn", "a change of another service could not be read", { what, error: String(error) });
   const heard = ({ kind, key }: Notice) => {
-    const refresh = { lab: () => labs.refresh(key), job: () => jobs.refresh(key), session: () => sessions.refresh(key) };
+    const refresh = {
+      lab: () => labs.refresh(key),
+      job: () => jobs.refresh(key),
+      session: () => sessions.refresh(key),
+      quota: () => quotas.catchUp(),
+    };
     refresh[kind]().catch((error: unknown) => unread(`${kind} ${key}`, error));
   };
   const notices = new Notices(
@@ -56,12 +62,14 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
       await sessions.catchUp();
       await labs.catchUp();
       await jobs.catchUp();
+      await quotas.catchUp();
     },
   );
   const labs = new Labs(database, leases, notices, unread);
   const history = new History(database, leases, labs);
   const jobs = new Jobs(database, leases, notices, history);
   const sessions = new Sessions(database, notices);
+  const quotas = new Quotas(database, notices);
   await using opened = new AsyncDisposableStack();
   opened.defer(() => database.close());
   await leases.open();
@@ -75,6 +83,7 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
     labs: labs.calls,
     jobs: jobs.calls,
     history: history.calls,
+    quotas: quotas.calls,
     shared: {
       silentMs: () => (database.isReachable ? undefined : database.silentMs),
       onDoubtful: (listener) => void doubtful.add(listener),

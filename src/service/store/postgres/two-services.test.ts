@@ -34,6 +34,13 @@ test("two services on one database: a lab has one owner, the other service sees 
   expect(two.service.authenticate(ann.token)).toMatchObject({ user: "ann" });
   expect((await failureOf(two.store.labs.put({ ...one.store.labs.get("/pair")!, serial: 9 }))).code).toBe("lab_elsewhere");
   expect(two.store.labs.get("/pair")?.serial).toBe(1);
+  await one.store.quotas.put({ kind: "user", name: "ann", labs: 1 });
+  await until(() => two.store.quotas.list().length === 1);
+  expect((await failureOf(two.login().then((bob) => bob.call("deployProject", { yaml: pair.replace("pair", "more") })))).code).toBe(
+    "quota_exceeded",
+  );
+  await two.store.quotas.delete("user", "ann");
+  await until(() => one.store.quotas.list().length === 0);
   await ann.call("destroyProject", { lab: "/pair" });
   await until(() => two.store.labs.get("/pair") === undefined);
   await until(() => two.store.jobs.lastEnd("/pair")?.operation === "destroyProject");
@@ -102,7 +109,8 @@ test(
       await benches.pop()?.service.close();
       // The database has the same, not only the memory of the second service.
       const next = await service(made, "two");
-      expect(next.store.labs.get("/pair")).toEqual(record);
+      const { usedAt: _usedAt, ...kept } = next.store.labs.get("/pair") ?? {};
+      expect(kept).toEqual(record);
       expect(await next.store.jobs.unfinished()).toEqual([]);
       const outcomes = (await next.store.jobs.newest(10)).map(({ operation, outcome, error }) => [operation, outcome, error?.code]);
       expect(outcomes).toContainEqual(["deployProject", "interrupted", "cancelled"]);

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Failure } from "../../contract/errors.ts";
-import { openDatabase } from "./open-database.ts";
-import { sqliteStore } from "./sqlite.ts";
+import { Failure } from "../../../contract/errors.ts";
+import { openDatabase } from "../open-database.ts";
+import { sqliteStore } from "../sqlite.ts";
 
 let folder: string;
 let file: string;

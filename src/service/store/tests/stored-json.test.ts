@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readJobAnswer, readLabRecord } from "./stored-json.ts";
+import { readJobAnswer, readLabRecord } from "../stored-json.ts";
 
 const record = { path: "/pair", owner: "ann", serial: 1, ids: { nodes: { r1: "1" }, networks: {}, links: {} }, power: { r1: true } };
 

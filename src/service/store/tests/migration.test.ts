@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
-import { createBench, failureOf, pair } from "../service.fixture.ts";
-import { sqliteStore } from "./sqlite.ts";
+import { createBench, failureOf, pair } from "../../service.fixture.ts";
+import { sqliteStore } from "../sqlite.ts";
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {

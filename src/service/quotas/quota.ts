@@ -1,0 +1,99 @@
+import type { LabRecord, LabSize, QuotaLimits, QuotaRow } from "../store/store.ts";
+
+/*
+ * Decisions about quotas. Pure.
+ */
+
+/** Resources of labs that quotas limit. Captures are counted when one starts. */
+export const labResources = ["labs", "nodes", "memory"] as const;
+export type LabResource = (typeof labResources)[number];
+export type QuotaResource = keyof QuotaLimits;
+
+export type Usage = Readonly<Record<LabResource, number>>;
+
+/** A limit that a change would exceed. */
+export interface Excess {
+  readonly quota: QuotaRow;
+  readonly resource: QuotaResource;
+  /** Now, by all labs of the quota. Memory: MiB. */
+  readonly used: number;
+  /** With the change. */
+  readonly wanted: number;
+  readonly limit: number;
+}
+
+type SizedRecord = Pick<LabRecord, "path" | "owner" | "size" | "applied">;
+
+/** Returns the size of a recorded lab. Records of older releases have none: their lab counts as its host had it. */
+export function sizeOf({ size, applied }: Pick<LabRecord, "size" | "applied">): LabSize {
+  if (size !== undefined) return size;
+  return { nodes: applied?.nodes.length ?? 0, memory: applied?.nodes.reduce((sum, { ram = 0 }) => sum + ram, 0) ?? 0 };
+}
+
+/** Returns what the labs of these owners use. */
+export function usageOf(records: readonly SizedRecord[], isOwner: (user: string) => boolean): Usage {
+  const own = records.filter(({ owner }) => isOwner(owner)).map(sizeOf);
+  return {
+    labs: own.length,
+    nodes: own.reduce((sum, { nodes }) => sum + nodes, 0),
+    memory: own.reduce((sum, { memory }) => sum + memory, 0),
+  };
+}
+
+/**
+ * Returns the quotas of a user: the user's own, or else the default, which is not for admins; and those of the groups with the user, which all members use
+ * together.
+ */
+export function quotasOf(quotas: readonly QuotaRow[], user: string, isAdmin: boolean): readonly QuotaRow[] {
+  const own = quotas.find(({ kind, name }) => kind === "user" && name === user);
+  const byDefault = own === undefined && !isAdmin ? quotas.find(({ kind }) => kind === "default") : undefined;
+  const groups = quotas.filter(({ kind, members = [] }) => kind === "group" && members.includes(user));
+  return [own, byDefault, ...groups].filter((quota) => quota !== undefined);
+}
+
+/** Returns whether a user's labs count for a quota that applies to `user`. */
+export function countsFor({ kind, members = [] }: QuotaRow, user: string): (owner: string) => boolean {
+  if (kind !== "group") return (owner) => owner === user;
+  const all = new Set(members);
+  return (owner) => all.has(owner);
+}
+
+export interface Wanted {
+  readonly path: string;
+  readonly owner: string;
+  readonly isAdmin: boolean;
+  readonly size: LabSize;
+}
+
+/** Returns the first limit that a lab of this size would exceed. A change that uses no more of a resource than before is always allowed. */
+export function excessOf(quotas: readonly QuotaRow[], records: readonly SizedRecord[], wanted: Wanted): Excess | undefined {
+  const before = records.find(({ path }) => path === wanted.path);
+  const size = before === undefined ? { nodes: 0, memory: 0 } : sizeOf(before);
+  const more: Usage = {
+    labs: before === undefined ? 1 : 0,
+    nodes: wanted.size.nodes - size.nodes,
+    memory: wanted.size.memory - size.memory,
+  };
+  for (const quota of quotasOf(quotas, wanted.owner, wanted.isAdmin)) {
+    const used = usageOf(records, countsFor(quota, wanted.owner));
+    for (const resource of labResources) {
+      const limit = quota[resource];
+      const after = used[resource] + more[resource];
+      if (limit !== undefined && more[resource] > 0 && after > limit)
+        return { quota, resource, used: used[resource], wanted: after, limit };
+    }
+  }
+  return undefined;
+}
+
+/** "the quota of group students". */
+export function quotaName({ kind, name }: Pick<QuotaRow, "kind" | "name">): string {
+  return kind === "default" ? "the default quota" : `the quota of ${kind} ${name}`;
+}
+
+/** Returns the reason for people: what is used, what the change needs, and the limit. */
+export function excessText({ quota, resource, used, wanted, limit }: Excess): string {
+  const amount = (value: number) => (resource === "memory" ? `${Math.round(value)} MiB` : String(value));
+  const what = resource === "memory" ? "of memory" : resource;
+  return `${quotaName(quota)} allows ${amount(limit)} ${what}: ${amount(used)} are used, and this would make it ${amount(wanted)}`;
+}
