@@ -91,7 +91,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   exporters: {
     files: /^exporters\//,
-    layers: ["layout", "intent"],
+    layers: ["base", "layout", "intent"],
     packages: [],
     node: "none",
     why: "a lab in the languages of other tools and as a drawing: text out, no I/O",

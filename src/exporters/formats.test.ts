@@ -1,11 +1,16 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { DOMParser } from "@xmldom/xmldom";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { packagePath } from "../files/program-path.ts";
 import { arbitraryLab } from "../intent/lab/lab.arbitrary.ts";
 import type { Lab } from "../intent/lab/lab.ts";
+import { readKnownTemplates } from "../intent/places/known-templates.ts";
 import { readIntent } from "../intent/read/read.ts";
 import { graphFormats, labFormats } from "./format-names.ts";
 import { exportLab, graphText } from "./formats.ts";
+import { exportedKinds } from "./tools/kinds.ts";
 
 function labOf(yaml: string, files: Readonly<Record<string, string>> = {}): Lab {
   const { lab, diagnostics } = readIntent(yaml, files);
@@ -64,6 +69,46 @@ describe("containerlab", () => {
     expect(lab?.networks.map(({ key }) => key)).toEqual(["lan", "sw1", "sw2"]);
     expect(lab?.links.map(({ key }) => key)).toEqual(["h1:eth0 -- r1:eth0", "lan -- r1:eth1", "pc1:eth0 -- sw1"]);
     expect(lab?.management).toEqual({ ipv4Subnet: "172.20.20.0/24" });
+  });
+
+  test("nodes of container templates have their kind, their startup-config and the kernel's names of interfaces", () => {
+    const kindsLab = labOf(
+      [
+        "name: fabric",
+        "nodes:",
+        "  srl: {template: nokia_srlinux, startup-config: srl.cli}",
+        "  json: {template: srl, image: 'ghcr.io/nokia/srlinux:24.10.1', startup-config: a.json}",
+        "  leaf: {template: arista_ceos, image: 'ceos:4.32', startup-config: leaf.cfg}",
+        "  xrd: {template: cisco_xrd, image: 'xrd:1'}",
+        "  vm: {template: vrnetlab, image: 'vrnetlab/cisco_c8000v:17', attributes: {kind: cisco_c8000v}}",
+        "  bird: {template: bird, startup-config: b.conf}",
+        "links:",
+        '  - ["srl:ethernet-1/3", "leaf:Et1"]',
+        '  - ["xrd:Gi0/0/0/0", "vm:Gi2"]',
+      ].join("\n"),
+      { "srl.cli": "set / system\n", "a.json": "{}", "leaf.cfg": "hostname leaf\n", "b.conf": "router id 1.1.1.1;\n" },
+    );
+    const { files: made, notes: told } = exportLab(kindsLab, "containerlab");
+    const { topology } = parse(made["fabric.clab.yml"]!);
+    expect(topology.nodes).toEqual({
+      srl: { kind: "nokia_srlinux", image: "ghcr.io/nokia/srlinux:latest", "startup-config": "configs/srl.cli" },
+      json: { kind: "nokia_srlinux", image: "ghcr.io/nokia/srlinux:24.10.1", "startup-config": "configs/json.json" },
+      leaf: { kind: "arista_ceos", image: "ceos:4.32", "startup-config": "configs/leaf.conf" },
+      xrd: { kind: "cisco_xrd", image: "xrd:1" },
+      vm: { kind: "cisco_c8000v", image: "vrnetlab/cisco_c8000v:17" },
+      bird: { kind: "linux", image: "ghcr.io/srl-labs/bird:2.13", binds: ["configs/bird.conf:/etc/bird.conf"] },
+    });
+    expect(topology.links).toEqual([{ endpoints: ["srl:e1-3", "leaf:eth1"] }, { endpoints: ["xrd:Gi0-0-0-0", "vm:eth1"] }]);
+    expect(told).toEqual([]);
+  });
+
+  test("the kinds are those of the templates for container images", () => {
+    const folder = packagePath("templates/kinds");
+    const texts = readdirSync(folder).map((name) => readFileSync(`${folder}/${name}`, "utf8"));
+    const formats = new Map(
+      readKnownTemplates(texts).flatMap(({ id, also, format }) => [id, ...also].map((one) => [one, format] as const)),
+    );
+    expect(exportedKinds).toEqual(formats);
   });
 
   test("a node that links eth0 has no management network, because containerlab's is eth0", () => {

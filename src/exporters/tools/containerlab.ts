@@ -5,6 +5,7 @@ import { type Data, writePair } from "../../intent/write/write.ts";
 import type { Exported } from "../shared/exported.ts";
 import { leftOut, type NodeField, named } from "../shared/left-out.ts";
 import { behindNodes } from "../shared/svg-shape.ts";
+import { interfaceOf, kindOf } from "./kinds.ts";
 import { containerImages, fileName, frrConfig, frrDaemons, frrDaemonsPath, roleOf } from "./targets.ts";
 
 /** Where a container finds its startup-config if it is a script. */
@@ -43,17 +44,19 @@ function nodeData(node: LabNode, lab: Lab, files: Map<string, string>): Data {
   if (role === "switch") return { kind: "bridge" };
   const binds: string[] = [];
   const exec: string[] = [];
-  const config = `configs/${fileName(node.key)}.${role === "linux" ? "sh" : "conf"}`;
+  const kind = kindOf(node);
+  const config = `configs/${fileName(node.key)}.${role === "linux" ? "sh" : suffixOf(kind?.kind, node.startupConfig)}`;
   let startup: string | undefined;
   if (node.startupConfig !== undefined) {
     files.set(config, node.startupConfig);
     if (role === "frr") binds.push(`${config}:${frrConfig}`);
+    else if (kind?.config !== undefined) binds.push(`${config}:${kind.config}`);
     else if (role === "linux") {
       binds.push(`${config}:${scriptPath}`);
       exec.push(`sh ${scriptPath}`);
     } else startup = config;
   }
-  if (role === "frr") {
+  if (role === "frr" || (node.template === "frr-container" && node.files?.[frrDaemonsPath] === undefined)) {
     files.set(daemonsFile, frrDaemons);
     binds.push(`${daemonsFile}:${frrDaemonsPath}`);
   }
@@ -66,13 +69,13 @@ function nodeData(node: LabNode, lab: Lab, files: Map<string, string>): Data {
   const { attributes } = node;
   const waits = lab.boots?.find((boot) => boot.node === node.key)?.dependsOn ?? [];
   return {
-    kind: role === "frr" || role === "linux" || role === "pc" || role === "container" ? "linux" : node.template,
+    kind: kind?.kind ?? (role === "frr" || role === "linux" || role === "pc" || role === "container" ? "linux" : node.template),
     image: imageOf(node),
     "network-mode": usesFirst ? "none" : undefined,
     "startup-config": startup,
     binds: listed(binds),
-    exec: listed([...exec, ...node.exec]),
-    cmd: role === "container" ? textOf(attributes["command"]) : undefined,
+    exec: listed([...exec, ...(node.startupConfig === undefined ? [] : (kind?.exec ?? [])), ...node.exec]),
+    cmd: role === "container" ? (textOf(attributes["command"]) ?? (node.startupConfig === undefined ? undefined : kind?.cmd)) : undefined,
     entrypoint: role === "container" ? textOf(attributes["entrypoint"]) : undefined,
     user: role === "container" ? textOf(attributes["user"]) : undefined,
     ports: node.ports === undefined ? undefined : listed(node.ports),
@@ -92,7 +95,13 @@ function nodeData(node: LabNode, lab: Lab, files: Map<string, string>): Data {
 function imageOf(node: LabNode): string | undefined {
   const role = roleOf(node);
   if (role === "frr") return containerImages.frr;
-  return role === "linux" || role === "pc" ? containerImages.linux : node.image;
+  return role === "linux" || role === "pc" ? containerImages.linux : (node.image ?? kindOf(node)?.image);
+}
+
+/** SR Linux reads JSON at its start, and enters commands. */
+function suffixOf(kind: string | undefined, text: string | undefined): string {
+  if (kind !== "nokia_srlinux") return "conf";
+  return text?.trimStart().startsWith("{") === true ? "json" : "cli";
 }
 
 function linkData(link: LabLink, lab: Lab, bridges: Map<string, string>): Data {
@@ -100,11 +109,17 @@ function linkData(link: LabLink, lab: Lab, bridges: Map<string, string>): Data {
   return link.mtu === undefined ? { endpoints } : { endpoints, mtu: link.mtu };
 }
 
+/** Returns the name of the interface in containerlab. */
+function interfaceName(end: { readonly node: string; readonly interface: string }, { nodes }: Lab): string {
+  const node = nodes.find(({ key }) => key === end.node);
+  return node === undefined ? end.interface : interfaceOf(node, end.interface);
+}
+
 /** The interface of a bridge is one of the machine: its name has at most 15 characters, and no other lab or bridge may use it. */
 function endText(end: Endpoint, { endpoints }: LabLink, lab: Lab, bridges: Map<string, string>): string {
   const isNat = "network" in end && lab.networks.some(({ key, type }) => key === end.network && type === "nat");
   const isBridge = "network" in end || lab.nodes.some((node) => node.key === end.node && roleOf(node) === "switch");
-  if (!isBridge) return endpointText(end);
+  if (!isBridge) return endpointText({ ...end, interface: interfaceName(end, lab) });
   const id = "network" in end ? `${end.network} ${endpoints.map(endpointText).join(" ")}` : endpointText(end);
   const port = bridges.get(id) ?? `lw${bridges.size}`;
   bridges.set(id, port);
@@ -156,7 +171,7 @@ function impairmentsOf(lab: Lab): string {
         ...(bandwidth === undefined ? [] : [`--rate ${bandwidth}`]),
       ];
       if (flags.length === 0) return [];
-      return [`containerlab tools netem set -n clab-${lab.name}-${end.node} -i ${end.interface} ${flags.join(" ")}`];
+      return [`containerlab tools netem set -n clab-${lab.name}-${end.node} -i ${interfaceName(end, lab)} ${flags.join(" ")}`];
     }),
   );
   return lines.length === 0 ? "" : `#!/bin/sh\n# Run this after containerlab deploy.\n${lines.join("\n")}\n`;
@@ -165,7 +180,7 @@ function impairmentsOf(lab: Lab): string {
 function notesOf(lab: Lab, hasImpairments: boolean): readonly string[] {
   const isSwitch = (node: LabNode) => roleOf(node) === "switch";
   const bridges = [...lab.nodes.filter(isSwitch), ...lab.networks.filter(({ type }) => type !== "nat")].map(({ key }) => key);
-  const machines = lab.nodes.filter((node) => ["vm", "other"].includes(roleOf(node)));
+  const machines = lab.nodes.filter((node) => ["vm", "other"].includes(roleOf(node)) || kindOf(node)?.kind === "vrnetlab");
   const pcs = lab.nodes.filter((node) => roleOf(node) === "pc" && node.startupConfig !== undefined);
   const common: readonly NodeField[] = [
     "startupConfig",

@@ -1,4 +1,5 @@
 import type { LabNode } from "../../intent/lab/lab.ts";
+import { kindOf } from "./kinds.ts";
 
 /** Container images with the programs of Labwright's own templates, for tools that run containers. */
 export const containerImages = {
@@ -21,6 +22,7 @@ const roles: Readonly<Record<string, Role>> = {
 
 /** Returns the role of a node; `other` for templates of the host that Labwright does not ship. */
 export function roleOf({ template }: Pick<LabNode, "template">): Role {
+  if (kindOf({ template, attributes: {} }) !== undefined) return "container";
   return Object.hasOwn(roles, template) ? (roles[template] as Role) : "other";
 }
 
