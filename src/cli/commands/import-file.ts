@@ -22,6 +22,7 @@ import { fileFailure } from "../project-files/file-failure.ts";
 import { replaceFile } from "../project-files/replace-file.ts";
 import { readStandardInput } from "../project-files/standard-input.ts";
 import { mustBeNew, writeProject } from "../project-files/write-project.ts";
+import { groupedReport, reportLine } from "../show/report/grouped-report.ts";
 
 export const importFile: Command = {
   name: "import-file",
@@ -66,7 +67,7 @@ export const importFile: Command = {
       completes: "file",
       summary: "More rules for node types; they win over those of labwright-mappings/, which win over Labwright's own",
     },
-    { long: "report", summary: "Show all lines of the report, also what was kept" },
+    { long: "report", summary: "Show each line of the report, also what was kept" },
   ],
   example: "labwright import-file campus.clab.yml --output campus.lw.yml",
   run: async (context, args) => {
@@ -188,9 +189,8 @@ function show({ terminal }: Context, args: Arguments, { lab, written, leftOut }:
   if (written.length === 0) terminal.print(lab.yaml.trimEnd());
   const count = (level: string) => lab.report.filter((line) => line.level === level).length;
   terminal.note(`${lab.path}: ${lab.format}; ${count("kept")} kept, ${count("mapped")} mapped, ${count("dropped")} dropped`);
-  for (const { file, line, path, level, message } of lab.report) {
-    if (level !== "kept" || args.has("report")) terminal.note(`  ${file}:${line}: ${level} ${path || "/"}: ${message}`);
-  }
+  const changed = lab.report.filter(({ level }) => level !== "kept");
+  for (const line of args.has("report") ? lab.report.map(reportLine) : groupedReport(changed)) terminal.note(line);
   for (const { path, bytes } of leftOut) terminal.note(`  ${path}: dropped: a file of ${bytes} bytes is too large to import`);
   for (const { nodes, image, template, file } of lab.missing) {
     terminal.note(
