@@ -20,15 +20,15 @@ interface Ran {
 }
 
 /** As on a machine where the package is installed: `labwright` is a program, and a package that can be imported. */
-function run(program: string, args: readonly string[]): Promise<Ran> {
+function run(program: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Ran> {
   const env = {
     PATH: [join(folder, "bin"), process.env.PATH].join(delimiter),
     HOME: folder,
     XDG_CONFIG_HOME: join(folder, "config"),
     LABWRIGHT_URL: served.url,
     LABWRIGHT_PIN: served.fingerprint,
-    LABWRIGHT_USER: "ann",
-    LABWRIGHT_PASSWORD: "ann-password",
+    ...(more["LABWRIGHT_TOKEN"] === undefined && { LABWRIGHT_USER: "ann", LABWRIGHT_PASSWORD: "ann-password" }),
+    ...more,
   };
   return new Promise((resolve) => {
     execFile(program, args, { cwd: folder, env, timeout: 150_000 }, (error, stdout, stderr) => {
@@ -57,8 +57,13 @@ afterAll(async () => {
 });
 
 describe("plan in CI", () => {
+  let token: string;
+  beforeAll(async () => {
+    const ann = await served.signIn("ann");
+    token = (await ann.post("/api/v1/tokens", { name: "ci", scope: "deploy", labs: ["/campus"] })).json.data.token;
+  });
   const plan = async (mode: string): Promise<Ran & { readonly report: string }> => {
-    const ran = await run("sh", ["plan.sh", mode, "campus.lw.yml", "plan.txt"]);
+    const ran = await run("sh", ["plan.sh", mode, "campus.lw.yml", "plan.txt"], { LABWRIGHT_TOKEN: token });
     return { ...ran, report: await readFile(join(folder, "plan.txt"), "utf8") };
   };
 
@@ -78,7 +83,7 @@ describe("plan in CI", () => {
     const workflow = parse(await readFile(join(root, "examples/plan-in-ci/workflow.yml"), "utf8"));
     const { env, steps } = workflow.jobs.plan;
     expect(steps.map(({ run: line }: { run?: string }) => line)).toContain('sh plan.sh "$MODE" labs/campus.lw.yml plan.txt tests.xml');
-    expect(Object.keys(env)).toEqual(["LABWRIGHT_URL", "LABWRIGHT_PIN", "LABWRIGHT_USER", "LABWRIGHT_PASSWORD", "MODE"]);
+    expect(Object.keys(env)).toEqual(["LABWRIGHT_URL", "LABWRIGHT_PIN", "LABWRIGHT_TOKEN", "MODE"]);
   });
 });
 

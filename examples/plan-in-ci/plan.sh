@@ -2,7 +2,7 @@
 # plan.sh plan|apply FILE REPORT [JUNIT]
 # apply also runs the tests of the file, and writes their results to JUNIT. A test that does not pass is exit code 1.
 # Exit code 0: nothing to do, or all is done. 1: the file or the plan is wrong. plan: changes alone are no error, they are in the report.
-# The service is that of LABWRIGHT_URL and LABWRIGHT_PIN; the session that of LABWRIGHT_USER and LABWRIGHT_PASSWORD.
+# The service is that of LABWRIGHT_URL and LABWRIGHT_PIN; LABWRIGHT_TOKEN is an API token of the scope deploy.
 set -eu
 mode=$1
 file=$2

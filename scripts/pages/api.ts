@@ -37,12 +37,14 @@ except getHealth and login needs \`Authorization: Bearer <token>\`; web pages us
 
 Operations with ⟳ are changes, and run as jobs. With \`Prefer: respond-async\` they return \`{"job": "<id>"}\` at once. With \`Idempotency-Key\`, a request that is
 sent twice within 24 hours is done once. *Needs* is the feature that the host must have. *Replay* is yes if a client may repeat the call once after a new login.
+*Token* is the narrowest scope of an [API token](how-to/sign-in.md#scopes) that may call the operation, if its rights on the lab are sufficient, too; \`never\` means no API token. A token that is
+limited to some labs may not call operations with \`*\`.
 
 If a call has no result within its time-out, the service answers with \`host_timeout\`; a change continues as the job in \`data.job\`. A client sets another time with
 \`Prefer: wait=SECONDS\`. Console commands have the time of their \`timeout_ms\`.
 
-| operation | request | needs | time-out | replay | |
-|---|---|---|---|---|---|
+| operation | request | needs | token | time-out | replay | |
+|---|---|---|---|---|---|---|
 ${ids.map(operationLine).join("\n")}
 
 ## Examples of requests and answers
@@ -72,7 +74,7 @@ function operationLine(id: OperationId): string {
   const request: { readonly body?: TSchema; readonly query?: TSchema; readonly params?: TSchema } = requestSchemas[id];
   const query = Object.keys((request.query as Shape | undefined)?.properties ?? {});
   const path = `${row.method} ${row.path}${query.length > 0 ? `?${query.join("&")}` : ""}`;
-  return `| ${id}${row.change ? " ⟳" : ""} | \`${path}\` | ${row.feature ?? ""} | ${row.timeoutMs / 1000} s | ${row.replay ? "yes" : "no"} | ${row.summary} |`;
+  return `| ${id}${row.change ? " ⟳" : ""} | \`${path}\` | ${row.feature ?? ""} | ${row.token ?? "–"}${row.ofAllLabs ? " *" : ""} | ${row.timeoutMs / 1000} s | ${row.replay ? "yes" : "no"} | ${row.summary} |`;
 }
 
 function typeSection(name: string, schema: Shape): string {

@@ -139,7 +139,7 @@ export function createService(options: ServiceOptions): Service {
     handlers: handlersOf({ context, tickets: new Tickets<ConsoleGrant>(clock), browsers, captures, traffic, metrics }),
     storeSilentMs: () => store.shared?.silentMs(),
     requestEnded: (request) => metrics.request(request),
-    authenticate: (token) => sessions.authenticate(token),
+    authenticate: (token, address) => sessions.authenticate(token, address),
     authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),
     recover: (begun) => {
       leases.begin();

@@ -59,6 +59,7 @@ import type { Handlers } from "./service.ts";
 import { createToken, listTokens, revokeToken } from "./sessions/api-tokens.ts";
 import { listHostUsers, removeHostUser, setHostUser } from "./sessions/host-users.ts";
 import { Tickets } from "./sessions/tickets.ts";
+import { withinScopes } from "./sessions/token-scopes.ts";
 import type { Store } from "./store/store.ts";
 import type { Traffic } from "./traffic/traffic.ts";
 
@@ -82,7 +83,7 @@ export function handlersOf(parts: HandlerParts): Handlers {
     ...consoleHandlers(parts, wrap),
     ...packetHandlers(parts, wrap),
   };
-  return withUses(handlers, parts.context.uses);
+  return withinScopes(withUses(handlers, parts.context.uses));
 }
 
 /** Makes handlers of use cases. */

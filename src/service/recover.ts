@@ -1,7 +1,7 @@
 import { Failure } from "../contract/errors.ts";
 import type { HostSession } from "../hosts/host.ts";
 import { changeKinds } from "./change-kinds.ts";
-import { type ChangeKind, type ChangeRun, readRequest } from "./changes/change-kind.ts";
+import { type ChangeKind, type ChangeRun, isAsUser, readRequest } from "./changes/change-kind.ts";
 import { guarded } from "./changes/managed.ts";
 import { recordUnstarted } from "./changes/owed-starts.ts";
 import { addressRecorded } from "./context/address.ts";
@@ -104,7 +104,7 @@ function withFacts(error: unknown, facts: Readonly<Record<string, string>> | und
 
 async function sessionFor(context: StorePart & SessionsPart, row: JobRow): Promise<HostSession> {
   try {
-    return await context.sessions.resumeFor(row.user, context.store.labs.get(row.lab)?.owner);
+    return await context.sessions.resumeFor(row.user, context.store.labs.get(row.lab)?.owner, isAsUser(row) ? "user" : undefined);
   } catch (error) {
     throw new Failure("expired_host_session", `cut off by a restart: ${(error as Error).message}`, { cause: error });
   }

@@ -22,8 +22,11 @@ export type Handlers = {
 
 export interface Service {
   readonly handlers: Handlers;
-  /** The caller of a bearer token. Throws unauthenticated or expired_agent_session. */
-  authenticate(token: string | undefined): Caller;
+  /**
+   * The caller of a bearer token. Throws unauthenticated or expired_agent_session, and rate_limited for unknown API tokens.
+   * @param address of the peer, for the limit of unknown API tokens
+   */
+  authenticate(token: string | undefined, address?: string): Caller;
   /** The caller of a browser session's cookie. Throws as authenticate. */
   authenticateBrowser(cookie: string): Caller;
   /** Time since the last answer of the database, ms, if it does not answer: reads come from memory. */

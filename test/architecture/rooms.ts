@@ -60,7 +60,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     streams: ["common"],
     sessions: ["store", "common"],
     work: ["store", "common"],
-    jobs: ["store", "common"],
+    jobs: ["store", "common", "sessions"],
     observe: ["common", "streams"],
     events: ["store", "common", "sessions", "work", "observe"],
     conditions: ["common"],

@@ -27,7 +27,7 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["getHealth"],
   ["login", { username: "ann", password: "ann-password" }],
   ["getSession"],
-  ["createToken", { name: "ci", scope: "labs", lifetime: 7_776_000 }],
+  ["createToken", { name: "ci", scope: "deploy", labs: ["/ci-*"], lifetime: 7_776_000 }],
   ["listTokens"],
   ["revokeToken"],
   ["getCapabilities"],

@@ -27,6 +27,7 @@ const recorded = [
   "role",
   "name",
   "scope",
+  "labs",
   "lifetime",
   "id",
 ] as const;
@@ -71,7 +72,11 @@ export function auditEntry(
     ...(user !== undefined && { user }),
     ...(caller !== undefined && { role: caller.role }),
     ...(session !== undefined && { session: session.slice(0, sessionLength) }),
-    ...(caller?.apiToken !== undefined && { token: caller.apiToken.id, token_scope: caller.apiToken.scope }),
+    ...(caller?.apiToken !== undefined && {
+      token: caller.apiToken.id,
+      token_name: caller.apiToken.name,
+      token_scope: caller.apiToken.scope,
+    }),
     address: request.socket.remoteAddress,
     on: {
       ...(lab !== undefined && { lab: short(lab) }),

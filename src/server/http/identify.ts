@@ -6,7 +6,7 @@ import { browserCookie, refuseForeign, refuseForeignPage } from "./browser.ts";
 
 /**
  * Returns the caller: from the bearer token, otherwise from the cookie of a browser session. `null` if the operation needs no caller, or takes a ticket from
- * its body. Throws unauthenticated or expired_agent_session.
+ * its body. Throws unauthenticated, expired_agent_session or rate_limited.
  */
 export function identify(service: Service, request: FastifyRequest, auth: OperationRow["auth"]): Caller | null {
   const { authorization, cookie } = request.headers;
@@ -17,7 +17,7 @@ export function identify(service: Service, request: FastifyRequest, auth: Operat
     return null;
   }
   const value = authorization === undefined ? browserCookie(cookie) : undefined;
-  if (value === undefined) return service.authenticate(bearerToken(authorization));
+  if (value === undefined) return service.authenticate(bearerToken(authorization), request.socket.remoteAddress);
   refuseForeign(request);
   return service.authenticateBrowser(value);
 }

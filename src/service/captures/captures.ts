@@ -29,7 +29,7 @@ import type { ClockPart, EventsPart, IdentitiesPart, LogPart, LookupParts, Strea
 import type { Browsers } from "../labs/browsers.ts";
 import { quotaExceeded } from "../quotas/admit.ts";
 import { countsFor, quotasOf } from "../quotas/quota.ts";
-import { rightOn, seesUnrecorded } from "../sessions/rights.ts";
+import { reaches, rightOn, seesUnrecorded } from "../sessions/rights.ts";
 import { Tickets } from "../sessions/tickets.ts";
 import type { LabRecord } from "../store/store.ts";
 import { joinStream } from "../streams/join-stream.ts";
@@ -162,7 +162,7 @@ export class Captures {
     if (!seesUnrecorded(host, caller)) return managed;
     const recorded = new Set(records.map(({ path }) => path));
     const onHost = await (await sessions.hostSession(caller)).labs();
-    return [...managed, ...onHost.filter((path) => !recorded.has(path))];
+    return [...managed, ...onHost.filter((path) => !recorded.has(path) && reaches(caller, path))];
   }
 
   async get(caller: Caller, id: string): Promise<CaptureData> {
@@ -294,7 +294,7 @@ export class Captures {
     await this.#supported(caller);
     const path = await this.#context.host.labOfCapture?.(id);
     const missing = () => new Failure("capture_not_found", `there is no capture ${id}`);
-    if (path === undefined) throw missing();
+    if (path === undefined || !reaches(caller, path)) throw missing();
     return this.#lab(caller, path).catch((error: unknown) => {
       throw error instanceof Failure && error.code === "lab_not_found" ? missing() : error;
     });

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from "typebox";
 import { Errors } from "typebox/value";
+import type { Caller } from "../common/call.ts";
 import type { ChangeParts } from "../context/parts.ts";
 import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
@@ -33,9 +34,21 @@ export interface ChangeKind<Schema extends TSchema = TSchema, Result = unknown> 
   run(run: ChangeRun, request: Static<Schema>): Promise<Result>;
 }
 
-/** Returns the request in the form in which the journal stores it. */
-export function storedRequest<Schema extends TSchema>({ version }: ChangeKind<Schema>, request: Static<Schema>): unknown {
-  return { version, ...(request as object) };
+/**
+ * Returns the request in the form in which the journal stores it.
+ * @param caller absent for a change of the service itself
+ */
+export function storedRequest<Schema extends TSchema>(
+  { version }: ChangeKind<Schema>,
+  request: Static<Schema>,
+  caller?: Pick<Caller, "apiToken" | "role">,
+): unknown {
+  return { version, ...(caller?.apiToken !== undefined && caller.role === "user" && { as_user: true }), ...(request as object) };
+}
+
+/** Returns whether the change of a journal row was made with an API token that has no rights of an admin: its recovery must not have them either. */
+export function isAsUser({ request }: Pick<JobRow, "request">): boolean {
+  return isFields(request) && request["as_user"] === true;
 }
 
 /** Returns the validated request of a journal row, or the reason why this release cannot read it. */
@@ -43,7 +56,7 @@ export function readRequest<Schema extends TSchema>(
   kind: ChangeKind<Schema>,
   stored: unknown,
 ): { readonly request: Static<Schema> } | { readonly problem: string } {
-  const { version: given = 1, ...fields } = isFields(stored) ? stored : {};
+  const { version: given = 1, as_user: _asUser, ...fields } = isFields(stored) ? stored : {};
   if (typeof given !== "number" || given > kind.version) {
     const readable = kind.version === 1 ? "version 1" : `versions 1 to ${kind.version}`;
     return { problem: `its request of ${kind.operation} has version ${JSON.stringify(given)}; this release reads ${readable}` };

@@ -44,7 +44,8 @@ export class Idempotency {
     }
     const { store, clock, jobs } = this.#context;
     const hash = createHash("sha256")
-      .update(`${request.operation}\n${canonicalText(request.body)}`)
+      // An API token must not get the answer of a call that it may not make.
+      .update(`${request.operation}\n${canonicalText(request.body)}${caller.apiToken === undefined ? "" : `\n${caller.apiToken.id}`}`)
       .digest("hex");
     const same = (known: string) => {
       if (known !== hash) throw badRequest("Idempotency-Key", "the key was used for another request");

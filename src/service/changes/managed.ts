@@ -37,7 +37,7 @@ export async function runChange<Schema extends TSchema, Result>(
     operation: kind.operation,
     lab: target.path,
     user: target.caller.user,
-    request: storedRequest(kind, request),
+    request: storedRequest(kind, request, target.caller),
     work: (job) => guarded(context, target, job, () => kind.run({ context, job, target }, request)),
   });
   // The caller gets the failure by awaiting the result, and the journal records it.

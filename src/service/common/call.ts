@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { UpgradeGrant } from "../../contract/operations.ts";
+import type { TokenScope } from "../../contract/token-scopes.ts";
 
 /** Context of a request, passed from the server to a use case. */
 export interface Call {
@@ -33,7 +34,13 @@ export interface Caller {
   /** Present for an API token: the most that it may do with any lab. It may not manage tokens. */
   readonly limit?: "view" | "operate" | "own";
   /** Present for an API token. */
-  readonly apiToken?: { readonly id: string; readonly scope: string };
+  readonly apiToken?: {
+    readonly id: string;
+    readonly name: string;
+    readonly scope: TokenScope;
+    /** Patterns of the paths of labs to which it is limited. */
+    readonly labs?: readonly string[];
+  };
 }
 
 /** A granted upgrade: the server answers 101 and hands over the raw connection; attach owns it from then on. */

@@ -7,7 +7,7 @@ import type { Caller } from "../common/call.ts";
 import { currentCall } from "../common/current-call.ts";
 import { badRequest, labNotFound, pathNotAvailable } from "../common/refusals.ts";
 import { recordFor } from "../sessions/record-for.ts";
-import { type Right, rightOn, seesUnrecorded } from "../sessions/rights.ts";
+import { type Right, refuseOutOfReach, rightOn, seesUnrecorded } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
 import { type Intent, readable, readSent, recordedIntent } from "../work/intents.ts";
 import { allowChange, allowUse } from "./allow.ts";
@@ -23,7 +23,7 @@ import { type LabPlace, noIds, type Target, type WantedTarget } from "./target.t
 
 /**
  * Finds the project of a payload. Throws field_not_allowed, bad_request (path, files, manifest, state), invalid_intent, and
- * lab_not_found for the lab of another user, or for a lab without a record that is not for this caller.
+ * lab_not_found for the lab of another user, or for a lab without a record that is not for this caller; and as refuseOutOfReach.
  * @param options makes: the operation may create the lab, so that a taken path is reported as not available
  */
 export async function addressProject(
@@ -37,6 +37,7 @@ export async function addressProject(
   const sent = await (loaded ? readLoaded(context, payload) : readPayload(context, payload));
   const path = pathOf(payload, manifest, sent?.lab.name);
   currentCall.getStore()?.onLab?.(path);
+  refuseOutOfReach(caller, path);
 
   if (await isHidden(context, caller, path)) {
     throw options.makes === true && sent !== undefined && !loaded ? pathNotAvailable(path) : labNotFound(path);

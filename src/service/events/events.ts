@@ -7,7 +7,7 @@ import type { Clock } from "../common/clock.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
 import type { Observations } from "../observe/observations.ts";
 import { recordFor } from "../sessions/record-for.ts";
-import { rightOn } from "../sessions/rights.ts";
+import { reaches, rightOn } from "../sessions/rights.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { LabRecord, Store } from "../store/store.ts";
 import type { Work } from "../work/work.ts";
@@ -120,7 +120,7 @@ export class Events {
     if (signal.aborted) close();
     else signal.addEventListener("abort", close, { once: true });
     const accepts = ({ event, audience }: Entry) =>
-      wanted.has(event.type) && (lab === undefined || event.lab === lab) && sees(caller, audience);
+      wanted.has(event.type) && (lab === undefined || event.lab === lab) && sees(caller, event.lab, audience);
     const alive = () => sessions.alive(caller.session);
     return closing(this.#log.follow({ from, accepts, alive, heartbeatMs: this.#heartbeatMs, signal }), end);
   }
@@ -141,9 +141,10 @@ export class Events {
   }
 }
 
-function sees(caller: Caller, audience: Audience): boolean {
+function sees(caller: Caller, lab: string | undefined, audience: Audience): boolean {
+  if (lab !== undefined && !reaches(caller, lab)) return false;
   if (audience === undefined) return caller.role === "admin";
-  return "only" in audience ? audience.only === caller.user : rightOn(audience, caller) !== undefined;
+  return "only" in audience ? audience.only === caller.user : rightOn({ path: lab ?? "", ...audience }, caller) !== undefined;
 }
 
 function typesOf(text: string | undefined): ReadonlySet<string> {

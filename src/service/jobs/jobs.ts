@@ -6,7 +6,7 @@ import type { Caller } from "../common/call.ts";
 import { type Clock, timeText } from "../common/clock.ts";
 import type { Log } from "../common/log.ts";
 import { newId } from "../common/new-id.ts";
-import { refuseNarrowToken } from "../common/refusals.ts";
+import { reaches } from "../sessions/rights.ts";
 import type { JobAnswer, JobOutcome, JobRow, JobStep, Store } from "../store/store.ts";
 import { ChangeWatch, type JobLimits } from "./change-watch.ts";
 import { errorOf, failureOf, jobError, jobResult } from "./job-answer.ts";
@@ -187,7 +187,6 @@ export class Jobs {
   /** Stops a change after the step in flight. Throws job_not_found, and operation_not_allowed when it has ended. */
   async cancel(id: string, caller: Caller): Promise<JobData> {
     const row = await this.#find(id, caller);
-    refuseNarrowToken(caller);
     if (caller.role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not cancel changes");
     const running = this.#byLab.get(row.lab);
     if (running === undefined || running.id !== id)
@@ -356,7 +355,8 @@ export class Jobs {
   }
 
   /** A change is visible to its user, to the owner of the lab at that time, and to admins. A later owner of the path does not see it. */
-  #sees({ user, owner, operation }: JobRow, caller: Caller): boolean {
+  #sees({ lab, user, owner, operation }: JobRow, caller: Caller): boolean {
+    if (!reaches(caller, lab)) return false;
     return (user === caller.user && operation !== endLeaseOperation) || caller.role === "admin" || owner === caller.user;
   }
 

@@ -7,7 +7,7 @@ import { originOf } from "../context/allow.ts";
 import type { JobsPart, LookupParts, ObservationsPart, ResumePart, SessionsPart, UsesPart } from "../context/parts.ts";
 import { usesOf } from "../leases/lease.ts";
 import { lostOf, resumeState } from "../power/resume.ts";
-import { rightOn, seesUnrecorded } from "../sessions/rights.ts";
+import { reaches, rightOn, seesUnrecorded } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
 import { recordedIntent } from "../work/intents.ts";
 
@@ -42,7 +42,7 @@ export async function listLabs(
   );
   const known = new Set(records.map(({ path }) => path));
   const found = [...onHost]
-    .filter((path) => !known.has(path) && seesUnrecorded(context.host, caller))
+    .filter((path) => !known.has(path) && seesUnrecorded(context.host, caller) && reaches(caller, path))
     .map((path): LabEntry => ({ lab: path, name: nameOf(path), mode: "load", exists: true }));
   const shown = managed.filter((entry) => entry !== undefined);
   return { labs: [...shown, ...found].sort((a, b) => (a.lab < b.lab ? -1 : 1)) };

@@ -27,6 +27,7 @@ import { allowUse, mayReadSecrets } from "../context/allow.ts";
 import type { ChangeParts, HostPart, StorePart, WorkPart } from "../context/parts.ts";
 import { checkFields } from "../context/selector.ts";
 import { noIds, type Target } from "../context/target.ts";
+import { refuseOutOfReach } from "../sessions/rights.ts";
 import { type Intent, readSent } from "../work/intents.ts";
 import { applyIntent, deletedOld, refuseBlocked } from "./deploy.ts";
 import { extraLine, fidelityReport, type ReportLine } from "./fidelity.ts";
@@ -219,6 +220,7 @@ async function copyPath(
     const checked = checkLabPath(manifest.lab);
     if ("problem" in checked) throw badRequest("/manifest", checked.problem);
     const record = context.store.labs.get(checked.path);
+    refuseOutOfReach(caller, checked.path);
     if (checked.path === source) throw badRequest("/manifest", "the working copy needs another path than the source");
     if (await isHidden(context, caller, checked.path)) throw pathNotAvailable(checked.path);
     if (!taken(checked.path)) return checked.path;
@@ -228,7 +230,9 @@ async function copyPath(
   }
   for (let number = 1; ; number += 1) {
     const path = withSuffix(source, number === 1 ? "-import" : `-import-${number}`);
-    if (!taken(path) && !(await isHidden(context, caller, path))) return path;
+    if (taken(path) || (await isHidden(context, caller, path))) continue;
+    refuseOutOfReach(caller, path);
+    return path;
   }
 }
 

@@ -6,6 +6,7 @@ import type { Clock } from "../common/clock.ts";
 import type { Log } from "../common/log.ts";
 import { badRequest } from "../common/refusals.ts";
 import type { SessionRow } from "../store/store.ts";
+import { checkLabPattern } from "./lab-patterns.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface ApiTokens {
@@ -21,12 +22,14 @@ const daySeconds = 24 * 3_600;
 export async function createToken({ sessions, clock, log }: ApiTokens, caller: Caller, body: TokenCreatePayload): Promise<NewTokenData> {
   refuseToken(caller);
   const { name, scope = "labs", lifetime = 30 * daySeconds } = body;
+  const labs = body.labs === undefined ? undefined : patternsOf(body.labs);
   if (scope === "admin" && caller.role !== "admin") throw badRequest("/scope", "only an admin makes tokens with the scope admin");
   const own = sessions.tokens().filter(({ user }) => user === caller.user);
   if (own.length >= maxPerUser) throw badRequest("/name", `you have ${maxPerUser} tokens, which is the maximum: revoke some first`);
-  const limits = { id: randomBytes(6).toString("hex"), name, scope, expiresAt: clock.now() + lifetime * 1_000 };
+  const id = randomBytes(6).toString("hex");
+  const limits = { id, name, scope, ...(labs !== undefined && { labs }), expiresAt: clock.now() + lifetime * 1_000 };
   const { token, row } = await sessions.createToken(caller, limits);
-  log("info", "an API token was made", { user: caller.user, token: limits.id, name, scope });
+  log("info", "an API token was made", { user: caller.user, token: id, name, scope, ...(labs !== undefined && { labs }) });
   return { ...shown(row), token };
 }
 
@@ -46,6 +49,17 @@ export async function revokeToken({ sessions, log }: ApiTokens, caller: Caller, 
   return listTokens({ sessions }, caller);
 }
 
+/** Throws bad_request. */
+function patternsOf(given: readonly string[]): readonly string[] {
+  if (given.length === 0) throw badRequest("/labs", "name at least one lab, or leave it out for all labs");
+  const patterns = given.map((text, index) => {
+    const checked = checkLabPattern(text);
+    if ("problem" in checked) throw badRequest(`/labs/${index}`, checked.problem);
+    return checked.pattern;
+  });
+  return [...new Set(patterns)].sort();
+}
+
 function seen(sessions: Sessions, caller: Caller): readonly SessionRow[] {
   return sessions.tokens().filter(({ user }) => user === caller.user || caller.role === "admin");
 }
@@ -56,7 +70,7 @@ function refuseToken({ limit }: Caller): void {
 }
 
 function shown({ user, createdAt, usedAt, token }: SessionRow): ApiTokenData {
-  const { id, name, scope, expiresAt } = token!;
+  const { expiresAt, ...limits } = token!;
   const time = (at: number) => new Date(at).toISOString();
-  return { id, user, name, scope, created_at: time(createdAt), used_at: time(usedAt), expires_at: time(expiresAt) };
+  return { ...limits, user, created_at: time(createdAt), used_at: time(usedAt), expires_at: time(expiresAt) };
 }

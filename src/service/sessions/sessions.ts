@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
 import { Failure } from "../../contract/errors.ts";
+import type { TokenScope } from "../../contract/token-scopes.ts";
 import type { Host, HostSession } from "../../hosts/host.ts";
 import type { Call, Caller } from "../common/call.ts";
 import type { Clock } from "../common/clock.ts";
 import type { Log } from "../common/log.ts";
-import type { ApiToken, SessionRow, Store, TokenScope } from "../store/store.ts";
+import type { ApiToken, SessionRow, Store } from "../store/store.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { LoginThrottle } from "./throttle.ts";
 
@@ -112,9 +113,14 @@ export class Sessions {
     this.#end(session);
   }
 
-  /** Throws unauthenticated or expired_agent_session. */
-  authenticate(token: string | undefined): Caller {
-    return this.#known(token === undefined ? undefined : this.#store.sessions.find(hashOf(token)));
+  /**
+   * Throws unauthenticated or expired_agent_session; from an address with many unknown API tokens also rate_limited. The lookup compares digests, so its time
+   * reveals nothing about a token.
+   */
+  authenticate(token: string | undefined, address?: string): Caller {
+    const row = token === undefined ? undefined : this.#store.sessions.find(hashOf(token));
+    if (row === undefined && token?.startsWith("lw_") === true && address !== undefined) this.#throttle.wrongToken(address);
+    return this.#known(row);
   }
 
   /** Returns the caller of a browser's cookie: the session for which it was created. Throws the same errors as authenticate. */
@@ -209,11 +215,14 @@ export class Sessions {
     return session;
   }
 
-  /** Like hostSessionFor, without a caller: for a change of `user` that a crash interrupted. Throws expired_host_session. */
-  async resumeFor(user: string, owner: string | undefined): Promise<HostSession> {
-    if (owner === undefined || owner === user) return this.resume(user);
+  /**
+   * Like hostSessionFor, without a caller: for a change of `user` that a crash interrupted. Throws expired_host_session.
+   * @param limit user: without the rights of an admin
+   */
+  async resumeFor(user: string, owner: string | undefined, limit?: "user"): Promise<HostSession> {
+    if (owner === undefined || owner === user) return this.resume(user, limit);
     const role = this.#host.accounts?.find(user)?.role;
-    return role === "admin" ? this.resume(user) : this.resume(owner, "user");
+    return role === "admin" && limit === undefined ? this.resume(user) : this.resume(owner, "user");
   }
 
   /** Keeps a host session open, even after a logout, until the returned function is called. */
@@ -267,13 +276,14 @@ export class Sessions {
     if (now - row.usedAt >= Math.min(touchEveryMs, this.#limits.idleMs / 10)) this.#later(this.#store.sessions.touch(row.hash, now));
     const { user, hash: session, token } = row;
     if (token === undefined) return { user, role, session };
-    const { id, scope } = token;
+    const { expiresAt: _expiresAt, ...apiToken } = token;
+    const { scope } = apiToken;
     return {
       user,
       role: scope !== "admin" && role === "admin" ? "user" : role,
       session,
       limit: limitOf[scope],
-      apiToken: { id, scope },
+      apiToken,
     };
   }
 
@@ -342,7 +352,7 @@ export class Sessions {
   }
 }
 
-const limitOf = { read: "view", operate: "operate", labs: "own", admin: "own" } as const satisfies Readonly<
+const limitOf = { read: "view", operate: "operate", deploy: "own", labs: "own", admin: "own" } as const satisfies Readonly<
   Record<TokenScope, Caller["limit"]>
 >;
 

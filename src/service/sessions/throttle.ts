@@ -60,6 +60,9 @@ export class LoginThrottle {
   /** Pairs that have signed in. Only a correct password adds a pair, so that a flood of tries cannot displace them. */
   readonly #known = new RecentMap<true>(maxKept);
 
+  /** The wrong API tokens of an address. */
+  readonly #tokens = new RecentMap<Score>(maxKept);
+
   constructor(clock: Clock, limits: Partial<ThrottleLimits> = {}) {
     this.#clock = clock;
     this.#limits = { ...defaults, ...limits };
@@ -99,6 +102,21 @@ export class LoginThrottle {
     } finally {
       this.#leave(pair, failed);
     }
+  }
+
+  /**
+   * Counts an unknown API token. Throws rate_limited from an address with as many of them as wrong passwords slow down its logins. The caller knows by then that
+   * the token is unknown: jobs behind the same address with a valid token are never refused.
+   */
+  wrongToken(address: string): void {
+    const place = networkOf(address);
+    const score = this.#tokens.get(place) ?? { failed: 0, since: this.#clock.now() };
+    this.#tokens.set(place, score);
+    const isOver = this.#decayed(score).failed >= this.#limits.address;
+    this.#fail(score, this.#limits.address);
+    if (!isOver) return;
+    const retryAfter = Math.max(1, Math.ceil((score.since + decayMs - this.#clock.now()) / 1_000));
+    throw new Failure("rate_limited", "too many unknown API tokens from this address; try again later", { retryAfter });
   }
 
   /** Limits the simultaneous tries of a pair to the wrong passwords that it has left. Others wait for the outcome. */

@@ -53,6 +53,8 @@ const migrations = [
   "ALTER TABLE sessions ADD COLUMN token TEXT",
   // name: kind and name of a quota; quota: JSON.
   "CREATE TABLE quotas (name TEXT PRIMARY KEY, quota TEXT NOT NULL) STRICT",
+  // API tokens may be limited to labs, and changes to the rights of an ordinary user. Earlier releases ignore both limits, so they must not use the database.
+  "SELECT 1",
 ];
 
 /**

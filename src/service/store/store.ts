@@ -1,3 +1,4 @@
+import type { TokenScope } from "../../contract/token-scopes.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostSession, NativeIds } from "../../hosts/host.ts";
 import type { LabLease } from "../../intent/lab/lab.ts";
@@ -17,15 +18,14 @@ export interface SessionRow {
   readonly token?: ApiToken;
 }
 
-/** Limits of an API token. read: the right to view; operate: the right to operate; labs: all rights of an ordinary user; admin: those of an admin. */
-export const tokenScopes = ["read", "operate", "labs", "admin"] as const;
-export type TokenScope = (typeof tokenScopes)[number];
-
+/** Limits of an API token. */
 export interface ApiToken {
   /** For lists and for its revocation. No secret. */
   readonly id: string;
   readonly name: string;
   readonly scope: TokenScope;
+  /** Patterns of the paths of labs to which it is limited. Absent: it is for all labs of its user. */
+  readonly labs?: readonly string[];
   /** ms since the epoch. */
   readonly expiresAt: number;
 }

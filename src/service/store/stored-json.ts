@@ -2,8 +2,9 @@ import Type, { type TSchema } from "typebox";
 import { Errors } from "typebox/value";
 import { Failure } from "../../contract/errors.ts";
 import { files, flag, integer, map, number, optionalText, text } from "../../contract/schemas/shapes.ts";
+import { tokenScopes } from "../../contract/token-scopes.ts";
 import { leaseEnds } from "../../intent/lab/lab.ts";
-import { type ApiToken, type JobAnswer, type LabRecord, type QuotaRow, tokenScopes } from "./store.ts";
+import type { ApiToken, JobAnswer, LabRecord, QuotaRow } from "./store.ts";
 
 /** Fields that older releases did not write are optional. */
 const recordSchema = Type.Object({
@@ -39,7 +40,13 @@ const recordSchema = Type.Object({
   updatedAt: Type.Optional(number),
 });
 
-const tokenSchema = Type.Object({ id: text, name: text, scope: Type.Enum(tokenScopes), expiresAt: integer });
+const tokenSchema = Type.Object({
+  id: text,
+  name: text,
+  scope: Type.Enum(tokenScopes),
+  labs: Type.Optional(Type.Array(text, { minItems: 1 })),
+  expiresAt: integer,
+});
 
 const limit = Type.Optional(number);
 const quotaSchema = Type.Object({

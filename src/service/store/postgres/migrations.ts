@@ -46,6 +46,8 @@ const migrations: readonly string[] = [
   "ALTER TABLE sessions ADD COLUMN token text",
   // name: kind and name of a quota; quota: JSON.
   "CREATE TABLE quotas (name text PRIMARY KEY, quota text NOT NULL)",
+  // API tokens may be limited to labs, and changes to the rights of an ordinary user. Earlier releases ignore both limits, so they must not use the database.
+  "SELECT 1",
 ];
 
 /** Only one service migrates at a time; the others wait. Any constant number. */
