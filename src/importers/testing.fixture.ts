@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { packagePath } from "../files/program-path.ts";
+import { templateTexts } from "../files/template-texts.ts";
 import { pointer } from "../intent/diagnostics/problems.ts";
+import { readKnownTemplates } from "../intent/places/known-templates.ts";
 import { type ImportedLab, type ImportOptions, importLab } from "./import-lab.ts";
+import type { MachineTemplate } from "./mapping/choose-template.ts";
 import type { Mapping } from "./mapping/mapping.ts";
 import { readMapping } from "./mapping/read-mapping.ts";
 import { SourceFiles } from "./source/source-files.ts";
@@ -16,13 +19,16 @@ export const shippedMapping: Mapping = readMapping(
   readdirSync(folder).map((file) => ({ file, text: readFileSync(`${folder}/${file}`, "utf8") })),
 );
 
+/** The templates of virtual machines that ship. */
+export const shippedMachines: readonly MachineTemplate[] = readKnownTemplates(await templateTexts()).filter(({ machine }) => machine);
+
 /** A source of these texts or bytes. */
 export function sourceOf(files: Readonly<Record<string, string | Uint8Array>>): SourceFiles {
   return new SourceFiles(new Map(Object.entries(files).map(([path, data]) => [path, typeof data === "string" ? Buffer.from(data) : data])));
 }
 
 export function imported(files: Readonly<Record<string, string | Uint8Array>>, options: Partial<ImportOptions> = {}): ImportedLab {
-  return importLab(sourceOf(files), { mapping: shippedMapping, ...options });
+  return importLab(sourceOf(files), { mapping: shippedMapping, machines: shippedMachines, ...options });
 }
 
 /** Paths of all leaves of a tree: what a report has to cover. */

@@ -18,6 +18,7 @@ import type { Command } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { reportFileOf } from "../command/lab-source.ts";
 import { UsageError } from "../command/usage-error.ts";
+import { builtinTemplates } from "../project-files/builtin-templates.ts";
 import { fileFailure } from "../project-files/file-failure.ts";
 import { replaceFile } from "../project-files/replace-file.ts";
 import { readStandardInput } from "../project-files/standard-input.ts";
@@ -91,6 +92,7 @@ export const importFile: Command = {
     const tables = await tablesFor(args.texts("mapping"));
     const options = {
       mapping: readMapping(tables),
+      machines: (await builtinTemplates()).filter(({ machine }) => machine),
       ...(format !== undefined && format !== "json" && { format }),
       ...(path !== undefined && { path }),
       translateConfigs: args.has("translate-configs"),

@@ -1,7 +1,7 @@
 import type { Data } from "../../intent/write/write.ts";
-import type { Choice } from "../mapping/choose-template.ts";
+import type { Choice, MachineTemplate } from "../mapping/choose-template.ts";
 import type { Part } from "../tree/part.ts";
-import { takesFiles, whyWithout } from "./template-fields.ts";
+import { maxInterfaces, whyWithout } from "./template-fields.ts";
 
 /** A node as it will be written. */
 export class DraftNode {
@@ -52,7 +52,7 @@ export class DraftNode {
 
   /** Drops the part if nodes of this template cannot have the field, or if there is no value. */
   #has(field: string, value: Data | undefined, from: Part | undefined): boolean {
-    const why = value === undefined ? "its value has no counterpart here" : whyWithout(this.template, field);
+    const why = value === undefined ? "its value has no counterpart here" : whyWithout(this, field);
     if (why !== undefined) from?.dropped(why);
     return why === undefined;
   }
@@ -64,7 +64,16 @@ export class DraftNode {
   }
 
   get takesFiles(): boolean {
-    return takesFiles(this.template);
+    return whyWithout(this, "files") === undefined;
+  }
+
+  /** The template of a virtual machine; undefined for other nodes, also for one that stands in. */
+  get machine(): MachineTemplate | undefined {
+    return this.choice.template === this.template ? this.choice.machine : undefined;
+  }
+
+  get maxInterfaces(): number {
+    return maxInterfaces(this);
   }
 
   /** The fields in the order in which people read them. */

@@ -1,3 +1,5 @@
+import type { MachineTemplate } from "../mapping/choose-template.ts";
+
 /** Fields that nodes of these templates cannot have, with the reason. docs/templates.md */
 const vmHasNone = "a virtual machine sets this itself, by its startup-config";
 const switchHasNone = "a switch runs no programs";
@@ -35,18 +37,21 @@ const missing: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   pc: { attributes: "a pc has no attributes" },
 };
 
+/** The template of a node, and its facts if it is a virtual machine. */
+interface OfTemplate {
+  readonly template: string;
+  readonly machine: MachineTemplate | undefined;
+}
+
 /** Returns why nodes of a template cannot have a field; undefined: they can. */
-export function whyWithout(template: string, field: string): string | undefined {
-  return missing[template]?.[field];
+export function whyWithout({ template, machine }: OfTemplate, field: string): string | undefined {
+  if (machine?.startupConfig === false && field === "startup-config") return `template ${template} reads no configuration from a disk`;
+  return missing[machine === undefined ? template : "qemu"]?.[field];
 }
 
 /** Number of interfaces that a node of a template can have. */
-export function maxInterfaces(template: string): number {
+export function maxInterfaces({ template, machine }: OfTemplate): number {
+  if (machine !== undefined) return machine.maxInterfaces;
   if (template === "qemu" || template === "vm") return 23;
   return template === "pc" ? 8 : 64;
-}
-
-/** Whether nodes of the template get files at their start. */
-export function takesFiles(template: string): boolean {
-  return whyWithout(template, "files") === undefined;
 }

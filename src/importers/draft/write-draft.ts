@@ -1,11 +1,11 @@
+import { formatSeparator, interfaceAlias, interfaceNaming } from "../../base/names/interface-names.ts";
 import type { Quality } from "../../intent/lab/lab.ts";
 import { authorShape } from "../../intent/write/author.ts";
 import { type Data, writeItem, writePair } from "../../intent/write/write.ts";
-import { ethNames } from "../mapping/interface-names.ts";
+import { ethNames, type SourceInterface } from "../mapping/interface-names.ts";
 import { iosToFrr } from "../translate/ios-to-frr.ts";
 import type { Draft, DraftEnd, DraftLink, DraftNetwork } from "./draft.ts";
 import { DraftNode } from "./draft-node.ts";
-import { maxInterfaces } from "./template-fields.ts";
 
 export interface WrittenLab {
   readonly yaml: string;
@@ -152,16 +152,31 @@ function interfacesOf({ nodes, unlinked }: Draft, links: readonly DraftLink[]): 
   }
   const names = new Map<DraftNode, ReadonlyMap<string, string>>();
   for (const node of nodes) {
-    const chosen = ethNames(used.get(node) ?? [], maxInterfaces(node.template));
+    const chosen = interfaceNamesFor(used.get(node) ?? [], node);
     names.set(node, chosen);
     for (const [original, name] of chosen) if (original !== name && original !== "") node.put("labels", `interface-${name}`, original);
-    const highest = [...chosen.values()].reduce((most, name) => Math.max(most, Number(name.slice(3))), -1);
+    const naming = interfaceNaming(node.machine?.format ?? "eth{0}");
+    const highest = [...chosen.values()].reduce((most, name) => Math.max(most, naming.index(name) ?? -1), -1);
     const wanted = node.get("ethernet");
     const isReserved = unlinked.some((each) => each.node === node);
     // A lab without a number has as many interfaces as the links need.
     if (typeof wanted === "number" ? wanted <= highest : isReserved) node.set("ethernet", highest + 1);
   }
   return names;
+}
+
+/** Returns the names of a node's interfaces here, by those in the source. A machine has the names of its guest. */
+function interfaceNamesFor(interfaces: readonly SourceInterface[], { machine, maxInterfaces }: DraftNode): ReadonlyMap<string, string> {
+  if (machine === undefined || machine.format.split(formatSeparator)[0] === "eth{0}") return ethNames(interfaces, maxInterfaces);
+  const naming = interfaceNaming(machine.format);
+  const own = interfaces.map(({ name }) => (naming.index(name) === undefined ? interfaceAlias(machine.format, name, maxInterfaces) : name));
+  const indexes = new Set(own.flatMap((name) => (name === undefined ? [] : (naming.index(name) ?? []))));
+  if (indexes.size === new Set(interfaces.map(({ name }) => name)).size) return new Map(interfaces.map(({ name }, at) => [name, own[at]!]));
+  // Where eth0 is the management, eth1 is the first port after the interfaces with fixed names.
+  const fixed = (machine.format.split(formatSeparator)[0] ?? "").split(",").length - 1;
+  const skipped = fixed > 1 && interfaces.every(({ name }) => /^eth[1-9]\d*$/.test(name)) ? fixed - 1 : 0;
+  const numbers = ethNames(interfaces, maxInterfaces - skipped, 0);
+  return new Map([...numbers].map(([name, eth]) => [name, naming.name(Number(eth.slice(3)) + skipped)]));
 }
 
 function linksOf(links: readonly DraftLink[], names: Names, switches: ReadonlySet<DraftNetwork>): readonly Data[] {

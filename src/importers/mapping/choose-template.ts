@@ -10,9 +10,23 @@ export interface ChoiceOptions {
   readonly mapping: Mapping;
   /** Absent: not known, so that no image is taken to be there. */
   readonly images?: AvailableImages;
+  /** The templates of virtual machines, with names of interfaces of their own. Absent: the generic one alone is known. */
+  readonly machines?: readonly MachineTemplate[];
   /** Stand-ins for nodes whose image is not there. */
   readonly substitute?: Substitute;
 }
+
+/** The facts of a template of virtual machines that an import needs. */
+export interface MachineTemplate {
+  readonly id: string;
+  /** Format of its interface names (base/names/interface-names.ts). */
+  readonly format: string;
+  readonly maxInterfaces: number;
+  readonly startupConfig: boolean;
+}
+
+/** The template of machines that no other template knows. */
+export const genericMachine: MachineTemplate = { id: "qemu", format: "eth{0}", maxInterfaces: 23, startupConfig: true };
 
 /** An image that a node would need. */
 export interface MissingImage {
@@ -30,6 +44,8 @@ export interface Choice {
   readonly template: string;
   readonly network?: "bridge" | "nat";
   readonly image?: string;
+  /** Set for a virtual machine. */
+  readonly machine?: MachineTemplate;
   /** Set if the node's own software is replaced by a stand-in. */
   readonly isStandIn: boolean;
   readonly missing?: MissingImage;
@@ -42,9 +58,6 @@ const standIns: Readonly<Record<Substitute, Readonly<Record<Role, string>>>> = {
   linux: { router: "linux", switch: "switch", host: "linux" },
 };
 
-/** Templates whose images are the user's. */
-const withImages: ReadonlySet<string> = new Set(["container", "qemu"]);
-
 /** Chooses the template of a node by its type and image in the other tool. */
 export function chooseTemplate(options: ChoiceOptions, tool: string, type: string, image: string | undefined): Choice {
   const rule = ruleFor(options.mapping, tool, type, image);
@@ -54,7 +67,8 @@ export function chooseTemplate(options: ChoiceOptions, tool: string, type: strin
   const isPlainHost = image === undefined && rule?.template === "container" && rule.role === "host";
   const template = isPlainHost ? "linux" : (rule?.template ?? (image === undefined ? "linux" : "container"));
   const wanted = rule?.image === undefined ? image : rule.image.replace("{image}", image ?? "").trim();
-  if (!withImages.has(template)) {
+  const machine = template === genericMachine.id ? genericMachine : options.machines?.find(({ id }) => id === template);
+  if (machine === undefined && template !== "container" && rule?.file === undefined) {
     const own = rule?.image === undefined ? undefined : wanted;
     const stands = rule === undefined ? ": no rule for this type" : "";
     return {
@@ -67,8 +81,19 @@ export function chooseTemplate(options: ChoiceOptions, tool: string, type: strin
   }
   const name = wanted === undefined || wanted === "" ? type : wanted;
   const found = imageThatIs(options.images?.[template] ?? [], name);
-  if (found !== undefined)
-    return { rule, template, image: found, isStandIn: false, message: `${shown} is template ${template} with image ${found}` };
+  const own = { rule, template, isStandIn: false, ...(machine !== undefined && { machine }) };
+  if (found !== undefined) return { ...own, image: found, message: `${shown} is template ${template} with image ${found}` };
+  if (machine !== undefined && machine.id !== genericMachine.id) {
+    const ofSoftware = options.images?.[template] ?? [];
+    const generic = imageThatIs(options.images?.[genericMachine.id] ?? [], name);
+    if (generic !== undefined && ofSoftware.length === 0) {
+      const message = `${shown} is template ${genericMachine.id} with image ${generic}, which was added without template ${template}`;
+      return { ...own, template: genericMachine.id, machine: genericMachine, image: generic, message };
+    }
+    // The software counts, not its version.
+    if (ofSoftware.length > 0)
+      return { ...own, message: `${shown} is template ${template} with the first image of it that was added; ${name} is not there` };
+  }
   const missing = {
     template,
     image: name,
@@ -76,8 +101,11 @@ export function chooseTemplate(options: ChoiceOptions, tool: string, type: strin
     ...(rule?.file !== undefined && { file: rule.file }),
   };
   const need = needText(missing, { isUnknown: options.images === undefined, type });
-  if (options.substitute === undefined)
-    return { rule, template, image: name, isStandIn: false, missing, message: `${shown} is template ${template}; ${need}` };
+  if (options.substitute === undefined) {
+    // A template of software takes any image of it.
+    const image = machine === undefined || machine.id === genericMachine.id ? { image: name } : {};
+    return { ...own, ...image, missing, message: `${shown} is template ${template}; ${need}` };
+  }
   const standIn = standIns[options.substitute][rule?.role ?? "host"];
   return { rule, template: standIn, isStandIn: true, missing, message: `${shown} is replaced by template ${standIn}; ${need}` };
 }
@@ -88,12 +116,14 @@ function needText(
   { isUnknown, type }: { readonly isUnknown: boolean; readonly type: string },
 ): string {
   const where = isUnknown ? "was not looked for" : "is not there";
-  if (template === "qemu" && needsEmulator.test(type) && file?.endsWith(".qcow2") !== true)
+  if (template === genericMachine.id && needsEmulator.test(type) && file?.endsWith(".qcow2") !== true)
     return `it needs ${image} and an emulator of its own, which Labwright does not have: --substitute chooses a stand-in`;
   if (template === "container" && file === undefined)
     return `it needs the image ${image}, which ${where}: it is pulled from its registry before the first start`;
   const how =
-    template === "container" ? `: labwright image add FILE --name ${image}` : ": copy its disk into the image directory (docs/vm.md)";
+    template === "container" || template === genericMachine.id
+      ? `: labwright image add FILE --name ${image}`
+      : ": labwright image add FILE";
   return `it needs the image ${image}${file === undefined ? "" : `, made from ${file}`}, which ${where}${how}`;
 }
 

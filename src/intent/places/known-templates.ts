@@ -17,6 +17,9 @@ export interface KnownTemplate {
   readonly format: string;
   readonly maxInterfaces: number;
   readonly attributes: readonly KnownAttribute[];
+  /** It is a template of virtual machines. */
+  readonly machine: boolean;
+  readonly startupConfig: boolean;
   /** The images that a node may name; empty: only a host has the list. */
   readonly images: readonly string[];
 }
@@ -50,12 +53,15 @@ function readKnownTemplate(root: Value | undefined, base: KnownTemplate | undefi
   // Virtual machines and containers run images of the user's own.
   const images = textOf(entryOf(root, "backend")) === "namespace" ? itemsOf(root, "images").flatMap((item) => textOf(item) ?? []) : [];
   const also = itemsOf(root, "also").flatMap((item) => textOf(item) ?? []);
+  const startupConfig = textOf(entryOf(root, "startup-config"));
   return {
     id,
     also,
     format,
     maxInterfaces,
     attributes: [...inheritedAttributes, ...attributes],
+    machine: base?.machine ?? textOf(entryOf(root, "backend")) === "vm",
+    startupConfig: startupConfig === undefined ? (base?.startupConfig ?? false) : startupConfig === "true",
     images: images.length > 0 ? images : (base?.images ?? []),
   };
 }

@@ -24,7 +24,7 @@ export async function importFile(
     );
   const loaded = url === undefined ? undefined : await loadedFrom(context, url, caller.user);
   const filename = payload.filename || loaded?.filename || "lab";
-  const images = await imagesOf(context, caller);
+  const host = await templatesOf(context, caller);
   return context.work.importSource({
     ...(loaded === undefined ? Object.fromEntries(given) : { base64: Buffer.from(loaded.bytes).toString("base64") }),
     filename,
@@ -37,7 +37,7 @@ export async function importFile(
     ...(path !== undefined && path !== "" && { path }),
     ...(format !== undefined && format !== "" && { format }),
     ...(substitute !== undefined && { substitute }),
-    ...(images !== undefined && { images }),
+    ...host,
   });
 }
 
@@ -49,14 +49,23 @@ function loadedFrom({ urlImports }: UrlImportsPart, url: string, user: string): 
   );
 }
 
-/** Returns the images of the host by template, or undefined if the host cannot be asked. */
-async function imagesOf({ sessions }: SessionsPart, caller: Caller): Promise<Readonly<Record<string, readonly string[]>> | undefined> {
+type SourceInput = Parameters<WorkPart["work"]["importSource"]>[0];
+
+/** Returns the host's images by template, and its templates of virtual machines; nothing if the host cannot be asked. */
+async function templatesOf({ sessions }: SessionsPart, caller: Caller): Promise<Pick<SourceInput, "images" | "machines">> {
   try {
-    const templates = await (await sessions.hostSession(caller)).templates();
-    return Object.fromEntries(templates.map(({ id, images, provisioned }) => [id, provisioned ? images.map(({ name }) => name) : []]));
+    const host = await sessions.hostSession(caller);
+    const templates = await host.templates();
+    const { templates: rules } = await host.rules();
+    return {
+      images: Object.fromEntries(templates.map(({ id, images, provisioned }) => [id, provisioned ? images.map(({ name }) => name) : []])),
+      machines: rules
+        .filter(({ type }) => type === "qemu")
+        .map(({ id, ethFormat, maxInterfaces, startupConfig }) => ({ id, format: ethFormat, maxInterfaces, startupConfig })),
+    };
   } catch (error) {
     // If the caller's host session has ended, the caller must sign in and repeat the request.
     if (!(error instanceof Failure) || error.code === "expired_host_session") throw error;
-    return undefined;
+    return {};
   }
 }

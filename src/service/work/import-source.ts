@@ -5,11 +5,13 @@ import type { ImportFileData } from "../../contract/schemas/import-file.ts";
 import { readTables, shippedTables, type TableText } from "../../files/mapping-tables.ts";
 import { type SourceBytes, unpackSource } from "../../files/source/read-source.ts";
 import { ArchiveError } from "../../files/tar/archive-error.ts";
+import { templateTexts } from "../../files/template-texts.ts";
 import { type ImportedLab, type ImportOptions, importLab } from "../../importers/import-lab.ts";
 import { countsOf, fileSource, shortenedReport } from "../../importers/lab-source.ts";
-import type { AvailableImages } from "../../importers/mapping/choose-template.ts";
+import type { AvailableImages, MachineTemplate } from "../../importers/mapping/choose-template.ts";
 import { readMapping } from "../../importers/mapping/read-mapping.ts";
 import { SourceFiles } from "../../importers/source/source-files.ts";
+import { readKnownTemplates } from "../../intent/places/known-templates.ts";
 import { archivedLab, type OwnLab, ownLab } from "./own-lab.ts";
 
 /** A file of another tool, and the options of its import. One of text, base64 and files is set. */
@@ -33,6 +35,8 @@ export interface SourceInput {
   readonly acceptsOwn?: boolean;
   /** The images of the host by template. Absent: not known. */
   readonly images?: AvailableImages;
+  /** The host's templates of virtual machines. Absent: not known, so that Labwright's own count. */
+  readonly machines?: readonly MachineTemplate[];
 }
 
 /** Maximum number of lines of a report in an answer. */
@@ -50,6 +54,7 @@ export async function importSource(input: SourceInput): Promise<ImportFileData> 
     return { ...archived, left_out: [] };
   }
   const options: ImportOptions = {
+    machines: input.machines ?? (await ownMachines()),
     mapping: readMapping(await tablesOf(input)),
     translateConfigs: input.translateConfigs,
     variables: input.variables,
@@ -123,6 +128,14 @@ function fromBase64(text: string): Buffer {
     throw new Failure("bad_request", `${problem.path}: ${problem.message}`, { data: { problems: [problem] } });
   }
   return Buffer.from(text, "base64");
+}
+
+let machines: readonly MachineTemplate[] | undefined;
+
+/** Returns Labwright's own templates of virtual machines. */
+async function ownMachines(): Promise<readonly MachineTemplate[]> {
+  machines ??= readKnownTemplates(await templateTexts()).filter(({ machine }) => machine);
+  return machines;
 }
 
 let shipped: readonly TableText[] | undefined;

@@ -116,7 +116,7 @@ function readNode(draft: Draft, part: Part, options: ReadOptions): ReadNode {
 
 function readSize(node: DraftNode, part: Part): void {
   const [cpus, ram] = [part.get("cpus"), part.get("ram")];
-  const isOwn = node.template === "qemu" || node.template === "container";
+  const isOwn = node.machine !== undefined || node.template === "container";
   for (const [field, value, max] of [
     ["cpu", cpus, 1024],
     ["ram", ram, 16 * 1024 * 1024],

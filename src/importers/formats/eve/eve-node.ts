@@ -1,7 +1,6 @@
 import type { Position } from "../../../intent/lab/lab.ts";
 import { type Draft, positionOf } from "../../draft/draft.ts";
 import type { DraftNode } from "../../draft/draft-node.ts";
-import { maxInterfaces } from "../../draft/template-fields.ts";
 import { chooseTemplate } from "../../mapping/choose-template.ts";
 import { carryConfig } from "../../reading/carry-config.ts";
 import type { ReadOptions } from "../../reading/importer.ts";
@@ -47,7 +46,7 @@ export function readNode(draft: Draft, part: Part, config: Part | undefined, opt
   readPlace(node, part);
   readSize(node, part, type?.text === "iol");
   const nic = part.get("@qemu_nic");
-  if (node.template === "qemu" && nics.includes(nic?.text ?? "")) node.put("attributes", "nic", nic?.text, nic, "the attribute nic");
+  if (node.machine !== undefined && nics.includes(nic?.text ?? "")) node.put("attributes", "nic", nic?.text, nic, "the attribute nic");
   for (const [key, reason] of Object.entries(reasons)) part.get(key)?.dropped(reason);
   readConfig(draft, node, config, part.get("@config"));
   return node;
@@ -76,7 +75,7 @@ export function placeOf(left: Part | undefined, top: Part | undefined): Position
 /** A stand-in takes what its template needs, not what another software needs. */
 function readSize(node: DraftNode, part: Part, isIol: boolean): void {
   const [cpu, ram, ethernet, serial] = ["@cpu", "@ram", "@ethernet", "@serial"].map((key) => part.get(key));
-  const size = node.template === "qemu" || node.template === "container" ? undefined : `template ${node.template} takes what it needs`;
+  const size = node.machine !== undefined || node.template === "container" ? undefined : `template ${node.template} takes what it needs`;
   const cpus = cpu?.number;
   if (size !== undefined) for (const each of [cpu, ram]) each?.dropped(size);
   else {
@@ -87,7 +86,7 @@ function readSize(node: DraftNode, part: Part, isIol: boolean): void {
   }
   const count = (integer(ethernet) ?? 0) * (isIol ? 4 : 1);
   if (ethernet !== undefined) {
-    const isPossible = count > 0 && count <= maxInterfaces(node.template) && node.template !== "pc";
+    const isPossible = count > 0 && count <= node.maxInterfaces && node.template !== "pc";
     if (isPossible) node.set("ethernet", count, ethernet, count === ethernet.number ? undefined : `${count} interfaces`);
     else ethernet.dropped(count === 0 ? "no number of interfaces" : `template ${node.template} has as many interfaces as its links need`);
   }

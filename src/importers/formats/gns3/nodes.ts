@@ -156,7 +156,7 @@ function readLook(part: Part): void {
 }
 
 function readSizes(node: DraftNode, properties: Part): void {
-  const isOwn = node.template === "qemu" && !node.choice.isStandIn;
+  const isOwn = node.machine !== undefined;
   const [ram, cpu] = [properties.get("ram"), properties.get("cpus")];
   const why = "the size of other software";
   if (ram?.number !== undefined && isOwn && ram.number >= 1) node.set("ram", Math.floor(ram.number), ram);

@@ -108,7 +108,7 @@ function readSettings(node: DraftNode, part: Part | undefined): void {
   id?.mapped("its addresses");
   mtu?.dropped("an MTU belongs to a link");
   if (name?.text === node.key) name.kept();
-  const isOwn = node.template === "qemu" && !node.choice.isStandIn;
+  const isOwn = node.machine !== undefined;
   const [memory, cpu] = [part.get("memory"), part.get("cpu")];
   if (isOwn && memory?.number !== undefined && memory.number >= 1) node.set("ram", Math.floor(memory.number), memory);
   else memory?.dropped("the size of other software");

@@ -30,8 +30,15 @@ test("an image that is there is used, and one that is not is named with its file
   const lab = imported({ "campus.virl": campus }, { images: { qemu: ["IOSv"] } });
   expect(lab.yaml).toContain("template: qemu\n    name: core 1\n    image: IOSv");
   expect(lab.missing).toEqual([
-    { template: "qemu", image: "iosxrv9000", vendor: "Cisco IOS XRv", file: "xrv9k-fullk9-x-*.qcow2", nodes: ["edge"] },
+    { template: "xrv", image: "IOS XRv", vendor: "Cisco IOS XRv", file: "iosxrv-k9-demo*.qcow2", nodes: ["edge"] },
   ]);
+});
+
+test("links of a machine of known software have the names of its guest", () => {
+  const lab = imported({ "campus.virl": campus }, { images: { vios: ["iosv"], xrv: ["xrv-6"] } });
+  expect(lab.missing).toEqual([]);
+  expect(lab.yaml).toContain("template: vios\n    name: core 1\n    image: iosv");
+  expect(lab.yaml).toContain('- ["core-1:Gi0/1", "edge:Gi0/0/0/0"]');
 });
 
 test("annotations become shapes and texts, with the defaults of the format", () => {
