@@ -38,7 +38,7 @@ test("links of a machine of known software have the names of its guest", () => {
   const lab = imported({ "campus.virl": campus }, { images: { vios: ["iosv"], xrv: ["xrv-6"] } });
   expect(lab.missing).toEqual([]);
   expect(lab.yaml).toContain("template: vios\n    name: core 1\n    image: iosv");
-  expect(lab.yaml).toContain('- ["core-1:Gi0/1", "edge:Gi0/0/0/0"]');
+  expect(lab.yaml).toContain('- ["core-1:GigabitEthernet0/1", "edge:GigabitEthernet0/0/0/0"]');
 });
 
 test("annotations become shapes and texts, with the defaults of the format", () => {

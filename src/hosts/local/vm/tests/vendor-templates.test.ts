@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { interfaceNames } from "../../../../base/names/interface-names.ts";
+import { interfaceNames, interfaceNaming } from "../../../../base/names/interface-names.ts";
 import type { VmImage } from "../../images/vm-images.ts";
 import { templateForFile } from "../../templates/software.ts";
 import { builtinTemplates, loadTemplates } from "../../templates/templates.ts";
@@ -120,6 +120,20 @@ describe("the templates of software", () => {
     expect(lines.some((line) => line.startsWith("ready "))).toBe(true);
     const wanted = names.split(" ");
     expect(interfaceNames(template.ethFormat, wanted.length)).toEqual(wanted);
+  });
+
+  test.each([
+    ["vios", "GigabitEthernet0/1", 1],
+    ["vios", "eth1", 1],
+    ["viosl2", "gigabitethernet1/0", 4],
+    ["xrv9k", "GigabitEthernet0/0/0/0", 3],
+    ["xrv9k", "eth1", undefined],
+    ["veos", "Et3", 3],
+    ["vsrx", "ge-0/0/2", 3],
+    ["sros", "1/1/2", 2],
+    ["cumulus", "eth1", 1],
+  ])("of %s call interface %s also number %s", (id, name, index) => {
+    expect(interfaceNaming(templates.find((one) => one.id === id)!.ethFormat).index(name)).toBe(index);
   });
 
   test.each([
