@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { packagePath } from "../files/program-path.ts";
 import { templateTexts } from "../files/template-texts.ts";
 import { pointer } from "../intent/diagnostics/problems.ts";
-import { readKnownTemplates } from "../intent/places/known-templates.ts";
+import { knownTemplates } from "../intent/places/known-templates.ts";
 import { type ImportedLab, type ImportOptions, importLab } from "./import-lab.ts";
-import type { MachineTemplate } from "./mapping/choose-template.ts";
+import { machinesOf } from "./mapping/machine-template.ts";
 import type { Mapping } from "./mapping/mapping.ts";
 import { readMapping } from "./mapping/read-mapping.ts";
 import { SourceFiles } from "./source/source-files.ts";
@@ -20,7 +20,7 @@ export const shippedMapping: Mapping = readMapping(
 );
 
 /** The templates of virtual machines that ship. */
-export const shippedMachines: readonly MachineTemplate[] = readKnownTemplates(await templateTexts()).filter(({ machine }) => machine);
+export const shippedMachines = machinesOf(knownTemplates(await templateTexts()));
 
 /** A source of these texts or bytes. */
 export function sourceOf(files: Readonly<Record<string, string | Uint8Array>>): SourceFiles {
@@ -28,7 +28,7 @@ export function sourceOf(files: Readonly<Record<string, string | Uint8Array>>): 
 }
 
 export function imported(files: Readonly<Record<string, string | Uint8Array>>, options: Partial<ImportOptions> = {}): ImportedLab {
-  return importLab(sourceOf(files), { mapping: shippedMapping, machines: shippedMachines, ...options });
+  return importLab(sourceOf(files), { mapping: shippedMapping, machineOf: shippedMachines, ...options });
 }
 
 /** Paths of all leaves of a tree: what a report has to cover. */

@@ -84,15 +84,16 @@ export const importFile: Command = {
       return 0;
     }
     const [format, path, substitute] = [args.text("format"), args.text("path"), args.text("substitute")];
-    const [{ importLab }, { SourceFiles }, { readMapping }] = await Promise.all([
+    const [{ importLab }, { SourceFiles }, { readMapping }, { machinesOf }] = await Promise.all([
       import("../../importers/import-lab.ts"),
       import("../../importers/source/source-files.ts"),
       import("../../importers/mapping/read-mapping.ts"),
+      import("../../importers/mapping/machine-template.ts"),
     ]);
     const tables = await tablesFor(args.texts("mapping"));
     const options = {
       mapping: readMapping(tables),
-      machines: (await builtinTemplates()).filter(({ machine }) => machine),
+      machineOf: machinesOf(await builtinTemplates()),
       ...(format !== undefined && format !== "json" && { format }),
       ...(path !== undefined && { path }),
       translateConfigs: args.has("translate-configs"),

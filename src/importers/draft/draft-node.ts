@@ -1,5 +1,6 @@
 import type { Data } from "../../intent/write/write.ts";
-import type { Choice, MachineTemplate } from "../mapping/choose-template.ts";
+import type { Choice } from "../mapping/choose-template.ts";
+import type { MachineTemplate } from "../mapping/machine-template.ts";
 import type { Part } from "../tree/part.ts";
 import { maxInterfaces, whyWithout } from "./template-fields.ts";
 

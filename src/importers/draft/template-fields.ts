@@ -1,4 +1,4 @@
-import type { MachineTemplate } from "../mapping/choose-template.ts";
+import type { MachineTemplate } from "../mapping/machine-template.ts";
 
 /** Fields that nodes of these templates cannot have, with the reason. docs/templates.md */
 const vmHasNone = "a virtual machine sets this itself, by its startup-config";

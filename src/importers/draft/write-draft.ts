@@ -172,7 +172,7 @@ function interfaceNamesFor(interfaces: readonly SourceInterface[], { machine, ma
   const own = interfaces.map(({ name }) => (naming.index(name) === undefined ? interfaceAlias(machine.format, name, maxInterfaces) : name));
   const indexes = new Set(own.flatMap((name) => (name === undefined ? [] : (naming.index(name) ?? []))));
   if (indexes.size === new Set(interfaces.map(({ name }) => name)).size) return new Map(interfaces.map(({ name }, at) => [name, own[at]!]));
-  // Where eth0 is the management, eth1 is the first port after the interfaces with fixed names.
+  // Names eth1, eth2 … count the ports after the interfaces with fixed names, the first of which is the management.
   const fixed = (machine.format.split(formatSeparator)[0] ?? "").split(",").length - 1;
   const skipped = fixed > 1 && interfaces.every(({ name }) => /^eth[1-9]\d*$/.test(name)) ? fixed - 1 : 0;
   const numbers = ethNames(interfaces, maxInterfaces - skipped, 0);

@@ -20,10 +20,10 @@ test.each([
   ["containerlab", "linux", "alpine:3", /alpine:3, which was not looked for: it is pulled from its registry before the first start$/],
   ["containerlab", "ceos", "ceos:4.32", /labwright image add FILE --name ceos:4.32$/],
 ])("the report of %s names how a node of type %s gets its image", (tool, type, image, message) => {
-  expect(chooseTemplate({ mapping: shippedMapping, machines: shippedMachines }, tool, type, image).message).toMatch(message);
+  expect(chooseTemplate({ mapping: shippedMapping, machineOf: shippedMachines }, tool, type, image).message).toMatch(message);
 });
 
-const options = { mapping: shippedMapping, machines: shippedMachines };
+const options = { mapping: shippedMapping, machineOf: shippedMachines };
 
 test("a node of known software has its own image, or else the one of the software that is there, or its name and file are reported", () => {
   const choose = (images: Readonly<Record<string, readonly string[]>>, more = {}) =>
@@ -41,7 +41,7 @@ test("a node of known software has its own image, or else the one of the softwar
   expect(none.missing).toEqual({ template: "vios", image: "vios-15.6", vendor: "Cisco vIOS", file: "vios-adventerprisek9-m*.qcow2" });
   expect(choose({ vios: [] }, { substitute: "frr" })).toMatchObject({ template: "frr", isStandIn: true });
   // A host without the template.
-  expect(choose({}, { machines: [], substitute: "frr" })).toMatchObject({ template: "frr", isStandIn: true });
+  expect(choose({}, { machineOf: () => undefined, substitute: "frr" })).toMatchObject({ template: "frr", isStandIn: true });
 });
 
 test("the tables name the first file that templates of software have, and only templates that ship", async () => {

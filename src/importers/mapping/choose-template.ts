@@ -1,3 +1,4 @@
+import { genericMachine, type MachineOf, type MachineTemplate } from "./machine-template.ts";
 import { type Mapping, type Role, ruleFor, type TypeRule } from "./mapping.ts";
 
 /** The images that are there, by template. */
@@ -11,22 +12,10 @@ export interface ChoiceOptions {
   /** Absent: not known, so that no image is taken to be there. */
   readonly images?: AvailableImages;
   /** The templates of virtual machines, with names of interfaces of their own. Absent: the generic one alone is known. */
-  readonly machines?: readonly MachineTemplate[];
+  readonly machineOf?: MachineOf;
   /** Stand-ins for nodes whose image is not there. */
   readonly substitute?: Substitute;
 }
-
-/** The facts of a template of virtual machines that an import needs. */
-export interface MachineTemplate {
-  readonly id: string;
-  /** Format of its interface names (base/names/interface-names.ts). */
-  readonly format: string;
-  readonly maxInterfaces: number;
-  readonly startupConfig: boolean;
-}
-
-/** The template of machines that no other template knows. */
-export const genericMachine: MachineTemplate = { id: "qemu", format: "eth{0}", maxInterfaces: 23, startupConfig: true };
 
 /** An image that a node would need. */
 export interface MissingImage {
@@ -67,7 +56,7 @@ export function chooseTemplate(options: ChoiceOptions, tool: string, type: strin
   const isPlainHost = image === undefined && rule?.template === "container" && rule.role === "host";
   const template = isPlainHost ? "linux" : (rule?.template ?? (image === undefined ? "linux" : "container"));
   const wanted = rule?.image === undefined ? image : rule.image.replace("{image}", image ?? "").trim();
-  const machine = template === genericMachine.id ? genericMachine : options.machines?.find(({ id }) => id === template);
+  const machine = template === genericMachine.id ? genericMachine : options.machineOf?.(template);
   if (machine === undefined && template !== "container" && rule?.file === undefined) {
     const own = rule?.image === undefined ? undefined : wanted;
     const stands = rule === undefined ? ": no rule for this type" : "";

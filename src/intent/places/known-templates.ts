@@ -24,18 +24,59 @@ export interface KnownTemplate {
   readonly images: readonly string[];
 }
 
+/** Template files, of which only those are parsed that are asked for. */
+export interface KnownTemplates {
+  /** Their ids, without the other ids of a template. */
+  readonly ids: readonly string[];
+  /** Finds a template by one of its ids. */
+  find(id: string): KnownTemplate | undefined;
+}
+
 /**
- * Parses the parts of template files that this check needs. A file that extends the template of another one has what it omits from there. Omits texts that
- * are not templates.
+ * Finds the ids of template files, and parses the parts of a file that checks and imports need when it is asked for. A file that extends the template of another one has what it
+ * omits from there. Texts that are not templates are omitted.
  */
+export function knownTemplates(texts: readonly string[]): KnownTemplates {
+  const ids: string[] = [];
+  const byId = new Map<string, string>();
+  for (const text of texts) {
+    const id = idPattern.exec(text)?.[1];
+    if (id === undefined) continue;
+    ids.push(id);
+    for (const one of [id, ...otherIds(text)]) if (!byId.has(one) || one === id) byId.set(one, text);
+  }
+  const parsed = new Map<string, KnownTemplate | undefined>();
+  const read = (text: string, mayExtend: boolean): KnownTemplate | undefined => {
+    if (parsed.has(text)) return parsed.get(text);
+    const root = parseYaml(text, new Problems(text))?.root;
+    const extended = textOf(entryOf(root, "extends"));
+    const baseText = extended === undefined || !mayExtend ? undefined : byId.get(extended);
+    const base = baseText === undefined ? undefined : read(baseText, false);
+    const found = extended !== undefined && base === undefined ? undefined : readKnownTemplate(root, base);
+    parsed.set(text, found);
+    return found;
+  };
+  return {
+    ids,
+    find: (id) => {
+      const text = byId.get(id);
+      return text === undefined ? undefined : read(text, true);
+    },
+  };
+}
+
+/** Parses all template files. */
 export function readKnownTemplates(texts: readonly string[]): readonly KnownTemplate[] {
-  const roots = texts.map((text) => parseYaml(text, new Problems(text))?.root);
-  const own = roots.filter((root) => entryOf(root, "extends") === undefined).flatMap((root) => readKnownTemplate(root, undefined) ?? []);
-  const extending = roots.flatMap((root) => {
-    const base = own.find(({ id }) => id === textOf(entryOf(root, "extends")));
-    return (base && readKnownTemplate(root, base)) ?? [];
-  });
-  return [...own, ...extending];
+  const { ids, find } = knownTemplates(texts);
+  return ids.flatMap((id) => find(id) ?? []);
+}
+
+const idPattern = /^id:[ \t]*["']?([a-z0-9][a-z0-9._-]*)/m;
+
+/** Returns the other ids, of a list in brackets or of one line each. */
+function otherIds(text: string): readonly string[] {
+  const [, inline, block] = /^also:[ \t]*(?:\[([^\]\n]*)\]|\n((?:[ \t]+- [^\n]*\n)+))/m.exec(text) ?? [];
+  return [...(inline ?? block ?? "").matchAll(/[a-z0-9][a-z0-9._-]*/g)].map(([id]) => id);
 }
 
 function readKnownTemplate(root: Value | undefined, base: KnownTemplate | undefined): KnownTemplate | undefined {
@@ -95,22 +136,21 @@ interface Finding extends Pick<Diagnostic, "code" | "hint"> {
 export function templateWarnings(
   lab: Lab,
   { yaml, files }: { readonly yaml: string; readonly files: Readonly<Record<string, string>> },
-  templates: readonly KnownTemplate[],
+  templates: KnownTemplates,
 ): readonly Diagnostic[] {
-  const known = new Map(templates.flatMap((template) => [template.id, ...template.also].map((id) => [id, template] as const)));
   const nodes = new Map(lab.nodes.map((node) => [node.key, node]));
   const findings: Finding[] = [];
   for (const node of lab.nodes) {
-    const template = known.get(node.template);
+    const template = templates.find(node.template);
     findings.push(
       ...(template === undefined
-        ? [unknownTemplate(node, templates)]
+        ? [unknownTemplate(node, templates.ids)]
         : [...unknownImage(node, template), ...wrongAttributes(node, template)]),
     );
   }
   for (const { key, endpoints } of lab.links) {
     for (const end of endpoints) {
-      const template = "node" in end ? known.get(nodes.get(end.node)?.template ?? "") : undefined;
+      const template = "node" in end ? templates.find(nodes.get(end.node)?.template ?? "") : undefined;
       if (!("node" in end) || template === undefined || hasInterface(template, end.interface)) continue;
       const problem = `has no interface ${end.interface}; template ${template.id} has ${interfacesOf(template)}`;
       findings.push({ kind: "link", key, subject: `node ${end.node}`, problem, code: "unknown_interface" });
@@ -124,9 +164,8 @@ export function templateWarnings(
   return onceEach(warnings, (i) => ({ of: findings[i]!.subject, problem: findings[i]!.problem }));
 }
 
-function unknownTemplate({ key, template }: LabNode, templates: readonly KnownTemplate[]): Finding {
-  const names = templates.map(({ id }) => id).sort();
-  const meant = nearest(template, names);
+function unknownTemplate({ key, template }: LabNode, ids: readonly string[]): Finding {
+  const meant = nearest(template, [...ids].sort());
   const problem = `${template} is not one of Labwright's own templates (docs/templates.md); its host may have it, but only a service can check that`;
   const hint = meant === undefined ? "labwright validate --online asks the service" : `did you mean ${JSON.stringify(meant)}?`;
   return { kind: "node", key, subject: `node ${key}:`, problem, field: "template", code: "unknown_template", hint };

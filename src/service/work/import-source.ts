@@ -8,10 +8,11 @@ import { ArchiveError } from "../../files/tar/archive-error.ts";
 import { templateTexts } from "../../files/template-texts.ts";
 import { type ImportedLab, type ImportOptions, importLab } from "../../importers/import-lab.ts";
 import { countsOf, fileSource, shortenedReport } from "../../importers/lab-source.ts";
-import type { AvailableImages, MachineTemplate } from "../../importers/mapping/choose-template.ts";
+import type { AvailableImages } from "../../importers/mapping/choose-template.ts";
+import { type MachineOf, type MachineTemplate, machinesOf } from "../../importers/mapping/machine-template.ts";
 import { readMapping } from "../../importers/mapping/read-mapping.ts";
 import { SourceFiles } from "../../importers/source/source-files.ts";
-import { readKnownTemplates } from "../../intent/places/known-templates.ts";
+import { knownTemplates } from "../../intent/places/known-templates.ts";
 import { archivedLab, type OwnLab, ownLab } from "./own-lab.ts";
 
 /** A file of another tool, and the options of its import. One of text, base64 and files is set. */
@@ -54,7 +55,7 @@ export async function importSource(input: SourceInput): Promise<ImportFileData> 
     return { ...archived, left_out: [] };
   }
   const options: ImportOptions = {
-    machines: input.machines ?? (await ownMachines()),
+    machineOf: await machineOf(input),
     mapping: readMapping(await tablesOf(input)),
     translateConfigs: input.translateConfigs,
     variables: input.variables,
@@ -130,12 +131,12 @@ function fromBase64(text: string): Buffer {
   return Buffer.from(text, "base64");
 }
 
-let machines: readonly MachineTemplate[] | undefined;
+let own: MachineOf | undefined;
 
-/** Returns Labwright's own templates of virtual machines. */
-async function ownMachines(): Promise<readonly MachineTemplate[]> {
-  machines ??= readKnownTemplates(await templateTexts()).filter(({ machine }) => machine);
-  return machines;
+async function machineOf({ machines }: SourceInput): Promise<MachineOf> {
+  if (machines !== undefined) return (id) => machines.find((machine) => machine.id === id);
+  own ??= machinesOf(knownTemplates(await templateTexts()));
+  return own;
 }
 
 let shipped: readonly TableText[] | undefined;

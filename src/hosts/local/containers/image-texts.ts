@@ -5,6 +5,7 @@ import type { AddedVmImage } from "../vm-images/add-vm-image.ts";
 export function shownImage({ name, description, size, modified, layers, container, pulled }: LocalImage) {
   return {
     name,
+    kind: "container",
     description,
     size_bytes: size,
     modified_at: modified,

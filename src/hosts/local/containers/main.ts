@@ -152,7 +152,8 @@ async function remove({ images, vmImages, state }: LocalPaths, name: string): Pr
       `${name} is an image of a container and of a virtual machine`,
       `remove the directory ${join(vmImages, name)} for the latter`,
     );
-  if (!isMachine) return removeImage(images, state, name);
+  if (!isMachine && !isContainer) throw new ArchiveError("not_found", `there is no image ${name}`, "labwright image list shows them");
+  if (isContainer) return removeImage(images, state, name);
   const users = await imageUsers(state);
   return removeVmImage(vmImages, name, (image) => users.of(image));
 }

@@ -36,7 +36,7 @@ interface TemplateFile {
  */
 export async function loadTemplates(directories: readonly string[], memory: TemplateMemory = new Map()): Promise<LoadedTemplates> {
   const folders = await Promise.all(directories.map(templateFiles));
-  for (const file of folders.flat()) await remember(file, memory);
+  await Promise.all(folders.flat().map((file) => remember(file, memory)));
   const bases = new Map<string, LocalTemplate>();
   for (const file of folders.flat()) {
     if (memory.get(file)?.extends !== undefined) continue;

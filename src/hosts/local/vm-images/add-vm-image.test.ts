@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -395,6 +396,27 @@ describe("a file is refused, and leaves nothing behind", () => {
     expect(await refusal(["stream.vmdk"], { name: "bomb", limits: { ...unpackLimits, bytes: 700_000 } })).toMatchObject({
       code: "too_large",
     });
+  });
+
+  test.runIf(process.getuid?.() === 0)("on a disk that is full", async () => {
+    const directory = at("small");
+    await mkdir(directory);
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=258m", "tmpfs", directory]);
+    try {
+      // 256 MiB stay free for the service.
+      const big = partitioned(4 * mib);
+      randomBytes(3 * mib).copy(big, 512);
+      big[446 + 4] = 0;
+      await writeFile(at("big.img"), big);
+      expect(await refusal(["big.img"], { directory, name: "big" })).toMatchObject({
+        code: "disk_full",
+        message: `the disk of ${directory} is full: the image was not added`,
+        hint: "labwright image prune removes unused images",
+      });
+      expect((await readdir(directory)).filter((name) => name !== ".lock")).toEqual([]);
+    } finally {
+      execFileSync("umount", [directory]);
+    }
   });
 
   test("when the user interrupts", async () => {
