@@ -197,6 +197,8 @@ export interface TemplateLack {
   /** The effect, a sentence. */
   readonly without: string;
   readonly instead?: string;
+  /** Only nodes whose startup-config matches this regular expression need it, with the flag m; absent: all. */
+  readonly ifConfig?: string;
 }
 
 /** A rule for the value as text, because an attribute of type number may also be written as "4". */

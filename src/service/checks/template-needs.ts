@@ -1,5 +1,7 @@
+import type { TemplateLack } from "../../engine/model/plan.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import { byPlace, type Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
+import type { LabNode } from "../../intent/lab/lab.ts";
 import type { WorkPart } from "../context/parts.ts";
 import type { Intent } from "../work/intents.ts";
 
@@ -20,13 +22,14 @@ export async function needProblems(
   const { templates } = await host.rules();
   const lacking = new Map(templates.flatMap(({ id, lacks = [] }) => (lacks.length === 0 ? [] : [[id, lacks] as const])));
   if (lacking.size === 0) return [];
-  const first = new Map<string, string[]>();
-  for (const { key, template } of lab.nodes) {
-    if (!lacking.has(template) || nodes?.has(key) === false) continue;
-    first.set(template, [...(first.get(template) ?? []), key]);
-  }
-  const wrong = [...first]
-    .flatMap(([template, keys]) => (lacking.get(template) ?? []).map((lack) => ({ template, keys, lack })))
+  const wrong = [...lacking]
+    .flatMap(([template, lacks]) => {
+      const own = lab.nodes.filter((node) => node.template === template && nodes?.has(node.key) !== false);
+      return lacks.flatMap((lack) => {
+        const keys = own.filter((node) => needs(node, lack)).map(({ key }) => key);
+        return keys.length === 0 ? [] : [{ template, keys, lack }];
+      });
+    })
     .slice(0, maxProblems);
   if (wrong.length === 0) return [];
   const places = await work.fieldPlaces(
@@ -35,7 +38,7 @@ export async function needProblems(
     wrong.map(({ keys }) => ({ kind: "node", key: keys[0]!, field: "template" })),
   );
   const found = wrong.map(({ template, keys: [key, ...others], lack }, i): Diagnostic => {
-    const more = others.length === 0 ? "" : ` and ${others.length} other nodes`;
+    const more = others.length === 0 ? "" : ` and ${others.length} more`;
     return {
       severity: "warning",
       code: "node_needs",
@@ -45,4 +48,8 @@ export async function needProblems(
     };
   });
   return found.sort(byPlace);
+}
+
+function needs({ startupConfig = "" }: LabNode, { ifConfig }: TemplateLack): boolean {
+  return ifConfig === undefined || new RegExp(ifConfig, "m").test(startupConfig);
 }

@@ -33,6 +33,7 @@ export function kindTests(some: readonly Kind[]): void {
         expect(await read(node, "/run/stand-in.config")).toBe(kind.startup);
         expect((await read(node, "/run/stand-in.links")).split("\n")).toContain(kind.interface[1]);
         expect((await read(node, "/run/stand-in.pid")).trim() === "1").toBe(kind.isFirst === true);
+        expect(await read(node, "/run/stand-in.directory")).toBe("drwxr-x--- root\n");
         const env = await read(node, "/run/stand-in.env");
         for (const [name, value] of Object.entries(kind.env ?? {})) expect(valueIn(env, name)).toMatch(value);
         expect(valueIn(env, "LABWRIGHT_NODE")).toBe(node);
@@ -65,6 +66,8 @@ export function kindTests(some: readonly Kind[]): void {
         expect(warnings.some(told)).toBe(true);
         expect(checked.warnings?.some(told)).toBe(true);
       }
+      // Its configuration uses neither MPLS nor VRFs.
+      expect(warnings.filter(({ message }) => message.includes("frr-container"))).toEqual([]);
       expect(text).toContain("template arista_ceos needs control groups of its own, which its nodes do not get here: systemd starts EOS");
     });
 

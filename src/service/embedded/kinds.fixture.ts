@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { tarArchive } from "../../files/tar/tar-writer.ts";
 import { testedProgram } from "../../files/tested-program.fixture.ts";
-import { busyboxLayer, configOf, dockerArchive, file } from "../../hosts/local/containers/tests/archive.fixture.ts";
+import { busyboxLayer, configOf, directory, dockerArchive, file } from "../../hosts/local/containers/tests/archive.fixture.ts";
 import { findImages } from "../../hosts/local/images/images.ts";
 import { localPaths } from "../../hosts/local/machine/paths.ts";
 import { type TestLocalHost, testLocalHost } from "../../hosts/local/testing/test-local-host.fixture.ts";
@@ -230,6 +230,8 @@ if [ "$0" = "$MAIN" ]; then
   echo $$ > /run/stand-in.pid
   ls /sys/class/net > /run/stand-in.links
   cat "$CONFIG" > /run/stand-in.config
+  set -- $(ls -ld /run/stand-in)
+  echo "$1 $3" > /run/stand-in.directory
   trap 'exit 0' TERM
   touch /run/stand-in.up
   while :; do sleep 0.3; done
@@ -268,6 +270,7 @@ function imageOf(kind: Kind, system: Buffer): Buffer {
     file("etc/passwd", "root:x:0:0::/root:/bin/sh\nfrr:x:92:92::/:/bin/sh\n"),
     file("etc/group", "root:x:0:\nfrr:x:92:\n"),
     file("usr/bin/bash", '#!/bin/sh\nexec /bin/sh "$@"\n', executable),
+    directory("run/stand-in", 0o750),
     ...[...new Set([kind.main, ...kind.programs])].map((path) => file(path.replace(/^\/bin\//, "/usr/bin/").slice(1), standIn, executable)),
   ]);
   const config = kind.entrypoint === undefined ? {} : { Entrypoint: kind.entrypoint };

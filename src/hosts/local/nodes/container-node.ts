@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
+import { shellWord } from "../../../base/shell-word.ts";
 import type { DefinedNode } from "../definitions/definition.ts";
 import { type NodeDisk, treeReader } from "../files/node-disk.ts";
 import type { ContainerConfig } from "../images/images.ts";
+import type { ImageDirectory } from "../images/run-directories.ts";
 import type { NodeSpawn } from "../sandbox/sandbox.ts";
 import { containerAttributes } from "../templates/container-template.ts";
 import { declaredFiles, ownerCommands } from "../templates/declared-files.ts";
@@ -17,6 +19,8 @@ export type ContainerSpawn = Pick<NodeSpawn, "files" | "env" | "boot" | "console
 interface ContainerParts {
   readonly template: Pick<LocalTemplate, "container" | "console" | "attributes">;
   readonly config: ContainerConfig;
+  /** The directories of the image below /run, which is empty at the start. */
+  readonly runDirectories: () => readonly ImageDirectory[];
   /** The node's root, top first: its disk and the image's layers. */
   readonly trees: readonly string[];
   readonly disk: Pick<NodeDisk, "read" | "remove">;
@@ -32,7 +36,7 @@ export const initSettings = { console: "LABWRIGHT_CONSOLE", first: "LABWRIGHT_FI
  * command below it. `exec` runs before it, with the image's own /bin/sh.
  * @throws Error with a message for users
  */
-export function containerSpawn(node: DefinedNode, { template, config, trees, disk }: ContainerParts): ContainerSpawn {
+export function containerSpawn(node: DefinedNode, { template, config, trees, disk, runDirectories }: ContainerParts): ContainerSpawn {
   const made = template.container;
   const given = (name: string): string | undefined => {
     const value = node.attributes[name];
@@ -58,7 +62,9 @@ export function containerSpawn(node: DefinedNode, { template, config, trees, dis
   if (!workdir.startsWith("/")) throw new Error("workdir is not absolute");
   const read = treeReader(trees);
   const user = findUser(given("user") ?? made?.user ?? config.user, read("/etc/passwd") ?? "", read("/etc/group") ?? "");
-  const commands = [...(made?.before ?? []), ...ownerCommands(node.files), ...node.exec];
+  // A template for known software can rely on a shell in the image.
+  const runFolders = made === undefined ? [] : directoryCommands(runDirectories());
+  const commands = [...runFolders, ...(made?.before ?? []), ...ownerCommands(node.files), ...node.exec];
   const script = commands.length === 0 ? [] : [{ path: execScript, mode: 0o600, text: scriptOf(commands) }];
   const { argv } = template.console;
   const settings = {
@@ -75,6 +81,15 @@ export function containerSpawn(node: DefinedNode, { template, config, trees, dis
     console: [...(made?.wrapper ?? []), ...program],
     main: { workdir, uid: user.uid, gids: user.gids },
   };
+}
+
+/** Returns a command that makes these directories. */
+function directoryCommands(directories: readonly ImageDirectory[]): readonly string[] {
+  const each = directories.map(({ path, mode, uid, gid }) => {
+    const word = shellWord(path);
+    return `mkdir -p ${word} && chmod ${mode.toString(8)} ${word} && chown ${uid}:${gid} ${word}`;
+  });
+  return each.length === 0 ? [] : [each.join(" && ")];
 }
 
 /** Returns LABWRIGHT_<ATTRIBUTE> for the attributes that only this template knows, including defaults. */

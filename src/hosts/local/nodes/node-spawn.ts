@@ -3,6 +3,7 @@ import { Failure } from "../../../contract/errors.ts";
 import { machineBind } from "../../../intent/lab/machine-bind.ts";
 import type { DefinedNode } from "../definitions/definition.ts";
 import { nodeDisk } from "../files/node-disk.ts";
+import { runDirectories } from "../images/run-directories.ts";
 import { ownKernelSpawn } from "../own-kernel/own-kernel-spawn.ts";
 import type { NodeSpawn } from "../sandbox/sandbox.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
@@ -48,7 +49,13 @@ function spawnOf(lab: string, node: DefinedNode, disk: string, catalogue: Catalo
   const made = { id: node.id, hostname: hostname(node.name), lower: image.layers, disk };
   if (image.container !== undefined) {
     try {
-      const parts = { template, config: image.container, trees: [join(disk, "upper"), ...image.layers], disk: nodeDisk(disk) };
+      const parts = {
+        template,
+        config: image.container,
+        trees: [join(disk, "upper"), ...image.layers],
+        disk: nodeDisk(disk),
+        runDirectories: () => runDirectories(image.layers),
+      };
       const devices = template.needs.some(({ what }) => "kvm" in what) && catalogue.features.kvm ? { devices: ["kvm"] as const } : {};
       return { ...made, ...containerSpawn(node, parts), ...devices };
     } catch (error) {

@@ -44,6 +44,8 @@ export interface TemplateNeed {
     | { readonly cpu: readonly string[] };
   /** The purpose, for people. */
   readonly for: string;
+  /** Only nodes whose startup-config matches this regular expression need it; absent: all. */
+  readonly ifConfig?: string;
   /** The effect of its absence, for people. */
   readonly without: string;
   /** The alternative, for people. */

@@ -59,15 +59,18 @@ const featureWords = Object.keys(kernelFeatures) as KernelFeature[];
 export function readNeeds(reader: Reader): readonly TemplateNeed[] {
   if (reader.optional() === undefined) return [];
   return reader.list().flatMap((item) => {
-    const map = item.map(["for", "without"], ["means", "kvm", "kernel", "setting", "min", "cpu", "instead"]);
+    const map = item.map(["for", "without"], ["means", "kvm", "kernel", "setting", "min", "cpu", "instead", "if-config"]);
     const given = ["means", "kvm", "kernel", "setting", "cpu"].filter((key) => map.get(key).optional() !== undefined);
     if (given.length !== 1) return item.fail("a need has one of means, kvm, kernel, setting and cpu") ?? [];
     const setting = map.get("setting");
     if (setting.optional() === undefined) map.get("min").optional()?.fail("min goes with setting");
     const what = whatOf(given[0]!, map);
     const instead = map.get("instead").optional()?.text();
+    const ifConfig = map.get("if-config").optional()?.pattern();
     const [purpose, without] = [map.get("for").text() ?? "", map.get("without").text() ?? ""];
-    return what === undefined ? [] : [{ what, for: purpose, without, ...(instead === undefined ? {} : { instead }) }];
+    return what === undefined
+      ? []
+      : [{ what, for: purpose, without, ...(instead === undefined ? {} : { instead }), ...(ifConfig === undefined ? {} : { ifConfig }) }];
   });
 }
 

@@ -120,7 +120,7 @@ console: {type: telnet, argv: [box-cli], prompt: '^box> $'}
 startup-config: true
 save: {print: [box-cli, show]}
 needs:
-  - {means: mounts, for: boxes, without: It does not start, instead: Take a bag}
+  - {means: mounts, for: boxes, without: It does not start, instead: Take a bag, if-config: '^lid'}
   - {setting: fs.inotify.max_user_instances, min: 4000, for: watches, without: It is blind}
 fields:
   {name: live, image: recreate, icon: live, startupConfig: restart, exec: restart, cpu: live, ram: live, ethernet: live,
@@ -143,6 +143,7 @@ describe("a template of containers", () => {
         isFirstProcess: true,
       },
       save: { print: ["box-cli", "show"] },
+      needs: [{ what: { means: "mounts" }, for: "boxes", without: "It does not start", instead: "Take a bag", ifConfig: "^lid" }, {}],
     });
     expect(templateRules(template!, [])).toMatchObject({ image: "registry.example/box:1", imageSource: "a shop" });
   });
