@@ -44,6 +44,16 @@ test("a node of known software has its own image, or else the one of the softwar
   expect(choose({}, { machineOf: () => undefined, substitute: "frr" })).toMatchObject({ template: "frr", isStandIn: true });
 });
 
+test("a node of containerlab has the image that vrnetlab made of its software, if it is there", () => {
+  const choose = (images: Readonly<Record<string, readonly string[]>>) =>
+    chooseTemplate({ ...options, images }, "containerlab", "cisco_vios", "vrnetlab/cisco_vios:15.9");
+  expect(choose({ vrnetlab: ["vrnetlab/cisco_vios:15.9"], vios: ["vios-15"] })).toMatchObject({
+    template: "vrnetlab",
+    image: "vrnetlab/cisco_vios:15.9",
+  });
+  expect(choose({ vrnetlab: ["vrnetlab/cisco_c8000v:17"], vios: ["vios-15"] })).toMatchObject({ template: "vios" });
+});
+
 test("the tables name the first file that templates of software have, and only templates that ship", async () => {
   const texts = await templateTexts();
   const files = new Map(texts.map((text) => [/^id: (.*)$/m.exec(text)?.[1], /^ {2}files: \["([^"]+)"/m.exec(text)?.[1]]));

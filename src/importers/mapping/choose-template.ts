@@ -73,6 +73,10 @@ export function chooseTemplate(options: ChoiceOptions, tool: string, type: strin
   const own = { rule, template, isStandIn: false, ...(machine !== undefined && { machine }) };
   if (found !== undefined) return { ...own, image: found, message: `${shown} is template ${template} with image ${found}` };
   if (machine !== undefined && machine.id !== genericMachine.id) {
+    // A container that somebody made of the disk with vrnetlab.
+    const packed = tool === "containerlab" && image !== undefined ? imageThatIs(options.images?.["vrnetlab"] ?? [], image) : undefined;
+    if (packed !== undefined)
+      return { rule, template: "vrnetlab", image: packed, isStandIn: false, message: `${shown} is template vrnetlab with image ${packed}` };
     const ofSoftware = options.images?.[template] ?? [];
     const generic = imageThatIs(options.images?.[genericMachine.id] ?? [], name);
     if (generic !== undefined && ofSoftware.length === 0) {

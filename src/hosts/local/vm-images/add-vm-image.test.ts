@@ -105,7 +105,7 @@ beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "labwright-vm-add-"));
   // The user of the converter passes through it.
   await chmod(home, 0o755);
-  qemuImg = await findQemuImg(images);
+  qemuImg = await findQemuImg(images, at("libraries"));
   disk = partitioned(4 * mib);
   await writeFile(at("disk.img"), disk);
   await qemu("convert", "-f", "raw", "-O", "qcow2", "disk.img", "disk.qcow2");

@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { chmod, chown, mkdir, open, readdir, rename, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { stringify } from "yaml";
@@ -70,9 +71,8 @@ export async function addVmImage(options: AddVmOptions): Promise<AddedVmImage> {
   await refuseTaken(options, name);
   const work = join(directory, `.add-${process.pid}`);
   try {
-    await mkdir(work, { mode: 0o700 });
-    const qemuImg = await findQemuImg(options.images);
-    if (qemuImg.user !== undefined) await chown(work, qemuImg.user, idRange.base);
+    await mkdir(work, { mode: 0o711 });
+    const qemuImg = await findQemuImg(options.images, join(work, "libraries"));
     const { disks, cdroms } = await new Intake(options, work, qemuImg).all();
     signal?.throwIfAborted();
     const home = join(work, "image");
@@ -155,7 +155,9 @@ async function place(work: string, home: string, disks: readonly string[], cdrom
   let size = 0;
   const names = [...disks.map((file, i) => [file, `disk${i + 1}.qcow2`] as const), ...cdroms.map((file) => [file, "cdrom.iso"] as const)];
   for (const [file, name] of names) {
-    await using handle = await open(join(work, file), "r");
+    await using handle = await open(join(work, file), constants.O_RDONLY | constants.O_NOFOLLOW);
+    const found = await handle.stat();
+    if (!found.isFile() || found.nlink !== 1) throw new Error(`${file} is no plain file of its own after the conversion`);
     await handle.chown(process.getuid?.() ?? 0, process.getgid?.() ?? 0);
     await handle.chmod(0o644);
     await handle.sync();
@@ -245,19 +247,31 @@ class Intake {
     }
     if (this.#disks.length === maxDisks)
       throw wrongImage(`${what} is disk ${maxDisks + 1}: a node has at most ${maxDisks} of an image`, "add fewer disks");
-    // The converter runs as another user.
-    if (this.#qemuImg.user !== undefined) await chown(path, this.#qemuImg.user, idRange.base);
-    if (format === "qcow2" || format === "vmdk")
-      await checkData(this.#qemuImg, this.#work, { what, file: copy, format }, await this.#runLimits(`checking ${basename(what)}`));
-    if (format === "qcow2") {
-      this.#disks.push(copy);
-      return;
+    this.#disks.push(await this.#disk(what, copy, format as "qcow2" | "vmdk" | "raw"));
+  }
+
+  /**
+   * Checks a disk, and converts it to qcow2. Returns its name in the work directory. The converter reads files of strangers, so it runs as a user of its own in a directory that
+   * has nothing else.
+   */
+  async #disk(what: string, copy: string, format: "qcow2" | "vmdk" | "raw"): Promise<string> {
+    const { user } = this.#qemuImg;
+    const room = join(this.#work, `${copy}.room`);
+    await mkdir(room, { mode: 0o700 });
+    await rename(join(this.#work, copy), join(room, "in"));
+    if (user !== undefined) {
+      await chown(join(room, "in"), user, idRange.base);
+      await chown(room, user, idRange.base);
     }
-    const to = this.#name();
-    const from = { what, from: copy, format: format as "vmdk" | "raw", to };
-    await convert(this.#qemuImg, this.#work, from, await this.#runLimits(`converting ${basename(what)}`));
-    await rm(path);
-    this.#disks.push(to);
+    if (format !== "raw")
+      await checkData(this.#qemuImg, room, { what, file: "in", format }, await this.#runLimits(`checking ${basename(what)}`));
+    if (format !== "qcow2")
+      await convert(this.#qemuImg, room, { what, from: "in", format, to: "out" }, await this.#runLimits(`converting ${basename(what)}`));
+    if (user !== undefined) await chown(room, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
+    const disk = this.#name();
+    await rename(join(room, format === "qcow2" ? "in" : "out"), join(this.#work, disk));
+    await rm(room, { recursive: true });
+    return disk;
   }
 
   async #takeOva(what: string, path: string): Promise<void> {

@@ -32,7 +32,7 @@ test("a machine boots from a disk that came as VMDK in an OVA, keeps what it wri
   const work = join(local.paths.state, "work");
   await mkdir(work);
   await copyFile(join(tiny.rootfs, "disk.raw"), join(work, "disk.raw"));
-  const { user: _user, ...qemuImg } = await findQemuImg(local.paths.images);
+  const { user: _user, ...qemuImg } = await findQemuImg(local.paths.images, join(work, "libraries"));
   const words = ["convert", "-f", "raw", "-O", "vmdk", "-o", "subformat=streamOptimized", "disk.raw", "disk.vmdk"];
   expect(await runQemuImg(qemuImg, work, words, { bytes: 1 << 30 })).toMatchObject({ code: 0 });
   const disk = await readFile(join(work, "disk.vmdk"));

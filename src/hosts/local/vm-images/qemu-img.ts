@@ -9,34 +9,38 @@ import { wrongImage } from "./refuse.ts";
 
 /** The program qemu-img: words that start it. */
 export interface QemuImg {
-  /** `@` is the directory with `libraries`. */
   readonly argv: readonly string[];
-  /** Name of a library → its path. */
-  readonly libraries: ReadonlyMap<string, string>;
   /** The user it runs as, who has no right but to the files that it gets. Absent: the caller. */
   readonly user?: number;
 }
 
-/** The user of hypervisors in labs (native/supervisor/vm.h). */
-const hypervisorUser = idRange.base + 1000;
+/** A user id of labs that their programs do not use. */
+const converter = idRange.base + 65_533;
 
 /** Directories of libraries. */
 const libraryFolders = ["usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu"];
 const loaderName = /^ld-linux-(x86-64|aarch64)\.so\.\d$/;
 
-/** Finds qemu-img in the image of the hypervisor, or else on the machine. Throws ArchiveError not_found. */
-export async function findQemuImg(images: string): Promise<QemuImg> {
-  const user = process.getuid?.() === 0 ? { user: hypervisorUser } : {};
+/**
+ * Finds qemu-img in the image of the hypervisor, or else on the machine. Throws ArchiveError not_found.
+ * @param folder made for links to its libraries, if it needs them
+ */
+export async function findQemuImg(images: string, folder: string): Promise<QemuImg> {
+  const user = process.getuid?.() === 0 ? { user: converter } : {};
   const hypervisor = (await findImages(images)).find(({ name, vm, container }) => name === hypervisorImage && !vm && !container);
   if (hypervisor !== undefined) {
     const [program] = await present(hypervisor.layers.map((layer) => join(layer, "usr/bin/qemu-img")));
     const libraries = await librariesOf(hypervisor.layers);
     const loader = [...libraries.keys()].find((name) => loaderName.test(name));
-    if (program !== undefined && loader !== undefined) return { argv: [`@/${loader}`, "--library-path", "@", program], libraries, ...user };
+    if (program !== undefined && loader !== undefined) {
+      await mkdir(folder, { mode: 0o755 });
+      for (const [name, path] of libraries) await symlink(path, join(folder, name));
+      return { argv: [join(folder, loader), "--library-path", folder, program], ...user };
+    }
   }
   const own = (process.env["PATH"] ?? "").split(delimiter).filter((path) => path.startsWith("/"));
   const [found] = await present(own.map((path) => join(path, "qemu-img")));
-  if (found !== undefined) return { argv: [found], libraries: new Map(), ...user };
+  if (found !== undefined) return { argv: [found], ...user };
   throw new ArchiveError(
     "not_found",
     "the program qemu-img is not on this machine",
@@ -76,17 +80,6 @@ async function withinTree(tree: string, path: string): Promise<string | undefine
   return undefined;
 }
 
-/** Makes the libraries of qemu-img findable below a directory. Returns the words that start it. */
-async function prepared({ argv, libraries }: QemuImg, directory: string): Promise<readonly string[]> {
-  if (libraries.size === 0) return argv;
-  const folder = join(directory, "libraries");
-  if ((await present([folder])).length === 0) {
-    await mkdir(folder, { mode: 0o755 });
-    for (const [name, path] of libraries) await symlink(path, join(folder, name));
-  }
-  return argv.map((word) => word.replace(/^@/, folder));
-}
-
 async function present(paths: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(
     paths.map((path) =>
@@ -108,7 +101,7 @@ export interface RunLimits {
 }
 
 /** Processor time, s; memory, bytes; open files. */
-const limits = { cpu: 4 * 3600, memory: 4 * 1024 ** 3, files: 64 };
+const limits = { cpu: 4 * 3600, memory: 4 * 1024 ** 3, files: 64, threads: 128 };
 const maxWords = 4000;
 
 /**
@@ -116,19 +109,18 @@ const maxWords = 4000;
  * messages. Throws the signal's reason.
  */
 export async function runQemuImg(
-  qemuImg: QemuImg,
+  { argv, user }: QemuImg,
   directory: string,
   words: readonly string[],
   { bytes, signal, progress }: RunLimits,
 ): Promise<{ readonly code: number; readonly text: string; readonly output: string }> {
   signal?.throwIfAborted();
-  const { user } = qemuImg;
-  const argv = await prepared(qemuImg, directory);
   const bounds = [
     `--as=${limits.memory}`,
     `--cpu=${limits.cpu}`,
     `--nofile=${limits.files}`,
     `--fsize=${Math.max(bytes, 1 << 16)}`,
+    ...(user === undefined ? [] : [`--nproc=${limits.threads}`]),
     "--core=0",
   ];
   const child = spawn("prlimit", [...bounds, "--", ...argv, ...words], {
