@@ -1,4 +1,5 @@
 import type { Writable } from "node:stream";
+import { BlockSender } from "./block-sender.ts";
 import { Blocks } from "./blocks.ts";
 
 /** Bytes that are written at once. Fewer wait for the end of this turn of the event loop, in which more may come. */
@@ -11,12 +12,13 @@ export class BlockWriter {
   readonly #sink: Writable;
   readonly #waiting = new Blocks();
   readonly #onRoom: (() => void)[] = [];
-  #sending = false;
+  readonly #sender: BlockSender;
   #scheduled = false;
   #onSent: (() => void) | undefined;
 
   constructor(sink: Writable) {
     this.#sink = sink;
+    this.#sender = new BlockSender(sink, this.#waiting, () => this.#settle());
     sink.once("close", () => {
       this.#waiting.clear();
       this.#settle();
@@ -28,13 +30,13 @@ export class BlockWriter {
     if (this.#sink.destroyed) return;
     this.#waiting.push(head, body?.length);
     if (body !== undefined) this.#waiting.push(body);
-    if (this.#sending || this.#scheduled) return;
-    if (this.#waiting.size >= much) this.#send();
+    if (this.#sender.isSending || this.#scheduled) return;
+    if (this.#waiting.size >= much) this.#sender.send();
     else {
       this.#scheduled = true;
       setImmediate(() => {
         this.#scheduled = false;
-        this.#send();
+        this.#sender.send();
       });
     }
   }
@@ -58,22 +60,9 @@ export class BlockWriter {
     });
   }
 
-  #send(): void {
-    if (this.#sending || this.#sink.destroyed) return;
-    const bytes = this.#waiting.shift();
-    if (bytes === undefined) return;
-    this.#sending = true;
-    this.#sink.write(bytes, () => {
-      this.#sending = false;
-      Blocks.giveBack(bytes);
-      this.#settle();
-      this.#send();
-    });
-  }
-
   #settle(): void {
     const { destroyed } = this.#sink;
     if (destroyed || this.#waiting.size < high / 2) for (const resolve of this.#onRoom.splice(0)) resolve();
-    if (destroyed || (!this.#sending && this.#waiting.size === 0)) this.#onSent?.();
+    if (destroyed || (!this.#sender.isSending && this.#waiting.size === 0)) this.#onSent?.();
   }
 }

@@ -1,4 +1,5 @@
 import { Duplex, type Writable } from "node:stream";
+import { BlockSender } from "./block-sender.ts";
 import { Blocks } from "./blocks.ts";
 
 export interface ViewerOptions {
@@ -20,8 +21,8 @@ export class Viewer extends Duplex {
   /** Whether the reader accepts more. */
   #wanting = false;
   #sink: Writable | undefined;
-  /** Whether bytes are being written to the sink. */
-  #sending = false;
+  /** Absent if the bytes are read. */
+  #sender: BlockSender | undefined;
   #lost = 0;
   #ended = false;
 
@@ -58,7 +59,10 @@ export class Viewer extends Duplex {
    */
   sendTo(sink: Writable): void {
     this.#sink = sink;
-    this.#send();
+    this.#sender = new BlockSender(sink, this.#waiting, () => {
+      if (!this.destroyed) this.#caughtUp();
+    });
+    this.#sender.send();
     this.#endWhenRead();
   }
 
@@ -89,22 +93,7 @@ export class Viewer extends Duplex {
       return;
     }
     this.#waiting.push(bytes);
-    this.#send();
-  }
-
-  /** One write at a time: output that arrives meanwhile is in the next write. */
-  #send(): void {
-    if (this.#sink === undefined || this.#sending) return;
-    const bytes = this.#waiting.shift();
-    if (bytes === undefined) return;
-    this.#sending = true;
-    this.#sink.write(bytes, () => {
-      this.#sending = false;
-      Blocks.giveBack(bytes);
-      if (this.destroyed) return;
-      this.#send();
-      this.#caughtUp();
-    });
+    this.#sender?.send();
   }
 
   #caughtUp(): void {
@@ -114,7 +103,7 @@ export class Viewer extends Duplex {
   }
 
   #endWhenRead(): void {
-    if (!this.#ended || this.#sending || this.#waiting.size > 0) return;
+    if (!this.#ended || this.#sender?.isSending === true || this.#waiting.size > 0) return;
     this.push(null);
     if (this.#sink === undefined) return;
     this.#sink.end();
