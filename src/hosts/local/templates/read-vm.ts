@@ -37,6 +37,7 @@ export function readVm(reader: Reader, ready: Reader, base: VmTemplate = vmDefau
     video: choice("video"),
     accelerator: choice("accelerator"),
     firmware: choice("firmware"),
+    "boot-from": choice("boot-from"),
     "guest-agent": choice("guest-agent"),
     "cpu-model": map?.get("cpu-model").optional()?.text(cpuModelPattern, "a CPU model, or auto") ?? base["cpu-model"],
     arguments: argumentsText,

@@ -12,6 +12,8 @@ export interface VmSettings {
   readonly video: "none" | "std" | "cirrus" | "vmware" | "virtio";
   readonly accelerator: "auto" | "kvm" | "tcg";
   readonly firmware: "bios" | "uefi";
+  /** The first medium to boot from, if it is there. */
+  readonly "boot-from": "disk" | "cdrom";
   /** A channel for the QEMU guest agent, which runs programs in the guest. */
   readonly "guest-agent": "on" | "off";
   /** Arguments of the allow-list for the hypervisor, as one text. */
@@ -52,6 +54,7 @@ export const vmChoices = {
   video: ["none", "std", "cirrus", "vmware", "virtio"],
   accelerator: ["auto", "kvm", "tcg"],
   firmware: ["bios", "uefi"],
+  "boot-from": ["disk", "cdrom"],
   "guest-agent": ["on", "off"],
 } as const satisfies { readonly [K in keyof VmSettings]?: readonly VmSettings[K][] };
 
@@ -64,6 +67,7 @@ export const vmDefaults: VmTemplate = {
   video: "none",
   accelerator: "auto",
   firmware: "bios",
+  "boot-from": "disk",
   "guest-agent": "off",
   arguments: "",
   cpu: 1,
@@ -139,6 +143,7 @@ export function vmOf(template: LocalTemplate, node: VmNode): VmTemplate {
     video: choice("video"),
     accelerator: choice("accelerator"),
     firmware: choice("firmware"),
+    "boot-from": choice("boot-from"),
     "guest-agent": choice("guest-agent"),
     "cpu-model": cpuModel,
     arguments: extra,

@@ -117,7 +117,8 @@ function disks(vm: VmTemplate, image: VmImage, bus: string, shared: boolean): re
   const cd = (id: string, unit: number) => `ide-cd,bus=${vm.machine === "pc" ? `ide.1,unit=${unit}` : `ide.${4 + unit}`},drive=${id}`;
   for (const file of image.cdroms) {
     argv.push("-drive", `file=/${file},if=none,id=cdrom,format=raw,media=cdrom,readonly=on`);
-    argv.push("-device", `${cd("cdrom", 1)},bootindex=${image.disks.length + 1}`);
+    // The disks have numbers from 1.
+    argv.push("-device", `${cd("cdrom", 1)},bootindex=${vm["boot-from"] === "cdrom" ? 0 : image.disks.length + 1}`);
   }
   if (vm.configDrive !== undefined) {
     argv.push("-drive", "file=/vm/config.iso,if=none,id=config,format=raw,readonly=on");

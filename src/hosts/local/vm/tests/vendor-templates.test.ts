@@ -1,4 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { interfaceNames, interfaceNaming } from "../../../../base/names/interface-names.ts";
 import type { VmImage } from "../../images/vm-images.ts";
@@ -6,6 +8,7 @@ import { templateForFile } from "../../templates/software.ts";
 import { builtinTemplates, loadTemplates } from "../../templates/templates.ts";
 import { vmOf } from "../../templates/vm-template.ts";
 import { vmConfig } from "../vm-config.ts";
+import { vmSpawn } from "../vm-spawn.ts";
 
 const { templates } = await loadTemplates([builtinTemplates]);
 const image: VmImage = { disks: [{ file: "disk1.qcow2", format: "qcow2" }], cdroms: [] };
@@ -48,7 +51,7 @@ const rows: readonly (readonly [string, number, number, string, string, string, 
     "sros",
     2,
     6144,
-    `${ide} -smbios type=1,product=TIMOS:slot=A chassis=SR-1 card=iom-1 mda/1=me12-100gb-qsfp28`,
+    `${ide} -smbios type=1,product=TIMOS:slot=A chassis=SR-1 card=cpm-1 mda/1=me12-100gb-qsfp28`,
     "virtio-net-pci",
     "",
     "A/1 1/1/c1/1 1/1/c2/1",
@@ -122,6 +125,34 @@ describe("the templates of software", () => {
     expect(interfaceNames(template.ethFormat, wanted.length)).toEqual(wanted);
   });
 
+  test("a vEOS boots from its Aboot CD; other machines boot from their disk first", () => {
+    const bootOrder = (id: string) => {
+      const template = templates.find((one) => one.id === id)!;
+      const settings = vmConfig(vmOf(template, { name: "n", attributes: {} }), { ...image, cdroms: ["cdrom.iso"] }, true);
+      return [...settings.matchAll(/drive=(\w+),bootindex=(\d+)/g)]
+        .toSorted(([, , a], [, , b]) => Number(a) - Number(b))
+        .map(([, name]) => name);
+    };
+    expect(bootOrder("veos")).toEqual(["cdrom", "disk0"]);
+    expect(bootOrder("vyos")).toEqual(["disk0", "cdrom"]);
+  });
+
+  test("a machine with UEFI needs a hypervisor that has it", async () => {
+    const template = templates.find((one) => one.id === "nxosv9k")!;
+    const home = await mkdtemp(join(tmpdir(), "labwright-uefi-"));
+    try {
+      const hypervisor = { name: "qemu", description: "", rootfs: home, layers: [home], size: 0, modified: "", digest: "" };
+      const node = { id: 1, name: "n1", exec: [], attributes: {} };
+      const spawn = () => vmSpawn("lab", node, { hostname: "n1", disk: "/d" }, template, { ...hypervisor, vm: image }, hypervisor, true);
+      expect(spawn).toThrow("node n1: the hypervisor on this host has no UEFI firmware: labwright setup builds it again");
+      await mkdir(join(home, "usr/share/ovmf"), { recursive: true });
+      await writeFile(join(home, "usr/share/ovmf/OVMF.fd"), "");
+      expect(spawn().files.find(({ path }) => path === "/etc/labwright/vm")?.text).toContain("arg -bios\narg /usr/share/ovmf/OVMF.fd\n");
+    } finally {
+      await rm(home, { recursive: true });
+    }
+  });
+
   test.each([
     ["vios", "GigabitEthernet0/1", 1],
     ["vios", "eth1", 1],
@@ -150,6 +181,7 @@ describe("the templates of software", () => {
     ["xrv-k9-6.0.1/hda.qcow2", "xrv"],
     ["xrv9k-fullk9-x-7.11.1.qcow2", "xrv9k"],
     ["titanium-final.7.3.0.d1.1.qcow2", "nxosv"],
+    ["NXOSv-7.2.0.D1.1.qcow2", "nxosv"],
     ["nexus9300v64.10.4.3.F.qcow2", "nxosv9k"],
     ["nxosv-final.7.0.3.I7.9.qcow2", "nxosv9k"],
     ["nxosv9k-9.3.9/sataa.qcow2", "nxosv9k"],
