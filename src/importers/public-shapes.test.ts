@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { readIntent } from "../intent/read/read.ts";
 import { imported, shortReport } from "./testing.fixture.ts";
 
 // Forms that public lab files have, each in a lab of its own.
@@ -82,4 +83,43 @@ test("flowcharts have labels of several lines, ids of edges, and texts in edges 
   expect(lab.yaml).toContain("label: Router 1 10.0.0.1");
   expect(lab.yaml).toContain("label: Firewall}");
   expect(lab.yaml.match(/^ {2}- \[/gm)).toHaveLength(3);
+});
+
+test("kinds of containerlab have the template of their software, its startup-config and their names of interfaces", () => {
+  const topology = `name: kinds
+topology:
+  nodes:
+    leaf: {kind: nokia_srlinux, image: "ghcr.io/nokia/srlinux:24.10", startup-config: leaf.cli}
+    spine: {kind: ceos, image: "ceos:4.32.0F", startup-config: spine.cfg}
+    core: {kind: cisco_xrd, image: "xrd:24"}
+    bird: {kind: linux, image: "ghcr.io/srl-labs/bird:2.13", binds: ["bird.conf:/etc/bird.conf"]}
+  links:
+    - endpoints: ["leaf:e1-49", "spine:eth3"]
+    - endpoints: ["leaf:ethernet-1/2", "core:Gi0-0-0-1"]
+    - endpoints: ["core:Gi0/0/0/2", "bird:eth1"]
+`;
+  const files = {
+    "kinds.clab.yml": topology,
+    "leaf.cli": "set / system\n",
+    "spine.cfg": "hostname spine\n",
+    "bird.conf": "protocol device {}\n",
+  };
+  const lab = imported(files);
+  const { lab: read } = readIntent(lab.yaml, lab.files);
+  expect(read?.nodes.map(({ key, template, image, startupConfig }) => [key, template, image, startupConfig])).toEqual([
+    ["bird", "bird", "ghcr.io/srl-labs/bird:2.13", undefined],
+    ["core", "cisco_xrd", "xrd:24", undefined],
+    ["leaf", "nokia_srlinux", "ghcr.io/nokia/srlinux:24.10", "set / system\n"],
+    ["spine", "arista_ceos", "ceos:4.32.0F", "hostname spine\n"],
+  ]);
+  expect(read?.nodes[0]?.files?.["/etc/bird.conf"]?.text).toBe("protocol device {}\n");
+  for (const ends of ['["leaf:e1-49", "spine:eth3"]', '["leaf:ethernet-1/2", "core:Gi0-0-0-1"]', '["core:Gi0/0/0/2", "bird:eth1"]'])
+    expect(lab.yaml).toContain(ends);
+  expect(lab.missing.map(({ template, file }) => [template, file]).sort()).toEqual([
+    ["arista_ceos", "cEOS64-lab-*.tar.xz"],
+    ["bird", undefined],
+    ["cisco_xrd", "xrd-control-plane-container-x64.dockerv1*.tgz"],
+    ["nokia_srlinux", undefined],
+  ]);
+  expect(imported(files, { substitute: "frr" }).yaml).toContain("template: frr");
 });

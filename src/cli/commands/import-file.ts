@@ -197,7 +197,7 @@ function show({ terminal }: Context, args: Arguments, { lab, written, leftOut }:
   for (const { path, bytes } of leftOut) terminal.note(`  ${path}: dropped: a file of ${bytes} bytes is too large to import`);
   for (const { nodes, image, template, file } of lab.missing) {
     terminal.note(
-      `image ${image} (template ${template}) is needed by ${nodes.slice(0, 8).join(", ")}${nodes.length > 8 ? ", …" : ""}${file !== undefined ? `: ${file}` : template === "container" ? ": it is pulled before the first start" : ""}`,
+      `image ${image} (template ${template}) is needed by ${nodes.slice(0, 8).join(", ")}${nodes.length > 8 ? ", …" : ""}${file !== undefined ? `: ${file}` : template === "qemu" ? "" : ": it is pulled before the first start"}`,
     );
   }
   if (lab.diagnostics.length > 0)

@@ -73,6 +73,11 @@ export class DraftNode {
     return this.choice.template === this.template ? this.choice.machine : undefined;
   }
 
+  /** The template of software in a container image; undefined for other nodes, also for one that stands in. */
+  get kind(): MachineTemplate | undefined {
+    return this.choice.template === this.template ? this.choice.kind : undefined;
+  }
+
   get maxInterfaces(): number {
     return maxInterfaces(this);
   }

@@ -41,6 +41,7 @@ const missing: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 interface OfTemplate {
   readonly template: string;
   readonly machine: MachineTemplate | undefined;
+  readonly kind: MachineTemplate | undefined;
 }
 
 /** Returns why nodes of a template cannot have a field; undefined: they can. */
@@ -50,8 +51,9 @@ export function whyWithout({ template, machine }: OfTemplate, field: string): st
 }
 
 /** Number of interfaces that a node of a template can have. */
-export function maxInterfaces({ template, machine }: OfTemplate): number {
-  if (machine !== undefined) return machine.maxInterfaces;
+export function maxInterfaces({ template, machine, kind }: OfTemplate): number {
+  const known = machine ?? kind;
+  if (known !== undefined) return known.maxInterfaces;
   if (template === "qemu" || template === "vm") return 23;
   return template === "pc" ? 8 : 64;
 }

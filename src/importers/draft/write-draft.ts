@@ -3,6 +3,7 @@ import type { Quality } from "../../intent/lab/lab.ts";
 import { authorShape } from "../../intent/write/author.ts";
 import { type Data, writeItem, writePair } from "../../intent/write/write.ts";
 import { ethNames, type SourceInterface } from "../mapping/interface-names.ts";
+import type { MachineTemplate } from "../mapping/machine-template.ts";
 import { iosToFrr } from "../translate/ios-to-frr.ts";
 import type { Draft, DraftEnd, DraftLink, DraftNetwork } from "./draft.ts";
 import { DraftNode } from "./draft-node.ts";
@@ -155,7 +156,7 @@ function interfacesOf({ nodes, unlinked }: Draft, links: readonly DraftLink[]): 
     const chosen = interfaceNamesFor(used.get(node) ?? [], node);
     names.set(node, chosen);
     for (const [original, name] of chosen) if (original !== name && original !== "") node.put("labels", `interface-${name}`, original);
-    const naming = interfaceNaming(node.machine?.format ?? "eth{0}");
+    const naming = interfaceNaming((node.machine ?? node.kind)?.format ?? "eth{0}");
     const highest = [...chosen.values()].reduce((most, name) => Math.max(most, naming.index(name) ?? -1), -1);
     const wanted = node.get("ethernet");
     const isReserved = unlinked.some((each) => each.node === node);
@@ -165,8 +166,12 @@ function interfacesOf({ nodes, unlinked }: Draft, links: readonly DraftLink[]): 
   return names;
 }
 
-/** Returns the names of a node's interfaces here, by those in the source. A machine has the names of its guest. */
-function interfaceNamesFor(interfaces: readonly SourceInterface[], { machine, maxInterfaces }: DraftNode): ReadonlyMap<string, string> {
+/** Returns the names of a node's interfaces here, by those in the source. A machine has the names of its guest; software in a container keeps names that it has. */
+function interfaceNamesFor(
+  interfaces: readonly SourceInterface[],
+  { machine, kind, maxInterfaces }: DraftNode,
+): ReadonlyMap<string, string> {
+  if (kind !== undefined) return kindNames(interfaces, kind);
   if (machine === undefined || machine.format.split(formatSeparator)[0] === "eth{0}") return ethNames(interfaces, maxInterfaces);
   const naming = interfaceNaming(machine.format);
   const own = interfaces.map(({ name }) => (naming.index(name) === undefined ? interfaceAlias(machine.format, name, maxInterfaces) : name));
@@ -177,6 +182,13 @@ function interfaceNamesFor(interfaces: readonly SourceInterface[], { machine, ma
   const skipped = fixed > 1 && interfaces.every(({ name }) => /^eth[1-9]\d*$/.test(name)) ? fixed - 1 : 0;
   const numbers = ethNames(interfaces, maxInterfaces - skipped, 0);
   return new Map([...numbers].map(([name, eth]) => [name, naming.name(Number(eth.slice(3)) + skipped)]));
+}
+
+function kindNames(interfaces: readonly SourceInterface[], { format, maxInterfaces }: MachineTemplate): ReadonlyMap<string, string> {
+  const naming = interfaceNaming(format);
+  const indexes = new Set(interfaces.flatMap(({ name }) => naming.index(name) ?? []));
+  if (indexes.size === new Set(interfaces.map(({ name }) => name)).size) return new Map(interfaces.map(({ name }) => [name, name]));
+  return new Map([...ethNames(interfaces, maxInterfaces)].map(([name, eth]) => [name, naming.name(Number(eth.slice(3)))]));
 }
 
 function linksOf(links: readonly DraftLink[], names: Names, switches: ReadonlySet<DraftNetwork>): readonly Data[] {

@@ -35,6 +35,8 @@ export interface Choice {
   readonly image?: string;
   /** Set for a virtual machine. */
   readonly machine?: MachineTemplate;
+  /** Set for software in a container image that has a template of its own. */
+  readonly kind?: MachineTemplate;
   /** Set if the node's own software is replaced by a stand-in. */
   readonly isStandIn: boolean;
   readonly missing?: MissingImage;
@@ -56,8 +58,11 @@ export function chooseTemplate(options: ChoiceOptions, tool: string, type: strin
   const isPlainHost = image === undefined && rule?.template === "container" && rule.role === "host";
   const template = isPlainHost ? "linux" : (rule?.template ?? (image === undefined ? "linux" : "container"));
   const wanted = rule?.image === undefined ? image : rule.image.replace("{image}", image ?? "").trim();
-  const machine = template === genericMachine.id ? genericMachine : options.machineOf?.(template);
-  if (machine === undefined && template !== "container" && rule?.file === undefined) {
+  const known = template === genericMachine.id ? genericMachine : options.machineOf?.(template);
+  const [machine, kind] = known?.isContainer === true ? [undefined, known] : [known, undefined];
+  if (kind !== undefined && options.substitute === undefined && (wanted === undefined || wanted === ""))
+    return { rule, template, kind, isStandIn: false, message: `${shown} is template ${template}` };
+  if (known === undefined && template !== "container" && rule?.file === undefined) {
     const own = rule?.image === undefined ? undefined : wanted;
     const stands = rule === undefined ? ": no rule for this type" : "";
     return {
@@ -69,14 +74,24 @@ export function chooseTemplate(options: ChoiceOptions, tool: string, type: strin
     };
   }
   const name = wanted === undefined || wanted === "" ? type : wanted;
-  const found = imageThatIs(options.images?.[template] ?? [], name);
-  const own = { rule, template, isStandIn: false, ...(machine !== undefined && { machine }) };
+  const there = [...(options.images?.[template] ?? []), ...(kind === undefined ? [] : (options.images?.["container"] ?? []))];
+  const found = imageThatIs(there, name);
+  const own = { rule, template, isStandIn: false, ...(machine !== undefined && { machine }), ...(kind !== undefined && { kind }) };
   if (found !== undefined) return { ...own, image: found, message: `${shown} is template ${template} with image ${found}` };
   if (machine !== undefined && machine.id !== genericMachine.id) {
     // A container that somebody made of the disk with vrnetlab.
     const packed = tool === "containerlab" && image !== undefined ? imageThatIs(options.images?.["vrnetlab"] ?? [], image) : undefined;
-    if (packed !== undefined)
-      return { rule, template: "vrnetlab", image: packed, isStandIn: false, message: `${shown} is template vrnetlab with image ${packed}` };
+    if (packed !== undefined) {
+      const ofContainers = options.machineOf?.("vrnetlab");
+      return {
+        rule: rule && { ...rule, attributes: { ...rule.attributes, kind: type } },
+        template: "vrnetlab",
+        ...(ofContainers !== undefined && { kind: ofContainers }),
+        image: packed,
+        isStandIn: false,
+        message: `${shown} is template vrnetlab with image ${packed}`,
+      };
+    }
     const ofSoftware = options.images?.[template] ?? [];
     const generic = imageThatIs(options.images?.[genericMachine.id] ?? [], name);
     if (generic !== undefined && ofSoftware.length === 0) {
@@ -93,7 +108,11 @@ export function chooseTemplate(options: ChoiceOptions, tool: string, type: strin
     ...(rule?.vendor !== undefined && { vendor: rule.vendor }),
     ...(rule?.file !== undefined && { file: rule.file }),
   };
-  const need = needText(missing, { isUnknown: options.images === undefined, type });
+  const need = needText(missing, {
+    isUnknown: options.images === undefined,
+    type,
+    isContainer: template === "container" || kind !== undefined,
+  });
   if (options.substitute === undefined) {
     // A template of software takes any image of it.
     const image = machine === undefined || machine.id === genericMachine.id ? { image: name } : {};
@@ -106,17 +125,14 @@ export function chooseTemplate(options: ChoiceOptions, tool: string, type: strin
 /** Names the file that an image is made from, and the command. */
 function needText(
   { template, image, file }: MissingImage,
-  { isUnknown, type }: { readonly isUnknown: boolean; readonly type: string },
+  { isUnknown, type, isContainer }: { readonly isUnknown: boolean; readonly type: string; readonly isContainer: boolean },
 ): string {
   const where = isUnknown ? "was not looked for" : "is not there";
   if (template === genericMachine.id && needsEmulator.test(type) && file?.endsWith(".qcow2") !== true)
     return `it needs ${image} and an emulator of its own, which Labwright does not have: --substitute chooses a stand-in`;
-  if (template === "container" && file === undefined)
+  if (isContainer && file === undefined)
     return `it needs the image ${image}, which ${where}: it is pulled from its registry before the first start`;
-  const how =
-    template === "container" || template === genericMachine.id
-      ? `: labwright image add FILE --name ${image}`
-      : ": labwright image add FILE";
+  const how = isContainer || template === genericMachine.id ? `: labwright image add FILE --name ${image}` : ": labwright image add FILE";
   return `it needs the image ${image}${file === undefined ? "" : `, made from ${file}`}, which ${where}${how}`;
 }
 

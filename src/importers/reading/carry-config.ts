@@ -27,7 +27,7 @@ export function carryConfig(draft: Draft, node: DraftNode, text: string, part: P
     carryPcConfig(draft, node, { text, part, path });
     return;
   }
-  if (isOwn || ((node.machine?.startupConfig === true || node.template === "vrnetlab") && !isStandIn)) {
+  if (isOwn || ((node.machine ?? node.kind)?.startupConfig === true && !isStandIn)) {
     node.set("startup-config", draft.file(path, text));
     part.kept(`the startup-config, in ${path}`);
     return;

@@ -19,6 +19,8 @@ export interface KnownTemplate {
   readonly attributes: readonly KnownAttribute[];
   /** It is a template of virtual machines. */
   readonly machine: boolean;
+  /** It is a template of containers. */
+  readonly isContainer: boolean;
   readonly startupConfig: boolean;
   /** The images that a node may name; empty: only a host has the list. */
   readonly images: readonly string[];
@@ -102,6 +104,7 @@ function readKnownTemplate(root: Value | undefined, base: KnownTemplate | undefi
     maxInterfaces,
     attributes: [...inheritedAttributes, ...attributes],
     machine: base?.machine ?? textOf(entryOf(root, "backend")) === "vm",
+    isContainer: base?.isContainer ?? textOf(entryOf(root, "backend")) === "container",
     startupConfig: startupConfig === undefined ? (base?.startupConfig ?? false) : startupConfig === "true",
     images: images.length > 0 ? images : (base?.images ?? []),
   };

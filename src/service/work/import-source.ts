@@ -134,9 +134,14 @@ function fromBase64(text: string): Buffer {
 let own: MachineOf | undefined;
 
 async function machineOf({ machines }: SourceInput): Promise<MachineOf> {
-  if (machines !== undefined) return (id) => machines.find((machine) => machine.id === id);
   own ??= machinesOf(knownTemplates(await templateTexts()));
-  return own;
+  const ofLabwright = own;
+  if (machines === undefined) return ofLabwright;
+  // The facts of containers are those of Labwright's own templates.
+  return (id) => {
+    const found = ofLabwright(id);
+    return machines.find((machine) => machine.id === id) ?? (found?.isContainer === true ? found : undefined);
+  };
 }
 
 let shipped: readonly TableText[] | undefined;

@@ -26,8 +26,8 @@ test("a topology gets netlab's addresses, and OSPF and BGP in configurations of 
   expect(lab.yaml).toContain("quality: {delay: 10, loss: 0.5}");
   expect(lab.report.find(({ path }) => path === "/module/2")).toMatchObject({ level: "dropped", line: 7 });
   expect(lab.missing).toEqual([
-    { template: "container", image: "ceos:4.32.0F", vendor: "Arista cEOS", file: "cEOS64-lab-*.tar.xz", nodes: ["r1"] },
-    { template: "container", image: "ceos:latest", vendor: "Arista cEOS", file: "cEOS64-lab-*.tar.xz", nodes: ["r2", "x1"] },
+    { template: "arista_ceos", image: "ceos:4.32.0F", vendor: "Arista cEOS", file: "cEOS64-lab-*.tar.xz", nodes: ["r1"] },
+    { template: "arista_ceos", image: "ceos:latest", vendor: "Arista cEOS", file: "cEOS64-lab-*.tar.xz", nodes: ["r2", "x1"] },
   ]);
 });
 
