@@ -16,7 +16,7 @@ export interface LeftOut extends Required<FieldName> {
   readonly why: string;
 }
 
-const newImages = "New ones: labwright image add for containers of the embedded host; below /opt/unetlab/addons on an EVE-NG host";
+const newImages = "New ones: labwright image add on the embedded host; below /opt/unetlab/addons on an EVE-NG host";
 
 const hints: Readonly<Record<string, string>> = {
   unknown_template: "labwright templates lists them",

@@ -106,7 +106,7 @@ export function addedVmText({ name, template, by, disks, cdroms, size }: AddedVm
   return [
     `${name}: added, ${parts.join(", ")}, for template ${template.id}${software === undefined ? "" : ` (${software.name})`}`,
     ...hint,
-    `  ${vm?.cpu} CPU, ${vm?.ram} MiB, interfaces ${names} … of model ${vm?.nic}, disks on ${vm?.["disk-bus"]}`,
+    `  ${vm?.cpu} ${vm?.cpu === 1 ? "CPU" : "CPUs"}, ${vm?.ram} MiB, interfaces ${names} … of model ${vm?.nic}, disks on ${vm?.["disk-bus"]}`,
     ...license,
     `  in a lab: {template: ${template.id}, image: ${name}}`,
   ].join("\n");

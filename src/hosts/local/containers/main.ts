@@ -33,7 +33,7 @@ const help = `Usage: labwright image pull REFERENCE [--always] [--platform OS/AR
 
 Pulls, adds, lists or removes images of this machine's embedded host: of containers, for nodes of template container, and of virtual machines, for
 nodes of templates such as vios, veos or qemu. REFERENCE is an image of a registry, such as registry.example/frrouting/frr:10.2; labwright registry
-sets the registries. FILE is what it contains, whatever its name:
+sets the registries. The content of FILE decides what it is, not its name:
 
   container         the output of docker save or podman save, an OCI image layout (directory or tar archive), or a tar archive of a root file
                     system; docker-daemon:NAME and containers-storage:NAME are images of docker and podman on this machine
