@@ -4,9 +4,11 @@ import { commandHelp, helpMarkdown, overview } from "./command/help.ts";
 import { UsageError } from "./command/usage-error.ts";
 import { adopt } from "./commands/adopt.ts";
 import { apply } from "./commands/apply.ts";
+import { board } from "./commands/board.ts";
 import { capture } from "./commands/capture.ts";
 import { captures } from "./commands/captures.ts";
 import { cli } from "./commands/cli.ts";
+import { collect } from "./commands/collect.ts";
 import { consoleCommand } from "./commands/console.ts";
 import { consoles } from "./commands/consoles.ts";
 import { cp } from "./commands/cp.ts";
@@ -19,6 +21,7 @@ import { events } from "./commands/events.ts";
 import { exec } from "./commands/exec.ts";
 import { exportCommand } from "./commands/export.ts";
 import { extcap } from "./commands/extcap.ts";
+import { fanout } from "./commands/fanout.ts";
 import { grants } from "./commands/grants.ts";
 import { graph } from "./commands/graph.ts";
 import { history } from "./commands/history.ts";
@@ -174,6 +177,9 @@ export const commands: readonly Command[] = [
   registry,
   users,
   quota,
+  fanout,
+  board,
+  collect,
   store,
   completion,
   version,

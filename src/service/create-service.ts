@@ -73,7 +73,7 @@ export function createService(options: ServiceOptions): Service {
     record: (change, record) => {
       // Ends all streams of a lab that has got another owner or was deleted.
       if (change !== "updated") endLab(record.path);
-      if (change !== "updated") context.uses.forget(record.path);
+      if (change === "deleted") context.uses.forget(record.path);
       events.record(change, record);
     },
     job: (news) => {

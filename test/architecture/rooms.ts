@@ -102,7 +102,9 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     reach: ["command"],
     inventory: ["reach"],
     streams: ["show", "command"],
+    classroom: ["show", "command"],
     commands: [
+      "classroom",
       "show",
       "show/report",
       "command",

@@ -65,20 +65,36 @@ export function labFlags({ file, selector }: Project): string {
   return [...(file === undefined ? [] : [`-t ${shellWord(file.name)}`]), ...lab].join(" ");
 }
 
-/** @param options.mustBePlain default: false. The files that the lab names must always be plain files. */
-export async function readProjectFile(name: string, { mustBePlain = false } = {}): Promise<ProjectFile> {
+interface ReadOptions {
+  /** Default: false. The files that the lab names must always be plain files. */
+  readonly mustBePlain?: boolean;
+  /** Texts that take the place of files that the lab names. */
+  readonly given?: Readonly<Record<string, string>>;
+}
+
+/** Reads a lab's file and the files that it names. Throws UsageError. */
+export async function readProjectFile(name: string, { mustBePlain = false, given = {} }: ReadOptions = {}): Promise<ProjectFile> {
   const path = resolve(name);
   const yaml = await readText(path, name, mustBePlain);
   const folder = dirname(path);
   // The files of variables first: names of other files can contain variables.
-  const first = await readAll(folder, variableFilesOf(yaml));
-  const files = await readAll(folder, referencedFiles(yaml, first));
+  const first = await readAll(folder, variableFilesOf(yaml), given);
+  const files = await readAll(folder, referencedFiles(yaml, first), given);
   return { name, path, folder, yaml, files };
 }
 
-async function readAll(folder: string, names: readonly string[]): Promise<Readonly<Record<string, string>>> {
+async function readAll(
+  folder: string,
+  names: readonly string[],
+  given: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<string, string>>> {
   const files: Record<string, string> = {};
   for (const file of names) {
+    const text = Object.hasOwn(given, file) ? given[file] : undefined;
+    if (text !== undefined) {
+      files[file] = text;
+      continue;
+    }
     for (const each of await filesAt(folder, file)) {
       const text = await readInside(folder, each);
       if (text !== undefined) files[each] = text;

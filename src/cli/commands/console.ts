@@ -22,6 +22,7 @@ export const consoleCommand: Command = {
   flags: [
     topoFlag,
     labFlag,
+    { long: "read-only", summary: "Only look: send nothing to the node" },
     { long: "record", value: "FILE", completes: "file", summary: "Also record the console's output in a new file, for asciinema play" },
   ],
   example: "labwright console r1",
@@ -36,7 +37,7 @@ export const consoleCommand: Command = {
     const file = args.text("record");
     const recording = file === undefined ? undefined : await startRecording(context, connection, file);
     try {
-      await talk(context, connection);
+      await talk(context, connection, args.has("read-only"));
     } finally {
       await recording?.end();
     }
@@ -70,7 +71,7 @@ async function quiet(connection: Duplex): Promise<void> {
 }
 
 /** Copies bytes in both directions until the user closes the console, the node closes it, or a signal arrives. Always restores the terminal. */
-async function talk(context: Context, connection: Duplex): Promise<void> {
+async function talk(context: Context, connection: Duplex, isReadOnly: boolean): Promise<void> {
   const { stdin, stdout } = context.terminal;
   const setRawMode = stdin.isTTY === true ? stdin.setRawMode?.bind(stdin) : undefined;
   const typed = new Escape();
@@ -88,7 +89,7 @@ async function talk(context: Context, connection: Duplex): Promise<void> {
       setRawMode?.(true);
       stdin.on("data", (chunk: Buffer) => {
         const { send, leave } = typed.take(chunk);
-        if (send.length > 0) connection.write(send);
+        if (send.length > 0 && !isReadOnly) connection.write(send);
         if (leave) resolve();
       });
       // The input of a script has ended: the node may still be writing its answer.

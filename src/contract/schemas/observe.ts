@@ -17,6 +17,7 @@ import {
   uniqueKey,
   word,
 } from "./shapes.ts";
+import { TestSummary } from "./tests.ts";
 
 /** Impairment of the packets that one side of a link sends: delay and jitter in ms, loss in %, bandwidth in kbit/s (0: unlimited). */
 export const LinkQuality = Type.Object({
@@ -157,6 +158,8 @@ export const StatusData = Type.Object({
   used_at: Type.Optional(time),
   /** Absent: the lab has none. */
   lease: Type.Optional(LeaseState),
+  /** Absent: they were not run, or not since this is recorded. */
+  tests: Type.Optional(TestSummary),
   /** Absent: the project has no runtime lab. */
   live: Type.Optional(LiveData),
 });
@@ -320,6 +323,8 @@ export const LabEntry = Type.Object({
   used_at: Type.Optional(time),
   /** As in status. */
   lease: Type.Optional(LeaseState),
+  /** As in status. */
+  tests: Type.Optional(TestSummary),
   updated_at: Type.Optional(time),
 });
 export type LabEntry = Static<typeof LabEntry>;

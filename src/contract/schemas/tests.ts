@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { selectorFields } from "./project.ts";
-import { integer, list, text, word } from "./shapes.ts";
+import { integer, list, text, time, word } from "./shapes.ts";
 
 /** tests: names of tests of the intent; absent: all. The intent is yaml, else the one of the last apply. */
 export const TestPayload = Type.Object({ ...selectorFields, tests: Type.Optional(list(text)) });
@@ -24,3 +24,7 @@ export type TestResult = Static<typeof TestResult>;
 
 export const TestData = Type.Object({ lab: text, passed: integer, failed: integer, errors: integer, tests: list(TestResult) });
 export type TestData = Static<typeof TestData>;
+
+/** Result of the newest run of all tests of the recorded intent. */
+export const TestSummary = Type.Object({ passed: integer, failed: integer, errors: integer, at: time });
+export type TestSummary = Static<typeof TestSummary>;

@@ -99,11 +99,13 @@ export async function recordIntent(
   const lease = leaseAfter(known?.lease, wanted, context.clock.now());
   const power = Object.fromEntries(intent.lab.nodes.flatMap(({ key, start }) => (start === undefined ? [] : [[key, start]])));
   // A new lab gets its own id on the host, which is recorded when the change ends.
-  const { labId, lease: _lease, ...rest } = known ?? {};
+  const { labId, lease: _lease, tests, ...rest } = known ?? {};
+  const isTested = tests !== undefined && !isMade && known?.yaml === intent.yaml;
   const record: LabRecord = {
     ...rest,
     ...(labId !== undefined && !isMade && { labId }),
     ...(lease !== undefined && { lease }),
+    ...(isTested && { tests }),
     path: target.path,
     identity: known?.identity ?? job.identity,
     mode: target.mode === "import" ? "import" : (known?.mode ?? "create"),

@@ -7,6 +7,7 @@ import { joinIds } from "../../engine/compare/join.ts";
 import { maskTests } from "../../engine/show/mask-tests.ts";
 import { maskText } from "../../engine/show/secret-words.ts";
 import { nearest } from "../../intent/diagnostics/nearest.ts";
+import { sameData } from "../../intent/lab/canonical.ts";
 import { endpointText } from "../../intent/lab/lab.ts";
 import type { LabTest } from "../../intent/lab/lab-test.ts";
 import type { ChangeKind } from "../changes/change-kind.ts";
@@ -140,11 +141,25 @@ async function testLab(context: PowerParts, job: Job, target: Target, request: T
   };
   try {
     const data = dataOf(path, await runTests(request.tests, bench));
+    if (intent !== undefined && request.tests.length === intent.lab.tests?.length) await recordResult(context, path, intent, data);
     return isShownWhole(target) ? data : withoutSecrets(data, intent?.lab.tests ?? []);
   } catch (error) {
     if (!job.signal.aborted) throw error;
     throw new Failure("cancelled", "the tests were cancelled; links and nodes are as they were before", { cause: error });
   }
+}
+
+/** Keeps the result with the lab, for lists of labs. Tests of another text than the recorded one are not those of the lab. */
+async function recordResult(
+  { store, clock }: StorePart & ClockPart,
+  path: string,
+  intent: NonNullable<Target["intent"]>,
+  result: TestData,
+): Promise<void> {
+  const record = store.labs.get(path);
+  if (record === undefined || record.yaml !== intent.yaml || !sameData(record.files, intent.files)) return;
+  const { passed, failed, errors } = result;
+  await store.labs.put({ ...record, tests: { passed, failed, errors, at: clock.now() } });
 }
 
 async function give(

@@ -1,4 +1,5 @@
 import type { LeaseState } from "../../contract/schemas/lease.ts";
+import type { TestSummary } from "../../contract/schemas/tests.ts";
 import type { LabLease } from "../../intent/lab/lab.ts";
 import { timeText } from "../common/clock.ts";
 import type { LabRecord, StoredLease } from "../store/store.ts";
@@ -115,15 +116,16 @@ export function isOver(lease: StoredLease | undefined, usedAt: number | undefine
   return lease !== undefined && (lease.endedAt !== undefined || endOf(lease, usedAt).at <= now);
 }
 
-/** The last use and the lease of a lab, as answers show them. */
+/** The last use, the lease and the last tests of a lab, as answers show them. */
 export function usesOf(
   { uses }: { readonly uses: LabUses },
   record: LabRecord | undefined,
-): { readonly used_at?: string; readonly lease?: LeaseState } {
+): { readonly used_at?: string; readonly lease?: LeaseState; readonly tests?: TestSummary } {
   if (record === undefined) return {};
   const used = uses.of(record);
   return {
     ...(used !== undefined && { used_at: timeText(used) }),
     ...(record.lease !== undefined && { lease: leaseState(record.lease, used) }),
+    ...(record.tests !== undefined && { tests: { ...record.tests, at: timeText(record.tests.at) } }),
   };
 }

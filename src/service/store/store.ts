@@ -118,6 +118,8 @@ export interface LabRecord {
   readonly resume?: ResumePolicy;
   /** Of the lab after its last change, or during the change. Absent: written by an older release. */
   readonly size?: LabSize;
+  /** Result of the newest run of all its tests. Absent: none since this is recorded. */
+  readonly tests?: { readonly passed: number; readonly failed: number; readonly errors: number; readonly at: number };
   /** Absent: the lab has none. */
   readonly lease?: StoredLease;
   /** Last use by a user, ms, at most a minute old. Absent: none since this is recorded. */

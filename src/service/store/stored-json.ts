@@ -35,6 +35,7 @@ const recordSchema = Type.Object({
     }),
   ),
   usedAt: Type.Optional(number),
+  tests: Type.Optional(Type.Object({ passed: integer, failed: integer, errors: integer, at: number })),
   size: Type.Optional(Type.Object({ nodes: integer, memory: number })),
   origin: optionalText,
   updatedAt: Type.Optional(number),
