@@ -89,7 +89,7 @@ test("kinds of containerlab have the template of their software, its startup-con
   const topology = `name: kinds
 topology:
   nodes:
-    leaf: {kind: nokia_srlinux, image: "ghcr.io/nokia/srlinux:24.10", startup-config: leaf.cli}
+    leaf: {kind: nokia_srlinux, image: "ghcr.io/nokia/srlinux:24.10", startup-config: leaf.cli, license: lic.key}
     spine: {kind: ceos, image: "ceos:4.32.0F", startup-config: spine.cfg}
     core: {kind: cisco_xrd, image: "xrd:24"}
     bird: {kind: linux, image: "ghcr.io/srl-labs/bird:2.13", binds: ["bird.conf:/etc/bird.conf"]}
@@ -101,6 +101,7 @@ topology:
   const files = {
     "kinds.clab.yml": topology,
     "leaf.cli": "set / system\n",
+    "lic.key": "a licence\n",
     "spine.cfg": "hostname spine\n",
     "bird.conf": "protocol device {}\n",
   };
@@ -113,6 +114,7 @@ topology:
     ["spine", "arista_ceos", "ceos:4.32.0F", "hostname spine\n"],
   ]);
   expect(read?.nodes[0]?.files?.["/etc/bird.conf"]?.text).toBe("protocol device {}\n");
+  expect(read?.nodes[2]?.files?.["/opt/srlinux/etc/license.key"]?.text).toBe("a licence\n");
   for (const ends of ['["leaf:e1-49", "spine:eth3"]', '["leaf:ethernet-1/2", "core:Gi0-0-0-1"]', '["core:Gi0/0/0/2", "bird:eth1"]'])
     expect(lab.yaml).toContain(ends);
   expect(lab.missing.map(({ template, file }) => [template, file]).sort()).toEqual([

@@ -11,7 +11,7 @@ import { NodeForm } from "./inherited.ts";
 import { Links } from "./links.ts";
 import { readAddresses, readManagement } from "./management.ts";
 import { readFields } from "./node-fields.ts";
-import { readBinds, readEnvironment, readStartupConfig } from "./node-files.ts";
+import { readBinds, readEnvironment, readLicense, readStartupConfig } from "./node-files.ts";
 import { readStages } from "./stages.ts";
 import { expandVariables } from "./variables.ts";
 
@@ -79,6 +79,7 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
     const at = { draft, files, path, node: place, name };
     readBinds(at, form);
     readStartupConfig(at, form);
+    readLicense(at, form);
     readEnvironment(at, form);
     readFields(place, form);
     readAddresses(place, form, management);

@@ -3,7 +3,6 @@ import type { Part } from "../../tree/part.ts";
 import type { NodeForm } from "./inherited.ts";
 
 const reasons: Readonly<Record<string, string>> = {
-  license: "licences are not carried along",
   type: "the variant of a vendor's software",
   healthcheck: "a node is ready when the conditions of its ready: have passed",
   "network-mode": "each node has a network of its own",
@@ -64,7 +63,10 @@ function readExec(node: DraftNode, form: NodeForm): void {
     const command = part.text?.trim() ?? "";
     if (command === "") continue;
     const whole = safe.test(command) ? command : `${command} || true`;
-    node.add("exec", [whole], part, whole === command ? undefined : "as in containerlab, the node boots also if it fails");
+    // Its command line does not answer before it has started.
+    const early = node.kind === undefined ? "" : ", and it runs before the software of the node starts";
+    const isSame = whole === command && early === "";
+    node.add("exec", [whole], part, isSame ? undefined : `as in containerlab, the node boots also if it fails${early}`);
   }
 }
 

@@ -30,6 +30,28 @@ export function readStartupConfig({ draft, files, path, node, name }: Place, for
   }
 }
 
+/** Where the software of these templates expects its licence. */
+const licensePaths: Readonly<Record<string, string>> = {
+  nokia_srlinux: "/opt/srlinux/etc/license.key",
+  juniper_crpd: "/config/license.conf",
+};
+
+/** Takes over the licence: a file of the node, if its software reads it there. */
+export function readLicense({ draft, files, path, node, name }: Place, form: NodeForm): void {
+  const part = form.one("license");
+  if (part?.text === undefined) return;
+  const target = licensePaths[node.kind?.id ?? ""];
+  const found = target === undefined ? undefined : files.beside(path, withMagic(part.text, name));
+  const text = found === undefined ? undefined : files.text(found);
+  if (target === undefined) part.dropped("licences of this software are not carried along");
+  else if (found === undefined) part.dropped(files.whyMissing(path, withMagic(part.text, name)));
+  else if (text === undefined) part.dropped("the file is no text");
+  else {
+    node.put("files", target, { from: draft.file(found, text) });
+    part.mapped(`the file ${target} of the node`);
+  }
+}
+
 /** The directories of nodes that containerlab makes are of no use here. */
 function withMagic(text: string, name: string): string {
   return text.replaceAll("__clabNodeName__", name).replaceAll("__clabDir__", ".");
