@@ -55,9 +55,17 @@ describe("arguments", () => {
     expect(shown).toContain(text);
   });
 
-  test("a time is a positive number of seconds", () => {
+  test("a time is a positive number of seconds, or has a unit", () => {
+    for (const [text, ms] of [
+      ["500ms", 500],
+      ["30s", 30_000],
+      ["1.5m", 90_000],
+      ["1h", 3_600_000],
+    ] as const)
+      expect(parse(`plan --timeout ${text}`).milliseconds("timeout")).toBe(ms);
     expect(parse("plan --timeout 1.5").milliseconds("timeout")).toBe(1500);
-    for (const wrong of ["0", "-1", "soon"]) expect(() => parse(`plan --timeout=${wrong}`).milliseconds("timeout")).toThrow("seconds");
+    for (const wrong of ["0", "-1", "soon", "5d", "1e3", "s", "0s"])
+      expect(() => parse(`plan --timeout=${wrong}`).milliseconds("timeout")).toThrow("seconds");
   });
 });
 

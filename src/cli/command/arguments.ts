@@ -43,15 +43,18 @@ export class Arguments {
     return new Arguments(this.operands, new Map([...this.#values, [flag, [value]]]), this.rest);
   }
 
-  /** Returns the value of a flag in ms; the flag is given in seconds. */
+  /** Returns the value of a flag in ms; the flag is given in seconds, or with a unit, such as 500ms, 30s, 5m or 1h. */
   milliseconds(flag: string): number | undefined {
     const value = this.text(flag);
     if (value === undefined) return undefined;
-    const seconds = Number(value);
-    if (!Number.isFinite(seconds) || seconds <= 0) throw new UsageError(`--${flag} takes a number of seconds, not "${value}"`);
-    return Math.round(seconds * 1000);
+    const [, number, unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(value) ?? [];
+    const ms = Number(number) * units[unit as keyof typeof units];
+    if (!Number.isFinite(ms) || ms <= 0) throw new UsageError(`--${flag} takes a number of seconds or a time such as 5m, not "${value}"`);
+    return Math.round(ms);
   }
 }
+
+const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** Parses the arguments of a command. Throws UsageError. */
 export function parseArguments(command: Command, argv: readonly string[]): Arguments {
