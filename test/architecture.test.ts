@@ -198,9 +198,9 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     files: /^server\//,
     layers: ["base", "contract errors", "contract core", "contract schemas", "files", "transport"],
     types: ["service"],
-    packages: ["fastify", "typebox", "ws"],
+    packages: ["fastify", "openid-client", "typebox", "ws"],
     node: "all",
-    why: "HTTPS only; what is answered comes from the service it is given; ws for browsers, which have no other upgrade; fingerprints as people write them",
+    why: "HTTPS only; what is answered comes from the service it is given; ws for browsers, which have no other upgrade; openid-client for sign-ins at a provider; fingerprints as people write them",
   },
   client: {
     files: /^client\//,

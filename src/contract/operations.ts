@@ -12,7 +12,7 @@ export interface OperationRow {
   readonly path: string;
   /** Further paths with the same answer. */
   readonly aliases?: readonly string[];
-  /** bearer: a token, or the cookie of a browser session. ticket: a token, or a one-time browser ticket in the body. */
+  /** bearer: a token, or the cookie of a browser session. ticket: a token, or a one-time ticket or code in the body. */
   readonly auth: "none" | "bearer" | "ticket";
   /**
    * The narrowest scope of an API token that may call it; the rights on the lab are checked too. never: no token may. Absent: the operation needs no
@@ -105,6 +105,18 @@ export const operations = {
     unknownFields: "refuse",
     errors: [...bodied, "unknown_field", "invalid_credentials", "rate_limited", ...hostTrouble],
     summary: "Sign in with a user name and password of the host; returns a bearer token",
+  },
+  finishLogin: {
+    ...post,
+    path: "/api/v1/login/finish",
+    auth: "ticket",
+    token: "read",
+    timeoutMs: 15_000,
+    replay: false,
+    maxBody: 16_384,
+    unknownFields: "refuse",
+    errors: [...bearer, ...bodied, "unknown_field", "invalid_credentials"],
+    summary: "Finish a sign-in with OIDC in the browser that a program has begun; returns a bearer token",
   },
   logout: {
     ...bare,

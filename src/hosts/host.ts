@@ -37,6 +37,8 @@ export interface Host {
   readonly accounts?: HostAccounts;
   /** Changes the host's users, for admins: the service checks that. Absent: others manage them (feature `userChanges`). */
   readonly userChanges?: HostUserChanges;
+  /** Users who sign in at a provider of identities (OIDC). Absent: the host has none. */
+  readonly externalUsers?: HostExternalUsers;
   /** Returns the path of the lab of a capture, undefined if there is no such capture. Absent: the host makes none. */
   readonly labOfCapture?: (capture: string) => Promise<string | undefined>;
   /**
@@ -70,6 +72,24 @@ export interface HostUserChanges {
   setRole(user: string, role: HostSession["role"]): Promise<void>;
   /** Labs and disks of the user stay. */
   remove(user: string): Promise<void>;
+}
+
+/** A person, as a provider of identities reports it. `issuer` and `subject` are the identity; all else may change. */
+export interface ExternalIdentity {
+  readonly issuer: string;
+  readonly subject: string;
+  /** Names that the account may get, the best first. The person may have chosen them. */
+  readonly names: readonly string[];
+  readonly role: HostSession["role"];
+}
+
+export interface HostExternalUsers {
+  /**
+   * Returns the name of the account of an identity. Makes the account at the first sign-in, and sets its role at each. A new account gets a name that no other
+   * account has, in any case of letters, and that owns nothing on the host.
+   * @param isTaken whether a name must not be used, for example because a removed account has left labs that a new account of its name would own
+   */
+  signIn(identity: ExternalIdentity, isTaken: (name: string) => boolean): Promise<string>;
 }
 
 export interface HostAccount {

@@ -19,9 +19,11 @@ import type { Store } from "../service/store/store.ts";
 import { type AuditFile, openAuditFile } from "./audit/audit-file.ts";
 import { loadPages } from "./http/pages.ts";
 import { urlImports } from "./import-url/load-source.ts";
+import type { OidcOptions } from "./oidc/routes.ts";
 import { openStore } from "./open-store.ts";
 import { batchedLines } from "./process/batched-lines.ts";
 import { jsonLog } from "./process/json-log.ts";
+import type { OidcFlags } from "./process/oidc-flags.ts";
 import { type ServeOptions, serveOptions, usage } from "./process/options.ts";
 import { removeServiceFile, writeServiceFile } from "./process/service-file.ts";
 import { startTrouble, usersTrouble } from "./process/start-trouble.ts";
@@ -89,6 +91,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const host = await openHost(options, store, warn);
   cleanup.defer(() => host.close());
   const { sessionIdleMs, sessionAbsoluteMs } = options;
+  const oidc = options.oidc === undefined ? undefined : await readOidc(options.oidc);
   const pages = await loadPages(packagePath("dist/web"));
   let url = "";
   const service = createService({
@@ -105,6 +108,7 @@ async function serve(options: ServeOptions): Promise<void> {
     resume: options.resume,
     mappingFolder: join(stateDir, "mappings"),
     ...(options.importUrls.length > 0 && { urlImports: urlImports({ patterns: options.importUrls }) }),
+    ...(oidc !== undefined && { oidc: { name: oidc.name } }),
     ...(sessionIdleMs === undefined ? {} : { sessionIdleMs }),
     ...(sessionAbsoluteMs === undefined ? {} : { sessionAbsoluteMs }),
   });
@@ -121,6 +125,7 @@ async function serve(options: ServeOptions): Promise<void> {
     certificate,
     version,
     pages,
+    oidc,
     docs: () => loadPages(packagePath("dist/docs")),
     listen: { host: options.listen, port: options.port, anyPort: options.anyPort },
     log: { level: logLevel, stream: lines },
@@ -159,6 +164,20 @@ async function serve(options: ServeOptions): Promise<void> {
 
   const signal = await ending;
   log("info", "ending; labs keep running", { signal });
+}
+
+/** Reads the files of the options for sign-ins at a provider. The service does not start without them; the provider itself may be down. */
+async function readOidc({ clientSecretFile, caFile, ...options }: OidcFlags): Promise<OidcOptions> {
+  const read = async (flag: string, file: string) => {
+    const text = await readFile(file, "utf8").catch((error: Error) => Promise.reject(new Error(`${flag}: ${error.message}`)));
+    if (text.trim() === "") throw new Error(`${flag}: ${file} is empty`);
+    return text;
+  };
+  return {
+    ...options,
+    ...(clientSecretFile !== undefined && { clientSecret: (await read("--oidc-client-secret-file", clientSecretFile)).trim() }),
+    ...(caFile !== undefined && { ca: await read("--oidc-ca", caFile) }),
+  };
 }
 
 /** Opens the audit log, if there shall be one. Without it the service does not start: nobody would notice that it is missing. */

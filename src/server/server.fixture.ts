@@ -49,6 +49,12 @@ export class TestServer {
     },
     requestEnded: (request) => void this.ended.push(request),
     recover: async () => {},
+    signInBrowser: async () => {
+      throw new Failure("unsupported", "no provider", { data: { feature: "userChanges" } });
+    },
+    signInProgram: async () => {
+      throw new Failure("unsupported", "no provider", { data: { feature: "userChanges" } });
+    },
     lookAtLeases: async () => {},
     keepReady: () => undefined,
     close: async () => {},

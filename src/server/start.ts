@@ -11,6 +11,7 @@ import { answerMalformed } from "./http/malformed.ts";
 import { addDocs, addPages, type Pages } from "./http/pages.ts";
 import { newRequestId } from "./http/request-id.ts";
 import { addRoutes, answerUnknown, sendFailure } from "./http/routes.ts";
+import { addOidc, type OidcOptions } from "./oidc/routes.ts";
 import { noteRequest } from "./streams/last-answer.ts";
 import { routeUpgrades, wantsStream } from "./streams/upgrades.ts";
 import { type WebSocketLimits, WebSockets } from "./streams/web-sockets.ts";
@@ -27,6 +28,8 @@ export interface ServerOptions {
   readonly pages?: Pages | undefined;
   /** Loads the documentation, which is served below /docs/. Absent, or undefined as its result: the server has no documentation. */
   readonly docs?: () => Promise<Pages | undefined>;
+  /** The provider at which users may sign in. Absent: none. */
+  readonly oidc?: OidcOptions | undefined;
   /** The version of the product, for the OpenAPI document. */
   readonly version: string;
   /** Receives JSON lines. Absent: the server writes no log. */
@@ -177,6 +180,7 @@ function createApp(options: ServerOptions, headerWaitMs: number, signals: { read
     bodyWaitMs: headerWaitMs,
     audit: options.audit,
   });
+  if (options.oidc !== undefined) addOidc(app, options.service, options.oidc, options.audit);
   if (options.pages !== undefined) addPages(app, options.pages);
   if (options.docs !== undefined) addDocs(app, options.docs);
   answerUnknown(app);

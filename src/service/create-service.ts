@@ -21,6 +21,7 @@ import { Observations } from "./observe/observations.ts";
 import { resumeLabs } from "./power/resume-labs.ts";
 import { recoverJobs } from "./recover.ts";
 import type { Service } from "./service.ts";
+import { ExternalSignIns } from "./sessions/external-sign-ins.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { Tickets } from "./sessions/tickets.ts";
 import type { ResumePolicy, Store } from "./store/store.ts";
@@ -60,6 +61,8 @@ export interface ServiceOptions {
   readonly webUi?: WebUi;
   /** Absent: imports by URL are not allowed. */
   readonly urlImports?: UrlImports;
+  /** The provider at which users may sign in, as people call it. Absent: none. */
+  readonly oidc?: { readonly name: string };
   /** Folder of more tables of node types for imports, read at each of them. It need not exist. */
   readonly mappingFolder?: string;
 }
@@ -134,9 +137,24 @@ export function createService(options: ServiceOptions): Service {
   const traffic = new Traffic(context);
   const browsers = new Browsers(context, options.webUi);
   const captures = new Captures(context, browsers);
+  const signIns = new ExternalSignIns(context);
   const leases = new LeaseEnds(context);
   return {
-    handlers: handlersOf({ context, tickets: new Tickets<ConsoleGrant>(clock), browsers, captures, traffic, metrics }),
+    handlers: handlersOf({
+      context,
+      tickets: new Tickets<ConsoleGrant>(clock),
+      browsers,
+      captures,
+      traffic,
+      metrics,
+      signIns,
+      oidc: options.oidc,
+    }),
+    signInBrowser: async (identity) => {
+      const signedIn = await signIns.session(identity);
+      return { user: signedIn.user, fragment: browsers.fragmentFor(signedIn) };
+    },
+    signInProgram: (identity, challenge) => signIns.code(identity, challenge),
     storeSilentMs: () => store.shared?.silentMs(),
     requestEnded: (request) => metrics.request(request),
     authenticate: (token, address) => sessions.authenticate(token, address),

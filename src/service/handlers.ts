@@ -56,14 +56,18 @@ import { planProject } from "./projects/plan-project.ts";
 import { reconcileProject } from "./projects/reconcile.ts";
 import { listQuotas, setQuota } from "./quotas/quotas.ts";
 import type { Handlers } from "./service.ts";
-import { createToken, listTokens, revokeToken } from "./sessions/api-tokens.ts";
+import type { ExternalSignIns } from "./sessions/external-sign-ins.ts";
 import { listHostUsers, removeHostUser, setHostUser } from "./sessions/host-users.ts";
 import { Tickets } from "./sessions/tickets.ts";
-import { withinScopes } from "./sessions/token-scopes.ts";
 import type { Store } from "./store/store.ts";
+import { createToken, listTokens, revokeToken } from "./tokens/api-tokens.ts";
+import { withinScopes } from "./tokens/token-scopes.ts";
 import type { Traffic } from "./traffic/traffic.ts";
 
 export interface HandlerParts {
+  readonly signIns: ExternalSignIns;
+  /** The provider at which users may sign in, as people call it. */
+  readonly oidc?: { readonly name: string } | undefined;
   readonly context: Context;
   readonly tickets: Tickets<ConsoleGrant>;
   readonly browsers: Browsers;
@@ -128,11 +132,12 @@ function wrappers(context: Context) {
 type Wrappers = ReturnType<typeof wrappers>;
 
 /** Handlers of sessions, and of the service itself. */
-function sessionHandlers({ context, browsers, metrics }: HandlerParts, { known, onHost }: Wrappers) {
+function sessionHandlers({ context, browsers, metrics, signIns, oidc }: HandlerParts, { known, onHost }: Wrappers) {
   const { sessions, version, events } = context;
   return {
-    getHealth: async () => healthOf(version, context.store),
+    getHealth: async () => healthOf(version, context.store, oidc),
     login: ({ body }, _caller, call) => sessions.login(body.username, body.password, call),
+    finishLogin: ({ body }) => signIns.finish(body),
     logout: known(async (caller) => {
       await sessions.logout(caller);
       return { status: "ok" };
@@ -268,8 +273,14 @@ function packetHandlers({ captures, traffic }: HandlerParts, { known }: Wrappers
   } satisfies Partial<Handlers>;
 }
 
-function healthOf(version: string, { shared }: Store): DataOf<"getHealth"> {
+function healthOf(version: string, { shared }: Store, oidc: HandlerParts["oidc"]): DataOf<"getHealth"> {
   const silentMs = shared?.silentMs();
   const age = silentMs === undefined ? {} : { age: Math.ceil(silentMs / 1_000) };
-  return { status: "ok", tls: true, version, ...(shared !== undefined && { store: { reachable: silentMs === undefined, ...age } }) };
+  return {
+    status: "ok",
+    tls: true,
+    version,
+    ...(oidc !== undefined && { oidc }),
+    ...(shared !== undefined && { store: { reachable: silentMs === undefined, ...age } }),
+  };
 }

@@ -1,5 +1,6 @@
 import type { ChangeOperationId, DataOf, OperationId, RequestOf, StreamOperationId } from "../contract/operations.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
+import type { ExternalIdentity } from "../hosts/host.ts";
 import type { BrowserGrant, Call, Caller, Upgrade } from "./common/call.ts";
 import type { EndedRequest } from "./metrics/metrics.ts";
 
@@ -29,6 +30,13 @@ export interface Service {
   authenticate(token: string | undefined, address?: string): Caller;
   /** The caller of a browser session's cookie. Throws as authenticate. */
   authenticateBrowser(cookie: string): Caller;
+  /**
+   * Signs in a user whom a provider has identified: returns the URL fragment that signs a browser in. The caller has checked the provider's answer. Throws
+   * unsupported if the host has no such users.
+   */
+  signInBrowser(identity: ExternalIdentity): Promise<{ readonly user: string; readonly fragment: string }>;
+  /** The same for a program: returns the code for finishLogin. `challenge`: SHA-256 of its secret, base64url. */
+  signInProgram(identity: ExternalIdentity, challenge: string): Promise<{ readonly user: string; readonly code: string }>;
   /** Time since the last answer of the database, ms, if it does not answer: reads come from memory. */
   storeSilentMs(): number | undefined;
   /** Called at the end of each request, for the metrics. */

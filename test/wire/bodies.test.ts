@@ -64,6 +64,8 @@ beforeAll(async () => {
       authenticateBrowser: () => ({ user: "ann", role: "user", session: "s" }),
       requestEnded: () => {},
       recover: async () => {},
+      signInBrowser: async () => ({ user: "ann", fragment: "" }),
+      signInProgram: async () => ({ user: "ann", code: "" }),
       lookAtLeases: async () => {},
       keepReady: () => undefined,
       close: async () => {},
@@ -182,9 +184,12 @@ describe("dir and out", () => {
     .filter(({ name }) => name === "dir" || name === "out")
     .map((each) => [`${each.id}.${each.name}`, each] as const);
 
-  test("are known to every body but those of sign-in, of tokens, of users and of files of other tools", () => {
+  test("are known to every body but those of sign-in, of tokens, of quotas, of users and of files of other tools", () => {
     const without = bodies.filter(({ schema }) => schema.properties.dir === undefined).map(({ id }) => id);
-    expect(without).toEqual(["login", "createBrowserSession", "createToken", "revokeToken", "setHostUser", "removeHostUser", "importFile"]);
+    expect(without).toEqual([
+      ...["login", "finishLogin", "createBrowserSession", "createToken", "revokeToken", "setQuota", "setHostUser", "removeHostUser"],
+      "importFile",
+    ]);
   });
 
   test.each(withLocalPaths)("%s is refused unless it is empty", async (_name, { row, schema, name }) => {

@@ -56,8 +56,8 @@ describe("operations", () => {
     expect(rows.filter(([, { auth }]) => auth === "none").map(([id]) => id)).toEqual(["getHealth", "login"]);
   });
 
-  test("only createBrowserSession takes a ticket in place of a token", () => {
-    expect(rows.filter(([, { auth }]) => auth === "ticket").map(([id]) => id)).toEqual(["createBrowserSession"]);
+  test("only createBrowserSession and finishLogin take a ticket or a code in place of a token", () => {
+    expect(rows.filter(([, { auth }]) => auth === "ticket").map(([id]) => id)).toEqual(["finishLogin", "createBrowserSession"]);
   });
 
   test.each(rows.filter(([, { auth }]) => auth !== "none"))("%s may answer unauthenticated and expired_agent_session", (_id, row) => {

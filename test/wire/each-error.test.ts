@@ -63,6 +63,7 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   setLinkSuspend: { lab, endpoints, suspended: true },
   startCapture: { lab, node: "r1", interface: "eth0" },
   listCaptures: { lab },
+  finishLogin: { code: "x", verifier: "x".repeat(43) },
   createToken: { name: "ci" },
   revokeToken: { id: "none" },
   setHostUser: { user: "bob", role: "user" },
@@ -102,7 +103,7 @@ const userOf = (id: OperationId) =>
 /** Pairs that this file does not bring about, and why. "*" is any operation. */
 const elsewhere: Readonly<Record<string, string>> = {
   "* rate_limited":
-    "many unknown API tokens: src/service/sessions/api-tokens.test.ts; too many large intents at once: src/service/work/pool.test.ts",
+    "many unknown API tokens: src/service/tokens/api-tokens.test.ts; too many large intents at once: src/service/work/pool.test.ts",
   "* number_clash": "labs of the memory host share no numbers: test/wire/eve-clash.extended.test.ts",
   "* node_stuck": "no node of the memory host is ever half started: the same",
   "* store_unavailable": "the database of these services is a file: src/service/store/postgres/faults.extended.test.ts",
@@ -443,6 +444,8 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
   unauthenticated: (id, row) => {
     const stranger = new RawClient(server.url);
     clients.push(stranger);
+    // It needs no token, but refuses a wrong one.
+    if (id === "finishLogin") stranger.token = "wrong";
     return row.answer === "upgrade" ? upgrade(stranger, pathOf(row, "0".repeat(64)), row.protocol!) : send(stranger, id);
   },
   expired_agent_session: async (id) => {
@@ -483,7 +486,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
   unsupported_media_type: (_id, row) => ann.call(row.method, pathOf(row), { body: "x", headers: { "Content-Type": "text/plain" } }),
   field_not_allowed: (id) => send(by(id), id, { dir: "/tmp" }),
   unknown_field: (id) => send(ann, id, { extra: 1 }),
-  invalid_credentials: (id) => send(ann, id, { password: "wrong" }),
+  invalid_credentials: (id) => send(ann, id, id === "login" ? { password: "wrong" } : {}),
   invalid_intent: async (id) => {
     if (id !== "importProject") return send(ann, id, { yaml: "name: [" });
     // Its intent is what the source is on the host: here with a template that the host has no more.

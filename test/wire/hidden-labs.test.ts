@@ -48,7 +48,17 @@ const further: Readonly<Partial<Record<OperationId, readonly object[]>>> = {
 
 /** These name no lab of somebody: nothing to hide. */
 const withoutLab: ReadonlySet<OperationId> = new Set([
-  ...(["getHealth", "login", "logout", "getSession", "createBrowserSession", "getCapabilities", "listTemplates", "getTemplate"] as const),
+  ...([
+    "getHealth",
+    "login",
+    "finishLogin",
+    "logout",
+    "getSession",
+    "createBrowserSession",
+    "getCapabilities",
+    "listTemplates",
+    "getTemplate",
+  ] as const),
   ...(["listTemplateImages", "listTemplateAttributes", "listNetworkTypes", "listIcons", "completeLinkInterfaces"] as const),
   ...(["previewInterfaces", "listLabs", "listJobs", "getOpenApi", "getMetrics", "listDisks", "getHostLoad", "listHostUsers"] as const),
   ...(["listTokens", "listQuotas", "setQuota"] as const),

@@ -27,6 +27,7 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["getHealth"],
   ["login", { username: "ann", password: "ann-password" }],
   ["getSession"],
+  ["finishLogin", { code: "q83v...the-code", verifier: "q83v0lkTgX9m3Zr7bQYw1sVdNcPfHjKuEoIaTxGyBWM" }],
   ["createToken", { name: "ci", scope: "deploy", labs: ["/ci-*"], lifetime: 7_776_000 }],
   ["listTokens"],
   ["revokeToken"],

@@ -1,19 +1,23 @@
 import { connect, LabwrightError, showFingerprint } from "../../client/index.ts";
+import type { Arguments } from "../command/arguments.ts";
 import { askText, askYes, readPassword } from "../command/ask.ts";
-import type { Command } from "../command/command.ts";
+import type { Command, ExitCode } from "../command/command.ts";
 import { type Context, normalUrl } from "../command/context.ts";
 import { readServiceFile } from "../command/local-service.ts";
 import { UsageError } from "../command/usage-error.ts";
-import { loginTimeoutMs } from "../parts/sign-in.ts";
+import { browserSignIn } from "../sign-in/browser-sign-in.ts";
+import { loginTimeoutMs } from "../sign-in/sign-in.ts";
 
 export const login: Command = {
   name: "login",
   summary: "Sign in to a service and store the token",
   details:
     "The password is typed without echo, or comes from LABWRIGHT_PASSWORD or standard input; never from the command line. If no authority has signed\n" +
-    "the service's certificate, login shows its fingerprint, and pins it after you confirm it.",
+    "the service's certificate, login shows its fingerprint, and pins it after you confirm it.\n" +
+    "--oidc signs in at the service's OpenID Connect provider, in a browser of this machine: login prints the address to open.",
   flags: [
     { long: "user", short: "u", value: "NAME", summary: "User name; default: the last one for this service, or a question" },
+    { long: "oidc", summary: "Sign in at the service's provider, in a browser of this machine, without a password" },
     { long: "password-stdin", summary: "Read the password from standard input" },
   ],
   example: "labwright login --url https://lab.example.net:8443 --user ada",
@@ -21,21 +25,42 @@ export const login: Command = {
     const { terminal } = context;
     const { url, pin: known, username: last } = await chooseService(context);
     const pin = await trust(context, url, known);
+    if (args.has("oidc")) return signInByBrowser(context, args, url, pin);
     const username = args.text("user") ?? process.env.LABWRIGHT_USER ?? last ?? (await askName(context, url));
     const password = await readPassword(terminal, `Password of ${username}: `, { fromStdin: args.has("password-stdin") });
     using client = connect({ url, pin });
     const data = await client.login({ username, password }, { timeoutMs: loginTimeoutMs });
-    await context.credentials.keep({
-      url,
-      username: data.username ?? username,
-      ...(pin === undefined ? {} : { pin }),
-      ...(data.token === undefined ? {} : { token: data.token }),
-    });
-    if (context.json) terminal.print(JSON.stringify({ url, username: data.username ?? username }, null, 2));
-    else terminal.note(`signed in to ${url} as ${data.username ?? username}`);
-    return 0;
+    return keep(context, { url, username: data.username ?? username, pin, token: data.token });
   },
 };
+
+async function signInByBrowser(context: Context, args: Arguments, url: string, pin: string | undefined): Promise<ExitCode> {
+  if (args.has("user") || args.has("password-stdin"))
+    throw new UsageError("--user and --password-stdin are not for --oidc: the provider asks for them");
+  using client = connect({ url, pin });
+  if ((await client.getHealth()).oidc === undefined)
+    throw new UsageError(
+      `${url} has no provider to sign in at`,
+      "sign in with a password: labwright login; or start the service with --oidc-issuer",
+    );
+  const show = (address: string, check: string) =>
+    context.terminal.stderr.write(
+      `Open this address in a browser of this machine:\n\n  ${address}\n\nContinue there if the page shows the code ${check}.\n`,
+    );
+  const { username = "", token } = await client.finishLogin(await browserSignIn(url, show));
+  return keep(context, { url, username, pin, token });
+}
+
+/** Stores a login, and reports it. */
+async function keep(
+  { credentials, json, terminal }: Context,
+  { url, username, pin, token }: { url: string; username: string; pin: string | undefined; token: string | undefined },
+): Promise<ExitCode> {
+  await credentials.keep({ url, username, ...(pin === undefined ? {} : { pin }), ...(token === undefined ? {} : { token }) });
+  if (json) terminal.print(JSON.stringify({ url, username }, null, 2));
+  else terminal.note(`signed in to ${url} as ${username}`);
+  return 0;
+}
 
 async function chooseService(context: Context): Promise<{ readonly url: string; readonly pin?: string; readonly username?: string }> {
   const known = await context.service();

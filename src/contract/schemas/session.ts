@@ -13,12 +13,21 @@ export const HealthData = Type.Object({
       age: optionalInteger,
     }),
   ),
+  /** Present if users may sign in at a provider of identities: its name for people. */
+  oidc: Type.Optional(Type.Object({ name: text })),
 });
 export type HealthData = Static<typeof HealthData>;
 
-/** The one body whose unknown fields are refused. */
+/** Bodies of sign-ins: unknown fields are refused. */
 export const LoginRequest = Type.Object({ username: text, password: text }, { additionalProperties: false });
 export type LoginRequest = Static<typeof LoginRequest>;
+
+/** The code from the browser, and the secret of the program that began the sign-in. */
+export const LoginFinishRequest = Type.Object(
+  { code: Type.String({ maxLength: 128 }), verifier: Type.String({ maxLength: 128 }) },
+  { additionalProperties: false },
+);
+export type LoginFinishRequest = Static<typeof LoginFinishRequest>;
 
 export const LoginData = Type.Object({ token: optionalText, username: optionalText });
 export type LoginData = Static<typeof LoginData>;

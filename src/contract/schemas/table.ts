@@ -69,6 +69,7 @@ import {
   CapabilitiesData,
   HealthData,
   LoginData,
+  LoginFinishRequest,
   LoginRequest,
   SessionData,
   StatusOkData,
@@ -94,6 +95,7 @@ const byTicket = Type.Object({ ticket: text });
 export const requestSchemas = {
   getHealth: {},
   login: { body: LoginRequest },
+  finishLogin: { body: LoginFinishRequest },
   logout: {},
   getSession: {},
   createBrowserSession: { body: BrowserSessionRequest },
@@ -194,6 +196,7 @@ const bytes = Type.Unsafe<BytesAnswer>({});
 export const dataSchemas = {
   getHealth: HealthData,
   login: LoginData,
+  finishLogin: LoginData,
   logout: StatusOkData,
   getSession: SessionData,
   createBrowserSession: BrowserSessionData,

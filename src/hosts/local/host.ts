@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
+import { ownedLabs } from "./accounts/owned-labs.ts";
 import { userChanges } from "./accounts/user-changes.ts";
 import { type LocalUser, openUsers } from "./accounts/users.ts";
 import { findCapture } from "./capture/captures.ts";
@@ -68,6 +69,13 @@ export function localHost(options: LocalHostOptions): Host {
     url: "local:",
     accounts: users.accounts,
     userChanges: userChanges(users),
+    externalUsers: {
+      signIn: (identity, isTaken) =>
+        users.signInExternal(identity, async (name) => {
+          const { labs: paths, keptDisks } = await ownedLabs(options.paths.state, name);
+          return isTaken(name) || paths.length + keptDisks.length > 0;
+        }),
+    },
     ...hidingPaths(calls, privateDirectories(paths)),
     close: async () => {
       // A failure was thrown at login. Nothing of the host runs then.

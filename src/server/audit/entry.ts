@@ -64,7 +64,7 @@ export function auditEntry(
   // Of a login: the session that its later calls have.
   const session =
     caller?.session ?? (typeof made["token"] === "string" ? createHash("sha256").update(made["token"]).digest("hex") : undefined);
-  const user = caller?.user ?? (id === "login" ? short(body["username"]) : undefined);
+  const user = caller?.user ?? (id === "login" ? short(body["username"]) : id === "finishLogin" ? made["username"] : undefined);
   return {
     time: new Date().toISOString(),
     request: request.id,

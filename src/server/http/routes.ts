@@ -121,7 +121,7 @@ function auditor(record: RouteOptions["audit"]): Audit {
     if (record === undefined || id === undefined || !isAudited(id, operations[id], request.body)) return;
     const caller = callers.get(request);
     // Anybody can send calls without a valid token: they would fill the disk. Logins are slowed down.
-    if (caller === undefined && operations[id].auth === "bearer") return;
+    if (caller === undefined && (operations[id].auth === "bearer" || (operations[id].auth === "ticket" && code !== undefined))) return;
     const call = calls.get(request);
     record(auditEntry({ id, caller, status, answer, code, job: call?.job, lab: call?.lab }, request));
   };

@@ -168,3 +168,31 @@ test("only its owner can read the service file, and only its own process removes
     await rm(dir, { recursive: true });
   }
 });
+
+test("a provider for sign-ins needs an https issuer and a client id; groups, name and scope have defaults", () => {
+  const given = ["--oidc-issuer", "https://id.example/realms/staff", "--oidc-client-id", "labwright"];
+  expect(serveOptions(given, {}, "/state")).toMatchObject({
+    oidc: { issuer: given[1], clientId: "labwright", name: "id.example", scope: "openid profile email", groups: { claim: "groups" } },
+  });
+  const env = {
+    LABWRIGHT_OIDC_ISSUER: "https://id.example",
+    LABWRIGHT_OIDC_CLIENT_ID: "env",
+    LABWRIGHT_OIDC_ADMIN_GROUP: "ops",
+    LABWRIGHT_OIDC_CA: "",
+  };
+  expect(serveOptions(["--oidc-client-id", "flag"], env, "/state")).toMatchObject({
+    oidc: { issuer: "https://id.example", clientId: "flag", groups: { claim: "groups", admin: "ops" } },
+  });
+  expect(serveOptions([], {}, "/state")).not.toHaveProperty("oidc");
+  const refused =
+    (...args: string[]) =>
+    () =>
+      serveOptions(args, {}, "/state");
+  expect(refused("--oidc-client-id", "x")).toThrow(/--oidc-client-id needs --oidc-issuer/);
+  expect(refused("--oidc-issuer", "https://id.example")).toThrow(/needs --oidc-client-id/);
+  for (const issuer of ["http://id.example", "id.example", "https://id.example?a", "https://a:b@id.example"]) {
+    expect(refused("--oidc-issuer", issuer, "--oidc-client-id", "x")).toThrow(/takes an https URL/);
+  }
+  expect(refused(...given, "--oidc-scope", "profile")).toThrow(/contains openid/);
+  expect(refused(...given, "--host", "memory")).toThrow(/is for --host embedded/);
+});

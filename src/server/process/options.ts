@@ -2,8 +2,11 @@ import { isIPv4 } from "node:net";
 import { parseArgs } from "node:util";
 import { parseFingerprint } from "../../transport/fingerprint.ts";
 import { parseUrlPattern, type UrlPattern } from "../import-url/url-patterns.ts";
+import { type OidcFlags, oidcFlagNames, oidcFlags } from "./oidc-flags.ts";
 
 export interface ServeOptions {
+  /** The provider at which users may sign in. Absent: none. */
+  readonly oidc?: OidcFlags;
   readonly listen: string;
   /** 0: any free port. */
   readonly port: number;
@@ -78,13 +81,23 @@ export const usage = `Usage: labwright serve [FLAG...]
   --bind-allow DIRECTORY   lets nodes of admins' labs see files of this directory of the machine (binds); may be repeated. Default: none
   --import-url-allow HOST  lets users import files of other tools from this host by URL: HOST, *.DOMAIN or ADDRESS, with :PORT if it is not
                            the usual one, and with http:// for plain HTTP; may be repeated. Default: none
+  --oidc-issuer URL        lets users also sign in at this OpenID Connect provider, such as https://id.example/realms/labs
+  --oidc-client-id ID      the id of this service there; its redirect address is https://HOST:PORT/oidc/callback
+  --oidc-client-secret-file FILE   its secret; without one it is a public client, with PKCE
+  --oidc-name NAME         the provider's name on the button; default: its host
+  --oidc-ca FILE           the authorities of the provider's certificate, PEM; default: those of Node
+  --oidc-scope SCOPE       default "openid profile email"
+  --oidc-groups-claim NAME the claim with the groups of a user; default: groups
+  --oidc-admin-group GROUP members are admins; default: none are
+  --oidc-user-group GROUP  members are users; default: everybody is, unless there is a group of viewers
+  --oidc-viewer-group GROUP   members are viewers. Who is in none of the groups may not sign in
   --log-level LEVEL        debug, info (default), warn or error; JSON lines on standard error
   --audit-log FILE         adds who did what to this file, one JSON line for each change, login and console (docs/service.md);
                            SIGHUP opens it again. Default: no audit log
   --help
 
 Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_HOST_URL, LABWRIGHT_HOST_PIN, LABWRIGHT_STATE_DIR, LABWRIGHT_STORE, LABWRIGHT_STORE_PASSWORD_FILE, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
-list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_HOSTS_FILE, LABWRIGHT_BIND_ALLOW (colon list), LABWRIGHT_IMPORT_URL_ALLOW (comma list), LABWRIGHT_LOG_LEVEL, LABWRIGHT_AUDIT_LOG replace the flags. LABWRIGHT_ADMIN_PASSWORD is the
+list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_HOSTS_FILE, LABWRIGHT_BIND_ALLOW (colon list), LABWRIGHT_IMPORT_URL_ALLOW (comma list), LABWRIGHT_LOG_LEVEL, LABWRIGHT_AUDIT_LOG, LABWRIGHT_OIDC_ISSUER and so on for each --oidc flag, replace the flags. LABWRIGHT_ADMIN_PASSWORD is the
 password of the user admin, which the first start creates.
 `;
 
@@ -128,6 +141,10 @@ export function serveOptions(
   );
   if (host !== "embedded" && values["bind-allow"] !== undefined) throw new Error(`--bind-allow is for --host embedded, not ${host}`);
   if (host !== "embedded" && values["hosts-file"] !== undefined) throw new Error(`--hosts-file is for --host embedded, not ${host}`);
+  const oidc = oidcFlags(
+    host,
+    (name) => values[`oidc-${name}`] ?? (env[`LABWRIGHT_OIDC_${name.toUpperCase().replaceAll("-", "_")}`] || undefined),
+  );
   const hostsFile = host === "embedded" ? hostsFileOf(values["hosts-file"] ?? env.LABWRIGHT_HOSTS_FILE ?? "/etc/hosts") : undefined;
   return {
     listen: values.listen ?? env.LABWRIGHT_LISTEN ?? "127.0.0.1",
@@ -138,6 +155,7 @@ export function serveOptions(
     stateDir: directoryOf(values["state-dir"] ?? stateDir),
     names: values.name ?? listOf(env.LABWRIGHT_NAMES),
     resume,
+    ...(oidc !== undefined && { oidc }),
     ...(store !== undefined && { store }),
     ...(storePasswordFile !== undefined && { storePasswordFile }),
     adopt: values.adopt ?? false,
@@ -152,6 +170,11 @@ export function serveOptions(
     ...(certificate !== undefined && key !== undefined ? { own: { certificate, key } } : {}),
   };
 }
+
+const oidcOptions = Object.fromEntries(oidcFlagNames.map((name) => [`oidc-${name}`, { type: "string" }])) as Record<
+  `oidc-${(typeof oidcFlagNames)[number]}`,
+  { readonly type: "string" }
+>;
 
 function flagsOf(args: readonly string[]) {
   try {
@@ -184,6 +207,7 @@ function flagsOf(args: readonly string[]) {
         "log-level": { type: "string" },
         "audit-log": { type: "string" },
         help: { type: "boolean", short: "h" },
+        ...oidcOptions,
       },
     }).values;
   } catch (error) {

@@ -64,7 +64,7 @@ export class Browsers {
   }
 
   /** Returns the URL fragment with a short-lived ticket for one browser; empty if no pages are served. Fragments are not sent to servers, so no log contains them. */
-  fragmentFor({ session, user }: Caller): string {
+  fragmentFor({ session, user }: Pick<Caller, "session" | "user">): string {
     return this.#webUi === undefined ? "" : `#ticket=${this.#tickets.issue(session, { session, user })}`;
   }
 

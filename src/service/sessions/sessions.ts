@@ -74,14 +74,33 @@ export class Sessions {
       const credential = this.#host.accounts?.find(user)?.credential;
       return { hostSession: await this.#host.login(user, password, call.signal), credential };
     });
+    const { user: username, role } = hostSession;
+    const { token, hash } = await this.#add({ user: username, role, ...(credential !== undefined && { credential }) });
+    this.#hostSessions.set(hash, Promise.resolve(hostSession));
+    return { token, username };
+  }
+
+  /**
+   * Makes a session for a user whom somebody else has identified. Throws invalid_credentials if the account is gone, or is not the one of `credential`.
+   */
+  async openFor(
+    user: string,
+    credential?: string,
+  ): Promise<{ readonly token: string; readonly username: string; readonly session: string }> {
+    const account = this.#host.accounts?.find(user) ?? null;
+    if (account === null || (credential !== undefined && account.credential !== credential))
+      throw new Failure("invalid_credentials", "the account has changed since the sign-in: sign in again");
+    const { token, hash } = await this.#add({ user, ...account });
+    return { token, username: user, session: hash };
+  }
+
+  async #add(account: Pick<SessionRow, "user" | "role" | "credential">): Promise<{ readonly token: string; readonly hash: string }> {
     const token = randomBytes(32).toString("base64url");
     const now = this.#clock.now();
     const hash = hashOf(token);
     await this.#store.sessions.purge(now - this.#limits.absoluteMs - rememberExpiredMs);
-    const row = { hash, user: hostSession.user, role: hostSession.role, createdAt: now, usedAt: now, revoked: false };
-    await this.#store.sessions.insert({ ...row, ...(credential !== undefined && { credential }) });
-    this.#hostSessions.set(hash, Promise.resolve(hostSession));
-    return { token, username: hostSession.user };
+    await this.#store.sessions.insert({ hash, ...account, createdAt: now, usedAt: now, revoked: false });
+    return { token, hash };
   }
 
   /** Stores a new API token of the caller, and returns it. Throws operation_not_allowed if the host opens no sessions without a password. */

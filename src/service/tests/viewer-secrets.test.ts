@@ -213,7 +213,7 @@ const asked: Readonly<Record<OperationId, Readonly<Record<string, Ask>> | string
   events: "read in a test below",
   getJob: "read in a test below",
   ...nothing("no lab", [
-    ...(["getHealth", "login", "logout", "getSession", "createBrowserSession", "getCapabilities", "getOpenApi"] as const),
+    ...(["getHealth", "login", "finishLogin", "logout", "getSession", "createBrowserSession", "getCapabilities", "getOpenApi"] as const),
     ...([
       "listTemplates",
       "getTemplate",

@@ -12,8 +12,16 @@ interface LoginProps {
 export function Login({ reason, signIn }: LoginProps) {
   const [error, setError] = useState<unknown>(reason);
   const [busy, setBusy] = useState(false);
+  const [provider, setProvider] = useState<string>();
   const first = useRef<HTMLInputElement>(null);
-  useEffect(() => first.current?.focus(), []);
+  useEffect(() => {
+    first.current?.focus();
+    // Without an answer there is no button; the form reports the trouble when it is used.
+    call("getHealth", {}).then(
+      ({ oidc }) => setProvider(oidc?.name),
+      () => undefined,
+    );
+  }, []);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
@@ -43,6 +51,14 @@ export function Login({ reason, signIn }: LoginProps) {
         <button type="submit" class="primary" disabled={busy}>
           {busy ? "Signing in…" : "Sign in"}
         </button>
+        {provider !== undefined && (
+          <p class="provider">
+            <a class="button" href={`/oidc/login?${new URLSearchParams({ return: location.pathname + location.search })}`}>
+              Sign in with {provider}
+            </a>
+            <a href="/oidc/logout">Sign out of {provider}</a>
+          </p>
+        )}
         {error !== undefined && <Problem error={error} />}
       </form>
     </main>

@@ -43,7 +43,7 @@ async function main(): Promise<void> {
     case "list": {
       const all = await users.list();
       if (json) console.log(JSON.stringify(all, null, 2));
-      else for (const { name, role } of all) console.log(`${name.padEnd(24)} ${role}`);
+      else for (const { name, role, issuer } of all) console.log(`${name.padEnd(24)} ${role}${issuer === undefined ? "" : `  ${issuer}`}`);
       if (all.length === 0)
         console.error(
           `no accounts in ${state}. A service for another host, such as EVE-NG, has the users of that host: labwright host --users`,

@@ -96,3 +96,32 @@ test("impossible names and empty passwords are refused; an unreadable file is an
   await writeFile(file, "{");
   await expect(users.check("ann", "y")).rejects.toMatchObject({ code: "host_error" });
 });
+
+test("an account of a provider is found by issuer and subject only, has no password, and follows the role of the provider", async () => {
+  const users = openUsers(file);
+  await users.put("ann", "ann-password", "admin");
+  const free = async () => false;
+  const ann = { issuer: "https://id.example", subject: "1", names: ["Ann", "x"], role: "user" } as const;
+  expect(await users.signInExternal(ann, free)).toBe("ann-2");
+  expect(await users.signInExternal({ ...ann, issuer: "https://id.example/" }, free)).toBe("ann-3");
+  expect(await users.signInExternal({ ...ann, subject: "01", names: ["  "] }, async (name) => name === "user")).toBe("user-2");
+  const before = users.accounts.find("ann-2")!;
+  expect(await users.signInExternal({ ...ann, names: ["ann-3"], role: "admin" }, free)).toBe("ann-2");
+  // The credential stays, so sessions do too.
+  expect(users.accounts.find("ann-2")).toEqual({ ...before, role: "admin" });
+  expect(await users.check("ann-2", "")).toBeNull();
+  await expect(users.put("ann-2", "a-password", "user")).rejects.toThrow(/signs in at https:\/\/id\.example/);
+  await users.remove("ann-2");
+  expect(await users.signInExternal(ann, async (name) => name === "ann-2")).toBe("ann-4");
+  expect(await users.list()).toContainEqual({ name: "ann-3", role: "user", issuer: "https://id.example/" });
+  // A provider may take the last admin's role: it must not stay because it is the last one.
+  await users.signInExternal({ ...ann, role: "admin" }, free);
+  await users.setRole("ann", "user");
+  expect(await users.signInExternal({ ...ann, role: "viewer" }, free)).toBe("ann-4");
+  expect(users.accounts.find("ann-4")?.role).toBe("viewer");
+});
+
+test.each(["admin", "Root", "LEASE"])("the name %s of a provider does not become that of an account", async (name) => {
+  const identity = { issuer: "https://id.example", subject: "1", names: [name], role: "user" } as const;
+  expect(await openUsers(file).signInExternal(identity, async () => false)).toBe(`${name.toLowerCase()}-2`);
+});

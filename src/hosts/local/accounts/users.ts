@@ -4,14 +4,17 @@ import { basename } from "node:path";
 import { SerialQueue } from "../../../base/keyed-queue.ts";
 import { Failure } from "../../../contract/errors.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
-import type { HostAccounts } from "../../host.ts";
+import type { ExternalIdentity, HostAccounts } from "../../host.ts";
 import { fileMarkNow } from "../files/file-mark.ts";
+import { freeName } from "./external-name.ts";
 
 export type Role = "admin" | "user" | "viewer";
 
 export interface LocalUser {
   readonly name: string;
   readonly role: Role;
+  /** The provider at which the user signs in. Absent: the user has a password. */
+  readonly issuer?: string;
 }
 
 /** The embedded host's own accounts: `users.json` in the state directory, mode 0600, passwords as scrypt hashes. */
@@ -24,6 +27,11 @@ export interface Users {
   readonly accounts: HostAccounts;
   /** Adds the user, or sets password and role of an existing user. Throws bad_request for an invalid name or password. */
   put(name: string, password: string, role: Role): Promise<void>;
+  /**
+   * Returns the name of the account of an identity. Makes the account if there is none, and sets its role. Unlike setRole, this may leave no admin: the
+   * provider decides.
+   */
+  signInExternal(identity: ExternalIdentity, isTaken: (name: string) => Promise<boolean>): Promise<string>;
   /** Throws bad_request if no admin would be left. */
   setRole(name: string, role: Role): Promise<void>;
   /** Throws bad_request if no admin would be left. */
@@ -37,9 +45,11 @@ export interface Users {
   }): Promise<{ readonly created: boolean; readonly password?: string }>;
 }
 
-interface StoredUser extends LocalUser {
-  /** `scrypt$N$r$p$salt$key`, salt and key in base64url. */
+interface StoredUser extends Omit<LocalUser, "issuer"> {
+  /** `scrypt$N$r$p$salt$key`, salt and key in base64url; `oidc$` and a random text for a user without a password. */
   readonly hash: string;
+  /** The identity of a user who signs in at a provider. */
+  readonly oidc?: { readonly issuer: string; readonly subject: string };
 }
 
 /** @param file absolute path of users.json; need not exist. It is read again when it changes, so that other processes may add users. */
@@ -69,14 +79,15 @@ export function openUsers(file: string): Users {
   return {
     check: async (name, password) => {
       const user = read().find((one) => one.name === name);
-      const right = await verify(password, user?.hash ?? nobody);
+      // A user without a password takes as long as one with another password.
+      const right = await verify(password, user?.oidc === undefined ? (user?.hash ?? nobody) : nobody);
       return user !== undefined && right ? { name: user.name, role: user.role } : null;
     },
     find: async (name) => {
       const user = read().find((one) => one.name === name);
       return user === undefined ? null : { name: user.name, role: user.role };
     },
-    list: async () => read().map(({ name, role }) => ({ name, role })),
+    list: async () => read().map(({ name, role, oidc }) => ({ name, role, ...(oidc !== undefined && { issuer: oidc.issuer }) })),
     accounts: {
       mark: () => fileMarkNow(file) ?? "",
       find: (name) => {
@@ -88,8 +99,25 @@ export function openUsers(file: string): Users {
       if (!/^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/.test(name)) throw new Failure("bad_request", `"${name}" cannot be a user name`);
       if (password === "" || password.length > 1024) throw new Failure("bad_request", "a password has 1 to 1024 characters");
       const hash = await hashPassword(password);
-      await change(async (users) => ({ users: [...users.filter((one) => one.name !== name), { name, role, hash }], result: undefined }));
+      await change(async (users) => {
+        const oidc = users.find((one) => one.name === name)?.oidc;
+        if (oidc !== undefined)
+          throw new Failure("bad_request", `${name} signs in at ${oidc.issuer} and has no password here: remove the user first`);
+        return { users: [...users.filter((one) => one.name !== name), { name, role, hash }], result: undefined };
+      });
     },
+    signInExternal: ({ issuer, subject, names, role }, isTaken) =>
+      change(async (users) => {
+        const known = users.find(({ oidc }) => oidc?.issuer === issuer && oidc.subject === subject);
+        if (known !== undefined) {
+          const changed = users.map((one) => (one === known ? { ...one, role } : one));
+          return { ...(known.role !== role && { users: changed }), result: known.name };
+        }
+        const used = new Set(users.map(({ name }) => name.toLowerCase()));
+        const name = await freeName(names, async (one) => used.has(one) || (await isTaken(one)));
+        const hash = `oidc$${randomBytes(16).toString("base64url")}`;
+        return { users: [...users, { name, role, hash, oidc: { issuer, subject } }], result: name };
+      }),
     setRole: (name, role) =>
       change(async (users) => ({
         users: withAdmin(

@@ -5,9 +5,9 @@ import type { Caller } from "../common/call.ts";
 import type { Clock } from "../common/clock.ts";
 import type { Log } from "../common/log.ts";
 import { badRequest } from "../common/refusals.ts";
+import { checkLabPattern } from "../sessions/lab-patterns.ts";
+import type { Sessions } from "../sessions/sessions.ts";
 import type { SessionRow } from "../store/store.ts";
-import { checkLabPattern } from "./lab-patterns.ts";
-import type { Sessions } from "./sessions.ts";
 
 export interface ApiTokens {
   readonly sessions: Sessions;
