@@ -58,7 +58,7 @@ const others: Readonly<Record<string, string>> = {
 /** Kinds of containerlab that are images of vrnetlab, and other ids of template vrnetlab. */
 const machines: ReadonlySet<string> = new Set([
   ...["cisco_asav", "cisco_c8000v", "cisco_cat9kv", "cisco_csr1000v", "cisco_ftdv", "cisco_n9kv", "cisco_vios", "cisco_viosl2"],
-  ...["cisco_xrv", "cisco_xrv9k", "arista_veos", "aruba_aoscx", "dell_sonic", "fortinet_fortigate", "juniper_vjunosevolved"],
+  ...["cisco_xrv", "cisco_xrv9k", "arista_veos", "aruba_aoscx", "dell_sonic", "fortinet_fortigate", "freebsd", "juniper_vjunosevolved"],
   ...["juniper_vjunosrouter", "juniper_vjunosswitch", "juniper_vmx", "juniper_vqfx", "juniper_vsrx", "mikrotik_ros", "nokia_sros"],
   ...["openbsd", "paloalto_panos", "sonic-vm"],
 ]);
