@@ -6,8 +6,11 @@ import { inTransaction, type Row, type SqliteTables } from "./rows.ts";
 import type { JobOutcome } from "./store.ts";
 import { noRoom } from "./store-troubles.ts";
 
-/** ?2 and ?3, identity and owner of the lab, are null to match any lab that was at the path. */
-const newestEndOf = `WHERE lab = ?1 AND finished_at IS NOT NULL
+/**
+ * ?2 and ?3, identity and owner of the lab, are null to match any lab that was at the path. A create that was refused because the lab exists is no
+ * change of that lab.
+ */
+const newestEndOf = `WHERE lab = ?1 AND finished_at IS NOT NULL AND coalesce(json_extract(error, '$.code'), '') <> 'lab_exists'
        AND (?2 IS NULL OR identity = ?2 OR (identity IS NULL AND user = ?3))
        ORDER BY finished_at DESC, rowid DESC LIMIT 1`;
 

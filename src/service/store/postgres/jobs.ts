@@ -13,7 +13,9 @@ const held = "WITH held AS (SELECT lab FROM leases WHERE lab = $1 AND holder = $
 /** Without results and requests, which may be megabytes. */
 const shortColumns =
   "id, lab, identity, owner, operation, username, 'null' AS request, status, outcome, started_at, finished_at, steps, done, NULL AS result, error";
-const newestEndOf = `WHERE lab = $1 AND finished_at IS NOT NULL AND ($2::text IS NULL OR identity = $2 OR (identity IS NULL AND username = $3))
+/** A create that was refused because the lab exists is no change of that lab. */
+const changedIt = "finished_at IS NOT NULL AND coalesce(error::json ->> 'code', '') <> 'lab_exists'";
+const newestEndOf = `WHERE lab = $1 AND ${changedIt} AND ($2::text IS NULL OR identity = $2 OR (identity IS NULL AND username = $3))
   ORDER BY finished_at DESC, number DESC LIMIT 1`;
 
 const sql = {
@@ -49,13 +51,13 @@ const sql = {
     name: "last_ends",
     text: `SELECT DISTINCT ON (lab, identity, CASE WHEN identity IS NULL THEN username END)
         id, lab, identity, username, operation, outcome, finished_at, outcome = 'failed' AND steps = '[]' AS stepless
-      FROM jobs WHERE finished_at IS NOT NULL
+      FROM jobs WHERE ${changedIt}
       ORDER BY lab, identity, CASE WHEN identity IS NULL THEN username END, finished_at DESC, number DESC`,
   },
   end: {
     name: "job_end",
     text: `SELECT id, lab, identity, username, operation, outcome, finished_at, outcome = 'failed' AND steps = '[]' AS stepless
-      FROM jobs WHERE id = $1 AND finished_at IS NOT NULL`,
+      FROM jobs WHERE id = $1 AND ${changedIt}`,
   },
   purge: { name: "purge_jobs", text: "DELETE FROM jobs WHERE finished_at < $1" },
   insertKey: {
@@ -250,8 +252,8 @@ export class Jobs {
     if (mine !== undefined) mine.row = { ...mine.row, ...change };
   }
 
-  #rememberEnd({ id, lab, identity, user, operation, steps }: JobRow, { outcome, finishedAt }: JobFinish): void {
-    if (outcome === undefined || finishedAt === undefined) return;
+  #rememberEnd({ id, lab, identity, user, operation, steps }: JobRow, { outcome, finishedAt, error }: JobFinish): void {
+    if (outcome === undefined || finishedAt === undefined || error?.code === "lab_exists") return;
     const end = { id, operation, outcome, finishedAt, failedEarly: outcome === "failed" && steps.length === 0 };
     this.#add(lab, { end, identity, user });
   }

@@ -196,6 +196,20 @@ describe.each([
     await refuseWrong((await opened.again()).jobs);
   });
 
+  test.skipIf(!isThere)("does not find a create that was refused because the lab exists", async () => {
+    const opened = await make();
+    const { jobs } = opened.store;
+    const failed = { status: "failed", outcome: "failed" } as const;
+    await jobs.insert(job("applied"));
+    await jobs.finish("applied", { ...failed, finishedAt: 1_000, error: { code: "host_error", error: "x" } });
+    await jobs.insert(job("refused"));
+    await jobs.finish("refused", { ...failed, finishedAt: 2_000, error: { code: "lab_exists", error: "/a exists" } });
+    const lab = { identity: "identity of /a", owner: "ann" };
+    const last = async ({ lastEnd, lastOf }: Store["jobs"]) => [lastEnd("/a", lab)?.id, (await lastOf("/a", lab))?.id];
+    expect(await last(jobs)).toEqual(["applied", "applied"]);
+    expect(await last((await opened.again()).jobs)).toEqual(["applied", "applied"]);
+  });
+
   test.skipIf(!isThere)(
     "keeps the history of a lab: repeated states replace others, an ended job adds its steps, changes without a difference leave none",
     async () => {
