@@ -80,7 +80,7 @@ const views: Readonly<Record<string, (page: Page, at: (path: string) => Promise<
   },
   "consoles before one is open": async (page, at) => {
     await at("/labs/fair?view=consoles");
-    await page.getByText("Choose a node on the left").waitFor();
+    await page.getByText("Choose a node: ").waitFor();
   },
   "consoles side by side, one of a stopped node": async (page, at) => {
     await at("/labs/fair?view=consoles&node=r2");

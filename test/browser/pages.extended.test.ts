@@ -40,6 +40,31 @@ test("a user signs in, deploys a lab from YAML, opens the panel of a node, and s
   expect((await page.context().cookies()).map(({ name }) => name)).toEqual([]);
 });
 
+test("New lab shows a refusal beside the pressed button, and runs an example with a free name", async () => {
+  await using tab = await browser.open();
+  const { page } = tab;
+  tab.allowComplaint(/409/);
+  const ann = await served.signIn("ann");
+  for (const name of ["taken", "ospf-triangle"]) expect((await ann.post("/api/v1/projects/deploy", { yaml: yaml(name) })).status).toBe(200);
+  await signIn(page, served.url, "ann");
+  await page.getByRole("link", { name: "New lab" }).first().click();
+  const name = page.getByLabel("Name of the new lab");
+  await name.fill("two hosts");
+  await page.getByText("A name may not contain spaces").waitFor();
+  await name.fill("taken");
+  await page.getByRole("button", { name: "Draw it" }).click();
+  const alert = page.getByRole("alert");
+  await alert.getByText(/taken exists/).waitFor();
+  const [at, button] = [await alert.boundingBox(), await page.getByRole("button", { name: "Draw it" }).boundingBox()];
+  expect(at!.y - button!.y).toBeLessThan(200);
+  await page.getByRole("button", { name: "Run ospf-triangle" }).click();
+  await alert.getByText(/ospf-triangle exists/).waitFor();
+  const seen = await alert.boundingBox();
+  expect(seen!.y + seen!.height).toBeLessThanOrEqual(page.viewportSize()!.height);
+  await page.getByRole("button", { name: "Run as ospf-triangle-2" }).click();
+  await page.getByRole("heading", { name: "ospf-triangle-2" }).waitFor();
+});
+
 test("a user stays signed in over a reload, until the session ends elsewhere", async () => {
   await using tab = await browser.open();
   const { page } = tab;

@@ -230,5 +230,9 @@ test("on a phone the drawing comes first and fills the window, also with an open
   await page.getByRole("table").waitFor();
   expect((await boxOf(page.getByRole("application"))).height).toBeGreaterThan(300);
   expect(await overflow()).toBe(0);
+  await drawerTab("Consoles").click();
+  await page.getByRole("navigation", { name: "Consoles" }).getByRole("button", { name: /^r2 / }).click();
+  await page.getByRole("region", { name: "Console of r2" }).waitFor();
+  expect(await overflow()).toBe(0);
   expect(await violationsOf(page)).toEqual([]);
 });

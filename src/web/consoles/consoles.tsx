@@ -108,9 +108,9 @@ export default function Consoles({ lab, nodes, live, node, addressOf }: Consoles
           ))}
           {open.length === 0 && (
             <p class="hint">
-              Choose a node on the left: its console opens here, with its last output. Other users of the lab see the same console and can
-              type, too. In a console <kbd>Ctrl</kbd>+<kbd>Shift</kbd> with <kbd>C</kbd> copies, with <kbd>F</kbd> searches, and with{" "}
-              <kbd>L</kbd> moves the focus to its buttons.
+              Choose a node: its console opens here, with its last output. Other users of the lab see the same console and can type, too. In
+              a console <kbd>Ctrl</kbd>+<kbd>Shift</kbd> with <kbd>C</kbd> copies, with <kbd>F</kbd> searches, and with <kbd>L</kbd> moves
+              the focus to its buttons.
             </p>
           )}
         </div>

@@ -22,6 +22,19 @@ test("a job has one line, when it has ended", () => {
   });
 });
 
+test("the lines of a lease say what happens to the lab, and when", () => {
+  const line = (data: object) => logLine({ id: "1", at, type: "lab", data });
+  const time = new Date(at).toLocaleTimeString(undefined, { timeStyle: "short" });
+  expect(line({ lease: "warning", at_end: "stop", reason: "idle", ends_at: at })?.text).toBe(
+    `the lease ends ${time}: the lab stops then, unless the lab is used`,
+  );
+  expect(line({ lease: "ended", at_end: "stop" })?.text).toBe("the lease has ended: its nodes are stopped");
+  expect(line({ lease: "failed", at_end: "destroy", code: "lab_locked" })).toMatchObject({
+    text: expect.stringContaining("lab_locked"),
+    isProblem: true,
+  });
+});
+
 test("heartbeats have no line", () => {
   expect(logLine({ id: "1", at, type: "heartbeat" })).toBeUndefined();
 });

@@ -23,7 +23,7 @@ export function logLine({ id, at, type, data }: EventData): LogLine | undefined 
     case "link":
       return line(textOf(fields["link"]), "link changed: its quality, or a suspended interface");
     case "lab":
-      return line("lab", labText(fields));
+      return line("lab", labText(fields), fields["lease"] === "failed");
     case "job":
       return jobLine(fields, line);
     case "capture":
@@ -59,10 +59,21 @@ function nodeLine(fields: Data, line: Line): LogLine {
   );
 }
 
-function labText({ change, live, resume }: Data): string {
+function labText(data: Data): string {
+  const { change, live, resume, lease } = data;
+  if (lease !== undefined) return leaseEventText(data);
   if (change !== undefined) return textOf(change);
   if (live !== undefined) return live === "available" ? "its state can be read again" : `its state is ${textOf(live)}`;
   return resume === undefined ? "changed" : `restore: ${textOf(resume)}`;
+}
+
+function leaseEventText({ lease, at_end: end, ends_at: endsAt, reason, code }: Data): string {
+  const isDestroyed = end === "destroy";
+  if (lease === "ended") return `the lease has ended: ${isDestroyed ? "the lab is destroyed" : "its nodes are stopped"}`;
+  if (lease === "failed") return `the lease could not be ended, and the service tries it again: ${textOf(code)}`;
+  const when = typeof endsAt === "string" ? new Date(endsAt).toLocaleTimeString(undefined, { timeStyle: "short" }) : "soon";
+  const unless = reason === "idle" ? ", unless the lab is used" : "";
+  return `the lease ends ${when}: the lab ${isDestroyed ? "is destroyed" : "stops"} then${unless}`;
 }
 
 function jobLine({ operation, user, outcome, error }: Data, line: Line): LogLine | undefined {

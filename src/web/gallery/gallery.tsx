@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { Problem } from "../parts/problem.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import { call } from "../service/api.ts";
@@ -11,10 +12,12 @@ interface GalleryProps {
   readonly onRun: (example: ExampleLab) => void;
   /** Puts the text of an example into the editor. */
   readonly onEdit: (example: ExampleLab) => void;
+  /** Returns the answer to the last request about an example. */
+  readonly answerOf: (example: ExampleLab) => ComponentChildren;
 }
 
 /** The example labs that this host can run. */
-export function Gallery({ isBusy, onRun, onEdit }: GalleryProps) {
+export function Gallery({ isBusy, onRun, onEdit, answerOf }: GalleryProps) {
   const { data = [], error, again } = useAnswer(readExamples, []);
   if (error !== undefined) return <Problem error={error} retry={again} />;
   if (data.length === 0) return null;
@@ -35,6 +38,7 @@ export function Gallery({ isBusy, onRun, onEdit }: GalleryProps) {
                 Edit first
               </button>
             </div>
+            {answerOf(example)}
           </li>
         ))}
       </ul>

@@ -20,6 +20,12 @@ export function SideBySide({ before, after, titles }: SideBySideProps) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: keys scroll it
     <section class="side-by-side" tabIndex={0} aria-label={`${titles[0]}, ${titles[1]}`}>
       <table>
+        <colgroup>
+          <col class="number" />
+          <col />
+          <col class="number" />
+          <col />
+        </colgroup>
         <thead>
           <tr>
             <th scope="col" colSpan={2}>

@@ -1,5 +1,4 @@
 import { useEffect } from "preact/hooks";
-import { leaseText } from "../../base/time/lease-text.ts";
 import type { LabEntry } from "../../contract/schemas/observe.ts";
 import type { MenuItem } from "../menu/menu.tsx";
 import { MenuButton } from "../menu/menu-button.tsx";
@@ -10,6 +9,7 @@ import { useAnswer } from "../parts/use-answer.ts";
 import { call } from "../service/api.ts";
 import { ShareButton } from "../share/share-button.tsx";
 import { DriftMark } from "./drift-mark.tsx";
+import { leaseSummary, momentText } from "./notices/lease-state.ts";
 import { changeText, stateText } from "./state-text.ts";
 import { useDrift } from "./use-drift.ts";
 import type { LabActions } from "./use-lab-actions.ts";
@@ -56,7 +56,7 @@ export function LabRow({ entry, changes, mayChange, mayDuplicate, actions, onAsk
           </small>
         )}
         {(status.data?.resume?.waiting ?? []).length > 0 && <small> {status.data!.resume!.waiting!.length} waiting to be restored</small>}
-        {lease !== undefined && <small> {leaseText(lease, Date.now())}</small>}
+        {lease !== undefined && <small class="lease">{leaseSummary(lease, Date.now())}</small>}
       </td>
       <td data-title="Intent">
         {managed && entry.exists ? <RowDrift lab={lab} shape={changes.shape} /> : <small>only on its host</small>}
@@ -105,14 +105,9 @@ function RowDrift({ lab, shape }: { readonly lab: string; readonly shape: number
 }
 
 function Moment({ at }: { readonly at: string }) {
-  const time = new Date(at);
-  const today = time.toDateString() === new Date().toDateString();
-  const text = today
-    ? time.toLocaleTimeString(undefined, { timeStyle: "short" })
-    : time.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   return (
-    <time dateTime={at} title={time.toLocaleString()}>
-      {text}
+    <time dateTime={at} title={new Date(at).toLocaleString()}>
+      {momentText(at, Date.now())}
     </time>
   );
 }

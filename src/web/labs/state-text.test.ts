@@ -34,6 +34,7 @@ test("the last change shows its outcome only if it did not succeed", () => {
   const last = { job: "j", operation: "reconcileProject", outcome: "finished", finished_at: "2026-01-01T00:00:00Z" };
   expect(changeText(last)).toBe("applied");
   expect(changeText({ ...last, outcome: "rolled_back" })).toBe("applied: rolled back");
+  expect(changeText({ ...last, operation: "endLease" })).toBe("lease ended");
   expect(changeText({ ...last, operation: "newProject" })).toBe("newProject");
   expect(changeText(undefined)).toBe("");
 });

@@ -33,6 +33,9 @@ const operationText: Readonly<Record<string, string>> = {
   takeSnapshot: "snapshot taken",
   restoreSnapshot: "restored from a snapshot",
   removeSnapshot: "snapshot removed",
+  saveConfigs: "configurations saved",
+  adoptLab: "adopted",
+  endLease: "lease ended",
 };
 
 /** Describes the last change, with its outcome unless it succeeded. */

@@ -1,5 +1,4 @@
 import { useMemo, useRef } from "preact/hooks";
-import { leaseText } from "../../base/time/lease-text.ts";
 import { LabwrightError } from "../../client/browser.ts";
 import type { EventData, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
 import { ImportMark } from "../imports/import-mark.tsx";
@@ -7,6 +6,8 @@ import { DriftMark } from "../labs/drift-mark.tsx";
 import { LabHostButtons } from "../labs/lab-host-buttons.tsx";
 import { LabPower } from "../labs/lab-power.tsx";
 import { labRights } from "../labs/lab-rights.ts";
+import { DeployWarnings } from "../labs/notices/deploy-warnings-list.tsx";
+import { LeaseMark, LeaseNotice } from "../labs/notices/lease-notice.tsx";
 import { useDrift } from "../labs/use-drift.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Link } from "../parts/link.tsx";
@@ -117,11 +118,7 @@ export function LabPage({ route, user, mayChange }: LabPageProps) {
         <ImportMark lab={lab} source={status.data?.source} />
         {rights.reason !== undefined && <span class="mark">{rights.reason}</span>}
         {inspection.data.locked && <span class="mark">locked</span>}
-        {status.data?.lease !== undefined && (
-          <span class="mark" title="labwright lease extend moves the end of the lease">
-            {leaseText(status.data.lease, Date.now())}
-          </span>
-        )}
+        <LeaseMark lease={status.data?.lease} />
         <Presence users={here} user={user} />
         {running !== undefined && (
           <span class="mark busy">
@@ -135,6 +132,8 @@ export function LabPage({ route, user, mayChange }: LabPageProps) {
         )}
       </div>
       {error !== undefined && <Problem error={error} />}
+      <LeaseNotice lab={lab} lease={status.data?.lease} mayExtend={rights.operate} onExtended={status.again} />
+      <DeployWarnings lab={lab} />
       {view === "topology" && (
         <Workbench
           lab={lab}

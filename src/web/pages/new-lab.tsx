@@ -1,6 +1,8 @@
-import { useMemo, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import type { Diagnostic } from "../../contract/schemas/project.ts";
+import type { ExampleLab } from "../gallery/example-lab.ts";
 import { Gallery } from "../gallery/gallery.tsx";
 import { FileButton } from "../imports/file-button.tsx";
 import { type ImportedText, ImportReview } from "../imports/import-review.tsx";
@@ -10,15 +12,15 @@ import { Problem } from "../parts/problem.tsx";
 import { useTitle } from "../parts/use-title.ts";
 import { ProblemList } from "../plan/editor/problem-list.tsx";
 import "../plan/plan.css";
-import { type NewLabControl, useNewLab } from "./use-new-lab.ts";
+import { nameFault } from "./name-fault.ts";
+import { type NewLabControl, type NewLabPart, useNewLab } from "./use-new-lab.ts";
 
 /** Creates a lab from YAML that is typed, or from files that are chosen or dropped on the page. */
 export function NewLab() {
   useTitle("New lab");
   const control = useNewLab();
-  const { yaml, setYaml, addFiles, pasted, check, deploy, busy, notice, error, found, editText, deployText, cancelImport } = control;
+  const { yaml, setYaml, addFiles, pasted, check, deploy, busy, found, editText, deployText, cancelImport } = control;
   const [dropping, setDropping] = useState(false);
-  const nameTaken = error instanceof LabwrightError && error.code === "lab_exists";
   if (found !== undefined) {
     const edit = (lab: ImportedText) => editText(lab, "This is the imported lab. It is not stored before you deploy it.");
     return <ImportReview found={found} onDeploy={deployText} onEdit={edit} onCancel={cancelImport} />;
@@ -42,7 +44,12 @@ export function NewLab() {
     >
       <h1>New lab</h1>
       <EmptyLab {...control} />
-      <Gallery isBusy={busy !== undefined} onRun={control.run} onEdit={control.edit} />
+      <Gallery
+        isBusy={busy !== undefined}
+        onRun={control.run}
+        onEdit={control.edit}
+        answerOf={(example) => <ExampleAnswer control={control} example={example} />}
+      />
       <h2>From YAML</h2>
       <p>
         Write or paste the lab, or drop its YAML file here, with the startup configurations that it names, its folder, or a zip of all of
@@ -71,18 +78,61 @@ export function NewLab() {
         </button>
         <FileButton label="Choose files…" onFiles={addFiles} />
         <FileButton label="Choose a folder…" isFolder onFiles={addFiles} />
-        <output>{busy ?? notice}</output>
       </div>
-      {error !== undefined && <Refused control={control} error={error} />}
-      {nameTaken && <p class="hint">Change the name in the text, or open the existing lab and edit it there.</p>}
+      <Answer control={control} part="text" takenHint="Change the name in the text, or open the existing lab and edit it there." />
     </section>
   );
 }
 
+interface AnswerProps {
+  readonly control: NewLabControl;
+  readonly part: NewLabPart;
+  /** The next step for a name that is taken. */
+  readonly takenHint: string;
+  readonly children?: ComponentChildren;
+}
+
+/** The progress or the answer of a request, beside the button that was pressed. It is scrolled into view. */
+function Answer({ control, part, takenHint, children }: AnswerProps) {
+  const { busy, notice, error } = control;
+  const place = useRef<HTMLDivElement>(null);
+  const isHere = control.part === part;
+  useEffect(() => {
+    if (isHere) place.current?.scrollIntoView({ block: "nearest" });
+  }, [isHere, notice, error]);
+  return (
+    <div class="answer" ref={place}>
+      <output>{isHere ? (busy ?? notice) : ""}</output>
+      {isHere && error !== undefined && <Refused control={control} error={error} />}
+      {isHere && error instanceof LabwrightError && error.code === "lab_exists" && <p class="hint">{takenHint}</p>}
+      {isHere && children}
+    </div>
+  );
+}
+
+/** The answer to a request about an example. Offers another name if a lab has its own. */
+function ExampleAnswer({ control, example }: { readonly control: NewLabControl; readonly example: ExampleLab }) {
+  const { freeName, run } = control;
+  return (
+    <Answer
+      control={control}
+      part={`example ${example.name}`}
+      takenHint="Open the lab in the list of labs, or run the example with another name."
+    >
+      {freeName !== undefined && (
+        <button type="button" onClick={() => run(example, freeName)}>
+          Run as {freeName}
+        </button>
+      )}
+    </Answer>
+  );
+}
+
 /** Lists the problems of the text, each of which leads to its line; or shows another error. */
-function Refused({ control: { yaml, setYaml }, error }: { readonly control: NewLabControl; readonly error: unknown }) {
+function Refused({ control: { part, yaml, setYaml }, error }: { readonly control: NewLabControl; readonly error: unknown }) {
   const problems = useMemo(() => diagnosticsOf(error), [error]);
-  if (problems.length === 0) return <Problem error={error} />;
+  // The problems of another text have no lines in the editor.
+  if (problems.length === 0 || part !== "text") return <Problem error={error} />;
   const showLine = (line: number) => {
     const text = document.querySelector<HTMLTextAreaElement>("#yaml")!;
     const lines = text.value.split("\n");
@@ -104,32 +154,42 @@ function diagnosticsOf(error: unknown): readonly Diagnostic[] {
 }
 
 /** Creates a lab without nodes, which are then drawn. */
-function EmptyLab({ busy, deployEmpty }: NewLabControl) {
+function EmptyLab(control: NewLabControl) {
+  const { busy, deployEmpty } = control;
   const [name, setName] = useState("");
+  const fault = nameFault(name.trim());
   return (
-    <form
-      class="buttons"
-      onSubmit={(event) => {
-        event.preventDefault();
-        deployEmpty(name.trim());
-      }}
-    >
-      <input
-        aria-label="Name of the new lab"
-        placeholder="Name of the new lab"
-        value={name}
-        onInput={(event) => setName(event.currentTarget.value)}
-        spellcheck={false}
-        autocomplete="off"
-      />
-      <button type="submit" class="primary" disabled={busy !== undefined || !/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name.trim())}>
-        Draw it
-      </button>
-      <span class="hint">An empty lab: add nodes and links in its drawing.</span>
-      <button type="button" onClick={() => document.querySelector<HTMLElement>("#yaml")?.focus()}>
-        From YAML or a file of another tool…
-      </button>
-    </form>
+    <>
+      <form
+        class="buttons"
+        onSubmit={(event) => {
+          event.preventDefault();
+          deployEmpty(name.trim());
+        }}
+      >
+        <input
+          aria-label="Name of the new lab"
+          placeholder="Name of the new lab"
+          value={name}
+          aria-invalid={fault !== undefined}
+          aria-describedby="name-fault"
+          onInput={(event) => setName(event.currentTarget.value)}
+          spellcheck={false}
+          autocomplete="off"
+        />
+        <button type="submit" class="primary" disabled={busy !== undefined || name.trim() === "" || fault !== undefined}>
+          Draw it
+        </button>
+        <span class="hint">An empty lab: add nodes and links in its drawing.</span>
+        <button type="button" onClick={() => document.querySelector<HTMLElement>("#yaml")?.focus()}>
+          From YAML or a file of another tool…
+        </button>
+      </form>
+      <output id="name-fault" class={fault === undefined ? "" : "name-fault"}>
+        {fault}
+      </output>
+      <Answer control={control} part="empty" takenHint="Choose another name, or open the existing lab and draw in it." />
+    </>
   );
 }
 

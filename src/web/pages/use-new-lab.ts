@@ -1,10 +1,12 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import type { ExampleLab } from "../gallery/example-lab.ts";
+import { freeNameOf, renamed } from "../gallery/free-name.ts";
 import type { ImportedText } from "../imports/import-review.tsx";
 import { besideLab, type ImportSource, isForeign, pastedSource, readSource } from "../imports/import-source.ts";
 import type { PickedFile } from "../imports/picked-files.ts";
 import { type FoundImport, findImport } from "../imports/use-import.ts";
+import { keepWarnings } from "../labs/notices/deploy-warnings.ts";
 import { goTo } from "../parts/route.ts";
 import { call } from "../service/api.ts";
 
@@ -16,7 +18,11 @@ links:
   - ["h1:eth0", "h2:eth0"]
 `;
 
+/** The part of the page whose button was pressed: the answer is shown there. */
+export type NewLabPart = "empty" | "text" | `example ${string}`;
+
 interface RequestState {
+  readonly part?: NewLabPart;
   readonly busy?: string;
   readonly error?: unknown;
   readonly notice?: string;
@@ -46,8 +52,10 @@ export interface NewLabControl extends RequestState {
   readonly deploy: () => void;
   /** Deploys a lab without nodes, to draw it. */
   readonly deployEmpty: (name: string) => void;
-  /** Deploys an example. */
-  readonly run: (example: ExampleLab) => void;
+  /** Deploys an example. @param name another name for it, because a lab has its own */
+  readonly run: (example: ExampleLab, name?: string) => void;
+  /** A name for the example whose own name was refused as taken. */
+  readonly freeName: string | undefined;
   /** Shows the text of an example. */
   readonly edit: (example: ExampleLab) => void;
 }
@@ -68,6 +76,11 @@ async function textsOf(
   return unpacked;
 }
 
+/** Whether a deploy was refused because of the lab's name. A lab that this user may not see is reported as a path that is not available. */
+export function isTaken(error: unknown): boolean {
+  return error instanceof LabwrightError && (error.code === "lab_exists" || error.code === "lab_not_found");
+}
+
 const isYaml = (path: string) => /\.ya?ml$/i.test(path);
 
 /** Whether a graph was found in the texts beside a lab, such as a picture in its README. */
@@ -82,15 +95,20 @@ export function useNewLab(): NewLabControl {
   const [source, setSource] = useState<unknown>();
   const [state, setState] = useState<RequestState>({});
   const [found, setFound] = useState<FoundImport>();
-  const run = async (busy: string, work: () => Promise<string | undefined>) => {
-    setState({ busy });
+  const [freeName, setFreeName] = useState<string>();
+  /** Names of labs that the service refused, of which this user may not know otherwise. */
+  const refused = useRef(new Set<string>());
+  const runAt = async (part: NewLabPart, busy: string, work: () => Promise<string | undefined>) => {
+    setState({ part, busy });
+    setFreeName(undefined);
     try {
       const notice = await work();
-      setState(notice === undefined ? {} : { notice });
+      setState(notice === undefined ? {} : { part, notice });
     } catch (error) {
-      setState({ error });
+      setState({ part, error });
     }
   };
+  const run = (busy: string, work: () => Promise<string | undefined>) => runAt("text", busy, work);
   /** Shows a result, or the text of a lab of Labwright, for which there is nothing to accept. */
   const showResult = (result: FoundImport): string | undefined => {
     const { lab } = result;
@@ -136,17 +154,31 @@ export function useNewLab(): NewLabControl {
     setSource(lab.source);
     setFiles(lab.files);
     setFound(undefined);
-    setState({ notice });
+    setState({ part: "text", notice });
   };
-  const deploy = (lab: ImportedText) =>
-    void run("Deploying…", async () => {
-      const { lab: path = "" } = await call("deployProject", {
-        yaml: lab.yaml,
-        files: lab.files,
-        ...(lab.source !== undefined && { source: lab.source }),
-      });
-      goTo({ page: "lab", lab: path, view: "topology" });
-      return undefined;
+  const deployNow = async (lab: ImportedText) => {
+    const { lab: path = "", warnings } = await call("deployProject", {
+      yaml: lab.yaml,
+      files: lab.files,
+      ...(lab.source !== undefined && { source: lab.source }),
+    });
+    keepWarnings(path, warnings);
+    goTo({ page: "lab", lab: path, view: "topology" });
+    return undefined;
+  };
+  const deploy = (lab: ImportedText, part: NewLabPart = "text") => void runAt(part, "Deploying…", () => deployNow(lab));
+  const runExample = (one: ExampleLab, name: string) =>
+    void runAt(`example ${one.name}`, "Deploying…", async () => {
+      try {
+        return await deployNow({ ...one, yaml: renamed(one.yaml, name) });
+      } catch (error) {
+        if (!isTaken(error)) throw error;
+        refused.current.add(name);
+        // A list that cannot be read only means that the offered name may be taken, too.
+        const { labs } = await call("listLabs", {}).catch(() => ({ labs: [] }));
+        setFreeName(freeNameOf(one.name, [...refused.current, ...labs.map((lab) => lab.name)]));
+        throw error;
+      }
     });
   return {
     ...state,
@@ -178,8 +210,9 @@ export function useNewLab(): NewLabControl {
         return warnings.length === 0 ? "No problems found." : warnings.map(({ line, message }) => `line ${line}: ${message}`).join("\n");
       }),
     deploy: () => deploy({ yaml, files, source }),
-    deployEmpty: (name) => deploy({ yaml: `name: ${name}\nnodes:\n`, files: {} }),
-    run: deploy,
+    deployEmpty: (name) => deploy({ yaml: `name: ${name}\nnodes:\n`, files: {} }, "empty"),
+    run: (one, name = one.name) => runExample(one, name),
+    freeName,
     edit: (one) => editText(one, `This is the text of ${one.name}.`),
   };
 }

@@ -14,6 +14,7 @@ const operations: Readonly<Record<string, string>> = {
   saveConfigs: "Save configurations",
   editProject: "Edit the text",
   adoptLab: "Adopt",
+  endLease: "End of the lease",
 };
 
 /** Returns the name of an operation for people. */

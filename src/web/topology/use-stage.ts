@@ -5,10 +5,12 @@ import type { Graph } from "./graph/graph.ts";
 import { labelGrowth } from "./graph/labels.ts";
 import { followMouse } from "./stage/follow-mouse.ts";
 import { type PictureLayer, pictureLayer } from "./stage/picture-layer.ts";
-import { areaOf, centred, fitted, revealing, type Size, showsAll, type View, zoomed } from "./stage/view.ts";
+import { areaOf, centred, fitted, type Inset, revealing, type Size, showsAll, type View, zoomed } from "./stage/view.ts";
 
 /** Opened tools may cover more, px. */
 const maxInset = 60;
+/** Part of the width that the palette may cover for the drawing to be fitted beside it. */
+const maxCovered = 0.75;
 
 /** The stage that shows the drawing, and the functions that change its view. */
 export interface Stage {
@@ -58,22 +60,27 @@ export function useStage(graph: Graph): Stage {
     const { clientWidth: width, clientHeight: height } = stage.current!;
     return { width, height };
   };
-  /** Height of the tools that lie over the stage, px. */
-  const insetTop = () => {
-    const tools = stage.current!.parentElement!.querySelector(":scope > .tools");
-    if (tools === null) return 0;
-    const covered = tools.getBoundingClientRect().bottom - stage.current!.getBoundingClientRect().top;
-    return Math.max(0, Math.min(covered, maxInset));
+  /** The part of the stage that the tools and the palette cover. */
+  const inset = (): Inset => {
+    const { top, left } = stage.current!.getBoundingClientRect();
+    const tools = stage.current!.parentElement!.querySelector(":scope > .tools")?.getBoundingClientRect();
+    const palette = stage.current!.closest(".drawing")?.querySelector(":scope > .palette")?.getBoundingClientRect();
+    const covered = (palette?.right ?? left) - left;
+    return {
+      top: Math.max(0, Math.min((tools?.bottom ?? top) - top, maxInset)),
+      // Beside a palette that leaves hardly any room the drawing would be too small.
+      left: covered > size().width * maxCovered ? 0 : covered,
+    };
   };
   const fitAll = () => {
-    show(fitted(area, size(), insetTop()));
+    show(fitted(area, size(), inset()));
     isFitted.current = true;
   };
   const latestFit = useRef(fitAll);
   latestFit.current = fitAll;
 
   useLayoutEffect(() => {
-    const created = pictureLayer(layer.current!, { view: fitted(area, size(), insetTop()), area, growth });
+    const created = pictureLayer(layer.current!, { view: fitted(area, size(), inset()), area, growth });
     picture.current = created;
     return () => created.close();
   }, []);
@@ -88,7 +95,7 @@ export function useStage(graph: Graph): Stage {
   useLayoutEffect(() => {
     const before = countBefore.current;
     countBefore.current = graph.nodes.length;
-    if (isPointedAt.current() || (before > 0 && showsAll(graph, view.current, size(), insetTop()))) return;
+    if (isPointedAt.current() || (before > 0 && showsAll(graph, view.current, size(), inset()))) return;
     fitAll();
   }, [graph.nodes.length]);
   const fitsNext = useRef(false);

@@ -56,8 +56,10 @@ export interface WorkbenchProps {
 /** The page of a lab: the drawing, which can be edited, with panels over it, the text beside it, and a drawer below it. */
 export function Workbench(props: WorkbenchProps) {
   const { lab, route, inspection, live, rights, control } = props;
-  // An empty lab is about to be drawn.
-  const [isAdding, setAdding] = useState(inspection.nodes.length + inspection.networks.length === 0);
+  // An empty lab is about to be drawn. At the size of a phone the palette would cover the drawing.
+  const [isAdding, setAdding] = useState(
+    inspection.nodes.length + inspection.networks.length === 0 && matchMedia("(min-width: 50.01rem)").matches,
+  );
   const [menu, setMenu] = useState<{ readonly id: string | undefined; readonly x: number; readonly y: number }>();
   /** Keys of the nodes for which the question before a wipe is shown. */
   const [wiping, setWiping] = useState<readonly string[]>();
