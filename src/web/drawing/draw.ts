@@ -1,8 +1,11 @@
+import { Failure } from "../../contract/errors.ts";
 import { editIntent } from "../../intent/edit/edit.ts";
+import { canonicalLab, sameData } from "../../intent/lab/canonical.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
 import { readIntent } from "../../intent/read/read.ts";
 import type { IntentText } from "../intent/intent-text.ts";
 import { CannotDraw, type DrawnEdit, editedAll } from "./lab-edits.ts";
+import { mergedLabs } from "./merge-labs.ts";
 
 export { copied } from "./lab-edits.ts";
 
@@ -23,3 +26,51 @@ export function readableLab({ yaml, files }: IntentText): Lab {
 export function draw(text: IntentText, edits: readonly DrawnEdit[]): IntentText {
   return editIntent(text.yaml, text.files, editedAll(readableLab(text), edits));
 }
+
+/** Returns the text of `theirs` with the changes of `mine` since `base`; undefined if both changed the same part, or the result cannot be written. */
+export function mergedText(base: IntentText, mine: IntentText, theirs: IntentText): IntentText | undefined {
+  const labs = [base, mine, theirs].map(labOf);
+  const [from, a, b] = labs;
+  if (from === undefined || a === undefined || b === undefined) return undefined;
+  const lab = mergedLabs(from, a, b);
+  const files = mergedFiles(base.files, mine.files, theirs.files);
+  if (lab === undefined || files === undefined) return undefined;
+  try {
+    const merged = editIntent(theirs.yaml, files, lab);
+    const written = labOf(merged);
+    // The edit of a text keeps its tests and lease, and does not know the comments of the other one: nothing may be lost.
+    const isWhole = written !== undefined && sameData(canonicalLab(written), canonicalLab(lab));
+    return isWhole && hasComments(merged.yaml, newComments(base.yaml, mine.yaml)) ? merged : undefined;
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
+}
+
+function newComments(base: string, mine: string): readonly string[] {
+  const before = new Set(commentsOf(base));
+  return commentsOf(mine).filter((comment) => !before.has(comment));
+}
+
+function hasComments(text: string, comments: readonly string[]): boolean {
+  const present = new Set(commentsOf(text));
+  return comments.every((comment) => present.has(comment));
+}
+
+/** Returns what follows the first # of each line, also in a quoted text. */
+function commentsOf(text: string): readonly string[] {
+  return text.split("\n").flatMap((line) => /#.*/.exec(line)?.[0] ?? []);
+}
+
+function mergedFiles(base: Files, mine: Files, theirs: Files): Files | undefined {
+  const merged: Record<string, string> = {};
+  for (const path of new Set([...Object.keys(mine), ...Object.keys(theirs)])) {
+    const [from, a, b] = [base[path], mine[path], theirs[path]];
+    if (a !== b && a !== from && b !== from) return undefined;
+    const content = a === from ? b : a;
+    if (content !== undefined) merged[path] = content;
+  }
+  return merged;
+}
+
+type Files = IntentText["files"];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { copied, draw, readableLab } from "./draw.ts";
+import { copied, draw, mergedText, readableLab } from "./draw.ts";
 import { keptPlaces, linkOf } from "./gestures.ts";
 import type { DrawnEdit } from "./lab-edits.ts";
 
@@ -152,4 +152,35 @@ links:
     ["pc2", 2],
   ]);
   expect(commands[0]?.exec).not.toEqual(commands[1]?.exec);
+});
+
+describe("two edits of one text", () => {
+  const base = { yaml, files: {} };
+  const mine = draw(base, [{ kind: "add-node", template: "linux", at: { x: 10, y: 20 } }]);
+  const merge = (theirs: string, own = mine) => mergedText(base, own, { yaml: theirs, files: {} })?.yaml;
+
+  test("of different parts are merged into the newer text, with its comments", () => {
+    const theirs = yaml.replace("nodes:\n", "nodes:\n  r3: {template: frr} # theirs\n").replace("# up", "# down");
+    const text = merge(theirs)!;
+    for (const kept of ["r3: {template: frr} # theirs", "# down", "# core", "h1"]) expect(text).toContain(kept);
+    expect(labIn(text).nodes.map(({ key }) => key)).toEqual(["h1", "r1", "r3", "sw1"].sort());
+    const deleted = drawnText([{ kind: "remove", parts: new Set(["sw1"]), links: new Set() }]);
+    expect(labIn(merge(deleted)!).nodes.map(({ key }) => key)).toEqual(["h1", "r1"]);
+  });
+
+  test("of one part, of one interface, or of a part that the other deletes are not merged", () => {
+    const change = (from: string, to: string) => ({ yaml: yaml.replace(from, to), files: {} });
+    expect(merge(yaml.replace("x: 0", "x: 5"), change("x: 0", "x: 7"))).toBeUndefined();
+    const linked = change("links:\n", 'links:\n  - ["r1:eth5", "sw1:eth5"]\n');
+    expect(merge(yaml.replace("links:\n", 'links:\n  - ["r1:eth5", "sw1:eth6"]\n'), linked)).toBeUndefined();
+    expect(merge(drawnText([{ kind: "remove", parts: new Set(["sw1"]), links: new Set() }]), linked)).toBeUndefined();
+  });
+
+  test("are not merged if a change would be lost: a comment, or a test of the lab", () => {
+    const theirs = yaml.replace("x: 0", "x: 5");
+    expect(merge(theirs, { yaml: yaml.replace("# my lab", "# our lab"), files: {} })).toBeUndefined();
+    const tested = `${yaml}tests:\n  - {name: up, from: r1, ping: sw1}\n`;
+    expect(labIn(tested).tests).toHaveLength(1);
+    expect(merge(theirs, { yaml: tested, files: {} })).toBeUndefined();
+  });
 });

@@ -4,7 +4,7 @@ import type { Diagnostic } from "../../contract/schemas/project.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { changeSummary } from "./change-summary.ts";
-import { isEdited } from "./control/plan-state.ts";
+import { blockedReason, isEdited } from "./control/plan-state.ts";
 import type { PlanControl } from "./control/use-plan.ts";
 import type { Preview } from "./control/use-preview.ts";
 import { fixIn, ProblemList } from "./editor/problem-list.tsx";
@@ -34,7 +34,9 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
   const edited = isEdited(state);
   const { plan } = preview;
   const isBusy = running !== undefined;
-  const mayApply = plan !== undefined && !preview.isPending && plan.applicable === true && (plan.actions ?? []).length > 0;
+  const blocked = blockedReason(state);
+  const mayApply =
+    blocked === undefined && plan !== undefined && !preview.isPending && plan.applicable === true && (plan.actions ?? []).length > 0;
   return (
     <>
       {(edited || isBusy || notice.text !== "" || error !== undefined) && (
@@ -42,14 +44,20 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
           {edited && !isBusy && (
             <div class="buttons">
               <Summary preview={preview} />
-              <button type="button" class="primary" disabled={!mayApply} onClick={() => plan !== undefined && applySeen(plan)}>
+              <button
+                type="button"
+                class="primary"
+                disabled={!mayApply}
+                title={blocked}
+                onClick={() => plan !== undefined && applySeen(plan)}
+              >
                 Apply
               </button>
               <button
                 type="button"
-                disabled={preview.diagnostics !== undefined}
+                disabled={preview.diagnostics !== undefined || blocked !== undefined}
                 onClick={save}
-                title="Store the text; the host is not changed"
+                title={blocked ?? "Store the text; the host is not changed"}
               >
                 Save
               </button>
@@ -72,14 +80,7 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
           <Progress lab={lab} control={control} mayChange={control.mayEdit} />
           {notice.text !== "" && <output class={notice.isWarning === true ? "warning" : ""}>{notice.text}</output>}
           {error !== undefined && <Problem error={error} />}
-          {newer !== undefined && (
-            <NewerIntent
-              mine={state.intent}
-              theirs={newer}
-              onTake={() => dispatch({ type: "newer-taken" })}
-              onKeep={() => dispatch({ type: "newer-ignored" })}
-            />
-          )}
+          {newer !== undefined && <NewerIntent base={state.base} mine={state.intent} theirs={newer} dispatch={dispatch} />}
         </section>
       )}
       <Question control={control} />

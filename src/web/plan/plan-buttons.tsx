@@ -1,4 +1,4 @@
-import { isEdited, isPlanCurrent } from "./control/plan-state.ts";
+import { blockedReason, isEdited, isPlanCurrent } from "./control/plan-state.ts";
 import type { PlanControl } from "./control/use-plan.ts";
 
 /** The buttons and choices of the plan page. Without the right to change the lab there is only the button to plan. */
@@ -10,6 +10,7 @@ export function PlanButtons({ control, mayChange }: { readonly control: PlanCont
   const isCurrent = isPlanCurrent(state);
   const fromHost = shown?.direction === "from_host";
   const actionCount = (shown?.actions ?? []).length;
+  const blocked = blockedReason(state);
   const hasWork = actionCount > 0 || shown?.exists === false;
   return (
     <div class="buttons">
@@ -21,16 +22,17 @@ export function PlanButtons({ control, mayChange }: { readonly control: PlanCont
           <button
             type="button"
             class={isCurrent && hasWork ? "primary" : ""}
-            disabled={isBusy || !isCurrent || fromHost || !hasWork || shown?.applicable !== true}
+            disabled={isBusy || blocked !== undefined || !isCurrent || fromHost || !hasWork || shown?.applicable !== true}
+            title={blocked}
             onClick={() => apply(false)}
           >
             Apply
           </button>
           <button
             type="button"
-            disabled={isBusy || !isEdited(state)}
+            disabled={isBusy || blocked !== undefined || !isEdited(state)}
             onClick={save}
-            title="Store the text without applying it; the host is not changed"
+            title={blocked ?? "Store the text without applying it; the host is not changed"}
           >
             Save
           </button>

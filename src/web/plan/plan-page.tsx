@@ -49,14 +49,7 @@ function PlanEditor({ lab, inspection, live, control }: PlanPageProps) {
         <Progress lab={lab} control={control} mayChange={mayChange} />
         <output class={notice.isWarning === true ? "warning" : ""}>{notice.text}</output>
         {error !== undefined && <Problem error={error} />}
-        {newer !== undefined && (
-          <NewerIntent
-            mine={state.intent}
-            theirs={newer}
-            onTake={() => dispatch({ type: "newer-taken" })}
-            onKeep={() => dispatch({ type: "newer-ignored" })}
-          />
-        )}
+        {newer !== undefined && <NewerIntent base={state.base} mine={state.intent} theirs={newer} dispatch={dispatch} />}
         {isUntouched && (
           <p class="hint">
             Edit the text, then press Plan. The plan shows the effect of applying the text, as a list and in the drawing; nothing is applied

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Job } from "../../../client/browser.ts";
 import type { PlanAction, PlanData } from "../../../contract/schemas/plan.ts";
 import type { IntentText } from "../../intent/intent-text.ts";
-import { initialPlanState, isEdited, isPlanCurrent, type PlanEvent, type PlanState, planReducer } from "./plan-state.ts";
+import { blockedReason, initialPlanState, isEdited, isPlanCurrent, type PlanEvent, type PlanState, planReducer } from "./plan-state.ts";
 
 const text = (yaml: string, files: Readonly<Record<string, string>> = {}): IntentText => ({ yaml, files });
 const after = (state: PlanState, ...events: readonly PlanEvent[]) => events.reduce(planReducer, state);
@@ -129,4 +129,32 @@ test("the host's changes that are taken over are shown as a difference until the
   ]);
   expect(isEdited(state)).toBe(false);
   expect(after(state, { type: "started", label: "Planning…" }).takenOver).toBeUndefined();
+});
+
+test("a text is neither applied nor saved while one of two texts must be chosen, and each choice ends that", () => {
+  const mine = after(initial, { type: "typed", yaml: "name: mine" });
+  const state = after(mine, { type: "service-intent-read", intent: text("name: theirs") });
+  expect([blockedReason(mine), blockedReason(state)]).toEqual([undefined, expect.stringContaining("Choose")]);
+  const merged = after(state, { type: "newer-merged", intent: text("name: both") });
+  expect([merged.intent.yaml, merged.base.yaml, merged.replacement, merged.past]).toEqual([
+    "name: both",
+    "name: theirs",
+    { yaml: "name: both" },
+    [],
+  ]);
+  for (const chosen of [merged, after(state, { type: "newer-taken" }), after(state, { type: "newer-ignored" })]) {
+    expect([blockedReason(chosen), chosen.newer]).toEqual([undefined, undefined]);
+  }
+});
+
+test("the choice between two texts ends when the other change is taken back, and Discard and Undo show the newer text", () => {
+  const state = after(initial, { type: "typed", yaml: "name: mine" }, { type: "service-intent-read", intent: text("name: theirs") });
+  const back = after(state, { type: "service-intent-read", intent: text("name: a") });
+  expect([back.newer, back.intent.yaml]).toEqual([undefined, "name: mine"]);
+  const agreed = after(state, { type: "service-intent-read", intent: text("name: mine") });
+  expect([agreed.newer, isEdited(agreed)]).toEqual([undefined, false]);
+  for (const type of ["discarded", "undone"] as const) {
+    const left = after(state, { type });
+    expect([left.intent.yaml, left.base.yaml, left.newer]).toEqual(["name: theirs", "name: theirs", undefined]);
+  }
 });

@@ -80,6 +80,8 @@ export type PlanEvent =
   | { readonly type: "newer-found"; readonly intent: IntentText }
   | { readonly type: "newer-taken" }
   | { readonly type: "newer-ignored" }
+  /** Both edits in one text, which starts from the service's newer intent. */
+  | { readonly type: "newer-merged"; readonly intent: IntentText }
   | { readonly type: "started"; readonly label: string }
   | { readonly type: "job-started"; readonly label: string; readonly job: string }
   | { readonly type: "job-progressed"; readonly progress: Job }
@@ -120,6 +122,12 @@ export function initialPlanState(service?: IntentText, draft?: Draft): PlanState
 }
 
 export function planReducer(state: PlanState, event: PlanEvent): PlanState {
+  const next = reduced(state, event);
+  // Without an edit there is nothing to choose: Discard and Undo show the service's newer text.
+  return next.newer !== undefined && !isEdited(next) ? withText(next, next.newer) : next;
+}
+
+function reduced(state: PlanState, event: PlanEvent): PlanState {
   switch (event.type) {
     case "typed":
       return state.intent.yaml === event.yaml ? state : typed(state, { ...state.intent, yaml: event.yaml });
@@ -160,6 +168,14 @@ export function planReducer(state: PlanState, event: PlanEvent): PlanState {
         newer: undefined,
         notice: { text: "Your text is kept. Applying it replaces theirs." },
       };
+    case "newer-merged":
+      return state.newer === undefined
+        ? state
+        : {
+            ...withText(state, event.intent),
+            base: state.newer,
+            notice: { text: "This text has their changes and yours. Check it, then apply or save it." },
+          };
     case "started":
       return { ...state, running: { label: event.label }, takenOver: undefined, notice: { text: "" }, error: undefined };
     case "job-started": {
@@ -225,6 +241,11 @@ export function isEdited({ intent, base }: PlanState): boolean {
   return !sameIntent(intent, base);
 }
 
+/** Returns why the text can be neither applied nor saved; undefined if it can. */
+export function blockedReason({ newer }: PlanState): string | undefined {
+  return newer === undefined ? undefined : "The lab's text was changed elsewhere. Choose one of the texts first.";
+}
+
 /** Whether the shown plan was computed from the current text and options. */
 export function isPlanCurrent({ computed, intent, options }: PlanState): boolean {
   return (
@@ -244,8 +265,10 @@ function withText(state: PlanState, intent: IntentText): PlanState {
 
 /** The intent also changes elsewhere: by links and positions in the topology, and by other users. */
 function withServiceIntent(state: PlanState, intent: IntentText): PlanState {
-  if (state.running !== undefined || sameIntent(intent, state.base)) return state;
-  if (sameIntent(intent, state.intent)) return { ...state, base: intent };
+  if (state.running !== undefined) return state;
+  // The change elsewhere may have been taken back.
+  if (sameIntent(intent, state.base)) return state.newer === undefined ? state : { ...state, newer: undefined };
+  if (sameIntent(intent, state.intent)) return { ...state, base: intent, newer: undefined };
   if (isEdited(state)) return { ...state, newer: intent };
   return { ...withText(state, intent), notice: { text: "The text was changed elsewhere. This is the new text." } };
 }

@@ -6,7 +6,7 @@ import { type IntentText, sameIntent } from "../../intent/intent-text.ts";
 import { readIntent } from "../../intent/read-intent.ts";
 import { call, changes } from "../../service/api.ts";
 import { useEvents } from "../../service/events.ts";
-import { initialPlanState, isEdited, type Notice, type PlanEvent, type PlanState, planReducer } from "./plan-state.ts";
+import { blockedReason, initialPlanState, isEdited, type Notice, type PlanEvent, type PlanState, planReducer } from "./plan-state.ts";
 
 interface PlanInput {
   readonly lab: string;
@@ -56,6 +56,12 @@ export function usePlan({ lab, isManaged, mayChange, onLabChanged }: PlanInput):
   const { mayEdit, readError, readAgain } = useServiceIntent({ lab, isManaged, mayChange, isBusy: running !== undefined, dispatch });
   useDraft(lab, state, mayEdit);
 
+  /** Whether the service still has the text that this one started from; otherwise asks which text to keep. */
+  const isBaseCurrent = ({ yaml, files }: IntentText): boolean => {
+    if (sameIntent({ yaml, files }, state.base)) return true;
+    dispatch({ type: "newer-found", intent: { yaml, files } });
+    return false;
+  };
   const run = async (label: string, work: () => Promise<Notice>) => {
     dispatch({ type: "started", label });
     try {
@@ -111,17 +117,16 @@ export function usePlan({ lab, isManaged, mayChange, onLabChanged }: PlanInput):
   };
   const applySeen = async (seen: PlanData): Promise<Notice> => {
     const plan = await computePlan("to_host");
+    // A change of the text after this request makes the plan stale.
+    if (!isBaseCurrent(await call("getPublicProject", { lab, as_written: true }))) return refused("Not applied");
     if (JSON.stringify(plan.actions) === JSON.stringify(seen.actions)) return apply(false, plan);
     return { text: "The lab changed meanwhile. Nothing was applied. Check the new plan, then apply it.", isWarning: true };
   };
   const save = async (): Promise<Notice> => {
-    const { yaml, files, revision } = await call("getPublicProject", { lab, as_written: true });
-    // The text that this one started from must still be the service's: otherwise another user's edit would be lost.
-    if (!sameIntent({ yaml, files }, state.base)) {
-      dispatch({ type: "newer-found", intent: { yaml, files } });
-      return { text: "Not saved: the text was changed elsewhere meanwhile. Choose one of the two texts first.", isWarning: true };
-    }
-    await call("editProject", { lab, intent, revision });
+    const stored = await call("getPublicProject", { lab, as_written: true });
+    // Otherwise another user's edit would be lost.
+    if (!isBaseCurrent(stored)) return refused("Not saved");
+    await call("editProject", { lab, intent, revision: stored.revision });
     dispatch({ type: "saved", intent });
     onLabChanged();
     return { text: "Saved. The host is not changed." };
@@ -136,6 +141,7 @@ export function usePlan({ lab, isManaged, mayChange, onLabChanged }: PlanInput):
       return await planAfter(error, "from_host");
     }
   };
+  const isBlocked = blockedReason(state) !== undefined;
   return {
     state,
     mayEdit,
@@ -148,9 +154,9 @@ export function usePlan({ lab, isManaged, mayChange, onLabChanged }: PlanInput):
         const { actions = [] } = await computePlan("from_host");
         return { text: actions.length > 0 ? "" : "The host has no changes that are missing in the text." };
       }),
-    applySeen: (seen) => void run("Applying…", () => applySeen(seen)),
-    save: () => void run("Saving…", save),
-    apply: (confirm) => void run(confirm ? "Applying…" : "Applying steps that disturb no running node…", () => apply(confirm)),
+    applySeen: (seen) => isBlocked || void run("Applying…", () => applySeen(seen)),
+    save: () => isBlocked || void run("Saving…", save),
+    apply: (confirm) => isBlocked || void run(confirm ? "Applying…" : "Applying steps that disturb no running node…", () => apply(confirm)),
     returnTo: (past) => dispatch({ type: "returned", ...past }),
     takeOver: () => void run("Taking over…", takeOver),
     cancel: async (job) => {
@@ -208,6 +214,10 @@ function useDraft(lab: string, state: PlanState, mayEdit: boolean): void {
     addEventListener("beforeunload", confirmLeave);
     return () => removeEventListener("beforeunload", confirmLeave);
   }, [edited]);
+}
+
+function refused(what: "Not saved" | "Not applied"): Notice {
+  return { text: `${what}: the text was changed elsewhere meanwhile. Choose one of the texts first.`, isWarning: true };
 }
 
 /** Returns whether a job has ended; false even if the service does not answer. */
