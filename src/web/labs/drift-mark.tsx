@@ -1,6 +1,7 @@
 import type { PlanData } from "../../contract/schemas/plan.ts";
 import { Link } from "../parts/link.tsx";
 import type { Answer } from "../parts/use-answer.ts";
+import { differences } from "./differences.ts";
 
 /** Shows whether the host matches the intent, with a link to the differences. */
 export function DriftMark({ lab, drift: { data, error } }: { readonly lab: string; readonly drift: Answer<PlanData | undefined> }) {
@@ -19,9 +20,4 @@ export function DriftMark({ lab, drift: { data, error } }: { readonly lab: strin
       out of sync: {count === 1 ? "1 difference" : `${count} differences`}
     </Link>
   );
-}
-
-/** Counts the differences: changes that the intent needs, and parts that only the host has. Unsupported parts are not counted. */
-export function differences({ actions = [], summary }: PlanData): number {
-  return actions.length + (summary?.skipped_prune ?? 0);
 }

@@ -147,7 +147,7 @@ export function LabPage({ route, user, mayChange }: LabPageProps) {
           drift={drift}
         />
       )}
-      {view === "plan" && <PlanPage lab={lab} inspection={inspection.data} live={live} control={control} />}
+      {view === "plan" && <PlanPage lab={lab} inspection={inspection.data} live={live} control={control} drift={drift.data} />}
       {view === "captures" && <Captures lab={lab} nodes={inspection.data.nodes} mayChange={rights.operate} />}
       {view === "tests" && <Tests lab={lab} mayRun={rights.operate} />}
       {view === "consoles" && rights.reason !== undefined && !rights.operate && (

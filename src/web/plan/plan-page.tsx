@@ -1,7 +1,10 @@
+import { useEffect, useRef } from "preact/hooks";
 import type { InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
+import type { PlanData } from "../../contract/schemas/plan.ts";
 import { IntentDiff } from "../intent/intent-diff.tsx";
+import { differences } from "../labs/differences.ts";
 import { Problem } from "../parts/problem.tsx";
-import { isPlanCurrent } from "./control/plan-state.ts";
+import { isEdited, isPlanCurrent } from "./control/plan-state.ts";
 import type { PlanControl } from "./control/use-plan.ts";
 import { fixIn, ProblemList } from "./editor/problem-list.tsx";
 import NewerIntent from "./newer-intent.tsx";
@@ -17,6 +20,8 @@ interface PlanPageProps {
   readonly inspection: InspectionData;
   readonly live: ReadonlyMap<string, LiveNodeData>;
   readonly control: PlanControl;
+  /** The plan of the stored text; undefined: not known yet. */
+  readonly drift: PlanData | undefined;
 }
 
 /** The editor of a lab's text, the effect of applying it, and its application. */
@@ -26,11 +31,12 @@ export default function PlanPage(props: PlanPageProps) {
   return readError === undefined ? <p class="waiting">Reading the text…</p> : <Problem error={readError} retry={readAgain} />;
 }
 
-function PlanEditor({ lab, inspection, live, control }: PlanPageProps) {
+function PlanEditor({ lab, inspection, live, control, drift }: PlanPageProps) {
   const mayChange = control.mayEdit;
   const { state, dispatch } = control;
   const { computed, running, takenOver, notice, error, newer } = state;
   const [editor, goToLine, problems] = useEditor(state, dispatch, mayChange);
+  usePlanOfDrift(control, drift);
   const isUntouched =
     computed === undefined && takenOver === undefined && running === undefined && error === undefined && notice.text === "";
   return (
@@ -67,4 +73,15 @@ function PlanEditor({ lab, inspection, live, control }: PlanPageProps) {
       <Question control={control} />
     </div>
   );
+}
+
+/** Shows once what is different on the host, if nothing was edited or planned before. */
+function usePlanOfDrift({ state, peek }: PlanControl, drift: PlanData | undefined): void {
+  const isShown = useRef(false);
+  const differs = drift !== undefined && differences(drift) > 0;
+  useEffect(() => {
+    if (!differs || isShown.current) return;
+    isShown.current = true;
+    if (state.computed === undefined && state.running === undefined && !isEdited(state)) peek();
+  }, [differs]);
 }

@@ -27,6 +27,8 @@ export interface PlanControl {
   readonly dispatch: (event: PlanEvent) => void;
   /** Plans the text against the host. */
   readonly plan: () => void;
+  /** Shows the plan of the text without making a plan of another user stale. */
+  readonly peek: () => void;
   /** Plans the host's changes against the text. */
   readonly readHost: () => void;
   /** Applies the shown plan. @param confirm the user agreed that nodes stop */
@@ -76,8 +78,8 @@ export function usePlan({ lab, isManaged, mayChange, onLabChanged }: PlanInput):
     ...(options.prune && { prune: true }),
     ...(options.allowUnsupported && { allow_unsupported: true }),
   };
-  const computePlan = async (direction: Direction): Promise<PlanData> => {
-    const plan = await call("planProject", { ...request, direction });
+  const computePlan = async (direction: Direction, peek = false): Promise<PlanData> => {
+    const plan = await call("planProject", { ...request, direction, ...(peek && { peek }) });
     dispatch({ type: "planned", computed: { plan, intent, options } });
     return plan;
   };
@@ -149,6 +151,7 @@ export function usePlan({ lab, isManaged, mayChange, onLabChanged }: PlanInput):
     readAgain,
     dispatch,
     plan: () => void run("Comparing with the host…", async () => computePlan("to_host").then(() => ({ text: "" }))),
+    peek: () => void run("Comparing with the host…", async () => computePlan("to_host", true).then(() => ({ text: "" }))),
     readHost: () =>
       void run("Reading the host…", async () => {
         const { actions = [] } = await computePlan("from_host");
@@ -156,7 +159,12 @@ export function usePlan({ lab, isManaged, mayChange, onLabChanged }: PlanInput):
       }),
     applySeen: (seen) => isBlocked || void run("Applying…", () => applySeen(seen)),
     save: () => isBlocked || void run("Saving…", save),
-    apply: (confirm) => isBlocked || void run(confirm ? "Applying…" : "Applying steps that disturb no running node…", () => apply(confirm)),
+    apply: (confirm) =>
+      isBlocked ||
+      void run(confirm ? "Applying…" : "Applying steps that disturb no running node…", () =>
+        // A plan that was only looked at has no identity: the lab may have changed since.
+        computed !== undefined && computed.plan.plan_identity === undefined ? applySeen(computed.plan) : apply(confirm),
+      ),
     returnTo: (past) => dispatch({ type: "returned", ...past }),
     takeOver: () => void run("Taking over…", takeOver),
     cancel: async (job) => {
