@@ -96,9 +96,13 @@ function byNumber(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : 1);
 }
 
-/** Returns a position near `at` that no part covers. */
-export function freePlace({ nodes }: Graph, at: Place): Place {
-  const isFree = (place: Place) => nodes.every((node) => Math.hypot(node.at.x - place.x, node.at.y - place.y) >= step * 0.9);
+/** Returns a position near `at` that no part covers. @param lab its parts are not covered either: the drawing may be behind the text */
+export function freePlace({ nodes }: Pick<Graph, "nodes">, at: Place, lab?: Pick<Lab, "nodes" | "networks">): Place {
+  const places = [
+    ...nodes.map((node) => node.at),
+    ...[...(lab?.nodes ?? []), ...(lab?.networks ?? [])].flatMap((one) => one.position ?? []),
+  ];
+  const isFree = (place: Place) => places.every(({ x, y }) => Math.hypot(x - place.x, y - place.y) >= step * 0.9);
   for (let ring = 0; ring < 40; ring++) {
     for (let side = 0; side < Math.max(1, ring * 6); side++) {
       const angle = (2 * Math.PI * side) / Math.max(1, ring * 6);
@@ -116,10 +120,11 @@ export function freePlace({ nodes }: Graph, at: Place): Place {
 export function pasteOf(copied: CopiedParts, graph: Graph): DrawnEdit {
   const placed = [...copied.nodes, ...copied.networks].find(({ position }) => position !== undefined)?.position;
   const [drawn] = [...(copied.texts ?? []), ...(copied.shapes ?? [])];
-  if (placed === undefined && drawn !== undefined) return { kind: "paste", copied, by: { x: step / 4, y: step / 4 } };
+  const taken = hostNames(graph);
+  if (placed === undefined && drawn !== undefined) return { kind: "paste", copied, by: { x: step / 4, y: step / 4 }, taken };
   const first = placed ?? { x: 0, y: 0 };
   const free = freePlace(graph, { x: first.x + step / 2, y: first.y + step / 2 });
-  return { kind: "paste", copied, by: { x: free.x - first.x, y: free.y - first.y } };
+  return { kind: "paste", copied, by: { x: free.x - first.x, y: free.y - first.y }, taken };
 }
 
 /** A part of the drawing that can be moved: a node, network, text or shape. */
@@ -158,6 +163,11 @@ export function distributed(parts: readonly MovablePart[], axis: "x" | "y"): Rea
   const [first, last] = [sorted[0]?.middle ?? 0, sorted.at(-1)?.middle ?? 0];
   const gap = sorted.length < 2 ? 0 : (last - first) / (sorted.length - 1);
   return new Map(sorted.map(({ part }, index) => movedTo(part, axis, first + gap * index)));
+}
+
+/** Returns the keys and names of the parts on the host. @param but the id of a part that is left out */
+export function hostNames({ nodes }: Pick<Graph, "nodes">, but?: string): ReadonlySet<string> {
+  return new Set(nodes.flatMap((one) => (isOnHost(one) && one.id !== but ? [one.label, ...(one.key === null ? [] : [one.key])] : [])));
 }
 
 /** Whether a node of the text exists on the host under its key. */

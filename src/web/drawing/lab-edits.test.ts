@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { GraphNode } from "../topology/graph/graph.ts";
 import { copied, draw, mergedText, readableLab } from "./draw.ts";
-import { keptPlaces, linkOf } from "./gestures.ts";
+import { freePlace, hostNames, keptPlaces, linkOf } from "./gestures.ts";
 import type { DrawnEdit } from "./lab-edits.ts";
 
 const yaml = `# my lab
@@ -152,6 +153,37 @@ links:
     ["pc2", 2],
   ]);
   expect(commands[0]?.exec).not.toEqual(commands[1]?.exec);
+});
+
+describe("the name of a part", () => {
+  const taken = new Set(["r2", "sw2"]);
+
+  test("that is added or pasted is none that a part of the host has", () => {
+    expect(drawnText([{ kind: "add-node", template: "frr", at: { x: 0, y: 0 }, taken }])).toMatch(/^ {2}r3:/m);
+    const parts = copied(labIn(yaml), new Set(["sw1"]));
+    expect(drawnText([{ kind: "paste", copied: parts, by: { x: 1, y: 1 }, taken }])).toMatch(/^ {2}sw3:/m);
+  });
+
+  test("that is renamed is none of another part, also if only the shown name changes", () => {
+    const rename = (to: string, keepsKey: boolean) => () => drawnText([{ kind: "rename", key: "r1", to, keepsKey, taken }]);
+    for (const keepsKey of [true, false]) {
+      for (const to of ["sw1", "r2"]) expect(rename(to, keepsKey)).toThrow(`${to} exists already`);
+      expect(rename("a b", keepsKey)).toThrow("a name has 1 to 64 letters");
+      expect(rename("r1", keepsKey)()).toBe(yaml);
+    }
+  });
+
+  test("on the host is in the set of taken names, but not that of the renamed part itself", () => {
+    const part = (id: string, label: string, key: string | null) => ({ id, label, key }) as GraphNode;
+    const nodes = [part("1", "edge", "r1"), part("2", "r9", null), part("new:node:h1", "h1", "h1")];
+    expect([...hostNames({ nodes })]).toEqual(["edge", "r1", "r9"]);
+    expect([...hostNames({ nodes }, "1")]).toEqual(["r9"]);
+  });
+
+  test("and its place are free: a part of the text that is not drawn yet is not covered", () => {
+    const at = freePlace({ nodes: [] }, { x: 0, y: 0 }, labIn(yaml));
+    expect(Math.hypot(at.x, at.y)).toBeGreaterThan(60);
+  });
 });
 
 describe("two edits of one text", () => {

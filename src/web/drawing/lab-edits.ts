@@ -3,10 +3,13 @@ import { type Endpoint, type Lab, type LabLink, type LabNode, linkKey, type Posi
 import { NAME } from "../../intent/read/node-fields.ts";
 import { type LabShape, shapeLimits } from "../../intent/shapes/shape.ts";
 
-/** An edit of a lab that is drawn with the pointer or the keyboard. Nodes and networks share one set of keys. */
+/**
+ * An edit of a lab that is drawn with the pointer or the keyboard. Nodes and networks share one set of keys. `taken` has the names of parts on the host:
+ * new parts get others.
+ */
 export type DrawnEdit =
-  | { readonly kind: "add-node"; readonly template: string; readonly at: Position }
-  | { readonly kind: "add-network"; readonly type: string; readonly at: Position }
+  | { readonly kind: "add-node"; readonly template: string; readonly at: Position; readonly taken?: ReadonlySet<string> }
+  | { readonly kind: "add-network"; readonly type: string; readonly at: Position; readonly taken?: ReadonlySet<string> }
   | { readonly kind: "add-text"; readonly text: string; readonly at: Position }
   /** `index` is that of the text in the lab. */
   | { readonly kind: "set-text"; readonly index: number; readonly text: string }
@@ -20,9 +23,15 @@ export type DrawnEdit =
   | { readonly kind: "link"; readonly from: string; readonly to: string; readonly interfaces: InterfaceNames }
   | { readonly kind: "move"; readonly places: ReadonlyMap<string, Position> }
   /** keepsKey: only the shown name changes, so that a node on the host stays the same node. */
-  | { readonly kind: "rename"; readonly key: string; readonly to: string; readonly keepsKey: boolean }
+  | {
+      readonly kind: "rename";
+      readonly key: string;
+      readonly to: string;
+      readonly keepsKey: boolean;
+      readonly taken?: ReadonlySet<string>;
+    }
   | { readonly kind: "remove"; readonly parts: ReadonlySet<string>; readonly links: ReadonlySet<string> }
-  | { readonly kind: "paste"; readonly copied: CopiedParts; readonly by: Position }
+  | { readonly kind: "paste"; readonly copied: CopiedParts; readonly by: Position; readonly taken?: ReadonlySet<string> }
   | {
       readonly kind: "set-node";
       readonly key: string;
@@ -52,12 +61,12 @@ export function editedAll(lab: Lab, edits: readonly DrawnEdit[]): Lab {
 function edited(lab: Lab, edit: DrawnEdit): Lab {
   switch (edit.kind) {
     case "add-node": {
-      const key = freeKey(lab, prefixOf(edit.template));
+      const key = freeKey(lab, prefixOf(edit.template), edit.taken);
       const node: LabNode = { key, name: key, template: edit.template, exec: [], env: {}, attributes: {}, labels: {}, position: edit.at };
       return { ...lab, nodes: [...lab.nodes, node] };
     }
     case "add-network": {
-      const key = freeKey(lab, edit.type === "bridge" ? "net" : edit.type);
+      const key = freeKey(lab, edit.type === "bridge" ? "net" : edit.type, edit.taken);
       return { ...lab, networks: [...lab.networks, { key, name: key, type: edit.type, position: edit.at }] };
     }
     case "add-text":
@@ -79,11 +88,12 @@ function edited(lab: Lab, edit: DrawnEdit): Lab {
     case "move":
       return moved(lab, edit.places);
     case "rename":
+      checkName(lab, edit);
       return edit.keepsKey ? withName(lab, edit.key, edit.to) : renamed(lab, edit.key, edit.to);
     case "remove":
       return removed(lab, edit);
     case "paste":
-      return pasted(lab, edit.copied, edit.by);
+      return pasted(lab, edit);
     case "set-node":
       return { ...lab, nodes: lab.nodes.map((node) => (node.key === edit.key ? { ...node, ...edit.fields } : node)) };
   }
@@ -106,8 +116,8 @@ export function copied(
 }
 
 /** Returns the first key that no node or network has: r1, r2 … */
-export function freeKey(lab: Pick<Lab, "nodes" | "networks">, prefix: string): string {
-  const used = new Set([...lab.nodes, ...lab.networks].map(({ key }) => key));
+export function freeKey(lab: Pick<Lab, "nodes" | "networks">, prefix: string, taken: ReadonlySet<string> = new Set()): string {
+  const used = new Set([...taken, ...[...lab.nodes, ...lab.networks].flatMap(({ key, name }) => [key, name])]);
   for (let number = 1; ; number++) if (!used.has(`${prefix}${number}`)) return `${prefix}${number}`;
 }
 
@@ -173,20 +183,21 @@ function moved(lab: Lab, places: ReadonlyMap<string, Position>): Lab {
 }
 
 function withName(lab: Lab, key: string, name: string): Lab {
-  checkName(name);
   const part = <T extends { readonly key: string }>(one: T): T => (one.key === key ? { ...one, name } : one);
   return { ...lab, nodes: lab.nodes.map(part), networks: lab.networks.map(part) };
 }
 
-function checkName(name: string): void {
-  if (NAME.test(name)) return;
+function checkName(lab: Lab, { key, to, taken }: Extract<DrawnEdit, { kind: "rename" }>): void {
+  const others = [...lab.nodes, ...lab.networks].filter((one) => one.key !== key);
+  if (taken?.has(to) === true || others.some((one) => one.key === to || one.name === to)) {
+    throw new CannotDraw(`${to} exists already: choose another name`);
+  }
+  if (NAME.test(to)) return;
   throw new CannotDraw("a name has 1 to 64 letters, digits, dots, underscores or hyphens, and begins with a letter or digit");
 }
 
 function renamed(lab: Lab, key: string, to: string): Lab {
   if (to === key) return lab;
-  if ([...lab.nodes, ...lab.networks].some((one) => one.key === to)) throw new CannotDraw(`${to} exists already: choose another name`);
-  checkName(to);
   const part = <T extends { readonly key: string; readonly name: string }>(one: T): T =>
     one.key === key ? { ...one, key: to, name: one.name === key ? to : one.name } : one;
   const end = (one: Endpoint): Endpoint =>
@@ -236,12 +247,13 @@ function changedShapes(lab: Lab, changes: Extract<DrawnEdit, { kind: "set-shapes
   return { ...lab, shapes: shapes.filter((one) => one !== undefined) };
 }
 
-function pasted(lab: Lab, { nodes, networks, links, texts = [], shapes = [] }: CopiedParts, by: Position): Lab {
+function pasted(lab: Lab, { copied, by, taken }: Extract<DrawnEdit, { kind: "paste" }>): Lab {
+  const { nodes, networks, links, texts = [], shapes = [] } = copied;
   const keys = new Map<string, string>();
   let grown: Pick<Lab, "nodes" | "networks"> = lab;
   const place = (at: Position | undefined) => (at === undefined ? {} : { position: { x: at.x + by.x, y: at.y + by.y } });
   for (const node of nodes) {
-    const key = freeKey(grown, node.key.replace(/\d+$/, ""));
+    const key = freeKey(grown, node.key.replace(/\d+$/, ""), taken);
     keys.set(node.key, key);
     grown = {
       ...grown,
@@ -249,7 +261,7 @@ function pasted(lab: Lab, { nodes, networks, links, texts = [], shapes = [] }: C
     };
   }
   for (const network of networks) {
-    const key = freeKey(grown, network.key.replace(/\d+$/, ""));
+    const key = freeKey(grown, network.key.replace(/\d+$/, ""), taken);
     keys.set(network.key, key);
     const name = network.name === network.key ? key : network.name;
     grown = { ...grown, networks: [...grown.networks, { ...network, key, name, ...place(network.position) }] };

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Lab } from "../../intent/lab/lab.ts";
 import type { IntentText } from "../intent/intent-text.ts";
-import { isEdited } from "../plan/control/plan-state.ts";
 import type { PlanControl } from "../plan/control/use-plan.ts";
 import type { DrawnEdit } from "./lab-edits.ts";
 
@@ -10,26 +9,28 @@ const tools = () => import("./draw.ts");
 export type DrawTools = Awaited<ReturnType<typeof tools>>;
 
 export interface Drawing {
-  /** The lab of the edited text, or of its last version without errors; undefined while the text is as the service has it. */
+  /** The lab of the text, or of its last version without errors; undefined while the host has all of it. */
   readonly lab: Lab | undefined;
   /** Why the last edit was not possible. */
   readonly problem: string | undefined;
   /** Draws edits into the text. @param prunes the edits delete parts, so applying them must delete these on the host */
   readonly draw: (edits: EditsOf, prunes?: boolean) => Promise<void>;
+  /** As draw, but returns why the edit is not possible, and shows it nowhere. */
+  readonly attempt: (edits: EditsOf) => Promise<string | undefined>;
 }
 
 /** Returns the edits of a lab; called with the lab of the current text. */
 export type EditsOf = (lab: Lab, tools: DrawTools, text: IntentText) => readonly DrawnEdit[] | Promise<readonly DrawnEdit[]>;
 
-/** Edits of a lab by its drawing: each one changes the text. */
-export function useDrawing({ state, dispatch }: PlanControl): Drawing {
+/** Edits of a lab by its drawing: each one changes the text. @param isDrawn whether the text has changes that the host does not have */
+export function useDrawing({ state, dispatch }: PlanControl, isDrawn: boolean): Drawing {
   const { intent } = state;
   const [problem, setProblem] = useState<string>();
   const latest = useRef<IntentText>(intent);
   latest.current = intent;
-  const queue = useRef<Promise<void>>(Promise.resolve());
-  const lab = useEditedLab(isEdited(state) ? intent : undefined);
-  const draw = (editsOf: EditsOf, prunes = false): Promise<void> => {
+  const queue = useRef<Promise<unknown>>(Promise.resolve());
+  const lab = useEditedLab(isDrawn ? intent : undefined);
+  const attempt = (editsOf: EditsOf, prunes = false): Promise<string | undefined> => {
     const next = queue.current.then(async () => {
       const loaded = await tools();
       try {
@@ -39,14 +40,16 @@ export function useDrawing({ state, dispatch }: PlanControl): Drawing {
         latest.current = drawn;
         dispatch({ type: "drawn", intent: drawn, prunes });
         setProblem(undefined);
+        return undefined;
       } catch (error) {
-        setProblem(error instanceof Error ? error.message : String(error));
+        return error instanceof Error ? error.message : String(error);
       }
     });
     queue.current = next;
     return next;
   };
-  return { lab, problem, draw };
+  const draw = async (editsOf: EditsOf, prunes = false) => setProblem(await attempt(editsOf, prunes));
+  return { lab, problem, draw, attempt: (editsOf) => attempt(editsOf) };
 }
 
 /** Returns the lab of a text, or while the text has errors the one before. */

@@ -27,21 +27,23 @@ const NewerIntent = lazy(() => import("./newer-intent.tsx"));
 
 const IntentDiff = lazy(async () => ({ default: (await import("../intent/intent-diff.tsx")).IntentDiff }));
 
-/** The effect of applying the edited text, and the buttons to apply, save or discard it. Empty without an edit. */
+/** The effect of applying the text, and the buttons to apply, save or discard it. Empty if the host has all of the text. */
 export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
   const { state, dispatch, applySeen, save } = control;
   const { running, notice, error, newer } = state;
   const edited = isEdited(state);
   const { plan } = preview;
   const isBusy = running !== undefined;
+  // A stored text that the host does not have yet waits for Apply as an edited one does.
+  const isShown = !isBusy && (edited || (plan?.actions ?? []).length > 0);
   const blocked = blockedReason(state);
   const mayApply =
     blocked === undefined && plan !== undefined && !preview.isPending && plan.applicable === true && (plan.actions ?? []).length > 0;
   return (
     <>
-      {(edited || isBusy || notice.text !== "" || error !== undefined) && (
+      {(edited || isShown || isBusy || notice.text !== "" || error !== undefined) && (
         <section class="change-bar" aria-label="Changes that are not applied">
-          {edited && !isBusy && (
+          {isShown && (
             <div class="buttons">
               <Summary preview={preview} />
               <button
@@ -53,24 +55,28 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
               >
                 Apply
               </button>
-              <button
-                type="button"
-                disabled={preview.diagnostics !== undefined || blocked !== undefined}
-                onClick={save}
-                title={blocked ?? "Store the text; the host is not changed"}
-              >
-                Save
-              </button>
-              <button type="button" onClick={() => dispatch({ type: "discarded" })}>
-                Discard
-              </button>
+              {edited && (
+                <>
+                  <button
+                    type="button"
+                    disabled={preview.diagnostics !== undefined || blocked !== undefined}
+                    onClick={save}
+                    title={blocked ?? "Store the text; the host is not changed"}
+                  >
+                    Save
+                  </button>
+                  <button type="button" onClick={() => dispatch({ type: "discarded" })}>
+                    Discard
+                  </button>
+                </>
+              )}
             </div>
           )}
           {edited && !isBusy && (
             <ProblemList problems={preview.diagnostics ?? none} text={state.intent.yaml} onLine={onLine} onFix={fixIn(control)} />
           )}
-          {edited && !isBusy && plan !== undefined && <Extra control={control} count={plan.summary?.skipped_prune ?? 0} />}
-          {edited && !isBusy && plan !== undefined && (plan.actions ?? []).length + (plan.unsupported ?? []).length > 0 && (
+          {isShown && plan !== undefined && <Extra control={control} count={plan.summary?.skipped_prune ?? 0} />}
+          {isShown && plan !== undefined && (plan.actions ?? []).length + (plan.unsupported ?? []).length > 0 && (
             <details>
               <summary>Details</summary>
               <PlanList plan={plan} skipsUnsupported={state.options.allowUnsupported} onLine={onLine} />

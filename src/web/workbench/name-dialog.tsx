@@ -5,7 +5,8 @@ interface NameDialogProps {
   readonly name: string;
   /** Whether it is the content of a text, and not the name of a part. */
   readonly isText?: boolean;
-  readonly onName: (name: string) => void;
+  /** Returns why the name is refused; undefined if it is taken. */
+  readonly onName: (name: string) => Promise<string | undefined>;
   readonly onCancel: () => void;
 }
 
@@ -14,19 +15,35 @@ export function NameDialog({ name, isText = false, onName, onCancel }: NameDialo
   const dialog = useModal();
   const input = useRef<HTMLInputElement>(null);
   const [typed, setTyped] = useState(name);
+  const [refused, setRefused] = useState<string>();
   useEffect(() => input.current?.select(), []);
   return (
     <dialog ref={dialog} onCancel={onCancel} aria-label={isText ? "Change the text" : `Rename ${name}`}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          onName(typed.trim());
+          void onName(typed.trim()).then(setRefused);
         }}
       >
         <label>
           {isText ? "Text on the drawing" : `New name of ${name}`}
-          <input ref={input} value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autocomplete="off" spellcheck={false} />
+          <input
+            ref={input}
+            value={typed}
+            onInput={(event) => {
+              setTyped(event.currentTarget.value);
+              setRefused(undefined);
+            }}
+            aria-invalid={refused !== undefined}
+            autocomplete="off"
+            spellcheck={false}
+          />
         </label>
+        {refused !== undefined && (
+          <p class="problem" role="alert">
+            {refused}
+          </p>
+        )}
         <div class="buttons">
           <button type="button" onClick={onCancel}>
             Cancel

@@ -52,19 +52,20 @@ export interface Bench {
 }
 
 /** The state of the workbench, and its actions. */
-export function useBench({ lab, route, inspection, live, rights, control, reload }: WorkbenchProps): Bench {
+export function useBench({ lab, route, inspection, live, rights, control, reload, drift }: WorkbenchProps): Bench {
   const [line, setLine] = useState<{ readonly line: number }>();
   const layout = useMemo(cachedLayout, []);
   const places = useRef<DrawingPlaces>(null);
   const selection = useSelection();
-  const preview = usePreview(lab, control, inspection);
-  const drawing = useDrawing(control);
+  const preview = usePreview(lab, control, inspection, drift.data);
+  const drawing = useDrawing(control, preview.isDrawn);
   const catalogue = useCatalogue(rights.edit && control.mayEdit);
   const actionsOfPlan = drawing.lab === undefined ? undefined : preview.plan?.actions;
+  const { prune: prunes } = control.state.options;
   const shapes = useShapesWithIds(drawnShapes(inspection, drawing.lab));
   const graph = useMemo(
-    () => graphOf(inspection, { lab: drawing.lab, types: catalogue.types, actions: actionsOfPlan ?? [], layout, shapes }),
-    [inspection, drawing.lab, catalogue.types, actionsOfPlan, shapes],
+    () => graphOf(inspection, { lab: drawing.lab, prunes, types: catalogue.types, actions: actionsOfPlan ?? [], layout, shapes }),
+    [inspection, drawing.lab, prunes, catalogue.types, actionsOfPlan, shapes],
   );
   const draws = useDrawActions({ graph, drawing, control, selection, places });
   const power = useNodesPower(lab);

@@ -158,3 +158,11 @@ test("the choice between two texts ends when the other change is taken back, and
     expect([left.intent.yaml, left.base.yaml, left.newer]).toEqual(["name: theirs", "name: theirs", undefined]);
   }
 });
+
+test("an edit, its undo and a discard end the error of the text before", () => {
+  const failed = after(initial, { type: "typed", yaml: "name: b" }, { type: "failed", error: new Error("quota exceeded") });
+  const drawn: PlanEvent = { type: "drawn", intent: text("name: c"), prunes: false };
+  for (const event of [{ type: "undone" }, { type: "discarded" }, { type: "typed", yaml: "name: c" }, drawn] as const) {
+    expect(after(failed, event).error).toBeUndefined();
+  }
+});

@@ -94,8 +94,8 @@ export type PlanEvent =
   | { readonly type: "asked"; readonly question: "stop" | "take-over" }
   | { readonly type: "answered" };
 
-/** An edit removes the notice about the text before. */
-const noNotice: Notice = { text: "" };
+/** An edit removes the notice and the error about the text before. */
+const untold: Pick<PlanState, "notice" | "error"> = { notice: { text: "" }, error: undefined };
 const noText: IntentText = { yaml: "", files: {} };
 /** Most edits that can be undone. */
 const maxPast = 200;
@@ -209,13 +209,13 @@ function remembered({ past, intent, options }: PlanState): readonly PastText[] {
 
 function typed(state: PlanState, intent: IntentText): PlanState {
   const past = state.isTyping ? state.past : remembered(state);
-  return { ...state, intent, past, future: [], isTyping: true, notice: noNotice };
+  return { ...state, intent, past, future: [], isTyping: true, ...untold };
 }
 
 function drawn(state: PlanState, intent: IntentText, prunes: boolean): PlanState {
   const options = prunes ? { ...state.options, prune: true } : state.options;
   const replacement = intent.yaml === state.intent.yaml ? state.replacement : { yaml: intent.yaml };
-  return { ...state, intent, options, replacement, past: remembered(state), future: [], isTyping: false, notice: noNotice };
+  return { ...state, intent, options, replacement, past: remembered(state), future: [], isTyping: false, ...untold };
 }
 
 /** Exchanges the text with the last one of `from`. */
@@ -232,7 +232,7 @@ function restored(state: PlanState, from: "past" | "future"): PlanState {
     options: { ...state.options, prune: last.prune },
     replacement: { yaml: last.intent.yaml },
     isTyping: false,
-    notice: noNotice,
+    ...untold,
   };
 }
 

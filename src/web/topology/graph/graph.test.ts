@@ -105,3 +105,28 @@ test("a plan marks parts that are created, changed, deleted, down or affected", 
     "r2:eth2 -- r3:eth0": "created",
   });
 });
+
+test("a part of the host that the text does not have is marked as deleted only if applying the text deletes it", () => {
+  const text = "name: x\nnodes:\n  r1: {template: frr, position: {x: 7, y: 8}}\n";
+  const marks = (prunes: boolean) => {
+    const { nodes, links } = graphOf(lab, { lab: readIntent(text).lab, prunes });
+    return [...nodes, ...links].map(({ mark }) => mark);
+  };
+  expect(new Set(marks(false))).toEqual(new Set([undefined]));
+  expect(marks(true)).toEqual([undefined, "deleted", "deleted", "deleted", "deleted", "deleted"]);
+});
+
+test("a node that the text and the host have under one name is drawn once, with its links", () => {
+  const onHost = { ...lab, nodes: [node("1", "r1", 0), { ...node("2", "r2", 300), node: null }] };
+  const drawn = (second: string) =>
+    graphOf(onHost, { lab: readIntent(`name: x\nnodes:\n  r1: {template: frr}\n  ${second}\n`).lab, prunes: true });
+  for (const second of ["r2: {template: frr}", "core: {template: frr, name: r2}"]) {
+    const { nodes, links } = drawn(second);
+    expect(nodes.filter(({ kind }) => kind === "node").map(({ id, label, mark }) => [id, label, mark])).toEqual([
+      ["1", "r1", undefined],
+      ["2", "r2", undefined],
+    ]);
+    expect(links.filter(({ to }) => to === "2" || to === "1")).toHaveLength(2);
+  }
+  expect(drawn("r9: {template: frr}").nodes.map(({ id }) => id)).toContain("new:node:r9");
+});

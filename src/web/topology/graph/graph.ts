@@ -62,6 +62,8 @@ export interface GraphText {
 export interface GraphOptions {
   /** The lab of an edited text, which is drawn instead of the host's: with the parts that the text adds and removes. */
   readonly lab?: Lab | undefined;
+  /** Whether applying the text deletes the parts that it does not have. */
+  readonly prunes?: boolean;
   /** Types of templates, for the nodes that the host does not have yet. */
   readonly types?: ReadonlyMap<string, string>;
   /** Actions of a plan, which are drawn as marks. */
@@ -85,10 +87,13 @@ interface Parts {
 }
 
 /** Returns the drawing of an inspected lab. With the actions of a plan, it also contains the parts that the plan will create. */
-export function graphOf(inspection: InspectionData, { lab, types, actions = [], shapes, layout = layoutOf }: GraphOptions = {}): Graph {
+export function graphOf(
+  inspection: InspectionData,
+  { lab, prunes = false, types, actions = [], shapes, layout = layoutOf }: GraphOptions = {},
+): Graph {
   const marks = planMarks(actions);
   const host = { nodes: [...nodesOf(inspection), ...networksOf(inspection)], links: linksOf(inspection) };
-  const edited = lab === undefined ? { nodes: host.nodes, links: host.links } : withLab(host, lab, types);
+  const edited = lab === undefined ? { nodes: host.nodes, links: host.links } : withLab(host, lab, prunes, types);
   const known = new Set([
     ...edited.nodes.map(({ kind, uniqueKey }) => `${kind}:${uniqueKey}`),
     ...edited.links.map(({ key }) => `link:${key}`),
@@ -100,7 +105,8 @@ export function graphOf(inspection: InspectionData, { lab, types, actions = [], 
   };
   const created = createdNodes(actions).filter(({ kind, uniqueKey }) => isNew(`${kind}:${uniqueKey}`));
   const drawn = [...edited.nodes, ...created].map((one) => ({ ...one, ...marked(`${one.kind}:${one.uniqueKey}`) }));
-  const ends = new Map(drawn.map(({ id, uniqueKey }) => [uniqueKey, id]));
+  // A node of the text may have another key than the node of the host that it is.
+  const ends = new Map([...host.nodes, ...drawn].map(({ id, uniqueKey }) => [uniqueKey, id]));
   const links = [...edited.links, ...createdLinks(actions).filter(({ key }) => isNew(`link:${key}`))].flatMap((link) => {
     const [a, b] = link.endpoints.map(endOf);
     const from = a && ends.get(a.name);
@@ -172,8 +178,8 @@ function linksOf({ links }: InspectionData): readonly UnplacedLink[] {
   }));
 }
 
-/** Adds the parts of a text that the host does not have, and marks those that the text does not have any more. */
-function withLab(host: Parts, lab: Lab, types: ReadonlyMap<string, string> = new Map()): Parts {
+/** Adds the parts of a text that the host does not have. With `prunes`, marks those that the text does not have any more. */
+function withLab(host: Parts, lab: Lab, prunes: boolean, types: ReadonlyMap<string, string> = new Map()): Parts {
   const wanted = new Map<string, Omit<UnplacedNode, "id">>([
     ...lab.nodes.map(({ key, name, template, icon, position }) => {
       const type = types.get(template) ?? template;
@@ -184,19 +190,19 @@ function withLab(host: Parts, lab: Lab, types: ReadonlyMap<string, string> = new
       return [`network:${key}`, { key, uniqueKey: key, label: name, kind: "network", type, icon: "cloud", position }] as const;
     }),
   ]);
+  const texts = claimed(host.nodes, wanted);
+  const gone = prunes ? ({ mark: "deleted" } as const) : {};
   const nodes = host.nodes.map((node): UnplacedNode => {
-    if (node.key === null) return node;
-    const part = `${node.kind}:${node.key}`;
-    const text = wanted.get(part);
-    wanted.delete(part);
-    if (text === undefined) return { ...node, mark: "deleted" };
-    return { ...node, label: text.label, icon: text.icon, position: text.position ?? node.position };
+    const text = texts.get(node.id);
+    if (text === undefined) return node.key === null ? node : { ...node, ...gone };
+    const { key, uniqueKey, label, icon, position = node.position } = text;
+    return { ...node, key, uniqueKey, label, icon, position };
   });
   const links = new Map(lab.links.map((link) => [link.key, link]));
   const existing = host.links.map((link): UnplacedLink => {
     if (links.delete(link.key)) return link;
     const isOfText = link.endpoints.every((end) => host.nodes.some(({ uniqueKey, key }) => key !== null && uniqueKey === endOf(end).name));
-    return isOfText ? { ...link, mark: "deleted" } : link;
+    return isOfText ? { ...link, ...gone } : link;
   });
   return {
     nodes: [...nodes, ...[...wanted].map(([part, one]) => ({ ...one, id: `new:${part}`, mark: "created" as const }))],
@@ -207,6 +213,31 @@ function withLab(host: Parts, lab: Lab, types: ReadonlyMap<string, string> = new
       }),
     ],
   };
+}
+
+/**
+ * Takes the parts that the host has out of `wanted`, and returns them by the host's id. As in a plan, a part of the text is that of the host with its
+ * key, or else with its name.
+ */
+function claimed<T extends Pick<UnplacedNode, "uniqueKey" | "label" | "kind">>(
+  nodes: readonly UnplacedNode[],
+  wanted: Map<string, T>,
+): ReadonlyMap<string, T> {
+  const found = new Map<string, T>();
+  const claim = (node: UnplacedNode, text: T | undefined) => {
+    if (text === undefined || found.has(node.id)) return;
+    found.set(node.id, text);
+    wanted.delete(`${node.kind}:${text.uniqueKey}`);
+  };
+  for (const node of nodes) claim(node, wanted.get(`${node.kind}:${node.uniqueKey}`));
+  for (const node of nodes) {
+    claim(
+      node,
+      [...wanted.values()].find(({ kind, label }) => kind === node.kind && label === node.label),
+    );
+  }
+  for (const node of nodes) claim(node, wanted.get(`${node.kind}:${node.label}`));
+  return found;
 }
 
 function endText(end: Endpoint): string {

@@ -9,6 +9,7 @@ import {
   arranged,
   distributed,
   freePlace,
+  hostNames,
   isOnHost,
   keptPlaces,
   linkOf,
@@ -64,7 +65,8 @@ export interface DrawActions {
   /** The part whose new name, or the text whose new content is asked for. */
   readonly renaming: Renamed | undefined;
   readonly beginRename: (id: string | undefined) => void;
-  readonly rename: (part: Renamed, name: string) => void;
+  /** Returns why the name is refused; its question stays open then. */
+  readonly rename: (part: Renamed, name: string) => Promise<string | undefined>;
   /** The link whose interfaces are asked for. */
   readonly changing: ChangedLink | undefined;
   /** @param id "link:" and the id of the link */
@@ -92,7 +94,7 @@ export interface ChangedLink {
 export function useDrawActions({ graph, drawing, control, selection, places }: DrawInput): DrawActions {
   const [renaming, setRenaming] = useState<Renamed>();
   const [changing, setChanging] = useState<ChangedLink>();
-  const { draw } = drawing;
+  const { draw, attempt } = drawing;
   const { state, dispatch } = control;
   const partAt = (id: string) => graph.nodes.find((one) => one.id === id);
   const keysOf = (ids: ReadonlySet<string>) => new Set(graph.nodes.flatMap(({ id, key }) => (ids.has(id) && key !== null ? [key] : [])));
@@ -122,16 +124,19 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
     if (at !== undefined && dropped === undefined) return;
     const wanted = rounded(dropped ?? places.current?.middle() ?? { x: 0, y: 0 });
     if (part.kind === "shape") return addShape(usualShape(part.type, wanted));
-    // A part stays where the user drops it.
-    const place = dropped === undefined ? freePlace(graph, wanted) : wanted;
-    void draw(() => [
-      keptPlaces(graph),
-      part.kind === "node"
-        ? { kind: "add-node", template: part.template, at: place }
-        : part.kind === "network"
-          ? { kind: "add-network", type: part.type, at: place }
-          : { kind: "add-text", text: part.text, at: place },
-    ]);
+    const taken = hostNames(graph);
+    void draw((lab) => {
+      // A part stays where the user drops it.
+      const at = dropped === undefined ? freePlace(graph, wanted, lab) : wanted;
+      return [
+        keptPlaces(graph),
+        part.kind === "node"
+          ? { kind: "add-node", template: part.template, at, taken }
+          : part.kind === "network"
+            ? { kind: "add-network", type: part.type, at, taken }
+            : { kind: "add-text", text: part.text, at },
+      ];
+    });
   };
   const move = (moved: ReadonlyMap<string, Place>) => {
     const shapes = shapeMovesOf(graph, moved);
@@ -167,11 +172,19 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
       selection.select(undefined, {});
     },
     renaming,
-    beginRename: (id) => setRenaming(id === undefined ? undefined : (partAt(id) ?? graph.texts.find((one) => one.id === id))),
-    rename: (part, name) => {
-      setRenaming(undefined);
-      if ("text" in part) void draw(() => [{ kind: "set-text", index: textIndex(part.id)!, text: name }]);
-      else if (part.key !== null) void draw(() => [{ kind: "rename", key: part.key!, to: name, keepsKey: isOnHost(part) }]);
+    beginRename: (id) => {
+      const part = id === undefined ? undefined : (partAt(id) ?? graph.texts.find((one) => one.id === id));
+      // A part that only the host has is not in the text.
+      setRenaming(part !== undefined && "key" in part && part.key === null ? undefined : part);
+    },
+    rename: async (part, name) => {
+      const refused = await attempt(() => [
+        "text" in part
+          ? { kind: "set-text", index: textIndex(part.id)!, text: name }
+          : { kind: "rename", key: part.key!, to: name, keepsKey: isOnHost(part), taken: hostNames(graph, part.id) },
+      ]);
+      if (refused === undefined) setRenaming(undefined);
+      return refused;
     },
     changing,
     beginInterfaces: (id) => {
