@@ -98,6 +98,47 @@ test("nodes and links are drawn into the text with its comments, and reach the h
   expect(yaml).toMatch(/h1: ?\{?[\s\S]*template: linux/);
 });
 
+test("a saved node stays in the drawing, also after a reload, and waits for Apply; a name in use keeps the question for a name open", async () => {
+  await deploy("saved");
+  await openLab("saved");
+  const palette = page.getByRole("region", { name: "Add to the lab" });
+  const add = async () => {
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await palette.getByRole("button", { name: "linux", exact: true }).click();
+  };
+  await add();
+  await node("h1").waitFor();
+  await bar().getByRole("button", { name: "Save" }).click();
+  await bar().getByText("Saved. The host is not changed.").waitFor();
+  const created = (name: string) => page.getByRole("button", { name: new RegExp(`^${name}, .*will be created`) });
+  await created("h1").waitFor();
+  await page.reload();
+  await created("h1").waitFor();
+  await bar().getByText("1 change: adds h1").waitFor();
+  await add();
+  await node("h2").waitFor();
+  const [first, second] = [await centreOf(node("h1")), await centreOf(node("h2"))];
+  expect(Math.hypot(first.x - second.x, first.y - second.y)).toBeGreaterThan(30);
+  await node("h2").press("F2");
+  const dialog = page.getByRole("dialog", { name: "Rename h2" });
+  for (const [name, reason] of [
+    ["r1", "r1 exists already"],
+    ["a b", "a name has 1 to 64 letters"],
+  ] as const) {
+    await dialog.getByRole("textbox").fill(name);
+    await page.keyboard.press("Enter");
+    await dialog.getByRole("alert").getByText(reason).waitFor();
+    expect(await dialog.getByRole("textbox").inputValue()).toBe(name);
+  }
+  await page.keyboard.press("Escape");
+  await bar().getByRole("button", { name: "Discard" }).click();
+  await node("h2").waitFor({ state: "detached" });
+  await bar().getByRole("button", { name: "Apply" }).click();
+  await bar().getByText("Applied, ").waitFor();
+  await bar().getByRole("button", { name: "Apply" }).waitFor({ state: "detached" });
+  expect(await nodesOf("saved")).toEqual(["h1", "r1", "r2"]);
+});
+
 test("a deleted node is brought back by Undo, and a delete is applied only after it was seen", async () => {
   await deploy("removed");
   await openLab("removed");
