@@ -166,3 +166,10 @@ test("an edit, its undo and a discard end the error of the text before", () => {
     expect(after(failed, event).error).toBeUndefined();
   }
 });
+
+test("a draft that was applied before a reload is no edit, and one of an older text asks which text to keep", () => {
+  const draft = { mine: text("name: mine"), base: text("name: old") };
+  const read = (yaml: string) => after(initialPlanState(), { type: "service-intent-read", intent: text(yaml), draft });
+  expect([isEdited(read("name: mine")), read("name: mine").notice.text]).toEqual([false, ""]);
+  expect([read("name: theirs").newer?.yaml, blockedReason(read("name: old"))]).toEqual(["name: theirs", undefined]);
+});

@@ -156,7 +156,8 @@ function reduced(state: PlanState, event: PlanEvent): PlanState {
     case "option-changed":
       return { ...state, options: { ...state.options, ...event.option } };
     case "service-intent-read":
-      return state.isLoaded ? withServiceIntent(state, event.intent) : initialPlanState(event.intent, event.draft);
+      // A draft may be of before a change of the text, also of one that applied it.
+      return withServiceIntent(state.isLoaded ? state : initialPlanState(event.intent, event.draft), event.intent);
     case "newer-found":
       return { ...state, newer: event.intent };
     case "newer-taken":
@@ -268,7 +269,7 @@ function withServiceIntent(state: PlanState, intent: IntentText): PlanState {
   if (state.running !== undefined) return state;
   // The change elsewhere may have been taken back.
   if (sameIntent(intent, state.base)) return state.newer === undefined ? state : { ...state, newer: undefined };
-  if (sameIntent(intent, state.intent)) return { ...state, base: intent, newer: undefined };
+  if (sameIntent(intent, state.intent)) return { ...state, base: intent, newer: undefined, notice: untold.notice };
   if (isEdited(state)) return { ...state, newer: intent };
   return { ...withText(state, intent), notice: { text: "The text was changed elsewhere. This is the new text." } };
 }
