@@ -154,12 +154,12 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     consoles: ["service", "parts", "consoles/terminal"],
     "plan/control": ["service", "intent"],
     "plan/editor": ["service", "plan/control"],
-    plan: ["dialog", "parts", "intent", "topology/graph", "topology", "plan/editor", "plan/control"],
     gallery: ["service", "parts"],
     imports: ["dialog", "service", "parts", "intent"],
     jobs: ["service", "parts", "panels"],
     host: ["dialog", "service", "parts", "jobs"],
     drawing: ["intent", "topology/shapes", "topology/graph", "plan/control"],
+    plan: ["dialog", "parts", "intent", "labs", "drawing", "topology/graph", "topology", "plan/editor", "plan/control"],
     drawer: ["service", "parts", "topology/graph", "panels"],
     "workbench/actions": [
       "service",

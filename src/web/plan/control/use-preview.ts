@@ -55,7 +55,7 @@ export function usePreview(lab: string, control: PlanControl, hostState: unknown
   const isPlanned = isDrawn && mayEdit;
   const isBusy = running !== undefined;
   const isJob = running?.job !== undefined;
-  /** Whether a job changed the host, so that the plan before it says nothing any more. */
+  /** Whether a job changed the host, so that the plan before it is outdated. */
   const isOutdated = useRef(false);
   const last = useRef<AbortController>(undefined);
   useEffect(() => {
