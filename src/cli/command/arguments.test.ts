@@ -55,6 +55,12 @@ describe("arguments", () => {
     expect(shown).toContain(text);
   });
 
+  test("a list flag without a value is refused: an empty variable of a script does not stand for all", () => {
+    for (const empty of ["", ",", " "])
+      expect(() => parseArguments(findCommand("stop"), ["--node", empty]).list("node")).toThrow("--node has no value");
+    expect(parseArguments(findCommand("stop"), ["--node", "r1,,r2"]).list("node")).toEqual(["r1", "r2"]);
+  });
+
   test("a time is a positive number of seconds, or has a unit", () => {
     for (const [text, ms] of [
       ["500ms", 500],

@@ -27,10 +27,14 @@ export class Arguments {
     return typeof value === "string" ? value : undefined;
   }
 
-  /** Returns all values of a flag, with comma lists split. */
+  /**
+   * Returns all values of a flag, with comma lists split. Throws UsageError for a flag without any value: an empty variable of a script must not stand for all.
+   */
   list(flag: string): readonly string[] {
     const values = this.#values.get(flag) ?? [];
-    return values.flatMap((value) => (typeof value === "string" ? value.split(",") : [])).filter((value) => value !== "");
+    const list = values.flatMap((value) => (typeof value === "string" ? value.split(",") : [])).filter((value) => value.trim() !== "");
+    if (values.length > 0 && list.length === 0) throw new UsageError(`--${flag} has no value`, "leave the flag out, or give it a value");
+    return list;
   }
 
   /** Returns all values of a flag as they are, with their commas. */

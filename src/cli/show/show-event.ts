@@ -22,7 +22,9 @@ function what(paint: Paint, type: LabEvent["type"], data: Data): string {
     case "job":
       return `${changeName(text(data.operation))} by ${text(data.user)}: ${jobState(paint, data)}`;
     case "lab":
-      return `lab ${text(data.change ?? (data.live === "available" ? "answers again" : `is ${text(data.live)}`))}`;
+      return data.lease === undefined
+        ? `lab ${text(data.change ?? (data.live === "available" ? "answers again" : `is ${text(data.live)}`))}`
+        : `lease ${leaseText(paint, data)}`;
     case "presence":
       return `here: ${Array.isArray(data.users) ? data.users.map(text).join(", ") : "-"}`;
     case "gap":
@@ -59,6 +61,20 @@ function jobState(paint: Paint, { status, step, steps, outcome, error }: Data): 
   if (status === "done") return paint("green", outcome === "finished" ? "done" : `done (${text(outcome)})`);
   const why = typeof error === "object" && error !== null ? (error as Data) : {};
   return paint("red", text(outcome ?? status)) + (why.code === undefined ? "" : ` (${text(why.code)}): ${text(why.error)}`);
+}
+
+function leaseText(paint: Paint, { lease, at_end, reason, ends_at, code }: Data): string {
+  const what = at_end === "destroy" ? "destroyed" : "stopped";
+  if (lease === "warning") {
+    const why = reason === "idle" ? ", unless the lab is used" : "";
+    return paint(
+      "yellow",
+      `ends at ${new Date(text(ends_at)).toLocaleTimeString()}: the lab is ${what} then${why}; labwright lease extend`,
+    );
+  }
+  if (lease === "ended") return `has ended: the lab is ${what}`;
+  if (lease === "failed") return paint("red", `could not end (${text(code)}): the lab runs on`);
+  return text(lease);
 }
 
 function sides(data: Data): string {

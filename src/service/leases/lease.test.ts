@@ -41,6 +41,15 @@ describe("the steps of a lease", () => {
     expect(step(after, 30 * hour + 5 * minute)).toMatchObject({ do: "end" });
   });
 
+  it("a short lease that was due while the service was away ends 5 minutes after its warning, too", () => {
+    const short: StoredLease = { for: 60, atEnd: "destroy", begunAt };
+    const late = step(short, 2 * minute, undefined, begunAt + 2 * minute);
+    expect(late).toMatchObject({ do: "warn", step: 2, at: begunAt + 7 * minute });
+    const after = warned(short, 2 * minute, late);
+    expect(step(after, 7 * minute - 1, undefined, begunAt + 2 * minute)).toMatchObject({ do: "wait" });
+    expect(step(after, 7 * minute, undefined, begunAt + 2 * minute)).toMatchObject({ do: "end" });
+  });
+
   it("a warning from before a pause of the service is repeated, and so is one of a clock that was set back", () => {
     const at = 8 * hour - 5 * minute;
     const before: StoredLease = { ...timed, warning: { step: 2, at: begunAt + at, endsAt: begunAt + 8 * hour } };

@@ -56,7 +56,9 @@ export function nextStep(lease: StoredLease, { now, usedAt, awakeSince }: LeaseT
   if (now < at - last) {
     return given === undefined ? { do: "warn", step: 1, at, reason } : { do: "wait", at: at - last };
   }
-  if (given?.step !== 2) return { do: "warn", step: 2, at: Math.max(at, now + last), reason };
+  // After a pause, also a short lease leaves its users the time to extend it.
+  const left = awakeSince > at - last ? Math.max(last, 5 * minute) : last;
+  if (given?.step !== 2) return { do: "warn", step: 2, at: Math.max(at, now + left), reason };
   return now < given.endsAt ? { do: "wait", at: given.endsAt } : { do: "end", at: given.endsAt, reason };
 }
 

@@ -51,6 +51,9 @@ async function openSource(options: AddOptions, limits: UnpackLimits, work: strin
       "a root file system is added as a tar of it",
     );
   }
+  // A pipe by its name may have no writer, and its open would never end. A link may lead to one of the shell, such as /dev/fd/63, which has one.
+  if (!found.isFile() && !found.isSymbolicLink())
+    throw new ArchiveError("bad_archive", `${options.file} is neither a file nor a directory`, "write its content to a file first");
   const { plain, digest } = await plainTar(createReadStream(options.file), options, limits, work);
   const files = await tarFiles(plain);
   const image = await readImage(files, choice);

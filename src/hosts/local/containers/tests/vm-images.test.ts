@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -75,5 +75,7 @@ test("labwright image explains what it does not take", async () => {
   expect([bad.code, bad.stdout]).toEqual([1, ""]);
   expect(bad.stderr).toMatch(/^error: .*text\.qcow2 is no disk: .*\(bad_image\)\n {2}hint: download it again/);
   expect((await run("add", "unknown.img", "--ref", "x", "--template", "veos")).stderr).toContain("--ref is for images of containers");
+  execFileSync("mkfifo", [join(home, "pipe.qcow2")]);
+  expect((await run("add", "pipe.qcow2")).stderr).toContain("pipe.qcow2 is neither a file nor a directory");
   expect((await run("rm", "nothing")).stderr).toContain("there is no image nothing (not_found)");
 });
