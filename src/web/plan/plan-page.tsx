@@ -75,13 +75,13 @@ function PlanEditor({ lab, inspection, live, control, drift }: PlanPageProps) {
   );
 }
 
-/** Shows once what is different on the host, if nothing was edited or planned before. */
+/** Shows what is different on the host when the page opens, if nothing was edited or planned before. */
 function usePlanOfDrift({ state, peek }: PlanControl, drift: PlanData | undefined): void {
-  const isShown = useRef(false);
-  const differs = drift !== undefined && differences(drift) > 0;
+  const isCompared = useRef(false);
   useEffect(() => {
-    if (!differs || isShown.current) return;
-    isShown.current = true;
-    if (state.computed === undefined && state.running === undefined && !isEdited(state)) peek();
-  }, [differs]);
+    // Later differences may be those of a change that runs: they must not replace what the page shows.
+    if (drift === undefined || isCompared.current) return;
+    isCompared.current = true;
+    if (differences(drift) > 0 && state.computed === undefined && state.running === undefined && !isEdited(state)) peek();
+  }, [drift]);
 }
