@@ -15,7 +15,7 @@ links:
 /** Intents that a host cannot make, with the code, the field and the place in the intent. */
 const wrong: readonly (readonly [string, string, { code: string; path: string; line: number; column: number }])[] = [
   ["template: linux", "template: linx", { code: "unknown_template", path: "/nodes/h1/template", line: 3, column: 18 }],
-  ["template: linux", "kind: ceos", { code: "unknown_template", path: "/nodes/h1/kind", line: 3, column: 14 }],
+  ["template: linux", "kind: nosuch", { code: "unknown_template", path: "/nodes/h1/kind", line: 3, column: 14 }],
   ["template: linux", "template: linux, image: nosuch", { code: "unknown_image", path: "/nodes/h1/image", line: 3, column: 32 }],
   [
     "template: linux",
@@ -91,9 +91,7 @@ traffic_filters: [{name: f, match: icmp and}]
       ["error", "invalid_filter", "/traffic_filters/0/match"],
     ]);
     const [template, image] = json.data.diagnostics;
-    expect(template.message).toMatch(
-      /^node a: the host has no template linx; did you mean linux\? It also has .* \(the same for 1 more\)$/,
-    );
+    expect(template.message).toBe("node a: the host has no template linx; did you mean linux? (the same for 1 more)");
     expect(image.message).toContain("did you mean base?");
     expect(image.message).toContain("leave image out to take base");
     const deployed = (await send("deployProject", { yaml })).json.data.diagnostics;

@@ -11,7 +11,7 @@ interface NameDialogProps {
 }
 
 /** Asks for a new name, or a new text. */
-export function NameDialog({ name, isText = false, onName, onCancel }: NameDialogProps) {
+export default function NameDialog({ name, isText = false, onName, onCancel }: NameDialogProps) {
   const dialog = useModal();
   const input = useRef<HTMLInputElement>(null);
   const [typed, setTyped] = useState(name);

@@ -15,7 +15,7 @@ interface ShapePanelProps {
 const usualFill = "#93c5fd66";
 
 /** The place, size and style of the selected shapes. Each change is an edit of the text. */
-export function ShapePanel({ shapes, actions, onClose }: ShapePanelProps) {
+export default function ShapePanel({ shapes, actions, onClose }: ShapePanelProps) {
   const first = shapes[0]!.shape;
   const ids = new Set(shapes.map(({ id }) => id));
   const title = shapes.length === 1 ? shapeText(first) : `${shapes.length} shapes`;

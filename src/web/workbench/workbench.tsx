@@ -21,12 +21,10 @@ import { runDrawKey } from "./actions/draw-keys.ts";
 import type { LinkActions } from "./actions/use-link-actions.ts";
 import { DrawTools } from "./draw-tools.tsx";
 import { LabDrawer } from "./lab-drawer.tsx";
-import { NameDialog } from "./name-dialog.tsx";
 import { Palette } from "./palette.tsx";
 import { PartMenu } from "./part-menu.tsx";
 import { PartPanel } from "./part-panel.tsx";
 import { SelectedParts } from "./selection/selected-parts.tsx";
-import { ShapePanel } from "./shape-panel.tsx";
 import { useBench } from "./use-bench.ts";
 import { WipeQuestion } from "./wipe-question.tsx";
 import "./workbench.css";
@@ -34,6 +32,8 @@ import "./workbench.css";
 /** Parts that are loaded when they are first opened. */
 const InterfacesDialog = lazy(() => import("./interfaces-dialog.tsx"));
 const KeysHelp = lazy(() => import("./keys-help.tsx"));
+const NameDialog = lazy(() => import("./name-dialog.tsx"));
+const ShapePanel = lazy(() => import("./shape-panel.tsx"));
 
 /** Loaded when the text is opened beside the drawing: the editor is larger than the rest of the page. */
 const TextPane = lazy(() => import("../plan/text-pane.tsx"));
