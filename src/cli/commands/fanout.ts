@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { parallel } from "../../base/parallel.ts";
+import { LabwrightError } from "../../client/error.ts";
 import type { LabwrightClient } from "../../client/index.ts";
 import { readIntent } from "../../intent/read/read.ts";
 import { classPath, labsOfClass, type Outcome, outcomeOf } from "../classroom/class-labs.ts";
@@ -164,7 +165,10 @@ async function labsOf(name: string, students: readonly Student[], className: str
 
 /** Only admins can list accounts: for others the failed share of a lab names the account. */
 async function refuseUnknown(client: LabwrightClient, students: readonly Student[]): Promise<void> {
-  const known = await client.listHostUsers().catch(() => undefined);
+  const known = await client.listHostUsers().catch((error: unknown) => {
+    if (error instanceof LabwrightError && (error.code === "operation_not_allowed" || error.code === "unsupported")) return undefined;
+    throw error;
+  });
   if (known === undefined) return;
   const users = new Set(known.users.map(({ user }) => user));
   const missing = students.filter(({ user }) => !users.has(user)).map(({ user }) => user);

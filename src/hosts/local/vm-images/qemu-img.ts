@@ -72,7 +72,10 @@ async function withinTree(tree: string, path: string): Promise<string | undefine
   let at = path;
   for (let hops = 0; hops < 8; hops++) {
     const place = join(tree, at);
-    const found = await lstat(place).catch(() => undefined);
+    const found = await lstat(place).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
+      throw error;
+    });
     if (found?.isFile() === true) return place;
     if (found?.isSymbolicLink() !== true) return undefined;
     at = resolve(dirname(at), await readlink(place));
