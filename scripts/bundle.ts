@@ -2,6 +2,7 @@
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { build, type Plugin } from "vite";
+import { prepareTemplates } from "../src/hosts/local/templates/reading/templates.ts";
 import { buildOnce } from "./build-once.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -39,11 +40,24 @@ const withoutGetters: Plugin = {
   },
 };
 
+/** Puts the templates, read already, into their module. */
+const withTemplates: Plugin = {
+  name: "with-templates",
+  enforce: "pre",
+  async load(id) {
+    if (!id.endsWith("/src/hosts/local/templates/reading/prepared.ts")) return undefined;
+    const templates = JSON.stringify(await prepareTemplates());
+    // Text is parsed faster than an expression.
+    return `export const prepared = JSON.parse(${JSON.stringify(templates)});\n`;
+  },
+};
+
 await buildOnce({
   what: "programs",
   target: "dist/bundle",
   sources: [
     "scripts/bundle.ts",
+    "templates/**/*.y*ml",
     "src/{base,cli,client,console,contract,engine,exporters,files,formats,hosts,importers,intent,layout,packets,server,service,transport}/**/*.ts",
   ],
   build: bundle,
@@ -55,7 +69,7 @@ async function bundle(): Promise<void> {
     root,
     logLevel: "warn",
     publicDir: false,
-    plugins: [withoutGetters],
+    plugins: [withoutGetters, withTemplates],
     ssr: { noExternal: true, target: "node" },
     build: {
       ssr: true,

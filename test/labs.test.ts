@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { builtinTemplates, loadTemplates } from "../src/hosts/local/templates/templates.ts";
+import { builtinTemplates, loadTemplates } from "../src/hosts/local/templates/reading/templates.ts";
 import type { Lab } from "../src/intent/lab/lab.ts";
 import { endpointText } from "../src/intent/lab/lab.ts";
 import { readIntent } from "../src/intent/read/read.ts";

@@ -15,9 +15,9 @@ import type { MachineMeans } from "./resources/lab-resources.ts";
 import { keptLimits } from "./resources/node-limits.ts";
 import type { Catalogue } from "./templates/catalogue.ts";
 import { nodeLimits } from "./templates/node-needs.ts";
-import { problemText } from "./templates/read-template.ts";
+import { problemText } from "./templates/reading/read-template.ts";
+import { builtinTemplates, loadTemplates, type TemplateMemory } from "./templates/reading/templates.ts";
 import { hostTemplate, type LocalTemplate, templateRules } from "./templates/template.ts";
-import { builtinTemplates, loadTemplates, type TemplateMemory } from "./templates/templates.ts";
 import { hypervisorImage } from "./templates/vm-template.ts";
 import { kvmWorks } from "./vm/kvm.ts";
 

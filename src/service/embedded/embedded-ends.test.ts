@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { builtinTemplates } from "../../hosts/local/templates/templates.ts";
+import { builtinTemplates } from "../../hosts/local/templates/reading/templates.ts";
 import { type TestLocalHost, testLocalHost } from "../../hosts/local/testing/test-local-host.fixture.ts";
 import type { Call } from "../common/call.ts";
 import { createService } from "../create-service.ts";

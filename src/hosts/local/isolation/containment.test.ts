@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { probeControlGroups } from "../resources/control-groups.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { builtinTemplates } from "../templates/templates.ts";
+import { builtinTemplates } from "../templates/reading/templates.ts";
 import { eventually, labOf, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 
 let local: TestLocalHost;

@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { builtinTemplates } from "../templates/templates.ts";
+import { builtinTemplates } from "../templates/reading/templates.ts";
 import { eventually, labOf, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 
 /** Kernel tables that all labs and the machine share: a node takes all it can, while the machine and a second lab go on. */

@@ -9,8 +9,8 @@ import { idRange } from "../machine/idmap.ts";
 import { localPaths } from "../machine/paths.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { createSandbox } from "../sandbox/sandbox-client.ts";
+import { builtinTemplates, loadTemplates } from "../templates/reading/templates.ts";
 import { bootEnv, bootFiles, type LocalTemplate, nodeImage } from "../templates/template.ts";
-import { builtinTemplates, loadTemplates } from "../templates/templates.ts";
 import { testDirectory } from "../testing/test-directory.fixture.ts";
 
 /** Tests the images and boot scripts in a real sandbox. Needs the images and programs of set-up. */

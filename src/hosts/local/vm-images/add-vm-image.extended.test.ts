@@ -10,7 +10,7 @@ import { ArchiveError } from "../../../files/tar/archive-error.ts";
 import { unpackLimits } from "../containers/archive/budget.ts";
 import { findVmImages } from "../images/vm-images.ts";
 import { localPaths } from "../machine/paths.ts";
-import { builtinTemplates, loadTemplates } from "../templates/templates.ts";
+import { builtinTemplates, loadTemplates } from "../templates/reading/templates.ts";
 import { type AddVmOptions, addVmImage } from "./add-vm-image.ts";
 import { findQemuImg, type QemuImg, runQemuImg } from "./qemu-img.ts";
 import { pruneVmImages, removeVmImage } from "./remove-vm-image.ts";

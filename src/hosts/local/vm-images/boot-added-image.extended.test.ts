@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { execCommand } from "../../../console/dialogue/exec.ts";
 import type { StopMode } from "../../../engine/model/plan.ts";
 import { findImages } from "../images/images.ts";
-import { builtinTemplates, loadTemplates } from "../templates/templates.ts";
+import { builtinTemplates, loadTemplates } from "../templates/reading/templates.ts";
 import { eventually, labOf, noIds, testLocalHost } from "../testing/test-local-host.fixture.ts";
 import { addVmImage } from "./add-vm-image.ts";
 import { findQemuImg, runQemuImg } from "./qemu-img.ts";

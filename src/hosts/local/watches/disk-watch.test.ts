@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { LiveNode } from "../../host.ts";
 import { probeControlGroups } from "../resources/control-groups.ts";
-import { builtinTemplates } from "../templates/templates.ts";
+import { builtinTemplates } from "../templates/reading/templates.ts";
 import { eventually, labOf, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 import { diskUsage } from "./disk-usage.ts";
 

@@ -1,5 +1,4 @@
-import { parseArguments } from "./extra-arguments.ts";
-import type { Reader } from "./read-template.ts";
+import { parseArguments } from "../extra-arguments.ts";
 import {
   type ConfigDrive,
   type ConfigDriveSource,
@@ -8,7 +7,8 @@ import {
   type VmTemplate,
   vmChoices,
   vmDefaults,
-} from "./vm-template.ts";
+} from "../vm-template.ts";
+import type { Reader } from "./reader.ts";
 
 /** Reads `vm` and `ready` of a template file. Omitted fields have the values of `base`. */
 export function readVm(reader: Reader, ready: Reader, base: VmTemplate = vmDefaults): VmTemplate {

@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { LabNode } from "../../../intent/lab/lab.ts";
-import type { LocalImage } from "../images/images.ts";
+import type { LabNode } from "../../../../intent/lab/lab.ts";
+import type { LocalImage } from "../../images/images.ts";
+import { bootEnv, bootFiles, hostTemplate, nodeImage, templateFields, templateRules } from "../template.ts";
 import { problemText, readTemplate } from "./read-template.ts";
-import { bootEnv, bootFiles, hostTemplate, nodeImage, templateFields, templateRules } from "./template.ts";
 import { builtinTemplates, loadTemplates } from "./templates.ts";
 
 const valid = `id: box
@@ -391,6 +391,6 @@ test("the daemons of the template frr are a list of words for the plan, which th
   const rule = templateRules(frr, []).values?.["attributes.daemons"];
   expect(rule).toMatchObject({ words: expect.arrayContaining(["ospfd"]), usual: "auto" });
   expect(hostTemplate(frr, []).attributes).toEqual([expect.not.objectContaining({ words: expect.anything() })]);
-  const shell = await readFile(join(import.meta.dirname, "../setup/rootfs/frr/usr/lib/labwright/frr-daemons"), "utf8");
+  const shell = await readFile(join(import.meta.dirname, "../../setup/rootfs/frr/usr/lib/labwright/frr-daemons"), "utf8");
   expect(shell).toContain(`frr_known="${rule?.words?.join(" ")}"`);
 });

@@ -1,6 +1,6 @@
-import { type KernelFeature, kernelFeatures } from "../../../engine/model/kernel-features.ts";
-import { type ContainerTemplate, type RefusedMeans, refusedMeans, type TemplateNeed } from "./container-template.ts";
-import type { Reader } from "./read-template.ts";
+import { type KernelFeature, kernelFeatures } from "../../../../engine/model/kernel-features.ts";
+import { type ContainerTemplate, type RefusedMeans, refusedMeans, type TemplateNeed } from "../container-template.ts";
+import type { Reader } from "./reader.ts";
 
 const absolute = /^(\/[A-Za-z0-9._-]+)+$/;
 const modeShape = /^0?[0-7]{3}$/;

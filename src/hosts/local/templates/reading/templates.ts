@@ -1,9 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { packagePath } from "../../../files/program-path.ts";
-import { fileMark } from "../files/file-mark.ts";
-import { readTemplate, type TemplateProblem } from "./read-template.ts";
-import type { LocalTemplate } from "./template.ts";
+import { join, relative } from "node:path";
+import { packagePath } from "../../../../files/program-path.ts";
+import { fileMark } from "../../files/file-mark.ts";
+import type { LocalTemplate } from "../template.ts";
+import type { PreparedTemplate } from "./prepared.ts";
+import { problemText, readTemplate, type TemplateProblem } from "./read-template.ts";
 
 /** Labwright's own template files, shipped beside the sources. */
 export const builtinTemplates = packagePath("templates");
@@ -26,7 +27,7 @@ interface TemplateFile {
   readonly extends: string | undefined;
   /** The extended template that `read` is made with. */
   readonly base?: LocalTemplate | undefined;
-  readonly read?: ReturnType<typeof readTemplate>;
+  readonly read?: Read;
 }
 
 /**
@@ -34,13 +35,19 @@ interface TemplateFile {
  * an earlier: that is how users replace ours. Only a template that extends no other one can be extended. A directory that does not exist has no templates.
  * A template with several ids is there under each of them that no other template has.
  */
-export async function loadTemplates(directories: readonly string[], memory: TemplateMemory = new Map()): Promise<LoadedTemplates> {
+export async function loadTemplates(
+  directories: readonly string[],
+  memory: TemplateMemory = new Map(),
+  preparedTemplates: Promise<PreparedReads> = preparedReads(),
+): Promise<LoadedTemplates> {
+  const prepared = await preparedTemplates;
+  const readRemembered = (file: string, base: LocalTemplate | undefined) => readOnce({ file, base, memory, prepared });
   const folders = await Promise.all(directories.map(templateFiles));
   await Promise.all(folders.flat().map((file) => remember(file, memory)));
   const bases = new Map<string, LocalTemplate>();
   for (const file of folders.flat()) {
     if (memory.get(file)?.extends !== undefined) continue;
-    const { template } = readRemembered(file, memory, undefined);
+    const { template } = readRemembered(file, undefined);
     if (template !== undefined) bases.set(template.id, template);
   }
   const templates = new Map<string, LocalTemplate>();
@@ -48,7 +55,7 @@ export async function loadTemplates(directories: readonly string[], memory: Temp
   for (const files of folders) {
     const here = new Map<string, LocalTemplate>();
     for (const file of files) {
-      const read = readRemembered(file, memory, bases.get(memory.get(file)?.extends ?? ""));
+      const read = readRemembered(file, bases.get(memory.get(file)?.extends ?? ""));
       problems.push(...read.problems);
       if (read.template === undefined) continue;
       const twin = here.get(read.template.id);
@@ -81,12 +88,54 @@ async function remember(file: string, memory: TemplateMemory): Promise<void> {
   memory.set(file, { mark, text, extends: /^extends:\s*["']?([a-z0-9][a-z0-9._-]*)/m.exec(text)?.[1] });
 }
 
-function readRemembered(file: string, memory: TemplateMemory, base: LocalTemplate | undefined): ReturnType<typeof readTemplate> {
+type Read = ReturnType<typeof readTemplate>;
+
+/** Reads a file of which the memory has the text, unless it was read with the same base before. */
+function readOnce({
+  file,
+  base,
+  memory,
+  prepared,
+}: {
+  readonly file: string;
+  readonly base: LocalTemplate | undefined;
+  readonly memory: TemplateMemory;
+  readonly prepared: PreparedReads;
+}): Read {
   const known = memory.get(file)!;
   if (known.read !== undefined && known.base === base) return known.read;
-  const read = readTemplate(file, known.text, (id) => (id === base?.id ? base : undefined));
+  const early = prepared.get(file);
+  const isSame = early?.text === known.text && (base === undefined || prepared.get(base.file)?.read.template === base);
+  const read = isSame ? early.read : readTemplate(file, known.text, (id) => (id === base?.id ? base : undefined));
   memory.set(file, { ...known, base, read });
   return read;
+}
+
+/** By path. */
+type PreparedReads = ReadonlyMap<string, { readonly text: string; readonly read: Read }>;
+let preparedOnce: Promise<PreparedReads> | undefined;
+
+function preparedReads(): Promise<PreparedReads> {
+  preparedOnce ??= import("./prepared.ts").then(({ prepared }) => readsOf(prepared));
+  return preparedOnce;
+}
+
+/** Takes a prepared template as the result of reading its file. */
+export function readsOf(prepared: readonly PreparedTemplate[]): PreparedReads {
+  return new Map(
+    prepared.map(({ name, text, template }) => {
+      const file = join(builtinTemplates, name);
+      return [file, { text, read: { template: { ...template, file }, problems: [] } }];
+    }),
+  );
+}
+
+/** Returns Labwright's own templates for the bundle. A file with a problem throws. */
+export async function prepareTemplates(): Promise<readonly PreparedTemplate[]> {
+  const memory: TemplateMemory = new Map();
+  const { problems } = await loadTemplates([builtinTemplates], memory);
+  if (problems.length > 0) throw new Error(problems.map(problemText).join("\n"));
+  return [...memory].map(([file, { text, read }]) => ({ name: relative(builtinTemplates, file), text, template: read!.template! }));
 }
 
 async function templateFiles(directory: string): Promise<readonly string[]> {
