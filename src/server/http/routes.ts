@@ -44,7 +44,7 @@ const codes = new WeakMap<FastifyRequest, ErrorCode>();
 const calls = new WeakMap<FastifyRequest, RequestCall>();
 
 export interface RouteOptions {
-  readonly openApi: unknown;
+  readonly openApi: () => unknown;
   /** Aborted when the server closes. The reason is the failure that callers get. */
   readonly closing: AbortSignal;
   /** Aborted when the time for running calls is over. */
@@ -172,7 +172,7 @@ function addRoute(routes: Routes, id: OperationId): void {
   const { openApi, bodyWaitMs } = options;
   const row: OperationRow = operations[id];
   const schema: Route["schema"] = requestSchemas[id];
-  const handler = id === "getOpenApi" ? async () => openApi : (service.handlers[id] as Handler);
+  const handler = id === "getOpenApi" ? async () => openApi() : (service.handlers[id] as Handler);
   const local = ["dir", "out"].filter((name) => Object.hasOwn((schema.body as ObjectSchema | undefined)?.properties ?? {}, name));
   for (const path of [row.path, ...(row.aliases ?? [])]) {
     app.route({
