@@ -203,7 +203,7 @@ describe("import(export(lab)) is the lab", () => {
         const read = again(lab, format);
         expect(view(read, shared)).toEqual(view(lab, shared));
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 });

@@ -74,7 +74,7 @@ describe.each(samples)("%s", (path) => {
           outcome({ ...files, [main]: `${text.slice(0, at)}${put}${text.slice(at + cut)}` }, format);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 });
@@ -101,7 +101,7 @@ test("any bytes as any format are refused with the one error, or make a valid la
     fc.property(inputs, fc.constantFrom(undefined, ...importers.map(({ format }) => format)), (input, format) => {
       outcome({ file: input }, format);
     }),
-    { numRuns: 400 },
+    { numRuns: 150 },
   );
 });
 

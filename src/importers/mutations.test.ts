@@ -99,7 +99,7 @@ describe.each(cases)("%s", (folder, lab, format, parser) => {
     expect(read).toBe(1);
     fc.assert(
       fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), (changes) => check(changed(text, changes))),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 });

@@ -20,7 +20,7 @@ test("applying the hunks to the old text gives the new text", () => {
     fc.property(text, text, (before, after) => {
       expect(patched(before, unifiedDiff(before, after, "x"))).toBe(after);
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 

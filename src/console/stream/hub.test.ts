@@ -274,7 +274,7 @@ describe("a query of the console to its terminal", () => {
         expect(left).toEqual(withoutQueries(text));
         expect(withoutQueries(left)).toEqual(left);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 700 },
     );
   });
 

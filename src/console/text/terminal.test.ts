@@ -39,7 +39,7 @@ test("output in any division into pieces reads as in one piece", () => {
       window.push("\x18.");
       expect(window.text).toBe(renderText(`${raw}\x18.`));
     }),
-    { numRuns: 2_000 },
+    { numRuns: 700 },
   );
 });
 

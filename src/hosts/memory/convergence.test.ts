@@ -50,7 +50,7 @@ function plainNames(lab: Lab): Lab {
 }
 
 const labs = arbitraryLab({ maxNodes: 5, maxLinks: 7 }).map(fit);
-const runs = { numRuns: 50 };
+const runs = { numRuns: 25 };
 
 interface World {
   readonly session: HostSession;
@@ -207,7 +207,7 @@ describe("a generated lab on the memory host", () => {
           );
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 
@@ -221,7 +221,7 @@ describe("a generated lab on the memory host", () => {
         expect(await here.observe()).toBeNull();
         expect(await here.session.labs()).toEqual([]);
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 });

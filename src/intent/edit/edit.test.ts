@@ -329,7 +329,7 @@ test.each(Object.keys(styles))("a text with %s is edited to any lab in place", (
       expect(read(result.yaml, result.files)).toStrictEqual({ ...wanted, ...(tests === undefined ? {} : { tests }) });
       expect(result.yaml).toContain("# top");
     }),
-    { numRuns: 30 },
+    { numRuns: 15 },
   );
 });
 
@@ -341,7 +341,7 @@ test("an intent that is edited to another lab reads as that lab", () => {
       expect(readIntent(yaml, files)).toStrictEqual({ lab: b, diagnostics: [] });
       expect(yaml).toContain("# top");
     }),
-    { numRuns: 80 },
+    { numRuns: 40 },
   );
 });
 
@@ -351,7 +351,7 @@ test("an intent that is edited to its own lab is the same, byte for byte", () =>
       const from = printLab(lab);
       expect(editIntent(from.yaml, from.files, lab)).toStrictEqual(from);
     }),
-    { numRuns: 50 },
+    { numRuns: 20 },
   );
   for (const yaml of Object.values(styles)) expect(editIntent(yaml, {}, read(yaml)).yaml).toBe(yaml);
 });

@@ -12,6 +12,6 @@ test("a printed lab reads back as the same lab", () => {
       expect(diagnostics).toEqual([]);
       expect(read).toStrictEqual(lab);
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });

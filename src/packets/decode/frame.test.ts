@@ -31,6 +31,6 @@ test("a frame that is cut off anywhere, or broken, is described as far as possib
       expect(summary).not.toBe("");
       expect(summary).not.toMatch(/undefined|NaN|\n/);
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   );
 });

@@ -86,7 +86,7 @@ test("any lab reads back the same after it was written", () => {
     fc.property(anyUnlLab, (lab) => {
       expect(readUnl(writeUnl(lab))).toEqual(lab);
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 

@@ -82,7 +82,7 @@ test("an address does not change if nodes and links are added, removed or reorde
         for (const address of addresses) expect(all.get(node)).toContain(address);
       }
     }),
-    { numRuns: 50 },
+    { numRuns: 25 },
   );
 });
 
@@ -312,6 +312,6 @@ test("a lab with addressing and routing prints as the lab that it stands for, an
         expect(editIntent(text, printed.files, lab).yaml).toBe(text);
       },
     ),
-    { numRuns: 100 },
+    { numRuns: 50 },
   );
 });

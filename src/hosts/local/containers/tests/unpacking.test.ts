@@ -184,7 +184,7 @@ describe("unpacking", () => {
         if (outcome instanceof ArchiveError) expect(left().filter((name) => name.startsWith("."))).toEqual([]);
         else expect((outcome as AddedImage).record?.name, String((outcome as Error).stack)).toBe("it");
       }),
-      { numRuns: 50 },
+      { numRuns: 25 },
     );
     expect(
       readdirSync(at.top)
