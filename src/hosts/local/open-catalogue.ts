@@ -21,6 +21,9 @@ import { hostTemplate, type LocalTemplate, templateRules } from "./templates/tem
 import { hypervisorImage } from "./templates/vm-template.ts";
 import { kvmWorks } from "./vm/kvm.ts";
 
+/** The template files of all catalogues of this process, so that a second host does not read Labwright's own again. */
+const memory: TemplateMemory = new Map();
+
 /**
  * Returns a function that reads the catalogue: the built-in templates, those of `<state>/templates`, and the images. It reads again after `freshMs`, and at once
  * when a file was added or removed. While nothing changes, it returns the same object.
@@ -41,7 +44,6 @@ export function openCatalogue(options: {
   let current: { readonly until: number; readonly mark: string; readonly catalogue: Promise<Catalogue> } | undefined;
   const directories = [join(options.state, "templates"), options.images, options.vmImages];
   const warned = new Set<string>();
-  const memory: TemplateMemory = new Map();
   const nat = natWorks();
   const management = managementWorks();
   let kvm: Promise<boolean> | undefined;

@@ -8,6 +8,7 @@ import { type Ipv4Subnet, ipv4Subnet, ipv4Text, nodeAddresses, overlap, subnetTe
 import { type Ipv6Subnet, ipv6Subnet, overlap6, subnet6Text } from "../../../intent/addresses/ipv6.ts";
 import type { DefinedNode, LabDefinition } from "../definitions/definition.ts";
 import { runOnMachine, succeeded } from "../machine/machine.ts";
+import { probeMachine } from "../machine/probe-machine.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { assignAddresses, assignAddresses6, freeSubnet, ownSubnet6 } from "./addresses.ts";
 import { machineRoutes, machineRoutes6 } from "./machine-routes.ts";
@@ -38,7 +39,7 @@ type ManagedLab = Pick<LabDefinition, "id" | "management" | "nodes">;
 
 /** Returns whether this host can make management networks now: it is real root, and nftables works. */
 export async function managementWorks(): Promise<boolean> {
-  return process.getuid?.() === 0 && (await runOnMachine(["nft", "list", "tables"])).code === 0;
+  return process.getuid?.() === 0 && (await probeMachine(["nft", "list", "tables"])).code === 0;
 }
 
 /** Changes of a lab's management network, by the lab's directory. */

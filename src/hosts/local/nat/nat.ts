@@ -5,6 +5,7 @@ import { KeyedQueue, SerialQueue } from "../../../base/keyed-queue.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
 import { networkBridge } from "../links/fabric.ts";
 import { runOnMachine, succeeded } from "../machine/machine.ts";
+import { probeMachine } from "../machine/probe-machine.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { connectedNetworks, devicePrefix, type NatPolicy, natRules } from "./nat-rules.ts";
 
@@ -25,7 +26,7 @@ export interface NatUplink {
 /** Returns whether this host can make uplinks now: it is real root, nftables works, and busybox has a DHCP server. */
 export async function natWorks(): Promise<boolean> {
   if (process.getuid?.() !== 0) return false;
-  const [nft, dhcp] = await Promise.all([runOnMachine(["nft", "list", "tables"]), runOnMachine(["busybox", "--list"])]);
+  const [nft, dhcp] = await Promise.all([probeMachine(["nft", "list", "tables"]), probeMachine(["busybox", "--list"])]);
   return nft.code === 0 && dhcp.code === 0 && dhcp.stdout.split("\n").includes("udhcpd");
 }
 

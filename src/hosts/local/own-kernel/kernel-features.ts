@@ -1,5 +1,5 @@
 import { type KernelFeature, kernelFeatures } from "../../../engine/model/kernel-features.ts";
-import { runOnMachine } from "../machine/machine.ts";
+import { probeMachine } from "../machine/probe-machine.ts";
 
 /** Tries each feature in a net namespace of its own, and prints the names of those that fail. The kernel loads modules that it finds. */
 export const kernelFeatureScript = `
@@ -20,7 +20,7 @@ try vlan-filter ip link add t6 type bridge vlan_filtering 1
 /** Returns the features that nodes with this machine's kernel do not have. None if they cannot be tried. */
 export async function missingKernelFeatures(): Promise<readonly KernelFeature[]> {
   const user = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
-  const { code, stdout } = await runOnMachine(["unshare", ...user, "--net", "sh", "-c", kernelFeatureScript]);
+  const { code, stdout } = await probeMachine(["unshare", ...user, "--net", "sh", "-c", kernelFeatureScript]);
   if (code !== 0) return [];
   const failed = new Set(stdout.split("\n"));
   return (Object.keys(kernelFeatures) as KernelFeature[]).filter((name) => failed.has(name));

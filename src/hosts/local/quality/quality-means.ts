@@ -1,4 +1,4 @@
-import { runOnMachine } from "../machine/machine.ts";
+import { probeMachine } from "../machine/probe-machine.ts";
 
 /** How links are shaped on this machine: by the kernel's netem if it has it, else by the shaper process; `null`: not at all. */
 export type ShapingMeans = "netem" | "shaper" | null;
@@ -18,6 +18,6 @@ tc filter replace dev q0a ingress protocol all prio 1 handle 800::800 u32 match 
 
 async function works(script: string, ...more: readonly string[]): Promise<boolean> {
   const user = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
-  const { code } = await runOnMachine(["unshare", ...user, "--net", "sh", "-c", script, ...more]);
+  const { code } = await probeMachine(["unshare", ...user, "--net", "sh", "-c", script, ...more]);
   return code === 0;
 }

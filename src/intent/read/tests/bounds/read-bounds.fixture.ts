@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { readIntent } from "../read.ts";
+import { readIntent } from "../../read.ts";
 
 /** Limits of processor time, several times the usual amount. Time by the clock would depend on the load of the machine. */
 export const within = (milliseconds: number, yaml: string, code: string) => {

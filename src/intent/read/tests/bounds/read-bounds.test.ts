@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readIntent } from "../read.ts";
+import { readIntent } from "../../read.ts";
 import { within } from "./read-bounds.fixture.ts";
 
 describe("work is bounded", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readIntent } from "../read.ts";
+import { readIntent } from "../../read.ts";
 import { within } from "./read-bounds.fixture.ts";
 
 describe("work is bounded", () => {
