@@ -40,7 +40,7 @@ export const errors = {
   snapshot_not_found: { status: 404, when: "the lab has no such snapshot" },
   history_not_found: { status: 404, when: "the history of the lab has no such text" },
   picture_not_found: { status: 404, when: "the lab has no such picture" },
-  disks_not_found: { status: 404, when: "no such kept disks for this user" },
+  disks_not_found: { status: 404, when: "no such kept disks or transfer of disks for this user" },
   job_not_found: { status: 404, when: "no such job" },
   method_not_allowed: { status: 405, when: "the path does not support this method; the Allow header lists the methods that it supports" },
   lab_exists: { status: 409, when: "deploy of a managed lab that exists, without replace" },
@@ -81,7 +81,7 @@ export const errors = {
   },
   nodes_running: {
     status: 409,
-    when: "a snapshot is taken, restored or removed while nodes run that must be stopped first; data.nodes lists them",
+    when: "a snapshot is taken, restored or removed, or disks are exported, while nodes run that must be stopped first; data.nodes lists them",
   },
   snapshot_exists: { status: 409, when: "the lab already has a snapshot with this name" },
   cancelled: { status: 409, when: "the change was cancelled: stopped after the step in flight; data.applied, data.remaining" },

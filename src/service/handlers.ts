@@ -25,11 +25,12 @@ import { ExecPlaces } from "./consoles/exec-places.ts";
 import type { Context } from "./context/context.ts";
 import { explainMoved } from "./context/moved.ts";
 import { deleteQuarantined, explainAbsence, listQuarantine, restoreQuarantined } from "./context/quarantine.ts";
+import { downloadDisk, exportDisks, finishDiskImport, importDisks, removeDiskTransfer, uploadDiskPart } from "./disks/disk-transfers.ts";
+import { listDisks, removeDisks } from "./disks/disks.ts";
 import { importFile } from "./imports/import-file.ts";
 import { testProject } from "./lab-tests/test-project.ts";
 import type { Browsers } from "./labs/browsers.ts";
 import { icons, listTemplates, networkTypes, templateAttributes, templateDetail, templateImages } from "./labs/catalogue.ts";
-import { listDisks, removeDisks } from "./labs/disks.ts";
 import { labGrants, setLabGrants } from "./labs/grants.ts";
 import { historyText, listHistory } from "./labs/history.ts";
 import { inspectProject } from "./labs/inspect.ts";
@@ -176,6 +177,12 @@ function hostHandlers({ context }: HandlerParts, { known, onHost }: Wrappers) {
     deleteQuarantined: known(async (caller, { params }) => deleteQuarantined(context, caller, await onHost(caller), params.id)),
     listDisks: known((caller) => listDisks(context, caller)),
     removeDisks: known((caller, { params }) => removeDisks(context, caller, params.id)),
+    exportDisks: known((caller, { body }) => exportDisks(context, caller, body)),
+    downloadDisk: known((caller, { params, query }) => downloadDisk(context, caller, params.id, query)),
+    importDisks: known((caller, { body }) => importDisks(context, caller, body)),
+    uploadDiskPart: known((caller, { params, body }) => uploadDiskPart(context, caller, params.id, body)),
+    finishDiskImport: known((caller, { params }) => finishDiskImport(context, caller, params.id)),
+    removeDiskTransfer: known((caller, { params }) => removeDiskTransfer(context, caller, params.id)),
     listJobs: known((caller) => jobs.list(caller)),
     getJob: known((caller, { params }) => jobs.get(params.id, caller)),
     cancelJob: known((caller, { params }) => jobs.cancel(params.id, caller)),

@@ -93,6 +93,10 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   listSwitches: { lab },
   importFile: { text: "graph { r1 -- h1 }" },
   adoptLab: { lab },
+  exportDisks: { lab },
+  downloadDisk: { node: "r1" },
+  importDisks: { lab: "/other", disks: [] },
+  uploadDiskPart: { node: "r1", offset: 0, base64: "" },
   events: { lab },
 };
 

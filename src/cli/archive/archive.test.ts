@@ -53,8 +53,8 @@ test.each<[string, (files: Map<string, Uint8Array>) => void, string]>([
   ["a manifest of another program", (files) => files.set(manifestName, Buffer.from("{}")), "of another program"],
   [
     "a newer version",
-    (files) => files.set(manifestName, Buffer.from('{"format":"labwright-archive","version":2}')),
-    "this Labwright reads version 1",
+    (files) => files.set(manifestName, Buffer.from('{"format":"labwright-archive","version":3}')),
+    "this Labwright reads versions 1 and 2",
   ],
   ["an incomplete manifest", (files) => files.set(manifestName, Buffer.from('{"format":"labwright-archive","version":1}')), "incomplete"],
   [
@@ -69,7 +69,7 @@ test.each<[string, (files: Map<string, Uint8Array>) => void, string]>([
         ]),
       );
       files.clear();
-      for (const [path, data] of listed) files.set(path, data);
+      for (const [path, data] of listed) if (data instanceof Uint8Array) files.set(path, data);
     },
     "is no path of an archive",
   ],

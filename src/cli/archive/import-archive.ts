@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { shellWord } from "../../base/shell-word.ts";
 import { capturesFolder } from "../../files/lab-archive/manifest.ts";
 import type { UnpackedLab } from "../../files/lab-archive/unpack-lab.ts";
 import { makeDirectory } from "../../files/make-directory.ts";
@@ -8,7 +9,10 @@ import { fileFailure } from "../project-files/file-failure.ts";
 import { mustBeNew, writeProject } from "../project-files/write-project.ts";
 
 /** Prints the lab of an archive, or writes it with its files, and its captures beside it. An existing capture is not overwritten. */
-export async function importArchive(context: Context, lab: UnpackedLab, output: string | undefined): Promise<void> {
+export async function importArchive(
+  context: Context,
+  { lab, output, source }: { readonly lab: UnpackedLab; readonly output: string | undefined; readonly source: string },
+): Promise<void> {
   const folder = output === undefined ? undefined : join(dirname(resolve(output)), capturesFolder);
   if (folder !== undefined) for (const name of lab.captures.keys()) await mustBeNew(join(folder, name));
   const written = output === undefined ? [] : [...(await writeProject(output, lab))];
@@ -26,12 +30,17 @@ export async function importArchive(context: Context, lab: UnpackedLab, output: 
   const { terminal } = context;
   if (context.json) {
     const { name, yaml, files, checked } = lab;
+    const disks = lab.disks.map(({ node }) => node);
     terminal.print(
-      JSON.stringify({ format: "labwright", name, yaml, files, captures: [...lab.captures.keys()], checked, written }, null, 2),
+      JSON.stringify({ format: "labwright", name, yaml, files, captures: [...lab.captures.keys()], disks, checked, written }, null, 2),
     );
     return;
   }
   if (written.length === 0) terminal.print(lab.yaml.trimEnd());
   terminal.note(`compared SHA-256 digests, all equal: ${lab.checked}`);
   if (written.length > 0) terminal.note(`wrote ${written.join(", ")}`);
+  if (lab.disks.length > 0)
+    terminal.note(
+      `the archive has the disks of ${lab.disks.map(({ node }) => node).join(", ")}: before the first deploy, labwright disks --import ${shellWord(source)}`,
+    );
 }

@@ -22,7 +22,7 @@ export const exportCommand: Command = {
     "Writes the lab and its configurations into a new folder, and lists what the other tool has no place for. With --output - the lab's own file is\n" +
     "printed, without its configurations. labwright graph draws the lab.\n" +
     "--format archive writes the lab's file and everything that it names into one tar.gz with their SHA-256 digests, which labwright import-file compares.\n" +
-    "Only --with needs a service.",
+    "Only --with needs a service. --with disks copies the disks of a stopped lab: what its nodes have changed on top of their images.",
   flags: [
     topoFlag,
     formatFlag,
@@ -32,7 +32,7 @@ export const exportCommand: Command = {
       completes: "folder",
       summary: "The new folder, or the archive; default: the lab's name and the format",
     },
-    { long: "with", value: "PART", multiple: true, choices: archiveParts, summary: "Parts on the host for the archive: captures" },
+    { long: "with", value: "PART", multiple: true, choices: archiveParts, summary: "Parts on the host for the archive" },
   ],
   readsText: true,
   example: "labwright export --format containerlab -t campus.lw.yml",

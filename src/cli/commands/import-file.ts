@@ -12,6 +12,7 @@ import { fileSource } from "../../importers/lab-source.ts";
 import { substitutes } from "../../importers/mapping/choose-template.ts";
 import { formatNames } from "../../importers/reading/format-names.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
+import { type DiskArchive, readDiskArchive } from "../archive/disk-archive.ts";
 import { importArchive } from "../archive/import-archive.ts";
 import type { Arguments } from "../command/arguments.ts";
 import type { Command } from "../command/command.ts";
@@ -33,7 +34,8 @@ export const importFile: Command = {
   offline: true,
   details:
     "Finds the format by the content, and works without a service. Prints the lab, or writes it with its files (--output). The report lists each part of\n" +
-    "the source as kept, mapped or dropped. An archive of labwright export is unpacked, after its digests are compared.",
+    "the source as kept, mapped or dropped. An archive of labwright export is unpacked, after its digests are compared;\n" +
+    "labwright disks --import uploads its disks.",
   flags: [
     {
       long: "output",
@@ -77,10 +79,15 @@ export const importFile: Command = {
       throw new UsageError("import-file needs a file, a folder, or - for standard input", `formats: ${formatNames.join(", ")}`);
     const output = args.text("output");
     if (output !== undefined) for (const file of [output, reportFileOf(output)]) await mustBeNew(file);
+    const large = await refusals(() => diskArchive(source));
+    if (large !== undefined) {
+      await importArchive(context, { ...large, output, source });
+      return 0;
+    }
     const given = await sourceBytes(context, source);
     const archived = await refusals(async () => unpackLab(given));
     if (archived !== undefined) {
-      await importArchive(context, archived, output);
+      await importArchive(context, { lab: archived, output, source });
       return 0;
     }
     const [format, path, substitute] = [args.text("format"), args.text("path"), args.text("substitute")];
@@ -114,6 +121,12 @@ export const importFile: Command = {
     return lab.diagnostics.some(({ severity }) => severity === "error") ? 1 : 0;
   },
 };
+
+/** Returns an archive with disks, which is not read into memory; undefined for any other source. */
+async function diskArchive(source: string): Promise<DiskArchive | undefined> {
+  const isFile = source !== "-" && (await stat(source).catch(() => undefined))?.isFile() === true;
+  return isFile ? readDiskArchive(source) : undefined;
+}
 
 /** Folder of a project's own tables of node types, in the current folder. */
 const projectTables = "labwright-mappings";

@@ -34,7 +34,19 @@ import {
   ConsoleRunPayload,
   ConsolesData,
 } from "./console.ts";
-import { DisksData, DisksRemovedData } from "./disks.ts";
+import {
+  DiskExportData,
+  DiskExportPayload,
+  DiskImportData,
+  DiskImportedData,
+  DiskImportPayload,
+  DiskPartData,
+  DiskPartPayload,
+  DiskReadQuery,
+  DisksData,
+  DisksRemovedData,
+  DiskTransferRemovedData,
+} from "./disks.ts";
 import { EditData, EditPayload, PublicProjectData, PublicProjectPayload, TrafficAttachData, TrafficPayload } from "./editing.ts";
 import { HistoryData, HistoryTextData, HistoryTextPayload } from "./history.ts";
 import { HostLoadData } from "./host-load.ts";
@@ -181,6 +193,12 @@ export const requestSchemas = {
   adoptLab: { body: LabAdoptPayload },
   listDisks: {},
   removeDisks: { params: byId },
+  exportDisks: { body: DiskExportPayload },
+  downloadDisk: { params: byId, query: DiskReadQuery },
+  importDisks: { body: DiskImportPayload },
+  uploadDiskPart: { params: byId, body: DiskPartPayload },
+  finishDiskImport: { params: byId },
+  removeDiskTransfer: { params: byId },
   events: { query: EventsQuery },
   listJobs: {},
   getJob: { params: byId },
@@ -282,6 +300,12 @@ export const dataSchemas = {
   adoptLab: LabAdoptData,
   listDisks: DisksData,
   removeDisks: DisksRemovedData,
+  exportDisks: DiskExportData,
+  downloadDisk: bytes,
+  importDisks: DiskImportData,
+  uploadDiskPart: DiskPartData,
+  finishDiskImport: DiskImportedData,
+  removeDiskTransfer: DiskTransferRemovedData,
   events: Type.Unsafe<AsyncIterable<EventData>>(EventData),
   listJobs: JobsData,
   getJob: JobData,

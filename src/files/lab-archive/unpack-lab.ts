@@ -1,6 +1,6 @@
 import type { SourceBytes } from "../source/read-source.ts";
 import { ArchiveError } from "../tar/archive-error.ts";
-import { capturesFolder, checkedManifest, labFolder } from "./manifest.ts";
+import { type ArchivedDisk, capturesFolder, checkedManifest, disksFolder, labFolder } from "./manifest.ts";
 
 /** A lab from an archive of Labwright. */
 export interface UnpackedLab {
@@ -12,6 +12,8 @@ export interface UnpackedLab {
   readonly files: Readonly<Record<string, string>>;
   /** Packet captures by file name. */
   readonly captures: ReadonlyMap<string, Uint8Array>;
+  /** The nodes' disks that the archive has. */
+  readonly disks: readonly ArchivedDisk[];
   /** Files whose digests were compared. */
   readonly checked: number;
 }
@@ -29,10 +31,19 @@ export function unpackLab(source: SourceBytes): UnpackedLab | undefined {
       throw new ArchiveError("bad_archive", `the archive is damaged: ${path} is no path of an archive`);
     if (folder === labFolder) files[inner.join("/")] = textOf(data, path);
     else if (folder === capturesFolder && inner.length === 1) captures.set(inner[0] ?? "", data);
-    else throw new ArchiveError("bad_archive", `the archive is damaged: ${path} is no path of an archive`);
+    else if (folder !== disksFolder || manifest.version === 1)
+      throw new ArchiveError("bad_archive", `the archive is damaged: ${path} is no path of an archive`);
   }
   const yaml = textOf(source.files.get(manifest.lab) ?? new Uint8Array(), manifest.lab);
-  return { name: manifest.name, lab: manifest.lab, yaml, files, captures, checked: Object.keys(manifest.files).length };
+  return {
+    name: manifest.name,
+    lab: manifest.lab,
+    yaml,
+    files,
+    captures,
+    disks: manifest.disks ?? [],
+    checked: Object.keys(manifest.files).length,
+  };
 }
 
 function textOf(data: Uint8Array, path: string): string {

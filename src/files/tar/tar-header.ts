@@ -15,7 +15,12 @@ export interface TarHeader {
   readonly link: string;
   /** Extended attributes that the archive has for the entry. */
   readonly xattrs: number;
+  /** The entry is a directory of an overlay that hides the directory below it: set only in archives of GNU tar with extended attributes. */
+  readonly opaque: boolean;
 }
+
+/** The extended attribute of an opaque directory in an overlay of a user namespace. */
+export const opaqueAttribute = "user.overlay.opaque";
 
 /** Bytes of the extended headers (pax, GNU long names) of one entry. */
 const maxExtended = 1024 * 1024;
@@ -111,6 +116,7 @@ function checked(found: Header, type: string, at: number): TarHeader {
     type,
     link: text("linkpath", found.linkname ?? ""),
     xattrs: keys.filter((key) => /^(SCHILY\.xattr|LIBARCHIVE\.xattr)\./.test(key)).length,
+    opaque: pax.get(`SCHILY.xattr.${opaqueAttribute}`) === "y",
   };
 }
 

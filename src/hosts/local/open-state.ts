@@ -40,6 +40,7 @@ import { limitProblems, probeMachine } from "./resources/probe-machine.ts";
 import { endStrays } from "./sandbox/end-strays.ts";
 import type { LocalState } from "./session/local-state.ts";
 import { localQuarantine } from "./session/quarantine.ts";
+import { TransferStore } from "./transfers/transfer-store.ts";
 import { type DiskPace, DiskWatch, diskPace } from "./watches/disk-watch.ts";
 import { NeighbourWatch } from "./watches/neighbour-watch.ts";
 
@@ -112,6 +113,8 @@ export async function openState(
     trash,
     spares,
     directory: paths.state,
+    images,
+    transfers: new TransferStore(join(paths.state, "transfers"), trash),
     pulls: new Pulls(paths, programPath("hosts/local/containers/main")),
     bootId,
     lab,

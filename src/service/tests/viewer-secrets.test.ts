@@ -236,6 +236,7 @@ const asked: Readonly<Record<OperationId, Readonly<Record<string, Ask>> | string
       "deleteQuarantined",
     ] as const),
     ...(["listDisks", "removeDisks", "cancelJob"] as const),
+    ...(["importDisks", "uploadDiskPart", "finishDiskImport", "removeDiskTransfer"] as const),
   ]),
   ...nothing("needs the right to edit or to own", [
     ...([
@@ -255,6 +256,7 @@ const asked: Readonly<Record<OperationId, Readonly<Record<string, Ask>> | string
     ...(["attachProcess", "copyFiles", "streamProcess", "attachTraffic", "streamTraffic", "getPicture"] as const),
     ...(["applyLinkQuality", "setLinkSuspend", "startCapture", "getCapture", "downloadCapture", "listCapturePackets"] as const),
     ...(["getCapturePacket", "stopCapture", "removeCapture", "attachCapture", "streamCapture"] as const),
+    ...(["exportDisks", "downloadDisk"] as const),
   ]),
 };
 

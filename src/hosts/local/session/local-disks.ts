@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
-import type { HostDisks } from "../../host-disks.ts";
+import type { HostDisks, HostDiskTransfers } from "../../host-disks.ts";
 import type { LocalUser } from "../accounts/users.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import type { KeptLab } from "../definitions/kept-labs.ts";
@@ -16,9 +16,11 @@ export function localDisks(
     exclusive,
   }: { readonly definitions: Definitions; readonly exclusive: <T>(path: string, work: () => Promise<T>) => Promise<T> },
   { name, role }: LocalUser,
+  transfers: HostDiskTransfers,
 ): HostDisks {
   const seen = (): readonly KeptLab[] => definitions.kept.list().filter(({ definition: { owner } }) => role === "admin" || owner === name);
   return {
+    transfers,
     list: async () => {
       const all = seen();
       const directory = (lab: string, node: number) => join(definitions.directory(lab), "nodes", String(node));

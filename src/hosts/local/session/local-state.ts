@@ -11,6 +11,7 @@ import type { Readiness } from "../readiness/readiness.ts";
 import type { Pulls } from "../registries/pulls.ts";
 import type { Admission } from "../resources/admission.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
+import type { TransferStore } from "../transfers/transfer-store.ts";
 import type { DiskWatch } from "../watches/disk-watch.ts";
 import type { NeighbourWatch } from "../watches/neighbour-watch.ts";
 
@@ -19,6 +20,9 @@ export interface LocalState {
   readonly definitions: Definitions;
   readonly trash: Trash;
   readonly spares: SpareFiles;
+  readonly transfers: TransferStore;
+  /** The image directory. */
+  readonly images: string;
   readonly catalogue: () => Promise<Catalogue>;
   /** The state directory. */
   readonly directory: string;

@@ -12,6 +12,7 @@ import type { InterfaceAddresses } from "../reach/interface-addresses.ts";
 import { fetchImages, imageRules, imageTemplates } from "../registries/user-images.ts";
 import { vmAttributeProblem } from "../templates/attribute-problem.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
+import { hostTransfers } from "../transfers/host-transfers.ts";
 import { checkConfigs } from "./check-configs.ts";
 import { setLinkQuality, setLinkSuspend } from "./links.ts";
 import { liveNodes } from "./live-nodes.ts";
@@ -41,7 +42,7 @@ export function localSession(state: LocalState, user: LocalUser, accounts: () =>
     ...changeCalls(state, labs),
     ...linkCalls(state, labs),
     ...consoleCalls(state, labs),
-    disks: localDisks(state, { name, role }),
+    disks: localDisks(state, { name, role }, hostTransfers(state, labs)),
     captures: localCaptures(state, labs),
     traffic: localTraffic(state, labs, state.captures.tap),
     processes: localProcesses(state, labs),

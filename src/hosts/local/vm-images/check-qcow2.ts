@@ -14,12 +14,8 @@ const externalData = 0b100n;
  * @throws ArchiveError
  */
 export function checkQcow2(what: string, head: Buffer, size: number): void {
-  if (head.length < 72) throw wrongImage(`${what} is cut off: it has ${size} bytes, and the header of a qcow2 file has 72`);
-  const version = head.readUInt32BE(4);
-  if (version !== 2 && version !== 3)
-    throw wrongImage(`${what}: byte 4: it has version ${version} of the format qcow; versions 2 and 3 are read`, convertHint);
-  const backing = head.readBigUInt64BE(8);
-  if (backing !== 0n) {
+  const backing = head.length >= 72 ? head.readBigUInt64BE(8) : 0n;
+  if (isKnown(head) && backing !== 0n) {
     const length = Math.min(head.readUInt32BE(16), 200);
     const name = backing < BigInt(head.length) ? head.toString("latin1", Number(backing), Number(backing) + length) : "";
     throw unsafeImage(
@@ -27,6 +23,19 @@ export function checkQcow2(what: string, head: Buffer, size: number): void {
       "make one whole file of both on the machine that has them: qemu-img convert -O qcow2 FILE WHOLE.qcow2",
     );
   }
+  checkHead(what, head, size);
+}
+
+function isKnown(head: Buffer): boolean {
+  return head.length >= 72 && [2, 3].includes(head.readUInt32BE(4));
+}
+
+/** Checks all of the header but the file below. @throws ArchiveError */
+export function checkHead(what: string, head: Buffer, size: number): void {
+  if (head.length < 72) throw wrongImage(`${what} is cut off: it has ${size} bytes, and the header of a qcow2 file has 72`);
+  const version = head.readUInt32BE(4);
+  if (!isKnown(head))
+    throw wrongImage(`${what}: byte 4: it has version ${version} of the format qcow; versions 2 and 3 are read`, convertHint);
   const clusterBits = head.readUInt32BE(20);
   if (clusterBits < 9 || clusterBits > 21) throw wrongImage(`${what}: byte 20: a cluster of 2^${clusterBits} bytes is impossible`);
   const virtual = head.readBigUInt64BE(24);

@@ -174,12 +174,26 @@ export async function checkData(
   { what, file, format }: { readonly what: string; readonly file: string; readonly format: "qcow2" | "vmdk" },
   limit: RunLimits,
 ): Promise<void> {
-  const { code, text, output } = await runQemuImg(qemuImg, directory, ["check", "-f", format, file], limit);
+  throwDamage(what, await runQemuImg(qemuImg, directory, ["check", "-f", format, file], limit));
+}
+
+function throwDamage(what: string, { code, text, output }: Awaited<ReturnType<typeof runQemuImg>>): void {
   // 3: only clusters that nothing uses.
   if (code === 0 || code === 3) return;
   const words = `${text}\n${output}`.trim();
   const first = /^ERROR[^\n]*/m.exec(words)?.[0] ?? words.split("\n")[0]?.replace(/^qemu-img: /, "");
   throw wrongImage(`${what} is damaged or cut off: ${first || `qemu-img ended with code ${code}`}`);
+}
+
+/** Checks the tables of an overlay without the file below it. Throws ArchiveError. */
+export async function checkOverlayData(
+  qemuImg: QemuImg,
+  directory: string,
+  { what, file }: { readonly what: string; readonly file: string },
+  limit: RunLimits,
+): Promise<void> {
+  const alone = JSON.stringify({ driver: "qcow2", backing: null, file: { driver: "file", filename: file } });
+  throwDamage(what, await runQemuImg(qemuImg, directory, ["check", `json:${alone}`], limit));
 }
 
 function throwFailure(what: string, { code, text }: { readonly code: number; readonly text: string }, bytes: number): void {
