@@ -131,3 +131,24 @@ describe("hostile files are refused with a clear error", () => {
     expect(() => imported(Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`f${at}`, ""])))).toThrow("more than 4096 files");
   });
 });
+
+test("of two links at one interface the first is kept, by whichever name, and the second is dropped with the line of the first", () => {
+  const clab = (links: readonly string[]) =>
+    `name: x
+topology:
+  nodes:
+    c: {kind: arista_ceos, image: "ceos:4"}
+    a: {kind: linux, image: alpine}
+    b: {kind: linux, image: alpine}
+  links:
+${links.map((link) => `    - endpoints: ${link}\n`).join("")}`;
+  const links = ['["c:Et1", "a:eth1"]', '["c:eth1", "b:eth1"]', '["c:Et2", "b:eth2"]', '["c:Et2", "a:eth2"]', '["c:Et3", "c:eth3"]'];
+  const lab = imported({ "x.clab.yml": clab(links) });
+  expect(lab.yaml.split("links:")[1]?.trim().split("\n")).toEqual(['- ["c:Et1", "a:eth1"]', '  - ["c:Et2", "b:eth2"]']);
+  const dropped = lab.report.filter(({ level }) => level === "dropped").map(({ line, message }) => `${line} ${message}`);
+  expect(dropped).toEqual([
+    "9 the link in line 8 uses the interface c:eth1 already",
+    "11 the link in line 10 uses the interface c:Et2 already",
+    "12 its ends are the same",
+  ]);
+});

@@ -84,7 +84,11 @@ function imageObstacle(node: NodeWork, rules: HostRules, template: TemplateRules
   const isPulled = after.image !== undefined && template.pulls !== undefined && pull === undefined;
   if (after.image === undefined || (template.images.length === 0 && intent.image === undefined && !isPulled)) {
     const why = pull === undefined || pull === "" ? "" : `: ${after.image} is missing; ${pull}`;
-    return { code: "no_image", text: `template ${template.id} has no image on the host${why}${needText(template)}`, field: "template" };
+    return {
+      code: "no_image",
+      text: `template ${template.id} has no image on the host${why}${needText(template, intent.image)}`,
+      field: "template",
+    };
   }
   if (!template.images.includes(after.image)) {
     const { image } = after;
@@ -94,17 +98,18 @@ function imageObstacle(node: NodeWork, rules: HostRules, template: TemplateRules
     const own = template.image === undefined || template.image === image ? "" : `; leave image out to take ${template.image}`;
     return {
       code: "unknown_image",
-      text: `template ${template.id} has no image ${image}; ${itHas(image, template.images)}${elsewhere}${own}${other === undefined ? needText(template) : ""}${pull === undefined || pull === "" ? "" : `; ${pull}`}`,
+      text: `template ${template.id} has no image ${image}; ${itHas(image, template.images)}${elsewhere}${own}${other === undefined ? needText(template, image) : ""}${pull === undefined || pull === "" ? "" : `; ${pull}`}`,
       field: "image",
     };
   }
   return undefined;
 }
 
-/** Returns the next step for an image that the host gets from its administrator. */
-function needText({ needs, imageSource }: TemplateRules): string {
+/** Returns the next step for an image that the host gets from its administrator. @param image its name; absent: any image of the template */
+function needText({ needs, imageSource, imageName }: TemplateRules, image?: string): string {
   if (needs === undefined) return imageSource === undefined ? "" : `. Where to get it: ${imageSource}`;
-  return `. It needs ${needs}; on the machine of the service: labwright image add FILE`;
+  const name = image ?? imageName;
+  return `. It needs ${needs}; on the machine of the service: labwright image add FILE${name === undefined ? "" : ` --name ${name}`}`;
 }
 
 /** Returns why the host cannot fetch the image, or undefined if it will try. The text is empty if no registry is open and the image names none. */

@@ -146,6 +146,8 @@ export interface TemplateRules {
   readonly images?: readonly string[];
   /** The file that an image is made from, and its source: "the file vios-*.qcow2 of Cisco IOSv from …". Absent: not known. */
   readonly needs?: string;
+  /** A name that an image of the template can have, if its file does not contain one: "ceos:VERSION". */
+  readonly imageName?: string;
   /** The host fetches images for this template. Absent: it has all that nodes can have. */
   readonly pulls?: PullRules;
   /** The origin of its images, for people. */

@@ -16,6 +16,8 @@ export class DraftNode {
   readonly #fields = new Map<string, Data>();
   /** Fields that are maps, while entries are added. */
   readonly #maps = new Map<string, Map<string, Data>>();
+  /** Fields that are lists, while items are added. */
+  readonly #lists = new Map<string, Data[]>();
 
   constructor(key: string, name: string, choice: Choice, template: string) {
     this.key = key;
@@ -37,6 +39,7 @@ export class DraftNode {
   set(field: string, value: Data | undefined, from?: Part, mapped?: string): boolean {
     if (!this.#has(field, value, from) || value === undefined) return false;
     this.#maps.delete(field);
+    this.#lists.delete(field);
     this.#fields.set(field, value);
     mark(from, mapped);
     return true;
@@ -60,8 +63,14 @@ export class DraftNode {
 
   /** Adds items to a list, such as exec. */
   add(field: string, items: readonly Data[], from?: Part, mapped?: string): boolean {
-    const before = (this.#fields.get(field) ?? []) as readonly Data[];
-    return this.set(field, [...before, ...items], from, mapped);
+    if (!this.#has(field, items, from)) return false;
+    const list = this.#lists.get(field) ?? [...((this.#fields.get(field) ?? []) as readonly Data[])];
+    this.#lists.set(field, list);
+    // A list that is copied for each item takes minutes for a source with 100,000 of them.
+    for (const item of items) list.push(item);
+    this.#fields.set(field, list);
+    mark(from, mapped);
+    return true;
   }
 
   get takesFiles(): boolean {

@@ -100,14 +100,14 @@ function writeNode(key: string, fields: { readonly [key: string]: Data | undefin
   return writePair(key, fields, 2, { style: Object.keys(fields).length <= 2 ? "auto" : "block" });
 }
 
-/** Returns the links that a lab can have, and drops the others: each interface has one link. */
+/** Returns the links that a lab can have, and drops the others: each interface has one link, by whichever of its names. */
 function acceptedLinks({ links }: Draft): readonly DraftLink[] {
-  const used = new Map<DraftNode, Set<string>>();
+  const used = new Map<DraftNode, Map<string, DraftLink>>();
   return links.filter((link) => {
     const problem = problemOf(link, used);
     if (problem === undefined) {
       for (const { at, interface: name = "" } of link.ends)
-        if (at instanceof DraftNode) used.set(at, (used.get(at) ?? new Set()).add(name));
+        if (at instanceof DraftNode) used.set(at, (used.get(at) ?? new Map<string, DraftLink>()).set(interfaceOf(at, name), link));
       return true;
     }
     link.part.dropped(problem);
@@ -116,12 +116,27 @@ function acceptedLinks({ links }: Draft): readonly DraftLink[] {
   });
 }
 
-function problemOf({ ends: [a, b] }: DraftLink, used: ReadonlyMap<DraftNode, ReadonlySet<string>>): string | undefined {
-  if (a.at === b.at && (!(a.at instanceof DraftNode) || a.interface === b.interface)) return "its ends are the same";
+/** Returns the same text for all names of one interface. */
+function interfaceOf({ kind, machine, maxInterfaces }: DraftNode, name: string): string {
+  const format = (kind ?? machine)?.format;
+  if (format === undefined) return name;
+  const naming = interfaceNaming(format);
+  const spelled = naming.index(name) === undefined && machine !== undefined ? interfaceAlias(format, name, maxInterfaces) : name;
+  const index = naming.index(spelled ?? name);
+  return index === undefined ? name : `${index} by number`;
+}
+
+function problemOf({ ends: [a, b] }: DraftLink, used: ReadonlyMap<DraftNode, ReadonlyMap<string, DraftLink>>): string | undefined {
+  if (a.at === b.at && (!(a.at instanceof DraftNode) || interfaceOf(a.at, a.interface ?? "") === interfaceOf(a.at, b.interface ?? "")))
+    return "its ends are the same";
   if (!(a.at instanceof DraftNode || b.at instanceof DraftNode) && a.at.type === "nat" && b.at.type === "nat")
     return "a link joins no two networks of type nat";
-  const taken = [a, b].find(({ at, interface: name = "" }) => at instanceof DraftNode && used.get(at)?.has(name));
-  return taken === undefined ? undefined : "another link uses one of its interfaces already";
+  for (const { at, interface: name = "" } of [a, b]) {
+    const other = at instanceof DraftNode ? used.get(at)?.get(interfaceOf(at, name)) : undefined;
+    if (other === undefined || !(at instanceof DraftNode)) continue;
+    return `the link in line ${other.part.line} uses the interface ${at.key}:${name.slice(0, 80)} already`;
+  }
+  return undefined;
 }
 
 /** A link joins no two networks: one of them, a bridge, becomes a switch. */

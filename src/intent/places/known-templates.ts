@@ -159,6 +159,7 @@ export function templateWarnings(
       findings.push({ kind: "link", key, subject: `node ${end.node}`, problem, code: "unknown_interface" });
     }
   }
+  findings.push(...sharedInterfaces(lab, (node) => templates.find(nodes.get(node)?.template ?? "")));
   const places = fieldPlaces(yaml, files, findings);
   const warnings = findings.map(({ code, subject, problem, hint }, i): Diagnostic => {
     const message = `${subject} ${problem}`;
@@ -194,6 +195,26 @@ function wrongAttributes({ key, attributes }: LabNode, { id, attributes: known }
     const hint = meant === undefined ? undefined : `did you mean ${JSON.stringify(meant)}?`;
     return [{ ...finding, problem, code: "unknown_attribute", ...(hint !== undefined && { hint }) }];
   });
+}
+
+/** Finds links that use an interface of another link by another of its names. */
+function sharedInterfaces({ links }: Lab, templateOf: (node: string) => KnownTemplate | undefined): readonly Finding[] {
+  const first = new Map<string, string>();
+  return links.flatMap(({ key, endpoints }) =>
+    endpoints.flatMap((end): readonly Finding[] => {
+      const format = "node" in end ? (templateOf(end.node)?.format ?? "") : "";
+      if (!("node" in end) || !format.includes(formatSeparator)) return [];
+      const index = interfaceNaming(format).index(end.interface);
+      if (index === undefined) return [];
+      const place = `${end.node} ${index}`;
+      const other = first.get(place);
+      if (other === undefined) first.set(place, end.interface);
+      // The same name twice is an error of the intent, whatever the template is.
+      if (other === undefined || other === end.interface) return [];
+      const problem = `calls one interface ${other} and ${end.interface}, and an interface has one link`;
+      return [{ kind: "link", key, subject: `node ${end.node}`, problem, code: "interface_in_use" }];
+    }),
+  );
 }
 
 function hasInterface({ format, maxInterfaces }: KnownTemplate, name: string): boolean {

@@ -50,7 +50,7 @@ describe("what a host cannot do, in the plan of a lab", () => {
     );
     const other = plan(lab([node("a", { image: "vios-15" })]), null, { rules: vendor(["vios-16"]) });
     expect(other.text).toContain(
-      `! node a: template linux has no image vios-15; did you mean vios-16? It has vios-16${next} (unknown_image)`,
+      `! node a: template linux has no image vios-15; did you mean vios-16? It has vios-16${next} --name vios-15 (unknown_image)`,
     );
   });
 

@@ -169,6 +169,7 @@ export function templateRules(
     type: template.type,
     ...(usual !== undefined && { image: usual }),
     ...(template.software !== undefined && { needs: softwareText(template.software) }),
+    ...(template.backend === "container" && template.imageNames[0] !== undefined && { imageName: `${template.imageNames[0]}:VERSION` }),
     ...(template.imageSource === undefined ? {} : { imageSource: template.imageSource }),
     ...(template.backend === "bridge" ? {} : { images: there }),
     ...(template.icon === undefined ? {} : { icon: template.icon }),

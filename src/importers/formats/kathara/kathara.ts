@@ -102,14 +102,15 @@ function readSettings(node: DraftNode, device: Part): void {
     const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(variable.text ?? "") ?? [];
     if (name !== undefined) node.put("env", name, value ?? "", variable);
   }
-  const ports: string[] = [];
+  const ports = new Set<string>();
   for (const port of device.get("port")?.all ?? []) {
     const [, host, guest, protocol] = /^(?:(\d{1,5}):)?(\d{1,5})(?:\/(tcp|udp))?$/.exec(port.text ?? "") ?? [];
     if (guest === undefined || [host ?? guest, guest].some((each) => Number(each) < 1 || Number(each) > 65_535))
       port.dropped("only ports of TCP and UDP are published");
     else {
-      ports.push(`${host ?? guest}:${guest}${protocol === "udp" ? "/udp" : ""}`);
-      node.set("ports", [...new Set(ports)], port);
+      const text = `${host ?? guest}:${guest}${protocol === "udp" ? "/udp" : ""}`;
+      node.add("ports", ports.has(text) ? [] : [text], port);
+      ports.add(text);
     }
   }
   for (const command of device.get("exec")?.all ?? []) {
