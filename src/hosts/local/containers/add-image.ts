@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { lstat } from "node:fs/promises";
+import { lstat, open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ArchiveError } from "../../../files/tar/archive-error.ts";
@@ -55,6 +55,7 @@ async function openSource(options: AddOptions, limits: UnpackLimits, work: strin
   if (!found.isFile() && !found.isSymbolicLink())
     throw new ArchiveError("bad_archive", `${options.file} is neither a file nor a directory`, "write its content to a file first");
   const { plain, digest } = await plainTar(createReadStream(options.file), options, limits, work);
+  await refuseUnlessTar(plain, options.file);
   const files = await tarFiles(plain);
   const image = await readImage(files, choice);
   if (image !== undefined) return imageSource(image, files);
@@ -62,6 +63,20 @@ async function openSource(options: AddOptions, limits: UnpackLimits, work: strin
     throw new ArchiveError("bad_archive", `${options.file} is a root file system: it has no images to choose from with --ref`);
   const layer = { what: options.file, diffId: digest, digest: undefined, read: () => createReadStream(plain) };
   return { name: undefined, container: shellConfig, description: "root file system", layers: [layer] };
+}
+
+/** Throws bad_archive for a file that is no tar archive from its first byte on. A damaged or empty one is left to the reader of archives. */
+async function refuseUnlessTar(plain: string, file: string): Promise<void> {
+  await using opened = await open(plain, "r");
+  const { buffer: head, bytesRead } = await opened.read(Buffer.alloc(512), 0, 512, 0);
+  const sum = head.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 0x20 : byte), 0);
+  const isTar = head.toString("latin1", 257, 262) === "ustar" || Number.parseInt(head.toString("latin1", 148, 156), 8) === sum;
+  if (isTar || bytesRead < 512 || head.every((byte) => byte === 0)) return;
+  throw new ArchiveError(
+    "bad_archive",
+    `${file} is neither a container image nor a disk: its content is of no kind that is read`,
+    "labwright image --help lists what FILE can be",
+  );
 }
 
 /** Reads an image that docker or podman writes as an archive. */

@@ -260,7 +260,7 @@ describe("a file is refused, and leaves nothing behind", () => {
     [
       "with a disk of an exabyte",
       () => changed("disk.qcow2", (data) => data.writeBigUInt64BE(1n << 60n, 24)),
-      "bad_image",
+      "too_large",
       /a disk of 1152921504606846976 bytes is larger/,
     ],
     [
@@ -438,12 +438,19 @@ describe("a file is refused, and leaves nothing behind", () => {
 });
 
 test("the content of a file decides whether it is a machine's or a container's; a name only if the content says nothing", async () => {
-  await writeFile(at("layer.ova"), await tar([["etc/hosts", "x"]]));
+  await writeFile(at("layer.tar"), await tar([["etc/hosts", "x"]]));
   await writeFile(at("machine.tar"), await tar([["box.ovf", description("a")]]));
   await writeFile(at("machine.bin"), gzipSync(await readFile(at("disk.qcow2"))));
   await writeFile(at("text.qcow2"), "hello");
   const kinds = await Promise.all(
-    ["layer.ova", "machine.tar", "machine.bin", "text.qcow2", "none.vmdk", "none.tar"].map((name) => isVmSource(at(name))),
+    ["layer.tar", "machine.tar", "machine.bin", "text.qcow2", "none.vmdk", "none.tar"].map((name) => isVmSource(at(name))),
   );
   expect(kinds).toEqual([false, true, true, true, true, false]);
+});
+
+test("a tar archive that is named .ova is read as one, wherever its description is", async () => {
+  const link: Entry = ["a", "", { type: "symlink", linkname: "/etc/shadow" }];
+  await writeFile(at("linked.ova"), await tar([link, ["box.ovf", description("a")]]));
+  expect(await isVmSource(at("linked.ova"))).toBe(true);
+  expect(await refusal(["linked.ova"], { name: "linked" })).toMatchObject({ code: "unsafe_image" });
 });

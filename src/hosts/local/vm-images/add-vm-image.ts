@@ -19,6 +19,7 @@ import { type DiskFormat, formatOf, headBytes } from "./disk-format.ts";
 import { checkData, convert, findQemuImg, type QemuImg, type RunLimits } from "./qemu-img.ts";
 import { readOva } from "./read-ova.ts";
 import { again, wrongImage } from "./refuse.ts";
+import { ovaName } from "./source-kind.ts";
 
 export interface AddVmOptions {
   /** Disks and CDs of one machine, in the order in which the machine has them. */
@@ -97,7 +98,7 @@ export async function addVmImage(options: AddVmOptions): Promise<AddedVmImage> {
 /** The readers of archives do not know what the archive is for. */
 function withHint(error: unknown): unknown {
   if (!(error instanceof ArchiveError) || error.hint !== undefined) return error;
-  return new ArchiveError(error.code, error.message, again);
+  return new ArchiveError(error.code, error.message, error.code === "interrupted" ? "run the command again" : again);
 }
 
 /** @throws ArchiveError bad_name */
@@ -234,7 +235,8 @@ class Intake {
     const path = join(this.#work, copy);
     const format = await withParts(path, async (read) => {
       const head = await read(0, headBytes);
-      const found = formatOf(head);
+      const byContent = formatOf(head);
+      const found = byContent === "tar" && ovaName.test(what) ? "ova" : byContent;
       await check(found, what, head, read, size);
       return found;
     });

@@ -1,3 +1,4 @@
+import { ArchiveError } from "../../../files/tar/archive-error.ts";
 import { unsafeImage, wrongImage } from "./refuse.ts";
 
 /** Maximum size of a disk as the guest sees it, bytes. */
@@ -61,7 +62,11 @@ export function checkHead(what: string, head: Buffer, size: number): void {
 export function checkDiskBytes(place: string, bytes: bigint): void {
   if (bytes === 0n) throw wrongImage(`${place}: the disk is empty`);
   if (bytes > BigInt(maxDiskBytes))
-    throw wrongImage(`${place}: a disk of ${bytes} bytes is larger than the ${maxDiskBytes} bytes that a node can have`);
+    throw new ArchiveError(
+      "too_large",
+      `${place}: a disk of ${bytes} bytes is larger than the ${maxDiskBytes} bytes that a node can have`,
+      "make a smaller disk where it comes from, and shrink its file systems before: qemu-img resize --shrink",
+    );
 }
 
 const convertHint = "convert it: qemu-img convert -O qcow2 FILE NEW.qcow2";

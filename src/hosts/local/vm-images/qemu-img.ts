@@ -126,7 +126,8 @@ export async function runQemuImg(
     ...(user === undefined ? [] : [`--nproc=${limits.threads}`]),
     "--core=0",
   ];
-  const child = spawn("prlimit", [...bounds, "--", ...argv, ...words], {
+  // The kernel ends it with this process, which a signal may kill at any time.
+  const child = spawn("setpriv", ["--pdeathsig", "KILL", "prlimit", ...bounds, "--", ...argv, ...words], {
     cwd: directory,
     env: { PATH: "/usr/bin:/bin", LC_ALL: "C", TMPDIR: directory },
     stdio: ["ignore", "pipe", "pipe"],

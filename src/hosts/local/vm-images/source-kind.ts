@@ -4,9 +4,12 @@ import { ArchiveError } from "../../../files/tar/archive-error.ts";
 import { unpackLimits } from "../containers/archive/budget.ts";
 import { decompressed } from "../containers/archive/decompress.ts";
 import { openPlain } from "./copy-in.ts";
-import { formatOf, headBytes } from "./disk-format.ts";
+import { type DiskFormat, formatOf, headBytes } from "./disk-format.ts";
 
 const diskName = /\.(qcow2?|vmdk|ova|iso|img|raw|vdi|vhdx?)(\.(gz|xz|zst))?$/i;
+
+/** Names of OVAs. */
+export const ovaName = /\.ova(\.(gz|xz|zst))?$/i;
 
 /**
  * Returns whether a file, or a directory, has a virtual machine's disks and no container image. The content decides. A file of neither kind counts by its name, so that
@@ -24,7 +27,12 @@ export async function isVmSource(path: string): Promise<boolean> {
   }
   if (!found.isFile()) return false;
   const format = formatOf(await firstBytes(path));
-  return format === undefined || format === "zip" || format === "7z" ? diskName.test(path) : format !== "tar";
+  return format === undefined || format === "zip" || format === "7z" || format === "tar" ? isNamed(path, format) : true;
+}
+
+/** A tar archive counts as an OVA by its name, so that one without a description at its beginning is refused as an OVA. */
+function isNamed(path: string, format: DiskFormat | undefined): boolean {
+  return format === "tar" ? ovaName.test(path) : diskName.test(path);
 }
 
 /** Returns the first bytes of a file after decompression; what is readable of them, if it is damaged. */

@@ -170,3 +170,10 @@ describe("an archive", () => {
     expect(await refusal(add(join(at.top, "absent.tar")))).toMatchObject({ code: "not_found" });
   });
 });
+
+test("a file of any other content is refused as none of the kinds that are read", async () => {
+  const bytes = Buffer.alloc(100_000, "Labwright, but no archive. ");
+  const problem = { code: "bad_archive", message: expect.stringMatching(/is neither a container image nor a disk/) };
+  expect(await refusal(add(bytes, { name: "it" }))).toMatchObject(problem);
+  expect(await refusal(add(gzipSync(bytes), { name: "it" }))).toMatchObject(problem);
+});
