@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { interfaceNaming } from "../src/base/names/interface-names.ts";
 import type { GraphFormat, LabFormat } from "../src/exporters/format-names.ts";
 import { exportLab, graphText } from "../src/exporters/formats.ts";
+import { exportedMachines } from "../src/exporters/tools/machines.ts";
 import { pcConfig } from "../src/importers/reading/pc-config.ts";
 import { imported } from "../src/importers/testing.fixture.ts";
 import { canonicalLab } from "../src/intent/lab/canonical.ts";
@@ -205,5 +207,32 @@ describe("import(export(lab)) is the lab", () => {
       }),
       { numRuns: 15 },
     );
+  });
+});
+
+describe("virtual machines of known software", () => {
+  const cases = [...exportedMachines].flatMap(([template, { format, containerlab, eve, cml, disk }]) =>
+    (["containerlab", "unl", "gns3", "cml"] as const).flatMap((tool) => {
+      const given = { containerlab, unl: eve, gns3: disk, cml }[tool];
+      // Other tools have names for a host, not for the system that it runs.
+      const isHost = eve === "linux" || template === "freebsd-vm";
+      return given === undefined || (isHost && tool !== "containerlab") ? [] : [[template, tool, format] as const];
+    }),
+  );
+
+  test.each(cases)("%s comes back from %s with its template and its interfaces", (template, tool, format) => {
+    const naming = interfaceNaming(format);
+    const [first, second] = [naming.name(1), naming.name(3)];
+    const yaml = `name: x\nnodes: {m: {template: ${template}}, h: {template: linux}}\nlinks: [["m:${first}", "h:eth1"], ["m:${second}", "h:eth2"]]\n`;
+    const { lab } = readIntent(yaml, {});
+    if (lab === undefined) throw new Error("the lab has an error");
+    const { yaml: text, files } = imported(exportLab(lab, tool).files, names[tool] === undefined ? {} : { format: names[tool] });
+    const { lab: read } = readIntent(text, files);
+    if (read === undefined) throw new Error(text);
+    expect(read.nodes.find(({ key }) => key === "m")?.template).toBe(template);
+    const ends = read.links
+      .flatMap(({ endpoints }) => endpoints)
+      .flatMap((end) => ("node" in end && end.node === "m" ? [end.interface] : []));
+    expect(ends.map((name) => naming.index(name)).sort()).toEqual([1, 3]);
   });
 });

@@ -11,6 +11,7 @@ import { readIntent } from "../intent/read/read.ts";
 import { graphFormats, labFormats } from "./format-names.ts";
 import { exportLab, graphText } from "./formats.ts";
 import { exportedKinds } from "./tools/kinds.ts";
+import { exportedMachines } from "./tools/machines.ts";
 
 function labOf(yaml: string, files: Readonly<Record<string, string>> = {}): Lab {
   const { lab, diagnostics } = readIntent(yaml, files);
@@ -109,6 +110,16 @@ describe("containerlab", () => {
       readKnownTemplates(texts).flatMap(({ id, also, format }) => [id, ...also].map((one) => [one, format] as const)),
     );
     expect(exportedKinds).toEqual(formats);
+  });
+
+  test("the interfaces of virtual machines are those of their templates", () => {
+    const folder = packagePath("templates/vm");
+    const known = readKnownTemplates([
+      ...readdirSync(folder).map((name) => readFileSync(`${folder}/${name}`, "utf8")),
+      readFileSync(packagePath("templates/qemu.yaml"), "utf8"),
+    ]);
+    const formats = known.flatMap(({ id, format }) => (id === "qemu" ? [] : [[id, format] as const]));
+    expect([...exportedMachines].map(([id, { format }]) => [id, format]).sort()).toEqual(formats.sort());
   });
 
   test("a node that links eth0 has no management network, because containerlab's is eth0", () => {

@@ -7,6 +7,7 @@ import type { Exported } from "../shared/exported.ts";
 import { leftOut, named } from "../shared/left-out.ts";
 import { behindNodes } from "../shared/svg-shape.ts";
 import { interfaceCount, numberedInterfaces } from "./interfaces.ts";
+import { machineOf } from "./machines.ts";
 import { withOneLinkPerNat } from "./nat-networks.ts";
 import { fileName, type Role, roleOf } from "./targets.ts";
 
@@ -20,6 +21,11 @@ const definitions: Readonly<Record<Role, string | undefined>> = {
   vm: undefined,
   other: undefined,
 };
+
+/** Returns the node definition of a node; undefined: CML has none of its own. */
+function definitionOf(node: LabNode): string | undefined {
+  return definitions[roleOf(node)] ?? machineOf(node)?.cml;
+}
 
 /** Returns a lab as YAML of Cisco Modeling Labs, schema 0.2.2. */
 export function cmlOf(source: Lab): Exported {
@@ -55,7 +61,7 @@ export function cmlOf(source: Lab): Exported {
     return {
       id: ids.get(node.key),
       label: node.name,
-      node_definition: definitions[roleOf(node)] ?? node.template,
+      node_definition: definitionOf(node) ?? node.template,
       image_definition: definitions[roleOf(node)] === undefined ? node.image : undefined,
       ...place(node.key),
       configuration: configurationOf(node),
@@ -173,7 +179,7 @@ function withAlpha(color: string): string {
 
 function notesOf(lab: Lab, added: readonly string[]): readonly string[] {
   const uneven = lab.links.filter(({ quality }) => quality !== undefined && JSON.stringify(quality.a) !== JSON.stringify(quality.b));
-  const foreign = lab.nodes.filter((node) => definitions[roleOf(node)] === undefined);
+  const foreign = lab.nodes.filter((node) => definitionOf(node) === undefined);
   const pcs = lab.nodes.filter((node) => roleOf(node) === "pc");
   return [
     ...leftOut(lab, "CML", {

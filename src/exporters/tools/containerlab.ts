@@ -6,6 +6,7 @@ import type { Exported } from "../shared/exported.ts";
 import { leftOut, type NodeField, named } from "../shared/left-out.ts";
 import { behindNodes } from "../shared/svg-shape.ts";
 import { interfaceOf, kindOf } from "./kinds.ts";
+import { machineOf } from "./machines.ts";
 import { containerImages, fileName, frrConfig, frrDaemons, frrDaemonsPath, roleOf } from "./targets.ts";
 
 /** Where a container finds its startup-config if it is a script. */
@@ -69,7 +70,11 @@ function nodeData(node: LabNode, lab: Lab, files: Map<string, string>): Data {
   const { attributes } = node;
   const waits = lab.boots?.find((boot) => boot.node === node.key)?.dependsOn ?? [];
   return {
-    kind: kind?.kind ?? (role === "frr" || role === "linux" || role === "pc" || role === "container" ? "linux" : node.template),
+    kind:
+      kind?.kind ??
+      (role === "frr" || role === "linux" || role === "pc" || role === "container"
+        ? "linux"
+        : (machineOf(node)?.containerlab ?? node.template)),
     image: imageOf(node),
     "network-mode": usesFirst ? "none" : undefined,
     "startup-config": startup,
@@ -180,7 +185,10 @@ function impairmentsOf(lab: Lab): string {
 function notesOf(lab: Lab, hasImpairments: boolean): readonly string[] {
   const isSwitch = (node: LabNode) => roleOf(node) === "switch";
   const bridges = [...lab.nodes.filter(isSwitch), ...lab.networks.filter(({ type }) => type !== "nat")].map(({ key }) => key);
-  const machines = lab.nodes.filter((node) => ["vm", "other"].includes(roleOf(node)) || kindOf(node)?.kind === "vrnetlab");
+  const ofVrnetlab = lab.nodes.filter((node) => machineOf(node)?.containerlab !== undefined);
+  const machines = lab.nodes.filter(
+    (node) => !ofVrnetlab.includes(node) && (["vm", "other"].includes(roleOf(node)) || kindOf(node)?.kind === "vrnetlab"),
+  );
   const pcs = lab.nodes.filter((node) => roleOf(node) === "pc" && node.startupConfig !== undefined);
   const common: readonly NodeField[] = [
     "startupConfig",
@@ -208,6 +216,9 @@ function notesOf(lab: Lab, hasImpairments: boolean): readonly string[] {
       ? []
       : [`these bridges must exist on the machine (ip link add NAME type bridge; ip link set NAME up): ${named(bridges)}`]),
     ...(pcs.length === 0 ? [] : [`the image of these PCs does not read their startup-config: ${named(pcs.map(({ key }) => key))}`]),
+    ...(ofVrnetlab.length === 0
+      ? []
+      : [`vrnetlab makes the images of these nodes from the vendors' disks: ${named(ofVrnetlab.map(({ key }) => key))}`]),
     ...(machines.length === 0 ? [] : [`these nodes need a kind and an image of containerlab: ${named(machines.map(({ key }) => key))}`]),
   ];
 }

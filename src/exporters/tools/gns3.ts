@@ -9,6 +9,8 @@ import { behindNodes, svgElement } from "../shared/svg-shape.ts";
 import { xmlText } from "../shared/xml-text.ts";
 import { strongest } from "./cml.ts";
 import { interfaceCount, type NumberedEnd, numberedInterfaces } from "./interfaces.ts";
+import { kindOf as containerKind } from "./kinds.ts";
+import { machineOf } from "./machines.ts";
 import { withOneLinkPerNat } from "./nat-networks.ts";
 import { containerImages, fileName, frrConfig, frrDaemons, frrDaemonsPath, roleOf } from "./targets.ts";
 
@@ -151,11 +153,12 @@ function kindOf(node: LabNode, ends: readonly NumberedEnd[] = []): Kind {
     .filter((end) => end.interface !== `eth${end.index}`)
     .map((end): Json => ({ adapter_number: end.index, port_name: end.interface }));
   if (role === "vm" || role === "other") {
+    const machine = machineOf(node);
     const properties = {
       adapters,
-      adapter_type: "virtio-net-pci",
+      adapter_type: machine === undefined ? "virtio-net-pci" : (machine.nic ?? "e1000"),
       cpus: node.cpu,
-      hda_disk_image: node.image ?? "",
+      hda_disk_image: node.image ?? machine?.disk ?? "",
       ram: node.ram,
       usage: "",
     };
@@ -188,7 +191,12 @@ function container(node: LabNode, adapters: number): Pick<Kind, "properties" | "
         .map(([name, value]) => `${name}=${value}`)
         .join("\n"),
       extra_volumes: [...folders].filter((folder) => folder !== "/").sort(),
-      image: role === "container" ? (node.image ?? "") : role === "frr" ? containerImages.frr : containerImages.linux,
+      image:
+        role === "container"
+          ? (node.image ?? containerKind(node)?.image ?? "")
+          : role === "frr"
+            ? containerImages.frr
+            : containerImages.linux,
       start_command: commands.length > 0 ? `sh -c 'sh ${bootScript}; exec ${run}'` : "",
       usage: "",
     },

@@ -8,6 +8,8 @@ import { stableId } from "../shared/stable-id.ts";
 import { behindNodes, svgElement, svgShape } from "../shared/svg-shape.ts";
 import { xmlText } from "../shared/xml-text.ts";
 import { indexOf, interfaceCount, type NumberedEnd, numberedInterfaces } from "./interfaces.ts";
+import { kindOf } from "./kinds.ts";
+import { machineOf } from "./machines.ts";
 import { containerImages, fileName, roleOf } from "./targets.ts";
 
 type Attributes = Readonly<Record<string, string | number | undefined>>;
@@ -97,10 +99,10 @@ function nodeAttributes(node: LabNode, id: number, ends: readonly NumberedEnd[] 
   if (role === "pc") return { ...common, type: "vpcs", template: "vpcs", image: "", ethernet, ...more };
   const sizes = { cpu: node.cpu === undefined ? undefined : Math.max(1, Math.round(node.cpu)), ram: node.ram, ethernet };
   if (role === "frr" || role === "linux" || role === "container") {
-    const image = role === "container" ? (node.image ?? "") : containerImages[role];
+    const image = role === "container" ? (node.image ?? kindOf(node)?.image ?? "") : containerImages[role];
     return { ...common, type: "docker", template: "docker", image, console: "telnet", ...sizes, ...more };
   }
-  const template = role === "vm" ? "linux" : node.template;
+  const template = role === "vm" ? "linux" : (machineOf(node)?.eve ?? node.template);
   return {
     ...common,
     type: "qemu",

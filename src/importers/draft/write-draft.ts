@@ -100,7 +100,7 @@ function writeNode(key: string, fields: { readonly [key: string]: Data | undefin
   return writePair(key, fields, 2, { style: Object.keys(fields).length <= 2 ? "auto" : "block" });
 }
 
-/** Returns the links that a lab can have, and drops the others: each interface has one link, by whichever of its names. */
+/** Returns the links that a lab can have, and drops the others: each interface has one link, under all of its names. */
 function acceptedLinks({ links }: Draft): readonly DraftLink[] {
   const used = new Map<DraftNode, Map<string, DraftLink>>();
   return links.filter((link) => {

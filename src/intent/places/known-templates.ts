@@ -209,7 +209,7 @@ function sharedInterfaces({ links }: Lab, templateOf: (node: string) => KnownTem
       const place = `${end.node} ${index}`;
       const other = first.get(place);
       if (other === undefined) first.set(place, end.interface);
-      // The same name twice is an error of the intent, whatever the template is.
+      // The same name twice is an error of the intent already.
       if (other === undefined || other === end.interface) return [];
       const problem = `calls one interface ${other} and ${end.interface}, and an interface has one link`;
       return [{ kind: "link", key, subject: `node ${end.node}`, problem, code: "interface_in_use" }];
