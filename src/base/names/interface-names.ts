@@ -2,7 +2,7 @@
 export interface InterfaceNaming {
   /** Returns the first name of the interface. */
   name(index: number): string;
-  /** Returns the index of the interface with this name, or undefined if no interface has it. A spelling (GigabitEthernet0/0 for Gi0/0) that no format has is no name. */
+  /** Returns the index of the interface with this name, or undefined if no interface has it. Long forms such as GigabitEthernet0/0 for Gi0/0 count only if a format has them. */
   index(name: string): number | undefined;
 }
 

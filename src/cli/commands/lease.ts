@@ -38,7 +38,7 @@ export const lease: Command = {
     if (first === undefined) throw new UsageError("lease extend needs a time: labwright lease extend 2h");
     const text = second ?? first;
     const seconds = readDuration(text);
-    if (seconds === undefined) throw new UsageError(`lease extend takes a time such as 30m, 2h or 1d12h, not "${text}"`);
+    if (seconds === undefined || seconds <= 0) throw new UsageError(`lease extend takes a time such as 30m, 2h or 1d12h, not "${text}"`);
     const selector = second === undefined ? (await context.project()).selector : { lab: first };
     const data = await (await context.client()).extendLease({ ...selector, extend_ms: seconds * 1_000 });
     context.result(data, ({ lab, lease: shown }) => `${lab} ${leaseText(shown, Date.now())}`);

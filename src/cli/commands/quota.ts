@@ -26,7 +26,7 @@ export const quota: Command = {
     { long: "labs", value: "N", summary: "Number of labs" },
     { long: "nodes", value: "N", summary: "Number of nodes in all labs" },
     { long: "memory", value: "SIZE", summary: "Memory of all nodes, such as 512M or 16G" },
-    { long: "captures", value: "N", summary: "Number of packet captures, also of those that have ended" },
+    { long: "captures", value: "N", summary: "Number of packet captures, running and ended" },
   ],
   example: "labwright quota set ann --labs 3 --nodes 40 --memory 16G",
   run: async (context, args) => {

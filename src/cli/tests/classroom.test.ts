@@ -85,7 +85,7 @@ test("labs that fail are listed, and the others are made; nothing begins with a 
   const made = await teach("fanout", "lab.yaml", "--students", "roster.csv", "--parallel", "1");
   expect(made.code).toBe(1);
   expect(made.stdout).toMatch(/eve +\/small\/eve +failed \(quota_exceeded\)/);
-  expect(made.stderr).toContain("error: eve: the quota of user admin allows 3 labs: 3 are used, and this would make it 4");
+  expect(made.stderr).toContain("error: eve: the quota of user admin allows 3 labs: 3 used, 4 after this change");
   expect(made.stderr).toContain("1 of 3 labs failed");
   expect((await run(["quota"])).stdout).toMatch(/admin +3 of 3/);
   expect((await run(["quota", "remove", "admin"])).code).toBe(0);

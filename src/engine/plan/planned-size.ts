@@ -13,7 +13,7 @@ interface Sized {
   readonly rules: HostRules;
 }
 
-/** Returns the nodes that a lab has after its change, and their memory in MiB: those of the intent, and those that only the host has and keeps. */
+/** Counts the nodes of the lab as it will be after the change, and their memory in MiB: the nodes of the intent, and those that the change leaves on the host. */
 export function plannedSize({ desired, observed, ids, operations, rules }: Sized): { readonly nodes: number; readonly memory: number } {
   const templates = new Map(rules.templates.map((template) => [template.id, template]));
   const memoryOf = (node: { readonly ram?: number; readonly template: string }) => node.ram ?? templates.get(node.template)?.need ?? 0;

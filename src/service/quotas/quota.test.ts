@@ -21,7 +21,7 @@ it("a change that exceeds a limit is found with what is used and what would be u
   expect(excessOf([annsQuota], labs, wanted("/e", "ann", 2))).toBeUndefined();
   const excess = excessOf([annsQuota], labs, wanted("/e", "ann", 3));
   expect(excess).toMatchObject({ resource: "nodes", used: 5, wanted: 8, limit: 7 });
-  expect(excessText(excess!)).toBe("the quota of user ann allows 7 nodes: 5 are used, and this would make it 8");
+  expect(excessText(excess!)).toBe("the quota of user ann allows 7 nodes: 5 used, 8 after this change");
   expect(excessOf([annsQuota], [...labs, lab("/e", "ann")], wanted("/f", "ann", 0))).toMatchObject({
     resource: "labs",
     used: 3,

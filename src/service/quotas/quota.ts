@@ -94,6 +94,6 @@ export function quotaName({ kind, name }: Pick<QuotaRow, "kind" | "name">): stri
 /** Returns the reason for people: what is used, what the change needs, and the limit. */
 export function excessText({ quota, resource, used, wanted, limit }: Excess): string {
   const amount = (value: number) => (resource === "memory" ? `${Math.round(value)} MiB` : String(value));
-  const what = resource === "memory" ? "of memory" : resource;
-  return `${quotaName(quota)} allows ${amount(limit)} ${what}: ${amount(used)} are used, and this would make it ${amount(wanted)}`;
+  const what = resource === "memory" ? "of memory" : limit === 1 ? resource.slice(0, -1) : resource;
+  return `${quotaName(quota)} allows ${amount(limit)} ${what}: ${amount(used)} used, ${amount(wanted)} after this change`;
 }

@@ -18,7 +18,7 @@ it("a quota refuses deploys, applies, copies and replacements that exceed it, wi
     code: "quota_exceeded",
     data: { quota: { kind: "user", name: "ann", resource: "nodes", used: 2, wanted: 5, limit: 4 } },
   });
-  expect(refused.message).toContain("the quota of user ann allows 4 nodes: 2 are used, and this would make it 5");
+  expect(refused.message).toContain("the quota of user ann allows 4 nodes: 2 used, 5 after this change");
   expect((await failureOf(ann.call("getProjectStatus", { lab: "/other" }))).code).toBe("lab_not_found");
 
   await ann.call("importProject", { lab: "/pair" });
