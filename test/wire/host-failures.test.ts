@@ -144,7 +144,7 @@ test("every operation that needs its host is tried, except those of other tests"
       (id) =>
         calls[id] === undefined &&
         ![...streams].includes(id) &&
-        !/Captures?$|CapturePackets?$|Disks$|Quarantined?$|^(?:set|remove)HostUser$/.test(id),
+        !/Captures?$|CapturePackets?$|Disks?$|Disk(?:Part|Import|Transfer)$|Quarantined?$|^(?:set|remove)HostUser$/.test(id),
     );
   expect(missing).toEqual([]);
 });

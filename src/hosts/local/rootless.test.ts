@@ -17,6 +17,9 @@ const possible =
   process.getuid?.() === 0 &&
   spawnSync("setpriv", [...as, "unshare", "--user", "--map-root-user", "--net", "--mount", "true"]).status === 0;
 
+/** The packages that the embedded host needs. */
+const packages = ["yaml", "tar-stream", "streamx", "b4a", "fast-fifo", "text-decoder", "events-universal"];
+
 describe.runIf(possible)("an ordinary user", () => {
   let top: string;
   let node: string;
@@ -25,7 +28,7 @@ describe.runIf(possible)("an ordinary user", () => {
     top = mkdtempSync(join(tmpdir(), "labwright-rootless-"));
     chmodSync(top, 0o755);
     // Copies: the user need not be able to reach this repository or root's state directory.
-    for (const name of ["src", "templates", "package.json", "node_modules/yaml"]) {
+    for (const name of ["src", "templates", "package.json", ...packages.map((name) => `node_modules/${name}`)]) {
       cpSync(join(repository, name), join(top, "labwright", name), { recursive: true });
     }
     const reachable = spawnSync("setpriv", [...as, "test", "-x", process.execPath]).status === 0;
