@@ -178,7 +178,7 @@ function hostHandlers({ context }: HandlerParts, { known, onHost }: Wrappers) {
     listDisks: known((caller) => listDisks(context, caller)),
     removeDisks: known((caller, { params }) => removeDisks(context, caller, params.id)),
     exportDisks: known((caller, { body }) => exportDisks(context, caller, body)),
-    downloadDisk: known((caller, { params, query }) => downloadDisk(context, caller, params.id, query)),
+    downloadDisk: known((caller, { params, query }, call) => downloadDisk(context, caller, { id: params.id, ...query }, call)),
     importDisks: known((caller, { body }) => importDisks(context, caller, body)),
     uploadDiskPart: known((caller, { params, body }) => uploadDiskPart(context, caller, params.id, body)),
     finishDiskImport: known((caller, { params }) => finishDiskImport(context, caller, params.id)),

@@ -64,3 +64,11 @@ test("the tables name the first file that templates of software have, and only t
     if (file !== undefined) expect([rule.template, rule.file]).toEqual([rule.template, file]);
   }
 });
+
+test.each([
+  ["cisco_iol", "vrnetlab/cisco_iol:L2-17.12.01", "switch"],
+  ["cisco_iol", "vrnetlab/cisco_iol:17.12.01", "frr"],
+  ["veesix_osvbng", "veesixnetworks/osvbng:v0.3.1", "frr"],
+])("kind %s with image %s has template %s as its stand-in", (type, image, template) => {
+  expect(chooseTemplate({ ...options, substitute: "frr" }, "containerlab", type, image)).toMatchObject({ template, isStandIn: true });
+});

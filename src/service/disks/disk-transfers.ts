@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { Failure } from "../../contract/errors.ts";
 import type { BytesAnswer } from "../../contract/operations.ts";
 import type {
@@ -15,7 +16,7 @@ import type {
 import type { HostSession } from "../../hosts/host.ts";
 import type { DiskCopy, DiskTransfer, HostDiskTransfers } from "../../hosts/host-disks.ts";
 import { checkLabPath } from "../../intent/lab/lab-path.ts";
-import type { Caller } from "../common/call.ts";
+import type { Call, Caller } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
 import { badRequest, pathNotAvailable } from "../common/refusals.ts";
@@ -34,16 +35,21 @@ export async function exportDisks(context: LookupParts & LogPart, caller: Caller
   return { ...transferData(transfer), disks: disks.map(diskData) };
 }
 
-/** Streams a disk of an export. */
+/** Streams a disk of an export, until the session of the caller ends. */
 export async function downloadDisk(
   { sessions }: SessionsPart,
   caller: Caller,
-  id: string,
-  { node, offset = "0" }: DiskReadQuery,
+  { id, node, offset = "0" }: DiskReadQuery & { readonly id: string },
+  { signal }: Call,
 ): Promise<BytesAnswer> {
   const transfers = await transfersOf(await sessions.hostSession(caller));
   await reached(transfers, caller, id);
-  const body = await transfers.read(id, node, Number(offset));
+  const body = Readable.from(await transfers.read(id, node, Number(offset)), { objectMode: false });
+  const close = () => void body.destroy();
+  body.once("close", sessions.onEnd(caller.session, close));
+  // Runs even if the stream is never read.
+  if (signal.aborted) close();
+  else signal.addEventListener("abort", close, { once: true });
   return { mediaType: "application/x-tar", filename: `${node.replaceAll(/[^A-Za-z0-9._-]/g, "-")}.tar`, body };
 }
 
