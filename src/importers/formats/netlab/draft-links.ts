@@ -121,6 +121,7 @@ function addLink(draft: Draft, link: NetlabLink, index: number): void {
   const mtu = firstOf(link.parts.map((each) => deep(each, "mtu")));
   const ends = link.ends.map((end): DraftEnd | undefined => {
     const at: DraftPlace | undefined = end.node.node;
+    end.part?.open();
     return at && { at, interface: end.face, parts: [end.namePart] };
   });
   const fields = { ...(quality !== undefined && { quality: { a: quality, b: quality } }), ...mtuOf(mtu), part };

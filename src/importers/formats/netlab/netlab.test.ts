@@ -163,3 +163,25 @@ links:
   ]);
   expect(report.filter(({ level }) => level === "dropped").map(({ path }) => path)).toEqual(["/links/2/tc.delay"]);
 });
+
+test("OSPF and IS-IS do not run between autonomous systems, unless the link has a role of its own", () => {
+  const text = (role: string) =>
+    `module: [ospf, isis, bgp]\nnodes: {a: {bgp.as: 65000}, b: {bgp.as: 65000}, x: {bgp.as: 65100}}\nlinks:\n- a-b\n- {a: , x: ${role}}\n`;
+  const inside = " ip ospf area 0\n ip ospf network point-to-point\n ip router isis lab\n isis network point-to-point\n!\n";
+  const a = topology(text("")).files["configs/a.conf"];
+  expect(a).toContain(`interface eth1\n ip address 10.1.0.1/30\n${inside}`);
+  expect(a).toMatch(/interface eth2\n ip address 10\.1\.0\.5\/30\n!\n/);
+  expect(topology(text(", role: internal")).files["configs/a.conf"]).toMatch(/interface eth2\n ip address \S+\n ip ospf area 0\n/);
+  expect(topology(text(", role: external")).files["configs/a.conf"]).toMatch(/interface eth2\n ip address \S+\n!\n/);
+});
+
+test("modules of groups and settings of an end are reported one by one", () => {
+  const { report } = topology(
+    "groups: {pe: {members: [a], module: [ospf, vrf]}}\nnodes: {a: , b: , c: }\nlinks:\n- {a: , b: {isolated: true}, c: {}}\n",
+  );
+  const lines = report.map(({ level, path, message }) => `${level} ${path}: ${message}`);
+  expect(lines).toContain("mapped /groups/pe/module/0: in the configuration of template frr");
+  expect(lines).toContain("dropped /groups/pe/module/1: the module vrf is not configured");
+  expect(lines).toContain("dropped /links/0/b/isolated: has no counterpart here");
+  expect(lines.filter((line) => line.startsWith("dropped /links/0/b:"))).toEqual([]);
+});

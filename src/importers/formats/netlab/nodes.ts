@@ -82,7 +82,8 @@ export function readNodes(draft: Draft, root: Part, options: ReadOptions): Netla
     const choice = chooseTemplate(options, "netlab", type, image?.text ?? usualImages[type]);
     const place = draft.place(name, choice, { name: namePart, type: device, image });
     role?.mapped(role.text === "bridge" ? "a switch" : "addresses and routes");
-    const own = firstOf([...sources.map((each) => deep(each, "module"))]) ?? root.get("module");
+    const own = firstOf([...sources.map((each) => deep(each, "module"))]);
+    for (const item of own?.all ?? []) markModule(item);
     nodes.set(name, {
       name,
       node: place instanceof DraftNode ? place : undefined,
@@ -90,7 +91,7 @@ export function readNodes(draft: Draft, root: Part, options: ReadOptions): Netla
       groups,
       id: ids.get(name) ?? 1,
       isHost: role?.text === "host" || /(^|:)(linux|dnsmasq|haproxy)$/.test(type),
-      modules: new Set((own?.all ?? []).map(({ text = "" }) => text)),
+      modules: new Set(((own ?? root.get("module"))?.all ?? []).map(({ text = "" }) => text)),
     });
     if (place instanceof DraftNode) readSettings(place, part);
   }
@@ -116,11 +117,13 @@ function readSettings(node: DraftNode, part: Part | undefined): void {
   else cpu?.dropped("the size of other software");
   for (const key of ["interfaces", "af", "box", "hostname", "ansible_host", "mgmt", "loopback", "libvirt", "clab", "netlab_device_type"])
     part.get(key)?.dropped(key === "interfaces" ? "the links have them" : "netlab's own data");
-  for (const item of part.get("module")?.all ?? []) {
-    if (modules.has(item.text ?? "")) item.mapped("in the configuration of template frr");
-    else item.dropped(`the module ${item.text ?? ""} is not configured`);
-  }
   for (const config of part.get("config")?.all ?? []) config.dropped("a template of Ansible: netlab create makes the configuration of it");
+}
+
+/** Marks a module of a node or of a group. */
+function markModule(item: Part): void {
+  if (modules.has(item.text ?? "")) item.mapped("in the configuration of template frr");
+  else item.dropped(`the module ${item.text ?? ""} is not configured`);
 }
 
 interface Group {

@@ -32,12 +32,16 @@ export function configureNodes(draft: Draft, root: Part, nodes: ReadonlyMap<stri
     const { as, isReflector } = readBgp(root, node);
     routers.set(node, { node, faces: faces.get(node) ?? [], loopbacks: loopbacksOf(node, pools), as, isReflector });
   }
+  const external = externalLinks(links, routers);
   for (const node of nodes.values()) {
     const place = node.node;
     if (place === undefined) continue;
     const router = routers.get(node);
     if (place.template === "frr" && router !== undefined) {
-      place.set("startup-config", draft.file(`configs/${place.key}.conf`, frrConfig(root, router, [...routers.values()])));
+      place.set(
+        "startup-config",
+        draft.file(`configs/${place.key}.conf`, frrConfig(root, router, { routers: [...routers.values()], external })),
+      );
     } else if (place.template === "linux" || place.template === "frr") configureLinux(place, node, faces.get(node) ?? [], router);
     else place.comments.push("netlab configures it; its addresses are not set here");
   }
@@ -81,7 +85,23 @@ function readBgp(root: Part, node: NetlabNode): { readonly as: number | undefine
   return { as: isValid && node.modules.has("bgp") ? number : undefined, isReflector };
 }
 
-function frrConfig(root: Part, router: Router, routers: readonly Router[]): string {
+/** Returns the links between autonomous systems, on which netlab runs no OSPF and no IS-IS. A link with a role of its own keeps that. */
+function externalLinks(links: readonly NetlabLink[], routers: ReadonlyMap<NetlabNode, Router>): ReadonlySet<NetlabLink> {
+  const roleOf = (link: NetlabLink) => firstOf(link.parts.map((part) => deep(part, "role")))?.text;
+  const between = links.filter((link) => {
+    const systems = new Set(link.ends.flatMap(({ node }) => routers.get(node)?.as ?? []));
+    const role = systems.size > 1 ? roleOf(link) : undefined;
+    return systems.size > 1 && (role === undefined || role === "external");
+  });
+  return new Set(between);
+}
+
+interface Around {
+  readonly routers: readonly Router[];
+  readonly external: ReadonlySet<NetlabLink>;
+}
+
+function frrConfig(root: Part, router: Router, { routers, external }: Around): string {
   const { node, faces, loopbacks } = router;
   const runs = (module: string) => node.modules.has(module);
   const lines = [`hostname ${node.node?.key ?? node.name}`, "!", "interface lo", ...loopbacks.map(addressLine)];
@@ -93,8 +113,9 @@ function frrConfig(root: Part, router: Router, routers: readonly Router[]): stri
     const isLoopback = link.type === "loopback";
     lines.push(`interface ${isLoopback ? "lo" : end.face}`, ...end.addresses.map(addressLine));
     const others = link.ends.filter((other) => other !== end && !other.node.isHost);
-    if (runs("ospf") && isIn(end, link, "ospf")) lines.push(...ospfLines(root, router, { end, link }, others.length));
-    if (runs("isis") && isIn(end, link, "isis")) {
+    const isInside = !external.has(link);
+    if (runs("ospf") && isIn(end, link, "ospf") && isInside) lines.push(...ospfLines(root, router, { end, link }, others.length));
+    if (runs("isis") && isIn(end, link, "isis") && isInside) {
       lines.push(" ip router isis lab");
       if (link.type === "p2p") lines.push(" isis network point-to-point");
       if (others.length === 0) lines.push(" isis passive");
