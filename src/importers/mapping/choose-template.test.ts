@@ -72,3 +72,16 @@ test.each([
 ])("kind %s with image %s has template %s as its stand-in", (type, image, template) => {
   expect(chooseTemplate({ ...options, substitute: "frr" }, "containerlab", type, image)).toMatchObject({ template, isStandIn: true });
 });
+
+test.each([
+  ["vmxvfp-fpc0", "vmx-vfp"],
+  ["vmxvcp-re1", "vmx-vcp"],
+  ["timos-ng", "sros"],
+  ["csr1000vng", "csr1000v"],
+])("template %s of EVE-NG is template %s", (type, template) => {
+  expect(chooseTemplate(options, "eve", type, `${type}-1`)).toMatchObject({ template });
+});
+
+test("a switch of Huawei has a switch as its stand-in", () => {
+  expect(chooseTemplate({ ...options, substitute: "frr" }, "eve", "huaweice6800", "huaweice6800-ce6800").template).toBe("switch");
+});
