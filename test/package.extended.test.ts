@@ -104,7 +104,7 @@ test("npm runs prepack of the checkout, and no locked package has a script of it
 
 test("the embedded host finds its templates, the sources of its programs and the nodes' own files", async () => {
   const part = async (path: string) => await import(pathToFileURL(join(installed, "dist/hosts/local", path)).href);
-  const { builtinTemplates, loadTemplates } = await part("templates/templates.js");
+  const { builtinTemplates, loadTemplates } = await part("templates/reading/templates.js");
   const { templates } = await loadTemplates([builtinTemplates]);
   expect(templates.map(({ id }: { readonly id: string }) => id)).toContain("frr");
   const { buildProgram } = await part("setup/programs/build-program.js");

@@ -79,6 +79,22 @@ async function openLink(page: Page) {
   return page.getByRole("complementary", { name: "Link r1:eth1 to r2:eth1" });
 }
 
+test("the open panel is part of the address: it is there after a reload, and for whoever gets the address", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  const panel = await openLink(page);
+  await panel.waitFor();
+  await expect.poll(() => page.url()).toMatch(/[?&]part=link%3A/);
+  await page.reload();
+  await panel.waitFor();
+  const address = page.url();
+  await panel.getByRole("button", { name: "Close" }).click();
+  await expect.poll(() => page.url()).not.toMatch(/part=/);
+  await page.goto(address);
+  await panel.getByRole("button", { name: "Close" }).click();
+  await expect.poll(() => page.url()).not.toMatch(/part=/);
+});
+
 test("a quality delays pings, which are drawn as they pass, and is saved to the intent", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;

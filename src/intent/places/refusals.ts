@@ -16,12 +16,16 @@ export interface LeftOut extends Required<FieldName> {
   readonly why: string;
 }
 
-const newImages = "New ones: labwright image add on the embedded host; below /opt/unetlab/addons on an EVE-NG host";
+/** How a host gets new images, by the kind of host. */
+const newImages: Readonly<Record<string, string>> = {
+  embedded: ", and labwright image add adds some",
+  eve: "; new ones belong below /opt/unetlab/addons on the host",
+};
 
 const hints: Readonly<Record<string, string>> = {
   unknown_template: "labwright templates lists them",
-  unknown_image: `labwright templates NAME lists the images of a template. ${newImages}`,
-  no_image: `labwright templates --provisioned lists the templates with an image. ${newImages}`,
+  unknown_image: "labwright templates NAME lists the images of a template",
+  no_image: "labwright templates --provisioned lists the templates with an image",
   unknown_attribute: "labwright templates NAME lists a template's attributes, and what they may be",
   bad_value: "labwright templates NAME lists a template's attributes, and what they may be",
 };
@@ -34,10 +38,11 @@ export function refusedField({ kind, key, reason: { field } }: Refusal): FieldNa
 /**
  * Returns diagnostics for refusals of the host, in the order of `refusals`. A refusal that several nodes inherit from one place is reported once.
  * @param places the place of refusedField() for each refusal
+ * @param hostKind embedded, memory or eve
  */
-export function refusalDiagnostics(refusals: readonly Refusal[], places: readonly ValuePlace[]): readonly Diagnostic[] {
+export function refusalDiagnostics(refusals: readonly Refusal[], places: readonly ValuePlace[], hostKind: string): readonly Diagnostic[] {
   const errors = refusals.map(({ kind, key, reason: { code, text } }, i): Diagnostic => {
-    const hint = hints[code];
+    const hint = code === "unknown_image" || code === "no_image" ? `${hints[code]}${newImages[hostKind] ?? ""}` : hints[code];
     return { severity: "error", code, message: `${kind} ${key}: ${text}`, ...places[i]!, ...(hint !== undefined && { hint }) };
   });
   return onceEach(errors, (i) => ({ of: refusals[i]!.key, problem: refusals[i]!.reason.text }));

@@ -3,7 +3,7 @@ import type { HostRules, Plan } from "../../engine/model/plan.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import { leftOutDiagnostics, refusalDiagnostics, refusedField } from "../../intent/places/refusals.ts";
-import type { WorkPart } from "../context/parts.ts";
+import type { HostPart, WorkPart } from "../context/parts.ts";
 import { noIds } from "../context/target.ts";
 import type { Intent } from "../work/intents.ts";
 
@@ -14,7 +14,7 @@ type Text = Pick<Intent, "yaml" | "files">;
  * like a deploy of a new lab, but ignores free memory, which changes all the time. @param path of the lab; absent: the name in the intent
  */
 export async function fitProblems(
-  context: WorkPart,
+  context: WorkPart & HostPart,
   host: Pick<HostSession, "rules">,
   intent: Pick<Intent, "lab" | "yaml" | "files">,
   path?: string,
@@ -34,12 +34,12 @@ export async function fitProblems(
 
 /** Returns every blocked action of a plan, with its place in the text. */
 export async function refusals(
-  { work }: WorkPart,
+  { work, host }: WorkPart & HostPart,
   { blocked }: Pick<Plan, "blocked">,
   { yaml, files }: Text,
 ): Promise<readonly Diagnostic[]> {
   if (blocked.length === 0) return [];
-  return refusalDiagnostics(blocked, await work.fieldPlaces(yaml, files, blocked.map(refusedField)));
+  return refusalDiagnostics(blocked, await work.fieldPlaces(yaml, files, blocked.map(refusedField)), host.kind);
 }
 
 async function leftOut({ work }: WorkPart, { unsupportedFields, blocked }: Plan, { yaml, files }: Text): Promise<readonly Diagnostic[]> {

@@ -3,7 +3,7 @@ import type { HostSession } from "../../hosts/host.ts";
 import { byPlace } from "../../intent/diagnostics/diagnostic.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
-import type { WorkPart } from "../context/parts.ts";
+import type { HostPart, WorkPart } from "../context/parts.ts";
 import type { Intent } from "../work/intents.ts";
 import { attributeProblems } from "./attributes.ts";
 import { fitProblems } from "./fit-problems.ts";
@@ -22,7 +22,7 @@ export interface HostCheck {
  * diagnostic for each invalid text, with its place.
  */
 export async function checkOnHost(
-  context: WorkPart,
+  context: HostPart & WorkPart,
   host: Pick<HostSession, "checkPcapFilter" | "checkAttribute" | "rules">,
   intent: Pick<Intent, "lab" | "yaml" | "files">,
   check: HostCheck = {},

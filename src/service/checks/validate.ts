@@ -5,7 +5,7 @@ import { byPlace, type Diagnostic } from "../../intent/diagnostics/diagnostic.ts
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
 import type { Call, Caller } from "../common/call.ts";
 import { badRequest } from "../common/refusals.ts";
-import type { LookupParts, SessionsPart, WorkPart } from "../context/parts.ts";
+import type { HostPart, LookupParts, SessionsPart, WorkPart } from "../context/parts.ts";
 import { checkFields, pathOf } from "../context/selector.ts";
 import { stateIds } from "../context/state.ts";
 import { type Intent, readSent } from "../work/intents.ts";
@@ -37,7 +37,7 @@ export async function validateProject(context: LookupParts, caller: Caller, payl
 
 /** Problems that the host reports for the intent. A part that cannot be checked on the host gets a warning. */
 async function hostProblems(
-  context: SessionsPart & WorkPart,
+  context: HostPart & SessionsPart & WorkPart,
   caller: Caller,
   intent: Intent,
   { signal, path, isNamed }: Pick<Call, "signal"> & ProjectPath,

@@ -21,7 +21,7 @@ import type { Caller, ChangeCall } from "../common/call.ts";
 import { addressIntent, neededIntent } from "../context/address.ts";
 import { sentSource, withSource } from "../context/lab-source.ts";
 import { refuseMoved } from "../context/moved.ts";
-import type { ChangeParts, StorePart, WorkPart } from "../context/parts.ts";
+import type { ChangeParts, HostPart, StorePart, WorkPart } from "../context/parts.ts";
 import type { ProjectState } from "../context/state.ts";
 import { noIds, type Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
@@ -86,7 +86,7 @@ async function deployLab({ context, job, target, interrupted }: ChangeRun, { rep
 
 /** Throws lab_exists, operation_not_allowed, lab_locked, and invalid_intent for parts that the host cannot deploy. */
 async function refuseDeploy(
-  context: StorePart & WorkPart,
+  context: HostPart & StorePart & WorkPart,
   target: Target,
   intent: Intent,
   { plan, observed }: Pick<Planned, "plan" | "observed">,
@@ -189,7 +189,7 @@ function deployed(target: Target, { lab }: Intent, state: ProjectState, unsuppor
 }
 
 /** Throws invalid_intent for parts of the intent that this host cannot create: unknown templates, missing images, more memory than is free … */
-export async function refuseBlocked(context: WorkPart, plan: Plan, intent: Pick<Intent, "yaml" | "files">): Promise<void> {
+export async function refuseBlocked(context: HostPart & WorkPart, plan: Plan, intent: Pick<Intent, "yaml" | "files">): Promise<void> {
   if (plan.blocked.length === 0) return;
   const diagnostics = await refusals(context, plan, intent);
   throw new Failure("invalid_intent", showDiagnostics(diagnostics, intent), {

@@ -8,10 +8,10 @@ const parsed = (path: string) => {
 
 const lab: LabRoute = { page: "lab", lab: "/courses/first lab", view: "topology" };
 
-test("the address of a lab contains its drawer, its console, its text, its traffic and its capture", () => {
-  const route: LabRoute = { ...lab, drawer: "captures", node: "r1", text: true, traffic: true, capture: "c1" };
+test("the address of a lab contains its drawer, its console, its text, its traffic, the open panel and its capture", () => {
+  const route: LabRoute = { ...lab, drawer: "captures", node: "r1", text: true, traffic: true, part: "link:7", capture: "c1" };
   const path = pathOf(route);
-  expect(path).toBe("/ui/labs/courses/first%20lab?drawer=captures&node=r1&text=1&traffic=1&capture=c1");
+  expect(path).toBe("/ui/labs/courses/first%20lab?drawer=captures&node=r1&text=1&traffic=1&part=link%3A7&capture=c1");
   expect(parsed(path)).toEqual(route);
 });
 

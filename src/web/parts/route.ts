@@ -29,6 +29,8 @@ export interface LabRoute {
   readonly traffic?: boolean | undefined;
   /** undefined: the drawer is closed. */
   readonly drawer?: DrawerTab | undefined;
+  /** The node or link whose panel is open: the host's id, or "link:" and that of a link. */
+  readonly part?: string | undefined;
   /** The capture whose packets are shown. */
   readonly capture?: string | undefined;
 }
@@ -55,6 +57,7 @@ export function routeOf(pathname: string, search: string): Route {
     text: query.get("text") === "1",
     traffic: query.get("traffic") === "1",
     drawer,
+    part: query.get("part") ?? undefined,
     capture: drawer === "captures" ? (query.get("capture") ?? undefined) : undefined,
   };
 }
@@ -68,6 +71,7 @@ export function pathOf(route: Route): string {
         ...(route.node !== undefined && { node: route.node }),
         ...(route.text === true && { text: "1" }),
         ...(route.traffic === true && { traffic: "1" }),
+        ...(route.part !== undefined && { part: route.part }),
         ...(route.capture !== undefined && { capture: route.capture }),
       }).toString();
       return `${base}/labs${route.lab.split("/").map(encodeURIComponent).join("/")}${query === "" ? "" : `?${query}`}`;

@@ -56,7 +56,7 @@ export function useBench({ lab, route, inspection, live, rights, control, reload
   const [line, setLine] = useState<{ readonly line: number }>();
   const layout = useMemo(cachedLayout, []);
   const places = useRef<DrawingPlaces>(null);
-  const selection = useSelection();
+  const selection = useSelection(route.part, (part) => replaceRoute({ ...route, part }));
   const preview = usePreview(lab, control, inspection, drift.data);
   const drawing = useDrawing(control, preview.isDrawn);
   const catalogue = useCatalogue(rights.edit && control.mayEdit);

@@ -1,5 +1,7 @@
 import type { RefObject } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { textIndex } from "../../drawing/gestures.ts";
+import { isShapeId } from "../../topology/shapes/shapes.ts";
 import type { SelectHow } from "../../topology/use-shapes.tsx";
 
 export interface Selection {
@@ -17,9 +19,13 @@ export interface Selection {
 
 const nothing: ReadonlySet<string> = new Set();
 
-/** The selected nodes and links of the drawing, and the focus of the panel that shows the only one. */
-export function useSelection(): Selection {
-  const [selected, setSelected] = useState(nothing);
+/**
+ * The selected nodes and links of the drawing, and the focus of the panel that shows the only one.
+ * @param part of the address: the selected node or link; a change of the address selects another one
+ * @param setPart called with the selected node or link, if it is another one than `part`
+ */
+export function useSelection(part: string | undefined, setPart: (part: string | undefined) => void): Selection {
+  const [selected, setSelected] = useState(() => setOf(part));
   const single = selected.size === 1 ? [...selected][0] : undefined;
   const container = useRef<HTMLDivElement>(null);
   const byKeyboard = useRef(false);
@@ -28,6 +34,13 @@ export function useSelection(): Selection {
     if (byKeyboard.current) container.current?.querySelector<HTMLElement>(".panel")?.focus();
     byKeyboard.current = false;
   }, [single]);
+  const chosen = single !== undefined && !isShapeId(single) && textIndex(single) === undefined ? single : undefined;
+  useEffect(() => {
+    if (chosen !== part) setPart(chosen);
+  }, [chosen]);
+  useEffect(() => {
+    if (chosen !== part) setSelected(setOf(part));
+  }, [part]);
   return {
     selected,
     single,
@@ -47,6 +60,8 @@ export function useSelection(): Selection {
     },
   };
 }
+
+const setOf = (part: string | undefined) => (part === undefined ? nothing : new Set([part]));
 
 function toggled(before: ReadonlySet<string>, id: string): ReadonlySet<string> {
   const next = new Set(before);
