@@ -36,9 +36,17 @@ const listed = (Object.entries(operations) as [OperationId, OperationRow][])
   .flatMap(([id, row]) => [...new Set(row.errors)].filter((code) => !shownThere.has(code)).map((code) => ({ id, row, code })));
 const codes = [...new Set(listed.map(({ code }) => code))];
 
+/** Operations whose rate_limited is that of tickets, and brought about here. */
+const ticketed: ReadonlySet<OperationId> = new Set(["attachCapture", "attachTraffic"]);
+
 /** Pairs that this file does not bring about, and why. */
 const elsewhere: Readonly<Record<string, string>> = {
-  "startCapture rate_limited": "too many large intents at once: src/service/work/pool.test.ts",
+  ...Object.fromEntries(
+    listed
+      .filter(({ id, code }) => code === "rate_limited" && !ticketed.has(id))
+      .map(({ id }) => [`${id} rate_limited`, "many unknown API tokens: src/service/tokens/api-tokens.test.ts"]),
+  ),
+  "startCapture quota_exceeded": "no user of this file has a quota: src/service/quotas/quotas.test.ts",
 };
 
 const good: Readonly<Partial<Record<OperationId, object>>> = {

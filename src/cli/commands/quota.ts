@@ -16,7 +16,7 @@ export const quota: Command = {
   maxOperands: 2,
   choices: [...actions, "ls"],
   details:
-    "A quota limits the labs of a user, their nodes and memory – also while they are stopped – and their captures. --group names a group instead of a user: all\n" +
+    "A quota limits the labs of a user, their nodes and memory, also while they are stopped, and their captures. --group names a group instead of a user: all\n" +
     "members use its quota together. --default is for each user without a quota of the user's own, except admins. set changes the limits that are given and\n" +
     "keeps the others; the value none removes a limit. A change that needs more than a quota allows is refused; labs that exist are not touched.",
   flags: [
