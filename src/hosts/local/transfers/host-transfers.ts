@@ -8,7 +8,7 @@ import type { Definitions } from "../definitions/definitions.ts";
 import type { LocalLab } from "../lab/local-lab.ts";
 import { tellingTrouble } from "../machine/machine-trouble.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
-import { exportDisks } from "./export-disks.ts";
+import { exportDisks, refuseFull } from "./export-disks.ts";
 import { checkDeclared, checkReceived, receivedBytes, unpackDisks, writePart } from "./import-disks.ts";
 import { type Transfer, type TransferStore, transferMs } from "./transfer-store.ts";
 
@@ -132,6 +132,10 @@ async function keepUploaded(state: TransferParts, transfer: Transfer): Promise<A
   const { transfers, definitions, catalogue, images } = state;
   const { id, lab, disks } = transfer;
   const file = (index: number) => transfers.file(id, index);
+  await refuseFull(
+    transfers.directory(id),
+    disks.reduce((sum, { bytes }) => sum + bytes, 0),
+  );
   await checkReceived(transfer, file);
   return orDrop(transfers, id, async () => {
     const draft = join(transfers.directory(id), "lab");

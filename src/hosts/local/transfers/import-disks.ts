@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { chown, lstat, mkdir, open, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import { ArchiveError } from "../../../files/tar/archive-error.ts";
 import type { DiskCopy } from "../../host-disks.ts";
@@ -60,11 +60,15 @@ function machineBase(base: string): string {
   return base.slice(0, 64);
 }
 
-/** Appends a part. Returns the bytes that are there. */
+/**
+ * Appends a part. Returns the bytes that are there. Throws host_error if the machine has no room: uploads that began when there was enough may have filled it
+ * together.
+ */
 export async function writePart(file: string, disk: DiskCopy, offset: number, data: Uint8Array): Promise<number> {
   await using out = await open(file, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   const { size } = await out.stat();
   if (offset !== size) return size;
+  await refuseFull(dirname(file), data.length);
   if (size + data.length > disk.bytes) throw badDisks(`node ${disk.node}: more than the ${disk.bytes} bytes that were announced`);
   for (let at = 0; at < data.length; ) at += (await out.write(data, at, data.length - at, size + at)).bytesWritten;
   return size + data.length;

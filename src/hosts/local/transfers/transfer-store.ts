@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { lstat, readdir, readFile, rename } from "node:fs/promises";
+import { lstat, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
@@ -84,11 +84,6 @@ export class TransferStore {
     await this.#trash.discard(this.directory(id));
   }
 
-  /** Takes the directory out of the store, so that only the caller uses it. */
-  async take(id: string, to: string): Promise<void> {
-    await rename(this.directory(id), to);
-  }
-
   async #names(): Promise<readonly string[]> {
     return readdir(this.#directory).catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return [];
@@ -109,6 +104,17 @@ export class TransferStore {
       if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
       throw error;
     });
-    return text === undefined ? undefined : (JSON.parse(text) as Transfer);
+    return text === undefined ? undefined : parsed(text);
+  }
+}
+
+/** Returns undefined for a damaged file: nobody can use the transfer then, and it is removed after its day. */
+function parsed(text: string): Transfer | undefined {
+  try {
+    const transfer = JSON.parse(text) as Partial<Transfer> | null;
+    return transfer?.version === 1 && Array.isArray(transfer.disks) ? (transfer as Transfer) : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
   }
 }
