@@ -15,3 +15,10 @@ test("a printed lab reads back as the same lab", () => {
     { numRuns: 100 },
   );
 });
+
+test("lists are written at any length", () => {
+  const { lab } = readIntent("name: long\nnodes: {h1: {template: linux}}\n");
+  const [node] = lab!.nodes;
+  const exec = Array.from({ length: 200_000 }, () => "true");
+  expect(printLab({ ...lab!, nodes: [{ ...node!, exec }] }).yaml).toContain("- true\n      - true\n");
+});

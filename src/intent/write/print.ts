@@ -67,8 +67,9 @@ export function printLab(lab: Lab): IntentText {
   return { yaml: `${parts.join("\n")}\n`, files: Object.fromEntries(files) };
 }
 
+/** Returns a section as one text, or nothing: a long list would be too many arguments for push. */
 function section(key: string, lines: readonly string[]): readonly string[] {
-  return lines.length === 0 ? [] : [`\n${key}:`, ...lines];
+  return lines.length === 0 ? [] : [`\n${key}:\n${lines.join("\n")}`];
 }
 
 /** A node that has only its template stays on one line. */

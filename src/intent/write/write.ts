@@ -88,7 +88,7 @@ export function writeItem(value: Data, indent: number, options: WriteOptions = {
   const { quote = "", style = "auto" } = options;
   const hyphen = `${" ".repeat(indent)}- `;
   if (isList(value) || style === "flow") return hyphen + writeFlow(value, quote);
-  if (isRecord(value) && present(value).length > 0 && (style === "block" || depth(value) > 1 || !isShort(value))) {
+  if (isRecord(value) && present(value).length > 0 && (style === "block" || !isFlat(value, 1) || !isShort(value))) {
     const lines = present(value).map(([key, field]) => writePair(key, field, indent + 2, without(options)));
     return hyphen + lines.join("\n").slice(indent + 2);
   }
@@ -121,13 +121,14 @@ export function present(data: { readonly [key: string]: Data | undefined }): rea
 
 /** Whether one line reads better than several: a short list of scalars, or a short map of scalars or pairs of them. */
 function isShort(data: Data): boolean {
-  return depth(data) <= 2 && !hasLineBreak(data) && writeFlow(data).length <= MAX_FLOW_WIDTH;
+  return isFlat(data, 2) && !hasLineBreak(data) && writeFlow(data).length <= MAX_FLOW_WIDTH;
 }
 
-function depth(data: Data): number {
-  if (isList(data)) return 1 + Math.max(0, ...data.map(depth));
-  if (isRecord(data)) return 1 + Math.max(0, ...present(data).map(([, value]) => depth(value)));
-  return 0;
+/** Whether lists and maps are at most `levels` deep in each other. */
+function isFlat(data: Data, levels: number): boolean {
+  if (isList(data)) return levels > 0 && data.every((item) => isFlat(item, levels - 1));
+  if (isRecord(data)) return levels > 0 && present(data).every(([, value]) => isFlat(value, levels - 1));
+  return true;
 }
 
 function hasLineBreak(data: Data): boolean {

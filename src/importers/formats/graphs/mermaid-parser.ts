@@ -217,12 +217,12 @@ class ChainReader {
     const edges: ChainEdge[] = [];
     let before = this.#group();
     if (before === undefined) return undefined;
-    nodes.push(...before);
+    for (const node of before) nodes.push(node);
     while (this.#at < this.#text.length) {
       const edge = this.#edge();
       const next = edge && this.#group();
       if (edge === undefined || next === undefined) return undefined;
-      nodes.push(...next);
+      for (const node of next) nodes.push(node);
       if (edges.length + before.length * next.length > maxEdges) return undefined;
       for (const from of before) for (const to of next) edges.push({ from: from.id, to: to.id, ...edge });
       before = next;
