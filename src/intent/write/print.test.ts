@@ -19,6 +19,6 @@ test("a printed lab reads back as the same lab", () => {
 test("lists are written at any length", () => {
   const { lab } = readIntent("name: long\nnodes: {h1: {template: linux}}\n");
   const [node] = lab!.nodes;
-  const exec = Array.from({ length: 200_000 }, () => "true");
-  expect(printLab({ ...lab!, nodes: [{ ...node!, exec }] }).yaml).toContain("- true\n      - true\n");
+  const exec = Array.from({ length: 200_000 }, (_, i) => `echo ${i}`);
+  expect(printLab({ ...lab!, nodes: [{ ...node!, exec }] }).yaml).toContain("- echo 0\n      - echo 1\n");
 });
