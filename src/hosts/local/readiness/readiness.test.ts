@@ -67,6 +67,30 @@ describe("the ready checks of a lab", () => {
     expect(readiness.reason(1)).toBeUndefined();
   });
 
+  test("a node is checked again after 200 ms in a small lab, and after a second in a large one", async () => {
+    for (const [nodes, interval] of [
+      [1, 200],
+      [50, 500],
+      [1_000, 1_000],
+    ] as const) {
+      let now = 0;
+      let checks = 0;
+      const exec: Exec = async () => {
+        checks++;
+        return result(1);
+      };
+      const readiness = new Readiness({ now: () => now });
+      const all = Array.from({ length: nodes }, (_, index) => candidate(index));
+      await readiness.ask({ exec }, all, 0, 60_000);
+      now = interval - 1;
+      await readiness.ask({ exec }, all, 0, 60_000);
+      expect(checks).toBe(nodes);
+      now = interval;
+      await readiness.ask({ exec }, all, 0, 60_000);
+      expect(checks).toBe(2 * nodes);
+    }
+  });
+
   test("at most `parallel` checks run at a time", async () => {
     const { sandbox, end, running } = slowSandbox();
     const readiness = new Readiness({ parallel: 2 });

@@ -23,14 +23,17 @@ interface Known {
 /** ms of the first check. A node with a kernel of its own takes many times as long if the machine is busy and emulates its processor. */
 const firstLimit = 5_000;
 const maxLimit = 60_000;
-/** ms between two checks of a node that is not ready. */
-const interval = 1_000;
+/** ms between two checks of a node that is not ready, in a lab with few of them. */
+const shortestInterval = 200;
+const longestInterval = 1_000;
+/** ms that each node that is not ready adds to the interval: the checks of a lab must not take a processor from its nodes, which are starting. */
+const intervalPerNode = 10;
 /** A check with more output, in bytes, is killed. */
 const maxOutputBytes = 4096;
 
 /**
- * Checks whether the nodes of one lab are ready. Checks run only when a caller reads the results: at most once per second and node, `parallel` at a
- * time. A ready node is not checked again until it restarts or the wiring changes.
+ * Checks whether the nodes of one lab are ready. Checks run only when a caller reads the results: at most 5 times per second and node, in large labs once, and
+ * `parallel` at a time. A ready node is not checked again until it restarts or the wiring changes.
  */
 export class Readiness {
   readonly #known = new Map<number, Known>();
@@ -56,7 +59,8 @@ export class Readiness {
     wiring: number,
     patienceMs: number,
   ): Promise<ReadonlyMap<number, boolean>> {
-    const checks = candidates.flatMap((candidate) => this.#due(sandbox, candidate, wiring) ?? []);
+    const interval = this.#interval(candidates);
+    const checks = candidates.flatMap((candidate) => this.#due(sandbox, candidate, wiring, interval) ?? []);
     if (checks.length > 0) await within(Promise.all(checks), patienceMs);
     return new Map(candidates.map(({ node }) => [node, this.#known.get(node)?.ready ?? false]));
   }
@@ -66,7 +70,7 @@ export class Readiness {
     const known = this.#known.get(node);
     if (known === undefined || known.ready) return undefined;
     // The node may have changed since: a check that takes longer than usual is running.
-    return this.#now() - known.checkedAt > interval + known.limit ? undefined : known.reason;
+    return this.#now() - known.checkedAt > longestInterval + known.limit ? undefined : known.reason;
   }
 
   /** Makes the node be checked again, for example after a change of its configuration. */
@@ -74,8 +78,13 @@ export class Readiness {
     this.#known.delete(node);
   }
 
+  #interval(candidates: readonly Candidate[]): number {
+    const missing = candidates.filter(({ node }) => this.#known.get(node)?.ready !== true).length;
+    return Math.min(longestInterval, Math.max(shortestInterval, missing * intervalPerNode));
+  }
+
   /** Returns the check of the node that runs, or that begins now; undefined if none is due. */
-  #due(sandbox: Pick<Sandbox, "exec">, candidate: Candidate, wiring: number): Promise<void> | undefined {
+  #due(sandbox: Pick<Sandbox, "exec">, candidate: Candidate, wiring: number, interval: number): Promise<void> | undefined {
     const { node, startedAt } = candidate;
     let known = this.#known.get(node);
     if (known?.startedAt !== startedAt || known.wiring !== wiring) {

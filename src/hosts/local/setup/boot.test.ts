@@ -109,7 +109,11 @@ class Lab {
   }
 
   async ready(id: number): Promise<boolean> {
-    return (await this.sandbox.exec(id, ["/usr/lib/labwright/ready-frr"], { timeoutMs: 30_000 })).code === 0;
+    return (await this.readyCheck(id)).code === 0;
+  }
+
+  readyCheck(id: number) {
+    return this.sandbox.exec(id, ["/usr/lib/labwright/ready-frr"], { timeoutMs: 30_000 });
   }
 
   /** Sends lines to a console, each after the prompt of the previous line. Returns the whole output. */
@@ -319,8 +323,18 @@ describe("an frr node", () => {
     await until("all routers to be ready", async () => (await Promise.all([1, 2, 3].map((id) => lab.box.ready(id)))).every(Boolean));
     const neighbours = await lab.box.must(2, "vtysh", "-c", "show ip ospf neighbor");
     expect(neighbours.match(/ Full\//g)).toHaveLength(2);
-    await until("the route to r3", async () => (await lab.box.must(1, "ip", "route")).includes("10.255.0.3"));
+    // Immediately: a router that is ready has its routes.
     expect(await lab.box.must(1, "ping", "-c", "1", "-W", "20", "10.255.0.3")).toContain("1 received");
+    // r1 receives no updates of link states (type 4 of the OSPF header) while r2 has a new one.
+    await lab.box.must(
+      1,
+      "nft",
+      "add table inet t; add chain inet t in { type filter hook input priority 0; }; add rule inet t in ip protocol 89 @th,8,8 4 drop",
+    );
+    await lab.box.must(2, "vtysh", "-c", "configure terminal", "-c", "interface eth1", "-c", "ip ospf cost 78");
+    await until("r2 to wait for an acknowledgement", async () => (await lab.box.readyCheck(2)).stdout.includes("has not acknowledged"));
+    await lab.box.must(1, "nft", "delete", "table", "inet", "t");
+    await until("r2 to be ready again", () => lab.box.ready(2));
     const late = ["router ospf", "timers throttle spf 600000 600000 600000", "interface eth1", "ip ospf cost 77"];
     await lab.box.must(2, "vtysh", ...["configure terminal", ...late].flatMap((line) => ["-c", line]));
     await until("r2 to have routes to calculate", async () => !(await lab.box.ready(2)));
