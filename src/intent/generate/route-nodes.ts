@@ -3,7 +3,7 @@ import { addressOnly, addressText, type Family, families, type InterfaceAddress,
 import { placeOfName } from "../addresses/stable-place.ts";
 import type { Place, Problems } from "../diagnostics/problems.ts";
 import { type Addresses, loopback } from "./assign-addresses.ts";
-import { section } from "./frr-text.ts";
+import { quickOspf, section } from "./frr-text.ts";
 import { addTo } from "./multimap.ts";
 import type { RoutingProtocol, RoutingSettings } from "./routing.ts";
 import type { Segment, SegmentEnd } from "./segments.ts";
@@ -183,7 +183,7 @@ class RoutedLab {
       ]);
     }
     const six = used.has(6) ? section("router ospf6", [`ospf6 router-id ${routerId}`]) : "";
-    return section("router ospf", [`ospf router-id ${routerId}`]) + six;
+    return section("router ospf", [`ospf router-id ${routerId}`, ...quickOspf]) + six;
   }
 
   /** A router with area 0 is also in the other area of its link. */

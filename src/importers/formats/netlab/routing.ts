@@ -1,3 +1,4 @@
+import { quickOspf } from "../../../intent/generate/frr-text.ts";
 import type { Draft } from "../../draft/draft.ts";
 import type { DraftNode } from "../../draft/draft-node.ts";
 import type { Part } from "../../tree/part.ts";
@@ -126,7 +127,7 @@ function frrConfig(root: Part, router: Router, { routers, external }: Around): s
     (loopbacks.find((each) => !each.includes(":")) ?? faces.flatMap(({ end }) => end.addresses).find((each) => !each.includes(":")))?.split(
       "/",
     )[0] ?? `10.0.0.${node.id % 256}`;
-  if (runs("ospf")) lines.push("router ospf", ` ospf router-id ${id}`, "!");
+  if (runs("ospf")) lines.push("router ospf", ` ospf router-id ${id}`, ...quickOspf.map((line) => ` ${line}`), "!");
   if (runs("isis")) {
     const area = firstOf([...[node.part, root].map((part) => deep(part, "isis", "area")), deep(root, "defaults", "isis", "area")]);
     area?.mapped("in the configurations of template frr");

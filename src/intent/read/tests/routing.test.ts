@@ -50,6 +50,8 @@ exit
 !
 router ospf
  ospf router-id 10.255.0.1
+ timers throttle lsa all 50
+ timers lsa min-arrival 0
 exit
 !
 router ospf6
