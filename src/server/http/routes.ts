@@ -15,13 +15,14 @@ import { accept, isWebSocket, upgradeProblem } from "../streams/upgrades.ts";
 import type { WebSockets } from "../streams/web-sockets.ts";
 import { eventsType, sendBytes, sendEvents } from "./answers.ts";
 import { drain, type ParseJson, readJsonBody, YieldingQueue } from "./body.ts";
-import { type BodyPlace, BodyRoom } from "./body-room.ts";
+import { BodyRoom } from "./body-room.ts";
 import { browserCookie, keepCookie } from "./browser.ts";
 import { envelopeBody } from "./envelope-body.ts";
 import { badRequest, failureEnvelope, loggedFailure, toFailure } from "./failures.ts";
 import { hostCount } from "./host-header.ts";
 import { identify } from "./identify.ts";
 import { waitInPipeline } from "./pipeline.ts";
+import { stateOf } from "./request-state.ts";
 
 type Handler = (request: unknown, caller: Caller | null, call: Call) => Promise<unknown>;
 
@@ -34,14 +35,6 @@ interface RequestParts {
   readonly query: unknown;
   readonly params: unknown;
 }
-
-const callers = new WeakMap<FastifyRequest, Caller>();
-/** The bodies that are counted. */
-const places = new WeakMap<FastifyRequest, BodyPlace>();
-/** The error codes of refused requests, for the log line. */
-const codes = new WeakMap<FastifyRequest, ErrorCode>();
-/** The calls of requests, for the audit log. */
-const calls = new WeakMap<FastifyRequest, RequestCall>();
 
 export interface RouteOptions {
   readonly openApi: () => unknown;
@@ -74,6 +67,7 @@ export function addRoutes(app: FastifyInstance, service: Service, options: Route
     parse: jsonParser(app),
     audit: auditor(options.audit),
   };
+  app.decorateRequest("labwright", null);
   // readJsonBody reads bodies: the framework's own reader closes the connection if a body is too large.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
@@ -119,10 +113,10 @@ function auditor(record: RouteOptions["audit"]): Audit {
   return (request, status, { code, answer } = {}) => {
     const id = operationOf(request);
     if (record === undefined || id === undefined || !isAudited(id, operations[id], request.body)) return;
-    const caller = callers.get(request);
+    const caller = stateOf(request).caller;
     // Anybody can send calls without a valid token: they would fill the disk. Logins are slowed down.
     if (caller === undefined && (operations[id].auth === "bearer" || (operations[id].auth === "ticket" && code !== undefined))) return;
-    const call = calls.get(request);
+    const call = stateOf(request).call;
     record(auditEntry({ id, caller, status, answer, code, job: call?.job, lab: call?.lab }, request));
   };
 }
@@ -143,7 +137,7 @@ function addHooks({ app, service, audit, options: { closing, bodyWaitMs } }: Rou
     // No status: the client disconnected before its answer was sent. An answer closes once, so `on` is enough here and in other listeners of each request.
     reply.raw.on("close", () => {
       countEnd(service, request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined);
-      places.get(request)?.leave();
+      stateOf(request).place?.leave();
     });
     closing.throwIfAborted();
     const hosts = hostCount(request.raw.rawHeaders);
@@ -187,7 +181,7 @@ function addRoute(routes: Routes, id: OperationId): void {
       ...(row.auth !== "none" && {
         onRequest: async (request) => {
           const caller = identify(service, request, row.auth);
-          if (caller !== null) callers.set(request, caller);
+          if (caller !== null) stateOf(request).caller = caller;
         },
       }),
       ...(row.body === "json" && {
@@ -195,8 +189,8 @@ function addRoute(routes: Routes, id: OperationId): void {
           // The schema refuses every unknown field by its name, including __proto__. No unknown field reaches a handler.
           const read = row.unknownFields === "refuse" ? (text: string): unknown => JSON.parse(text) : parse;
           const within = row.auth === "bearer" ? {} : { withinMs: bodyWaitMs };
-          const place = bodies.enter(callers.get(request)?.user);
-          places.set(request, place);
+          const place = bodies.enter(stateOf(request).caller?.user);
+          stateOf(request).place = place;
           request.body = await readJsonBody(request.raw, { limit: row.maxBody, parse: read, parsing, place, ...within });
         },
         preHandler: async (request) => refuseLocalPaths(request.body as Readonly<Record<string, unknown>>, local),
@@ -224,8 +218,8 @@ async function answer(routes: Routes, { id, row, schema, handler }: Route, reque
   const late = running.add(reply.raw);
   const cookie = row.auth === "ticket" ? browserCookie(request.headers.cookie) : undefined;
   const call = new RequestCall(request, late, { cookie, onJob: () => audit(request, undefined) });
-  calls.set(request, call);
-  const work = handler(parts, callers.get(request) ?? null, call);
+  stateOf(request).call = call;
+  const work = handler(parts, stateOf(request).caller ?? null, call);
   const ms = row.errors.includes("host_timeout") ? deadlineOf(row, call.prefer, request.body) : undefined;
   const result = await inTime(ms, { late, cutOffs, job: () => call.job }, work, (outcome) =>
     request.log.warn({ operation: id, outcome: outcome.status }, "ended after its answer"),
@@ -267,7 +261,7 @@ export function sendFailure(failure: Failure, request: FastifyRequest, reply: Fa
   if (failure.status >= 500)
     request.log[failure.code === "internal" ? "error" : "warn"]({ err: loggedFailure(failure), code: failure.code }, "failed");
   const data = failure.status >= 500 ? { ...failure.data, request_id: request.id } : failure.data;
-  codes.set(request, failure.code);
+  stateOf(request).code = failure.code;
   return reply
     .code(failure.status)
     .type("application/json; charset=utf-8")
@@ -295,7 +289,7 @@ function send(
 
 /** Counts an answer that waits for its reader. Bytes that several callers share do not belong to one of them. */
 function counted(request: FastifyRequest, answer: string | Buffer): string | Buffer {
-  if (typeof answer === "string") places.get(request)?.hold(answer.length);
+  if (typeof answer === "string") stateOf(request).place?.hold(answer.length);
   return answer;
 }
 
@@ -323,8 +317,8 @@ function logRequest(operation: OperationId | undefined, request: FastifyRequest,
       operation,
       method: request.method,
       status,
-      code: codes.get(request),
-      user: callers.get(request)?.user,
+      code: stateOf(request).code,
+      user: stateOf(request).caller?.user,
       address: request.socket.remoteAddress,
       ms: Math.round(reply.elapsedTime),
     },
