@@ -49,7 +49,7 @@ export async function readJsonBody(request: IncomingMessage, { limit, parse, par
  * closed instead, because the declared length is too large or the body came too late.
  */
 export function drain(request: IncomingMessage, idleMs: number): boolean {
-  if (request.readableEnded || request.destroyed || !hasBody(request)) return true;
+  if (!hasBody(request) || request.readableEnded || request.destroyed) return true;
   if (late.has(request)) return false;
   let left = drainLimit;
   const idle = setTimeout(() => request.socket.destroy(), idleMs).unref();

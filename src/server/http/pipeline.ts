@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /** The maximum of requests of one connection in progress: their answers wait in memory until the client has read the earlier answers. */
@@ -13,28 +12,28 @@ const pipelines = new WeakMap<Socket, Pipeline>();
 
 /**
  * Waits until a request may begin. Returns `undefined` if it may begin at once. A client can send many requests in one packet without reading any answer:
- * without this limit, the answers would fill the memory of the process.
+ * without this limit, the answers would fill the memory of the process. The caller calls `leavePipeline` once the answer to a request that began is closed.
  */
-export function waitInPipeline(socket: Socket, response: ServerResponse): Promise<void> | undefined {
+export function waitInPipeline(socket: Socket): Promise<void> | undefined {
   const pipeline = pipelineOf(socket);
-  const begin = () => {
-    pipeline.inProgress++;
-    response.on("close", () => {
-      pipeline.inProgress--;
-      // A destroyed connection cannot be answered.
-      if (!socket.destroyed) pipeline.waiting.shift()?.();
-    });
-  };
   if (pipeline.inProgress < maxInProgress && pipeline.waiting.length === 0) {
-    begin();
+    pipeline.inProgress++;
     return undefined;
   }
   return new Promise((resolve) => {
     pipeline.waiting.push(() => {
-      begin();
+      pipeline.inProgress++;
       resolve();
     });
   });
+}
+
+/** Begins the next request that waits. */
+export function leavePipeline(socket: Socket): void {
+  const pipeline = pipelineOf(socket);
+  pipeline.inProgress--;
+  // A destroyed connection cannot be answered.
+  if (!socket.destroyed) pipeline.waiting.shift()?.();
 }
 
 function pipelineOf(socket: Socket): Pipeline {

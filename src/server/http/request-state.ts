@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type { ErrorCode } from "../../contract/errors.ts";
 import type { Caller } from "../../service/common/call.ts";
 import type { RequestCall } from "../streams/request-call.ts";
+import type { RunningCall } from "../streams/running-calls.ts";
 import type { BodyPlace } from "./body-room.ts";
 
 /** The results of the checks of one request so far. */
@@ -13,6 +14,9 @@ export interface RequestState {
   code?: ErrorCode;
   /** For the audit log. */
   call?: RequestCall;
+  running?: RunningCall;
+  /** Whether it counts as a request in progress of its connection. */
+  isInPipeline?: boolean;
 }
 
 declare module "fastify" {

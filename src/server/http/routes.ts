@@ -21,7 +21,7 @@ import { envelopeBody } from "./envelope-body.ts";
 import { badRequest, failureEnvelope, loggedFailure, toFailure } from "./failures.ts";
 import { hostCount } from "./host-header.ts";
 import { identify } from "./identify.ts";
-import { waitInPipeline } from "./pipeline.ts";
+import { leavePipeline, waitInPipeline } from "./pipeline.ts";
 import { stateOf } from "./request-state.ts";
 
 type Handler = (request: unknown, caller: Caller | null, call: Call) => Promise<unknown>;
@@ -131,21 +131,30 @@ function countEnd(service: Service, request: FastifyRequest, reply: FastifyReply
 }
 
 /** Adds the checks of all requests, also of those without a route. */
-function addHooks({ app, service, audit, options: { closing, bodyWaitMs } }: Routes): void {
+function addHooks({ app, service, audit, running, options: { closing, bodyWaitMs } }: Routes): void {
   app.addHook("onRequest", (request, reply, done) => {
     reply.headers({ "X-Request-Id": request.id, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" });
-    // No status: the client disconnected before its answer was sent. An answer closes once, so `on` is enough here and in other listeners of each request.
+    const state = stateOf(request);
+    // An answer closes once, so `on` is enough.
     reply.raw.on("close", () => {
-      countEnd(service, request, reply, reply.raw.writableFinished ? reply.raw.statusCode : undefined);
-      stateOf(request).place?.leave();
+      const isSent = reply.raw.writableFinished;
+      // No status: the client disconnected before its answer was sent.
+      countEnd(service, request, reply, isSent ? reply.raw.statusCode : undefined);
+      state.place?.leave();
+      if (state.running !== undefined) running.remove(state.running, isSent);
+      if (state.isInPipeline === true) leavePipeline(request.socket);
     });
     closing.throwIfAborted();
     const hosts = hostCount(request.raw.rawHeaders);
     if (hosts === 0 && request.raw.httpVersion === "1.1") throw badRequest([{ path: "", message: "the header Host is missing" }]);
     if (hosts > 1) throw badRequest([{ path: "", message: "the header Host is there more than once" }]);
-    const wait = waitInPipeline(request.socket, reply.raw);
-    if (wait === undefined) done();
-    else void wait.then(() => done());
+    const begin = () => {
+      state.isInPipeline = true;
+      done();
+    };
+    const wait = waitInPipeline(request.socket);
+    if (wait === undefined) begin();
+    else void wait.then(begin);
   });
   app.addHook("onSend", (request, reply, _payload, done) => {
     // The answer comes from memory: it may be as old as the last answer of the database.
@@ -215,11 +224,15 @@ async function answer(routes: Routes, { id, row, schema, handler }: Route, reque
     query: schema.query && queryOf(request, row),
     params: schema.params && request.params,
   };
-  const late = running.add(reply.raw);
+  const state = stateOf(request);
+  const late = running.add();
+  state.running = late;
+  // The client has left while its request was read.
+  if (reply.raw.closed) running.remove(late, false);
   const cookie = row.auth === "ticket" ? browserCookie(request.headers.cookie) : undefined;
   const call = new RequestCall(request, late, { cookie, onJob: () => audit(request, undefined) });
-  stateOf(request).call = call;
-  const work = handler(parts, stateOf(request).caller ?? null, call);
+  state.call = call;
+  const work = handler(parts, state.caller ?? null, call);
   const ms = row.errors.includes("host_timeout") ? deadlineOf(row, call.prefer, request.body) : undefined;
   const result = await inTime(ms, { late, cutOffs, job: () => call.job }, work, (outcome) =>
     request.log.warn({ operation: id, outcome: outcome.status }, "ended after its answer"),

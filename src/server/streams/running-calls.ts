@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
 /** A call whose signal is created only if it is used. */
@@ -38,15 +37,18 @@ export class RunningCalls {
     closing.addEventListener("abort", abortAll, { once: true });
   }
 
-  add(response: ServerResponse): RunningCall {
+  /** The caller calls `remove` once the answer is closed. */
+  add(): RunningCall {
     const call = new RunningCall();
     if (this.#closing.aborted) call.abort(this.#closing.reason);
     this.#calls.add(call);
-    response.on("close", () => {
-      this.#calls.delete(call);
-      if (!response.writableFinished) call.abort();
-    });
     return call;
+  }
+
+  /** @param isSent whether the client has the whole answer */
+  remove(call: RunningCall, isSent: boolean): void {
+    this.#calls.delete(call);
+    if (!isSent) call.abort();
   }
 
   /** Removes the call when its connection, which has left HTTP, is closed. */
