@@ -28,7 +28,7 @@ test("health answers without a token, also without /api/v1", async () => {
     const line = () => on.logged().find((each) => each.request_id === headers["x-request-id"]);
     await expect
       .poll(line)
-      .toMatchObject({ level: 30, msg: "request", operation: "getHealth", method: "GET", status: 200, address: "127.0.0.1" });
+      .toMatchObject({ level: 20, msg: "request", operation: "getHealth", method: "GET", status: 200, address: "127.0.0.1" });
     expect(on.ended.at(-1)).toMatchObject({ operation: "getHealth", status: 200 });
   }
 });

@@ -325,7 +325,9 @@ function queryOf(request: FastifyRequest, row: OperationRow): unknown {
 
 /** Writes one log line per request, with the operation. Paths, headers and bodies are not logged: they may contain tickets, tokens and passwords. */
 function logRequest(operation: OperationId | undefined, request: FastifyRequest, reply: FastifyReply, status: number | undefined): void {
-  request.log.info(
+  // Probes would fill the log: they come each second from each load balancer.
+  const level = operation === "getHealth" && status === 200 ? "debug" : "info";
+  request.log[level](
     {
       operation,
       method: request.method,
