@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { BodyRoom } from "./http/body-room.ts";
+import { BodyRoom } from "./requests/body-room.ts";
 import { testServer, token } from "./server.fixture.ts";
 
 const on = testServer();

@@ -89,8 +89,9 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     oidc: [],
     process: ["import-url"],
     streams: [],
-    http: ["audit", "streams"],
-    tls: ["http"],
+    requests: ["streams"],
+    http: ["audit", "requests", "streams"],
+    tls: ["requests", "http"],
   },
   cli: {
     show: [],

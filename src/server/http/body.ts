@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { SerialQueue } from "../../base/keyed-queue.ts";
 import { Failure } from "../../contract/errors.ts";
-import type { BodyPlace } from "./body-room.ts";
+import type { BodyPlace } from "../requests/body-room.ts";
 import { badRequest } from "./failures.ts";
 
 /** No real request is nested deeper. Deeper values would overflow the stack of recursive code. */

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
+import { newRequestId } from "../requests/request-id.ts";
 import { lastAnswer, previousAnswer } from "../streams/last-answer.ts";
 import { badRequest, failureEnvelope } from "./failures.ts";
-import { newRequestId } from "./request-id.ts";
 
 const refused = new WeakSet<Socket>();
 

@@ -8,6 +8,10 @@ import { requestSchemas } from "../../contract/schemas/table.ts";
 import type { Call, Caller, Upgrade } from "../../service/common/call.ts";
 import type { Service } from "../../service/service.ts";
 import { auditEntry, isAudited } from "../audit/entry.ts";
+import { BodyRoom } from "../requests/body-room.ts";
+import { hostCount } from "../requests/host-header.ts";
+import { leavePipeline, waitInPipeline } from "../requests/pipeline.ts";
+import { stateOf } from "../requests/request-state.ts";
 import { deadlineOf, inTime } from "../streams/deadline.ts";
 import { RequestCall } from "../streams/request-call.ts";
 import { RunningCalls } from "../streams/running-calls.ts";
@@ -15,14 +19,10 @@ import { accept, isWebSocket, upgradeProblem } from "../streams/upgrades.ts";
 import type { WebSockets } from "../streams/web-sockets.ts";
 import { eventsType, sendBytes, sendEvents } from "./answers.ts";
 import { drain, type ParseJson, readJsonBody, YieldingQueue } from "./body.ts";
-import { BodyRoom } from "./body-room.ts";
 import { browserCookie, keepCookie } from "./browser.ts";
 import { envelopeBody } from "./envelope-body.ts";
 import { badRequest, failureEnvelope, loggedFailure, toFailure } from "./failures.ts";
-import { hostCount } from "./host-header.ts";
 import { identify } from "./identify.ts";
-import { leavePipeline, waitInPipeline } from "./pipeline.ts";
-import { stateOf } from "./request-state.ts";
 
 type Handler = (request: unknown, caller: Caller | null, call: Call) => Promise<unknown>;
 

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { failureEnvelope } from "../http/failures.ts";
-import { newRequestId } from "../http/request-id.ts";
+import { newRequestId } from "../requests/request-id.ts";
 
 /** The time that a refused client has to read its answer, ms. */
 const lingerMs = 1_000;
