@@ -85,6 +85,33 @@ test("flowcharts have labels of several lines, ids of edges, and texts in edges 
   expect(lab.yaml.match(/^ {2}- \[/gm)).toHaveLength(3);
 });
 
+test("the daemons of containerlab's kind frr are those of its container; what the template does not have is told", () => {
+  const topology = (daemons: string) => `name: daemons
+topology:
+  groups: {routers: {kind: frr, image: "quay.io/frrouting/frr:10.5.1", extras: {frr: {daemons: ${daemons}}}}}
+  nodes: {r1: {group: routers}, r2: {group: routers}}
+  links: [{endpoints: ["r1:eth1", "r2:eth1"]}]
+`;
+  const lab = imported({ "daemons.clab.yml": topology("[ospfd, zebra, pimd, sharpd]") });
+  expect(readIntent(lab.yaml, lab.files).lab?.nodes.map(({ template, attributes }) => [template, attributes])).toEqual([
+    ["frr-container", { daemons: "ospfd pimd" }],
+    ["frr-container", { daemons: "ospfd pimd" }],
+  ]);
+  const lines = (result: typeof lab) =>
+    result.report.filter(({ path }) => path.includes("daemons/")).map(({ level, message }) => [level, message]);
+  expect(lines(lab)).toEqual([
+    ["mapped", "in the attribute daemons"],
+    ["mapped", "it always runs"],
+    ["mapped", "in the attribute daemons"],
+    ["dropped", "template frr-container has no such daemon"],
+  ]);
+  const standIn = imported({ "daemons.clab.yml": topology("[ospfd]") }, { substitute: "frr" });
+  expect(standIn.yaml).not.toContain("daemons:");
+  expect(standIn.report).toContainEqual(
+    expect.objectContaining({ level: "dropped", message: "template frr starts the daemons that its configuration uses" }),
+  );
+});
+
 test("kinds of containerlab have the template of their software, its startup-config and their names of interfaces", () => {
   const topology = `name: kinds
 topology:

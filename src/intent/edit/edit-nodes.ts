@@ -6,7 +6,7 @@ import { bindsOf } from "../read/machine-binds.ts";
 import { inherit, type NodeFields } from "../read/node-fields.ts";
 import { filesOf } from "../read/node-files.ts";
 import type { Reading } from "../read/read.ts";
-import { isRegistryImage, type ReadNode } from "../read/read-nodes.ts";
+import { containerKinds, isRegistryImage, type ReadNode } from "../read/read-nodes.ts";
 import { authorConfig, authorNetwork, authorNode, type Fields } from "../write/author.ts";
 import { type Data, isRecord } from "../write/write.ts";
 import { CannotChangePart, escaped, sameTarget } from "./expanded.ts";
@@ -108,8 +108,9 @@ function newNode(reading: Reading, node: LabNode): Data {
 function changeNode(reading: Reading, current: LabNode, wanted: LabNode, at?: Entry): Target {
   const { entry: own, inherited, kind } = reading.nodes.get(wanted.key) as ReadNode;
   const entry = at ?? own;
-  // With another image, kind linux would mean another template: the wanted one is written.
-  const isUnclear = kind === "linux" && (wanted.template === "container") !== isRegistryImage(wanted.image);
+  // With another image, the kind would mean another template: the wanted one is written.
+  const container = containerKinds.get(kind ?? "");
+  const isUnclear = container !== undefined && (wanted.template === container) !== isRegistryImage(wanted.image);
   const unclear: Fields = isUnclear ? { template: undefined } : {};
   const below = { ...authored(inherited), ...unclear };
   return changeFields(entry, { ...authorNode(current), ...unclear }, authorNode(wanted), (key) => below[key]);

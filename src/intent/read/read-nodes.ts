@@ -130,7 +130,7 @@ export function readNodes(
       problems.error("too_large", entry.place, here.path, message, "declare large configurations and files for fewer nodes");
       break;
     }
-    const chosen = isContainer(template, kind, groups, [form, inheritance], fields.image) ? "container" : template;
+    const chosen = ofContainer(template, kind, groups, [form, inheritance], fields.image) ?? template;
     const node = labNode(entry.key, chosen, takeConfigFile(problems, chosen, fields, entry.place, here.path));
     const tooMany = filesProblem(node.files);
     if (tooMany !== undefined) problems.error("too_large", entry.place, here.path, tooMany);
@@ -157,20 +157,26 @@ export function isRegistryImage(image: string | null | undefined): boolean {
   return image != null && /[/:@]/.test(image);
 }
 
+/** Kinds of containerlab that are containers if their image is one of a registry, and the templates that they have then. */
+export const containerKinds: ReadonlyMap<string, string> = new Map([
+  ["linux", "container"],
+  ["frr", "frr-container"],
+]);
+
 /**
- * Returns whether containerlab's kind linux means a container: it does with an image of a registry. A template linux that is named as a template is not
- * changed, nor is a kind linux with the name of an image of that template.
+ * Returns the template of a container if containerlab's kind means one: it does with an image of a registry. A template that is named as a template is not
+ * changed, nor is a kind with the name of an image of its template.
  */
-function isContainer(
+function ofContainer(
   template: string,
   kind: string | undefined,
   groups: readonly string[],
   [form, { defaults, kinds, groups: known }]: readonly [NodeForm, Inheritance],
   image: string | null | undefined,
-): boolean {
-  if (template !== "linux" || kind !== "linux" || !isRegistryImage(image)) return false;
+): string | undefined {
+  if (kind !== template || !isRegistryImage(image)) return undefined;
   const forms = [form, kinds.get(kind), ...groups.map((group) => known.get(group)), defaults];
-  return forms.every((one) => one?.fields.template == null);
+  return forms.every((one) => one?.fields.template == null) ? containerKinds.get(kind) : undefined;
 }
 
 /** Measures the texts of nodes, in characters. A part that several nodes inherit is measured once. */

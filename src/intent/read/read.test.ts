@@ -153,6 +153,19 @@ nodes: {n: {kind: k, groups: [g, h], env: {e: n}, exec: [n]}}
     expect(lab(yaml).nodes.map(({ template }) => template)).toEqual(["linux", "frr", "frr", "pc"]);
   });
 
+  test("kinds linux and frr with an image of a registry are containers, unless a template is named", () => {
+    const yaml = `name: x
+groups: {routers: {kind: frr, image: "quay.io/frrouting/frr:10.5.1"}}
+nodes:
+  a: {group: routers}
+  b: {kind: frr, image: frr}
+  c: {kind: frr}
+  d: {kind: linux, image: "alpine:3"}
+  e: {template: frr, kind: frr, image: "frr:10"}
+`;
+    expect(lab(yaml).nodes.map(({ template }) => template)).toEqual(["frr-container", "frr", "frr", "container", "frr"]);
+  });
+
   test("a kind may come from defaults or a group, a group from a kind", () => {
     const yaml =
       "name: x\ndefaults: {kind: linux}\nkinds: {r: {template: frr, group: g}}\ngroups: {g: {cpu: 2}, all: {kind: r}}\nnodes: {a: , b: {kind: r}, c: {group: all}}";

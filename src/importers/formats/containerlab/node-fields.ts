@@ -27,6 +27,7 @@ export function readFields(node: DraftNode, form: NodeForm): void {
   const group = form.one("group");
   if (group?.text !== undefined && group.text.trim() !== "") node.put("labels", "group", group.text, group, "the label group");
   readPrograms(node, form);
+  readDaemons(node, form);
   for (const [key, reason] of Object.entries(reasons)) for (const part of form.every(key)) part.dropped(reason);
 }
 
@@ -54,6 +55,38 @@ function readPrograms(node: DraftNode, form: NodeForm): void {
     else part.dropped(`template ${node.template} starts its own programs`);
   }
 }
+
+/** Reads the daemons that kind frr starts. */
+function readDaemons(node: DraftNode, form: NodeForm): void {
+  const part = form
+    .every("extras")
+    .flatMap((extras) => extras.at("frr", "daemons") ?? [])
+    .at(-1);
+  if (part === undefined) return;
+  if (node.template !== "frr-container") {
+    part.dropped(
+      node.template === "frr"
+        ? "template frr starts the daemons that its configuration uses"
+        : `template ${node.template} has no list of daemons`,
+    );
+    return;
+  }
+  const words: string[] = [];
+  for (const each of part.all) {
+    const name = each.text?.trim() ?? "";
+    if (daemons.has(name)) words.push(name);
+    if (daemons.has(name)) each.mapped("in the attribute daemons");
+    else if (always.has(name)) each.mapped("it always runs");
+    else each.dropped("template frr-container has no such daemon");
+  }
+  if (words.length > 0) node.put("attributes", "daemons", words.join(" "));
+}
+
+/** Daemons of the attribute of template frr-container. */
+const daemons: ReadonlySet<string> = new Set(
+  "babeld bfdd bgpd eigrpd fabricd isisd ldpd nhrpd ospf6d ospfd pathd pbrd pim6d pimd ripd ripngd vrrpd".split(" "),
+);
+const always: ReadonlySet<string> = new Set(["zebra", "staticd", "mgmtd", "watchfrr"]);
 
 /** Commands that cannot fail on interfaces of the lab. All others may fail, as in containerlab, without ending the boot. */
 const safe = /^ip (?:addr|address|a) add \S+ dev eth[1-9]\d*$|^ip link set (?:dev )?eth[1-9]\d* up$/;

@@ -68,6 +68,13 @@ test("Mermaid: shapes, classes, chains, groups, texts on links and subgraphs", (
   ]);
 });
 
+test("Mermaid: a statement with too many links is refused at its line, not left out", () => {
+  const all = (letter: string, count: number) => Array.from({ length: count }, (_, index) => `${letter}${index}`).join(" & ");
+  expect(() => graph(`flowchart LR\n  ${all("r", 101)} --- ${all("s", 100)}\n`, "x.mmd")).toThrow(
+    "x.mmd:2: a statement with more than 10000 links",
+  );
+});
+
 test("Mermaid: a single interface on a link to a network is that of the node", () => {
   const text =
     "flowchart LR\n  h1 ---|eth7| lan\n  lan ---|trunk| h2\n  h1 ---|eth5| h2\n  h1:::linux\n  h2:::linux\n  lan{{lan}}:::bridge\n";

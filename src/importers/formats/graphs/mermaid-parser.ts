@@ -66,7 +66,7 @@ export function mermaidTree(text: string, file: string): SourceMap {
     for (const statement of statementsOf(line)) {
       const ofEdge = /^([\w-]+)@\{/.exec(statement)?.[1];
       const at = chart.line + index;
-      statements.push(ofEdge !== undefined && edgeIds.has(ofEdge) ? rawStatement(statement, at) : statementTree(statement, at));
+      statements.push(ofEdge !== undefined && edgeIds.has(ofEdge) ? rawStatement(statement, at) : statementTree(statement, file, at));
       if (statements.length > maxStatements) refuse(`more than ${maxStatements} statements`, { file, line: at });
     }
   }
@@ -126,7 +126,7 @@ function rawStatement(text: string, line: number): SourceNode {
   return { kind: "map", entries: new Map([["text", { node: scalar(text.slice(0, maxLength), line), line }]]), line };
 }
 
-function statementTree(text: string, line: number): SourceNode {
+function statementTree(text: string, file: string, line: number): SourceNode {
   const map = (pairs: readonly (readonly [string, SourceNode])[]): SourceMap => ({
     kind: "map",
     entries: new Map(pairs.map(([key, node]) => [key, { node, line }])),
@@ -143,7 +143,7 @@ function statementTree(text: string, line: number): SourceNode {
       ["name", scalar(classed[2] ?? "", line)],
     ]);
   }
-  const chain = new ChainReader(text).read();
+  const chain = new ChainReader(text, file, line).read();
   if (chain === undefined) return raw;
   const nodes = chain.nodes.map(({ id, label, shape, kind }) =>
     map([
@@ -205,13 +205,15 @@ const maxEdges = 10_000;
 /** Reads "A[label] & B --> C -->|text| D". */
 class ChainReader {
   readonly #text: string;
+  readonly #file: string;
+  readonly #line: number;
   #at = 0;
 
-  constructor(text: string) {
-    this.#text = text;
+  constructor(text: string, file: string, line: number) {
+    [this.#text, this.#file, this.#line] = [text, file, line];
   }
 
-  /** Returns undefined for a text that is no chain. */
+  /** Returns undefined for a text that is no chain. Throws invalid_source for one of too many edges. */
   read(): { readonly nodes: readonly ChainNode[]; readonly edges: readonly ChainEdge[] } | undefined {
     const nodes: ChainNode[] = [];
     const edges: ChainEdge[] = [];
@@ -223,7 +225,8 @@ class ChainReader {
       const next = edge && this.#group();
       if (edge === undefined || next === undefined) return undefined;
       for (const node of next) nodes.push(node);
-      if (edges.length + before.length * next.length > maxEdges) return undefined;
+      if (edges.length + before.length * next.length > maxEdges)
+        refuse(`a statement with more than ${maxEdges} links`, { file: this.#file, line: this.#line });
       for (const from of before) for (const to of next) edges.push({ from: from.id, to: to.id, ...edge });
       before = next;
     }
