@@ -29,13 +29,14 @@ const maxExtended = 1024 * 1024;
 const changingRecord = /(^|\n)[0-9]+ (path|linkpath|size|uid|gid|hdrcharset|GNU\.|SCHILY\.|LIBARCHIVE\.)/;
 
 /**
- * Reads the headers of one entry, with its pax headers and GNU long names. `undefined` at the end of the archive, which is a block of zeros.
+ * Reads the headers of one entry, with its pax headers and GNU long names. `undefined` at the end of the archive, which is a block of zeros, or for
+ * `mayLackEnd` also the end of the source.
  * tar-stream interprets the headers; it gets no data of files, so that the caller knows where each file begins.
  *
  * @param block returns the next 512 bytes, fewer at the end of the source
  * @throws ArchiveError bad_archive
  */
-export async function readHeader(block: () => Promise<Buffer>, at: number): Promise<TarHeader | undefined> {
+export async function readHeader(block: () => Promise<Buffer>, at: number, mayLackEnd = false): Promise<TarHeader | undefined> {
   const parser = new HeaderParser();
   try {
     let next = await block();
@@ -44,6 +45,7 @@ export async function readHeader(block: () => Promise<Buffer>, at: number): Prom
       await skipGlobal(next, block, at);
       next = await block();
     }
+    if (next.length === 0 && mayLackEnd) return undefined;
     if (next.length === 512 && next.every((byte) => byte === 0)) return undefined;
     for (let bytes = 512; bytes <= maxExtended; bytes += 512) {
       if (next.length < 512) throw broken(at, "it is cut off");

@@ -9,18 +9,27 @@ export interface TarEntry extends TarHeader {
   readonly data: () => Bytes;
 }
 
+export interface TarOptions {
+  /** Maximum number of bytes beyond the end, for a source that may never end. Default: no limit. */
+  readonly maxRest?: number;
+  /** The block of zeros at the end may be missing, as in layers of umoci: for sources whose digest shows whether they are whole. */
+  readonly mayLackEnd?: boolean | undefined;
+}
+
 /**
  * The entries of a tar archive in their order: ustar, pax and GNU long names. Reads the source to its end, also beyond the end of the
  * archive, so that a digest covers all of it. Throws ArchiveError bad_archive.
  * @param source the memory of a chunk may be reused when the next one is asked for
- * @param maxRest maximum number of bytes beyond the end, for a source that may never end
  */
-export async function* readTar(source: Bytes, maxRest = Number.POSITIVE_INFINITY): AsyncGenerator<TarEntry, void, undefined> {
+export async function* readTar(
+  source: Bytes,
+  { maxRest = Number.POSITIVE_INFINITY, mayLackEnd }: TarOptions = {},
+): AsyncGenerator<TarEntry, void, undefined> {
   const blocks = new BlockReader(source);
   try {
     for (;;) {
       const at = blocks.position;
-      const header = await readHeader(() => blocks.take(512), at);
+      const header = await readHeader(() => blocks.take(512), at, mayLackEnd);
       if (header === undefined) break;
       const size = hasData(header.type) ? header.size : 0;
       const offset = blocks.position;

@@ -32,7 +32,7 @@ const maxRest = 1 << 20;
  */
 export async function unpack(source: AsyncIterable<Buffer>, options: UnpackOptions): Promise<void> {
   const unpacking = new Unpacking(options);
-  for await (const entry of readTar(source, maxRest)) await unpacking.take(entry);
+  for await (const entry of readTar(source, { maxRest })) await unpacking.take(entry);
   await unpacking.finish();
 }
 

@@ -61,7 +61,7 @@ async function openSource(options: AddOptions, limits: UnpackLimits, work: strin
   if (image !== undefined) return imageSource(image, files);
   if (options.ref !== undefined)
     throw new ArchiveError("bad_archive", `${options.file} is a root file system: it has no images to choose from with --ref`);
-  const layer = { what: options.file, diffId: digest, digest: undefined, read: () => createReadStream(plain) };
+  const layer = { what: options.file, diffId: digest, isChecked: false, digest: undefined, read: () => createReadStream(plain) };
   return { name: undefined, container: shellConfig, description: "root file system", layers: [layer] };
 }
 
@@ -99,6 +99,7 @@ function imageSource({ name, config, layers }: ArchivedImage, files: ArchiveFile
     layers: layers.map(({ path, digest }, i) => ({
       what: `layer ${path}`,
       diffId: config.diffIds[i]!,
+      isChecked: true,
       digest,
       read: () => files.read(path),
     })),

@@ -233,6 +233,7 @@ function sourceOf(image: RemoteImage, directory: string): Source {
     layers: image.layers.map(({ digest }, i) => ({
       what: `layer sha256:${digest}`,
       diffId: image.config.diffIds[i]!,
+      isChecked: true,
       digest,
       read: () => createReadStream(blobPath(directory, digest)),
     })),

@@ -23,6 +23,8 @@ export interface Source {
 export interface SourceLayer {
   readonly what: string;
   readonly diffId: string;
+  /** The digest comes from the image, not from the layer itself, so that it shows a layer that is cut off. */
+  readonly isChecked: boolean;
   /** Digest of the bytes that `read` returns. */
   readonly digest: string | undefined;
   readonly read: () => Bytes;
@@ -148,7 +150,7 @@ async function unpack(source: Source, name: string, budget: Budget, work: string
     const plain = createHash("sha256");
     const stream = hashing(decompressed(hashing(layer.read(), packed, signal), layer.what, budget.limits), plain);
     const lower = made.map((one) => join(directory, one.directory, "rootfs")).reverse();
-    const done = await unpackLayer(stream, { root, lower, idBase, budget, signal });
+    const done = await unpackLayer(stream, { root, lower, idBase, budget, mayLackEnd: layer.isChecked, signal });
     if (layer.digest !== undefined && packed.digest("hex") !== layer.digest) {
       throw new ArchiveError("digest_mismatch", `${layer.what} does not match its digest`, "the archive is damaged: download it again");
     }

@@ -32,6 +32,8 @@ export interface UnpackOptions {
   /** The id on disk of the tree's root user. `undefined` if this process is not root: then all files belong to its user. */
   readonly idBase: number | undefined;
   readonly budget: Budget;
+  /** The end of the tar archive may be missing: the layer has a digest. */
+  readonly mayLackEnd?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -56,7 +58,7 @@ const nobody = 65_534;
  */
 export async function unpackLayer(stream: Bytes, options: UnpackOptions): Promise<Unpacked> {
   const layer = new LayerWriter(options);
-  for await (const entry of readTar(stream)) {
+  for await (const entry of readTar(stream, { mayLackEnd: options.mayLackEnd })) {
     options.signal?.throwIfAborted();
     options.budget.spendEntry();
     await layer.add(entry);

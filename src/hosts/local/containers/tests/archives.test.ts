@@ -99,6 +99,14 @@ describe("an archive", () => {
     expect(readFileSync(join((await trees("plain"))[0]!, "etc/keep"), "utf8")).toBe("kept");
   });
 
+  test("takes a layer without the zeros at the end of a tar archive, as umoci writes them", async () => {
+    const bare = low.subarray(0, low.length - 1024);
+    for (const packing of ["plain", "gzip"] as const) {
+      const added = await add(tarOf(layoutFiles([{ layers: [bare], config: configOf([bare]) }], packing)), { name: packing });
+      expect(added.record).toMatchObject({ name: packing });
+    }
+  });
+
   test.each([
     [
       "a config that is not its digest",
