@@ -210,6 +210,19 @@ describe("import(export(lab)) is the lab", () => {
   });
 });
 
+test("commands of a host come back from GNS3 as commands, and a script with more than commands as one that runs", () => {
+  const back = (exec: string) => {
+    const { lab } = readIntent(`name: x\nnodes: {h: {template: linux, exec: ${exec}}}\n`, {});
+    if (lab === undefined) throw new Error("the lab has an error");
+    const { yaml, files } = imported(exportLab(lab, "gns3").files);
+    const [node] = readIntent(yaml, files).lab?.nodes ?? [];
+    return { exec: node?.exec, files: Object.keys(node?.files ?? {}) };
+  };
+  const plain = ["ip addr add 10.0.0.1/24 dev eth0", "sysctl -w net.ipv6.conf.all.forwarding=1"];
+  expect(back(JSON.stringify(plain))).toEqual({ exec: plain, files: [] });
+  expect(back('["for i in 1 2; do ip link add d$i type dummy; done"]')).toEqual({ exec: ["sh /lab/boot.sh"], files: ["/lab/boot.sh"] });
+});
+
 describe("virtual machines of known software", () => {
   const cases = [...exportedMachines].flatMap(([template, { format, containerlab, eve, cml, disk }]) =>
     (["containerlab", "unl", "gns3", "cml"] as const).flatMap((tool) => {

@@ -113,19 +113,40 @@ function readContainer(draft: Draft, node: DraftNode, context: Context): void {
   });
   if (variables.length > 0) node.set("env", Object.fromEntries(variables), environment);
   const command = properties?.get("start_command");
+  const inner = filesBelow(context.files, prefixOf(context.path));
+  const folder = folders(context.kind, context.id).find((each) => inner.has(each));
+  const insideOf = (path: string) => path.slice(prefixOf(context.path).length + (folder?.length ?? 0));
+  const named = node.template === "linux" ? bootScript.exec(command?.text?.trim() ?? "")?.[1] : undefined;
+  const script = (inner.get(folder ?? "") ?? []).map(insideOf).find((inside) => inside === named);
   if ((command?.text ?? "").trim() !== "") {
     if (node.template === "container") node.put("attributes", "command", command?.text, command);
+    else if (script !== undefined) command?.mapped(`its script ${script} runs at the boot`);
     else command?.dropped(`template ${node.template} starts its own programs`);
   }
   properties?.get("extra_volumes")?.mapped("the files in them");
   for (const key of ["container_id", "console_resolution", "console_http_port", "console_http_path", "extra_hosts"])
     properties?.get(key)?.dropped("belongs to the server that ran it");
   for (const folder of folders(context.kind, context.id)) context.files.want(context.path, folder);
-  const inner = filesBelow(context.files, prefixOf(context.path));
-  const folder = folders(context.kind, context.id).find((each) => inner.has(each));
   for (const [count, path] of (inner.get(folder ?? "") ?? []).entries()) {
-    readFile(draft, node, context, { path, inside: path.slice(prefixOf(context.path).length + (folder?.length ?? 0)), count });
+    const inside = insideOf(path);
+    const isCommands = inside === script && readScript(node, context, path);
+    if (!isCommands) readFile(draft, node, context, { path, inside, count });
+    if (inside === script && !isCommands) node.add("exec", [`sh ${inside}`]);
   }
+}
+
+/** A command that runs a script and then the program of the node. */
+const bootScript = /^(?:\/bin\/)?sh -c (?:'|")(?:\/bin\/)?sh (\/[\w./-]{1,200}); exec [\w ./-]{1,200}(?:'|")$/;
+
+/** A line of a script that is a command by itself. */
+const plainCommand = /^(?!(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|cd|set|exec|exit|export)\b)[\w./][\w./:@%+=, -]*$/;
+
+/** Makes commands of a script that has nothing else. Returns whether it does. */
+function readScript(node: DraftNode, context: Context, path: string): boolean {
+  const commands = (context.files.text(path) ?? "").split(/\r?\n/).filter((line) => line.trim() !== "");
+  if (!commands.every((line) => plainCommand.test(line))) return false;
+  node.add("exec", commands, fileValue(context, path), `commands: ${commands.length}`);
+  return true;
 }
 
 const belowCache = new WeakMap<SourceFiles, ReadonlyMap<string, readonly string[]>>();
