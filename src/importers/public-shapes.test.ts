@@ -85,6 +85,31 @@ test("flowcharts have labels of several lines, ids of edges, and texts in edges 
   expect(lab.yaml.match(/^ {2}- \[/gm)).toHaveLength(3);
 });
 
+test("containerlab: wait-for without stages is an order of starts, macvtap a way out, and a node without fields is in the lab", () => {
+  const topology = `name: old
+topology:
+  nodes:
+    a: {}
+    b: {kind: linux, wait-for: [a, nobody]}
+  links: [{endpoints: ["a:eth1", "b:eth1"]}, {endpoints: ["b:eth2", "macvtap:enp4s0"]}]
+`;
+  const lab = imported({ "old.clab.yml": topology });
+  const { lab: read } = readIntent(lab.yaml, lab.files);
+  expect(lab.yaml).toMatch(/^ {2}b: .*depends-on: (?:\{a: running\}|\[a\])/m);
+  expect(read?.networks.map(({ key, type }) => [key, type])).toEqual([["enp4s0", "nat"]]);
+  const levels = new Map(lab.report.map(({ path, level }) => [path, level]));
+  expect(["/topology/nodes/a", "/topology/nodes/b/wait-for/0", "/topology/nodes/b/wait-for/1"].map((path) => levels.get(path))).toEqual([
+    "kept",
+    "mapped",
+    "dropped",
+  ]);
+});
+
+test("netlab: nodes and ends of links without fields are in the lab, also as empty maps", () => {
+  const { report } = imported({ "t.yml": "defaults.device: frr\nnodes: {r1: {}, r2: }\nlinks: [{r1: {}, r2: }]\n" });
+  expect(report.filter(({ level }) => level === "dropped")).toEqual([]);
+});
+
 test("the daemons of containerlab's kind frr are those of its container; what the template does not have is told", () => {
   const topology = (daemons: string) => `name: daemons
 topology:

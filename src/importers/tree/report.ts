@@ -20,6 +20,8 @@ function noted(line: ImportLine, note: string | undefined): ImportLine {
 }
 
 const unused: Mark = { level: "dropped", message: "has no counterpart here" };
+/** An empty map of something that is in the lab, such as a node without fields. */
+const present: Mark = { level: "kept", message: "as it is" };
 /** The leaves below a node have different marks. */
 const mixed = Symbol("mixed");
 
@@ -33,7 +35,7 @@ export function reportOf(root: Part): readonly ImportLine[] {
   const reported = new Map<SourceNode, number>();
 
   const markOf = (node: SourceNode): Mark | typeof mixed => {
-    if (isLeaf(node)) return marks.get(node) ?? unused;
+    if (isLeaf(node)) return marks.get(node) ?? (node.kind !== "scalar" && opened.has(node) ? present : unused);
     if (opened.has(node)) return mixed;
     let found = common.get(node);
     if (found === undefined) {

@@ -7,7 +7,11 @@ const outside: Readonly<Record<string, string>> = {
   host: "the machine",
   "mgmt-net": "the management network of containerlab",
   macvlan: "an interface of the machine",
+  macvtap: "an interface of the machine",
 };
+
+/** These name an interface of the machine behind the colon. */
+const ofMachine: readonly string[] = ["macvlan", "macvtap"];
 
 interface End {
   readonly node: Part;
@@ -86,7 +90,7 @@ export class Links {
     if (place !== undefined) return { at: place, interface: face, parts };
     if (!Object.hasOwn(outside, name)) return undefined;
     node.mapped(`${outside[name]} is a network of type nat`);
-    return { at: this.#outsideNetwork(name === "macvlan" ? face : name), interface: face, parts };
+    return { at: this.#outsideNetwork(ofMachine.includes(name) ? face : name), interface: face, parts };
   }
 
   #outsideNetwork(name: string): DraftNetwork {
