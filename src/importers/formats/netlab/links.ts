@@ -48,12 +48,12 @@ export function readLinks(root: Part, { nodes, inside }: NetlabNodes): readonly 
     const parts = list?.node.kind === "map" ? list.entries.flatMap(([, group]) => linksOfGroup(group, of)) : (list?.all ?? []);
     for (const part of parts) add(part, of);
   };
+  addFabric(root, nodes, links);
   addAll(root.get("links"), nodes);
   for (const key of ["vlans", "vrfs"])
     for (const [, each] of root.get(key)?.entries ?? []) for (const part of each.get("links")?.all ?? []) add(part, nodes);
   for (const { prefix, links: list } of inside)
     addAll(list, { get: (name) => nodes.get(prefix + name), has: (name) => nodes.has(prefix + name) });
-  addFabric(root, nodes, links);
   return links;
 }
 

@@ -47,8 +47,23 @@ export function namesOf(root: Part): { readonly named: readonly Named[]; readonl
       if (links !== undefined) inside.push({ prefix: `${name}_`, links });
     }
   };
-  add(listed(root.get("nodes")), "", 0);
-  add(fabricOf(root), "", 0);
+  const own = new Map(listed(root.get("nodes")).map((node) => [node.name, node]));
+  const fabric = fabricOf(root);
+  const ofFabric = new Set(fabric.map(({ name }) => name));
+  // As in netlab, the nodes of the fabric are the first ones; the topology may have more values for them.
+  add(
+    fabric.map((node) => {
+      const more = own.get(node.name);
+      return more === undefined ? node : { ...more, around: node.part === undefined ? [] : [node.part] };
+    }),
+    "",
+    0,
+  );
+  add(
+    listed(root.get("nodes")).filter(({ name }) => !ofFabric.has(name)),
+    "",
+    0,
+  );
   return { named, inside };
 }
 
@@ -67,8 +82,8 @@ function listed(nodes: Part | undefined): readonly Named[] {
   return named;
 }
 
-/** The sides of a fabric, with the names that its plugin gives them. */
-export const fabricSides = { spine: "S{count}", leaf: "L{count}" } as const;
+/** The sides of a fabric in netlab's order, with the names that its plugin gives them. */
+export const fabricSides = { leaf: "L{count}", spine: "S{count}" } as const;
 type Side = keyof typeof fabricSides;
 const maxFabric = 256;
 
@@ -80,6 +95,17 @@ export function fabricNames(root: Part, side: Side): readonly string[] {
   count?.mapped(`${number} nodes`);
   format?.mapped("the names of the nodes");
   return Array.from({ length: number }, (_, index) => (format?.text ?? fabricSides[side]).replaceAll("{count}", String(index + 1)));
+}
+
+/** Returns the groups that the plugin fabric makes of the sides of the fabric. */
+export function fabricGroups(root: Part): readonly { readonly group: string; readonly part: Part; readonly names: readonly string[] }[] {
+  const fabric = root.get("fabric");
+  if (fabric === undefined) return [];
+  return (Object.keys(fabricSides) as Side[]).map((side) => {
+    const group = deep(root, "fabric", side, "group");
+    group?.mapped("the name of the group");
+    return { group: group?.text ?? `${side}s`, part: deep(root, "fabric", side) ?? fabric, names: fabricNames(root, side) };
+  });
 }
 
 /** Returns a value of the side of the fabric that a node is in, and the number of the node on this side. */

@@ -132,14 +132,35 @@ links:
 `);
   expect(lab?.nodes.map(({ key }) => key)).toEqual(["S1", "h1", "h2", "l1", "l2", "p1_c", "p1_s1_leaf", "p1_s1_srv"]);
   expect(lab?.links.map(({ key }) => key)).toEqual([
-    "S1:eth1 -- l1:eth2",
+    "S1:eth1 -- l1:eth1",
     "S1:eth2 -- l2:eth1",
     "h1:eth1 -- h2:eth1",
     "h1:eth2 -- h2:eth2",
-    "h1:eth3 -- l1:eth1",
+    "h1:eth3 -- l1:eth2",
     "p1_c:eth1 -- p1_s1_leaf:eth2",
     "p1_s1_leaf:eth1 -- p1_s1_srv:eth1",
   ]);
+});
+
+test("the sides of a fabric are groups, and its nodes and links come first, as netlab numbers them", () => {
+  const { lab, report } = topology(`defaults.device: frr
+plugin: [fabric]
+fabric: {spines: 1, leafs: 2, spine.group: core}
+bgp.as: 65000
+groups:
+  leafs: {module: [ospf, bgp]}
+  core: {module: [ospf, bgp], bgp.rr: true}
+nodes: {h1: {device: linux}, L2: {ospf.area: 7}}
+links: [h1-L1]
+`);
+  expect(lab?.links.map(({ key }) => key)).toEqual(["L1:eth1 -- S1:eth1", "L1:eth2 -- h1:eth1", "L2:eth1 -- S1:eth2"]);
+  const configs = Object.fromEntries((lab?.nodes ?? []).map(({ key, startupConfig }) => [key, startupConfig ?? ""]));
+  expect(configs["L1"]).toContain("ip address 10.0.0.1/32");
+  expect(configs["S1"]).toContain("ip address 10.0.0.3/32");
+  expect(configs["S1"]).toContain("route-reflector-client");
+  expect(configs["L2"]).toContain("ip ospf area 7");
+  for (const name of ["L1", "L2", "S1"]) expect(configs[name]).toMatch(/^router bgp 65000$/m);
+  expect(report.filter(({ level, path }) => level === "dropped" && path.startsWith("/groups"))).toEqual([]);
 });
 
 test("keys with dots, qualities with units and defaults of modules are read", () => {

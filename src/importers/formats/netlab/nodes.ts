@@ -5,7 +5,7 @@ import type { ReadOptions } from "../../reading/importer.ts";
 import type { Part } from "../../tree/part.ts";
 import { refuse } from "../../tree/refuse.ts";
 import { deep, firstOf } from "./deep.ts";
-import { fabricValue, type Named, namesOf, type PartLinks } from "./names.ts";
+import { fabricGroups, fabricValue, type Named, namesOf, type PartLinks } from "./names.ts";
 
 /** Modules that become a part of FRR's configuration here. */
 export const modules: ReadonlySet<string> = new Set(["ospf", "bgp", "isis"]);
@@ -140,6 +140,10 @@ function groupsOf(root: Part, known: ReadonlySet<string>): ReadonlyMap<string, G
     const names = (list?.all ?? []).flatMap((each) => each.text?.split(",").map((word) => word.trim()) ?? []);
     if (part.node.kind === "map" || names.length > 0) direct.set(name, { part, names });
     for (const each of list?.all ?? []) each.mapped(`values of the group ${name}`);
+  }
+  for (const { group, part, names } of fabricGroups(root)) {
+    const found = direct.get(group);
+    direct.set(group, { part: found?.part ?? part, names: [...(found?.names ?? []), ...names] });
   }
   const groups = new Map<string, Group>();
   for (const [name, { part }] of direct) {
