@@ -75,8 +75,8 @@ test("a rate limit shows the service's reason and the time to wait", () => {
 test("the hint for a node that is not running depends on whether it failed, and names the node", () => {
   const of = (power: string) =>
     shown(new LabwrightError("h1 does not run", { status: 409, code: "node_not_running", data: { node: "h1", power } }));
-  expect(of("failed")).toContain("hint: labwright logs h1 shows why it failed; labwright start --node h1 starts it again\n");
-  expect(of("stopped")).toContain("hint: labwright start --node h1 starts it");
+  expect(of("failed")).toContain("hint: labwright logs h1 shows why it failed; labwright start h1 starts it again\n");
+  expect(of("stopped")).toContain("hint: labwright start h1 starts it");
 });
 
 test("hundreds of steps are counted, the first ones named, and each failed one has its reason", () => {
@@ -94,7 +94,7 @@ test("hundreds of steps are counted, the first ones named, and each failed one h
 test("a hint names the log of a node only if the host stores one", () => {
   const at = (data: object) =>
     shown(new LabwrightError("r1 does not run", { status: 409, code: "node_not_running", data: { node: "r1", ...data } }));
-  expect(at({ power: "stopped", log: false })).toContain("hint: labwright start --node r1 starts it\n");
+  expect(at({ power: "stopped", log: false })).toContain("hint: labwright start r1 starts it\n");
   expect(at({ power: "failed" })).toContain("labwright logs r1 shows why it failed");
 });
 

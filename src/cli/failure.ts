@@ -157,7 +157,7 @@ function hintFor(error: LabwrightError): string | undefined {
   }
   if (error.code === "node_not_running") {
     const { node = "NAME", power, log } = error.data ?? {};
-    const start = `labwright start --node ${node} starts it`;
+    const start = `labwright start ${node} starts it`;
     if (log === false) return start;
     return power === "failed"
       ? `labwright logs ${node} shows why it failed; ${start} again`

@@ -1,5 +1,5 @@
 import { type Arguments, parseArguments } from "./command/arguments.ts";
-import { type Command, nodeFlag } from "./command/command.ts";
+import { type Command, nodeFlag, nodeOperands } from "./command/command.ts";
 import { Context } from "./command/context.ts";
 import { commandHelp, overview } from "./command/help.ts";
 import { isExtcapCall } from "./commands/extcap.ts";
@@ -55,11 +55,13 @@ export async function run(words: readonly string[], streams: Streams = process):
   }
 }
 
-/** Replaces the selectors of --node by the nodes that they choose. Every command with this flag accepts them. */
-async function withChosenNodes(context: Context, { flags }: Command, args: Arguments): Promise<Arguments> {
+/** Adds the nodes that are named as operands to --node, and replaces selectors by the nodes that they choose. Every command with this flag accepts them. */
+async function withChosenNodes(context: Context, { flags, operands }: Command, args: Arguments): Promise<Arguments> {
   if (!flags.includes(nodeFlag)) return args;
-  const nodes = args.list("node");
-  return nodes.some(isSelector) ? args.with("node", (await chosenNodes(context, nodes)).join(",")) : args;
+  const named = operands === nodeOperands.operands ? args.operands.flatMap((name) => name.split(",")).filter((name) => name !== "") : [];
+  const nodes = [...args.list("node"), ...named];
+  if (nodes.some(isSelector)) return args.with("node", (await chosenNodes(context, nodes)).join(","));
+  return named.length > 0 ? args.with("node", nodes.join(",")) : args;
 }
 
 /** Adds the command `extcap` to calls by Wireshark, which starts each program in its extcap folder with flags only, or with `capture`. */

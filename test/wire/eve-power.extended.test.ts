@@ -87,7 +87,7 @@ describe.each(["hidden", "visible"] as const)("power on a host with notices %s",
     ]);
     const answer = await ask("projects/reconcile", changed);
     expect(answer.json.data.warnings).toEqual([
-      { code: "wipe_needed", node: "pc1", message: expect.stringContaining("labwright wipe --node pc1") },
+      { code: "wipe_needed", node: "pc1", message: expect.stringContaining("labwright wipe pc1") },
     ]);
     expect((await ask("projects/exec", { action: "stop", node: "pc1", stopmode: 1 })).status).toBe(200);
     // A node that is stopped may be wiped or not: the plan alone names it.

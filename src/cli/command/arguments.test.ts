@@ -42,7 +42,8 @@ describe("arguments", () => {
     ["plan extra", '"extra" is not expected here see labwright plan --help'],
     ["plan campus.lw.yml", '"campus.lw.yml" is not expected here did you mean labwright plan -t campus.lw.yml?'],
     ["inspect /courses/bgp-1", "did you mean labwright inspect --lab /courses/bgp-1?"],
-    ["stop r1", "did you mean labwright stop --node r1?"],
+    ["stop campus.lw.yml", '"campus.lw.yml" is not expected here did you mean labwright stop -t campus.lw.yml?'],
+    ["deploy r1", '"r1" is not expected here see labwright deploy --help'],
     ["console r1 r2", '"r2" is not expected here'],
   ])("%s is refused with the reason", (line, text) => {
     let shown = "";
@@ -56,8 +57,10 @@ describe("arguments", () => {
   });
 
   test("a list flag without a value is refused: an empty variable of a script does not stand for all", () => {
-    for (const empty of ["", ",", " "])
+    for (const empty of ["", ",", " "]) {
       expect(() => parseArguments(findCommand("stop"), ["--node", empty]).list("node")).toThrow("--node has no value");
+      expect(() => parseArguments(findCommand("stop"), [empty])).toThrow("is not expected here");
+    }
     expect(parseArguments(findCommand("stop"), ["--node", "r1,,r2"]).list("node")).toEqual(["r1", "r2"]);
   });
 

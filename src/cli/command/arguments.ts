@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { nearest } from "../../intent/diagnostics/nearest.ts";
 import { wordList } from "../show/table.ts";
-import { type Command, type Flag, flagsOf } from "./command.ts";
+import { type Command, type Flag, flagsOf, nodeOperands } from "./command.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** The arguments of a command, checked against its row. */
@@ -90,7 +90,7 @@ export function parseArguments(command: Command, argv: readonly string[]): Argum
     values.set(flag.long, [...(values.get(flag.long) ?? []), checked(flag, token, token.rawName)]);
   }
   const limit = command.operands === undefined ? 0 : (command.maxOperands ?? Number.POSITIVE_INFINITY);
-  const surplus = operands[limit];
+  const surplus = operands[limit] ?? (command.operands === nodeOperands.operands ? operands.find(isNoNode) : undefined);
   if (surplus !== undefined && !values.has("help")) {
     throw new UsageError(`${command.name}: "${surplus}" is not expected here`, surplusHint(command, surplus, flags));
   }
@@ -134,9 +134,18 @@ function checked(
 }
 
 /** Suggests the flag for a surplus argument that looks like a file, a lab's path or a node's name. */
+/** Returns whether an operand is the lab's file, its path, or an empty variable of a script, which must not stand for all nodes. */
+function isNoNode(operand: string): boolean {
+  return /\.ya?ml$/i.test(operand) || operand.startsWith("/") || isEmpty(operand);
+}
+
+function isEmpty(operand: string): boolean {
+  return /^[\s,]*$/.test(operand);
+}
+
 function surplusHint(command: Command, surplus: string, flags: readonly Flag[]): string {
   const flag = /\.ya?ml$/i.test(surplus) ? "topo" : surplus.startsWith("/") ? "lab" : "node";
-  const found = flags.find(({ long }) => long === flag);
+  const found = isEmpty(surplus) ? undefined : flags.find(({ long }) => long === flag);
   if (found === undefined) return `see labwright ${command.name} --help`;
   const spelt = found.short === undefined ? `--${found.long}` : `-${found.short}`;
   return `did you mean labwright ${command.name} ${spelt} ${surplus}?`;

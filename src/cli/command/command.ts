@@ -81,6 +81,8 @@ export const nodeFlag: Flag = {
   completes: "node",
   summary: "Only this node; repeatable, or a comma list; also 'r*', kind:NAME, group:NAME, label:KEY=VALUE",
 };
+/** The operands of a command that acts on nodes, and has `nodeFlag` for the same: without any, it acts on all nodes. */
+export const nodeOperands = { operands: "[NODE...]", completes: "node" } as const;
 export const yesFlag: Flag = { long: "yes", short: "y", summary: "Do not ask" };
 export const timeoutFlag: Flag = { long: "timeout", value: "SECONDS", summary: "Time to wait for the answer" };
 

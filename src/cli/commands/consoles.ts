@@ -1,12 +1,13 @@
 import { inNaturalOrder } from "../../base/natural-order.ts";
 import { nodeKey, otherName } from "../../base/node-key.ts";
-import { type Command, labFlag, nodeFlag, topoFlag } from "../command/command.ts";
+import { type Command, labFlag, nodeFlag, nodeOperands, topoFlag } from "../command/command.ts";
 import { namedNodes } from "../parts/named-nodes.ts";
 import { table } from "../show/table.ts";
 
 export const consoles: Command = {
   name: "consoles",
   summary: "List the nodes with a console, and whether it can be opened now",
+  ...nodeOperands,
   flags: [topoFlag, labFlag, nodeFlag],
   example: "labwright consoles",
   run: async (context, args) => {

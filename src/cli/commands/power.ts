@@ -7,6 +7,7 @@ import {
   type ExitCode,
   labFlag,
   nodeFlag,
+  nodeOperands,
   noWaitFlag,
   timeoutFlag,
   topoFlag,
@@ -29,10 +30,11 @@ const modeFlag = { long: "mode", value: "MODE", choices: modes, summary: "How to
 
 export const start: Command = {
   name: "start",
-  summary: "Start all nodes of a lab, or only --node",
+  summary: "Start all nodes of a lab, or only some",
+  ...nodeOperands,
   details: waitDetails,
   flags: [topoFlag, labFlag, nodeFlag, noWaitFlag, waitTimeoutFlag],
-  example: "labwright start --node r1,r2",
+  example: "labwright start r1 r2",
   run: async (context, args) => {
     const nodes = args.list("node");
     return await ready(context, args, nodes, await power(context, args, "start", nodes));
@@ -41,10 +43,11 @@ export const start: Command = {
 
 export const restart: Command = {
   name: "restart",
-  summary: "Stop nodes and start them again; without --node all nodes that are not stopped",
+  summary: "Stop nodes and start them again; without names all nodes that are not stopped",
+  ...nodeOperands,
   details: waitDetails,
   flags: [topoFlag, labFlag, nodeFlag, modeFlag, noWaitFlag, waitTimeoutFlag],
-  example: "labwright restart --node r1",
+  example: "labwright restart r1",
   run: async (context, args) => {
     const { selector } = await context.project();
     const status = await (await context.client()).getProjectStatus({ ...selector, ...namedNodes(args) });
@@ -59,17 +62,19 @@ export const restart: Command = {
 
 export const stop: Command = {
   name: "stop",
-  summary: "Stop all nodes of a lab, or only --node",
+  summary: "Stop all nodes of a lab, or only some",
+  ...nodeOperands,
   flags: [topoFlag, labFlag, nodeFlag, modeFlag, timeoutFlag],
-  example: "labwright stop --node r1 --mode poweroff",
+  example: "labwright stop r1 --mode poweroff",
   run: async (context, args) => exitCode(await power(context, args, "stop", args.list("node"))),
 };
 
 export const wipe: Command = {
   name: "wipe",
   summary: "Reset nodes: stop them and delete their disks",
+  ...nodeOperands,
   flags: [topoFlag, labFlag, nodeFlag, yesFlag, timeoutFlag],
-  example: "labwright wipe --node r1 --yes",
+  example: "labwright wipe r1 --yes",
   run: async (context, args) => {
     const nodes = args.list("node");
     const question = async () =>

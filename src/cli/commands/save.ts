@@ -6,7 +6,7 @@ import { normalFilePath } from "../../intent/parse/files.ts";
 import { readIntent } from "../../intent/read/read.ts";
 import type { Arguments } from "../command/arguments.ts";
 import { approve } from "../command/ask.ts";
-import { type Command, labFlag, nodeFlag, timeoutFlag, topoFlag, yesFlag } from "../command/command.ts";
+import { type Command, labFlag, nodeFlag, nodeOperands, timeoutFlag, topoFlag, yesFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import type { ProjectFile } from "../command/project.ts";
 import { UsageError } from "../command/usage-error.ts";
@@ -24,6 +24,7 @@ type Saved = ResultOf<"saveConfigs">;
 export const save: Command = {
   name: "save",
   summary: "Save the configuration of running nodes, on the nodes and in the lab's files or in a directory",
+  ...nodeOperands,
   details:
     "Each running node stores its running configuration, as `write memory` does, and boots with it from then on. Then save shows the difference to the\n" +
     "lab's file and the startup-config files that it names, asks, and writes them. --dir writes DIR/NODE.cfg instead. Nodes that do not run, or whose\n" +

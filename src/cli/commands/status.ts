@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { nodeKey } from "../../base/node-key.ts";
 import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
 import type { Arguments } from "../command/arguments.ts";
-import { type Command, type ExitCode, labFlag, nodeFlag, topoFlag } from "../command/command.ts";
+import { type Command, type ExitCode, labFlag, nodeFlag, nodeOperands, topoFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import type { Project } from "../command/project.ts";
 import { namedNodes } from "../parts/named-nodes.ts";
@@ -23,6 +23,7 @@ function isTemporary(error: unknown): error is LabwrightError {
 export const status: Command = {
   name: "status",
   summary: "Show the state of a lab's nodes and links",
+  ...nodeOperands,
   details:
     "Exit code 1: a node has failed, the lab is not on the host, or the host does not report the state of the nodes. The last lines of a failed node's log are\n" +
     "on stderr. --watch ends with exit code 0.",

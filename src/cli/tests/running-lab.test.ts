@@ -49,7 +49,7 @@ test("hints depend on the command: adopt of a recorded lab, quarantine of an unk
     "error: the token in LABWRIGHT_TOKEN is not valid: it has expired, or it was revoked (unauthenticated)\n  hint: labwright token create makes a new one, where you are signed in with a password\n",
   );
   await run(["stop", "--node", "h1"]);
-  expect((await run(["cli", "h1", "--", "true"])).stderr).toContain("labwright start --node h1");
+  expect((await run(["cli", "h1", "--", "true"])).stderr).toContain("labwright start h1");
   expect((await run(["exec", "h1", "--", "true"])).stderr).toMatch(
     /^error: h1 does not run \(node_not_running\)\n {2}hint: .*labwright start/,
   );
@@ -76,7 +76,10 @@ test("start, stop and wipe report the result for the nodes", async () => {
   write("power");
   expect((await run(["deploy"])).code).toBe(0);
   expect((await run(["stop", "--node", "r1", "--mode", "poweroff"])).stdout).toBe("1 node: 1 stopped\n");
-  expect((await run(["stop", "--node", "r1,h1"])).stdout).toBe("2 nodes: 1 stopped, 1 already stopped\n");
+  expect((await run(["stop", "--node", "r1", "h1"])).stdout).toBe("2 nodes: 1 stopped, 1 already stopped\n");
+  expect((await run(["start", "r*"])).stdout).toBe("1 node: 1 started\n");
+  expect((await run(["restart", "r1,h1"])).code).toBe(0);
+  expect((await run(["stop", "h1", "r1"])).stdout).toBe("2 nodes: 2 stopped\n");
   expect((await run(["start"])).stdout).toBe("2 nodes: 2 started\n");
   expect((await run(["wipe", "--node", "h1"])).stderr).toContain("--yes");
   const unknown = await run(["start", "--node", "nobody"]);
@@ -91,6 +94,7 @@ test("start, stop and wipe report the result for the nodes", async () => {
   for (const command of ["status", "inspect", "consoles"]) {
     expect(await rows(command), command).toEqual(["h1", "r1"]);
     expect(await rows(command, "--node", "r1"), command).toEqual(["r1"]);
+    expect(await rows(command, "r1"), command).toEqual(["r1"]);
     expect(await rows(command, "--node", "r1,h1"), command).toEqual(["h1", "r1"]);
     expect(await run([command, "--node", "nobody"]), command).toMatchObject({
       code: 1,

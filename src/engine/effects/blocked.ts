@@ -134,7 +134,7 @@ export function stuckObstacle({ key, observed }: NodeWork, starts: boolean): Obs
   if (observed?.stuck !== true || !starts) return undefined;
   return {
     code: "node_stuck",
-    text: `a start of it broke off on the host and left its lock behind: labwright wipe --node ${key} ends that, and deletes the node's disk`,
+    text: `a start of it broke off on the host and left its lock behind: labwright wipe ${key} ends that, and deletes the node's disk`,
   };
 }
 

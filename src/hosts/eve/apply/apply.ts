@@ -51,7 +51,7 @@ async function warnOfConfigs({ place, at, ids, progress }: Run, operations: read
   const up = new Set((await readNodes(place.account, at)).filter(({ status }) => isUp(status)).map(({ id }) => String(id)));
   for (const node of changed) {
     if (!up.has(ids.nodes[node] ?? "")) continue;
-    const message = `${node} runs with its earlier startup-config: ${configTaken}; labwright wipe --node ${node} deletes its disk`;
+    const message = `${node} runs with its earlier startup-config: ${configTaken}; labwright wipe ${node} deletes its disk`;
     progress.warn?.({ code: "wipe_needed", node, message });
   }
 }
