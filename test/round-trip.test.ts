@@ -211,8 +211,8 @@ describe("import(export(lab)) is the lab", () => {
 });
 
 test("commands of a host come back from GNS3 as commands, and a script with more than commands as one that runs", () => {
-  const back = (exec: string) => {
-    const { lab } = readIntent(`name: x\nnodes: {h: {template: linux, exec: ${exec}}}\n`, {});
+  const back = (exec: string, template = "linux") => {
+    const { lab } = readIntent(`name: x\nnodes: {h: {template: ${template}, exec: ${exec}}}\n`, {});
     if (lab === undefined) throw new Error("the lab has an error");
     const { yaml, files } = imported(exportLab(lab, "gns3").files);
     const [node] = readIntent(yaml, files).lab?.nodes ?? [];
@@ -220,6 +220,8 @@ test("commands of a host come back from GNS3 as commands, and a script with more
   };
   const plain = ["ip addr add 10.0.0.1/24 dev eth0", "sysctl -w net.ipv6.conf.all.forwarding=1"];
   expect(back(JSON.stringify(plain))).toEqual({ exec: plain, files: [] });
+  const joined = ["ip link add br0 type bridge && ip link set br0 up", "echo 1 > /proc/sys/net/ipv4/ip_forward", "echo 'a b' || true"];
+  expect(back(JSON.stringify(joined), "frr")).toEqual({ exec: joined, files: [] });
   expect(back('["for i in 1 2; do ip link add d$i type dummy; done"]')).toEqual({ exec: ["sh /lab/boot.sh"], files: ["/lab/boot.sh"] });
 });
 

@@ -116,7 +116,7 @@ function readContainer(draft: Draft, node: DraftNode, context: Context): void {
   const inner = filesBelow(context.files, prefixOf(context.path));
   const folder = folders(context.kind, context.id).find((each) => inner.has(each));
   const insideOf = (path: string) => path.slice(prefixOf(context.path).length + (folder?.length ?? 0));
-  const named = node.template === "linux" ? bootScript.exec(command?.text?.trim() ?? "")?.[1] : undefined;
+  const named = ["linux", "frr"].includes(node.template) ? bootScript.exec(command?.text?.trim() ?? "")?.[1] : undefined;
   const script = (inner.get(folder ?? "") ?? []).map(insideOf).find((inside) => inside === named);
   if ((command?.text ?? "").trim() !== "") {
     if (node.template === "container") node.put("attributes", "command", command?.text, command);
@@ -138,13 +138,14 @@ function readContainer(draft: Draft, node: DraftNode, context: Context): void {
 /** A command that runs a script and then the program of the node. */
 const bootScript = /^(?:\/bin\/)?sh -c (?:'|")(?:\/bin\/)?sh (\/[\w./-]{1,200}); exec [\w ./-]{1,200}(?:'|")$/;
 
-/** A line of a script that is a command by itself. */
-const plainCommand = /^(?!(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|cd|set|exec|exit|export)\b)[\w./][\w./:@%+=, -]*$/;
+/** A line of a script that is a command by itself: no part of a longer one, and nothing that later lines need, such as variables. */
+const plainCommand =
+  /^(?!(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|cd|set|exec|exit|export)\b)[\w./](?:[\w./:@%+=,&|;> *-]|"[\w./:@%+=, -]*"|'[\w./:@%+=, -]*')*(?<![&|;])$/;
 
 /** Makes commands of a script that has nothing else. Returns whether it does. */
 function readScript(node: DraftNode, context: Context, path: string): boolean {
   const commands = (context.files.text(path) ?? "").split(/\r?\n/).filter((line) => line.trim() !== "");
-  if (!commands.every((line) => plainCommand.test(line))) return false;
+  if (!commands.every((line) => plainCommand.test(line.trimEnd()))) return false;
   node.add("exec", commands, fileValue(context, path), `commands: ${commands.length}`);
   return true;
 }
