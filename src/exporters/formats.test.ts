@@ -256,3 +256,20 @@ shapes:
     for (const format of labFormats) expect(exportLab(lab, format).notes.filter((note) => note.includes("shapes"))).toEqual([]);
   });
 });
+
+test("containerlab has a tunnel to another machine as a link; other formats name what they lose", () => {
+  const lab = labOf(
+    `name: half
+nodes: {h1: {template: linux}, h2: {template: linux}}
+networks: {one: {vxlan: {remote: 192.0.2.7, vni: 1001}}, two: {vxlan: {remote: 192.0.2.7, vni: 1002}}}
+links: [{endpoints: ["h1:eth0", one], mtu: 1450}, ["h1:eth1", two], ["h2:eth1", two]]
+`,
+  );
+  const { main, files, notes } = exportLab(lab, "containerlab");
+  const { nodes, links } = parse(files[main] ?? "").topology;
+  const endpoint = { node: "h1", interface: expect.any(String) };
+  expect(links[0]).toEqual({ type: "vxlan", endpoint, remote: "192.0.2.7", vni: 1001, "udp-port": 4789, mtu: 1450 });
+  expect(Object.keys(nodes)).toEqual(["h1", "h2", "two"]);
+  expect(notes.join("\n")).toMatch(/no place for vxlan/);
+  expect(exportLab(lab, "gns3").notes.join("\n")).toMatch(/no place for vxlan/);
+});

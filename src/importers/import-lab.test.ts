@@ -152,3 +152,15 @@ ${links.map((link) => `    - endpoints: ${link}\n`).join("")}`;
     "12 its ends are the same",
   ]);
 });
+
+test("tunnels of containerlab to other machines are networks", () => {
+  const link = "{type: vxlan, endpoint: {node: r1, interface: eth1}, remote: 192.0.2.9, vni: 100";
+  const text = (links: string) => `name: t\ntopology:\n  nodes: {r1: {kind: linux, image: alpine}}\n  links: [${links}]\n`;
+  const { yaml } = imported({ "t.clab.yml": text(`${link}, udp-port: 4789, mtu: 1450}`) });
+  expect(yaml).toContain("vxlan-100: {vxlan: {remote: 192.0.2.9, vni: 100}}");
+  expect(yaml).toMatch(/mtu: 1450/);
+  // Without a port, containerlab has its own.
+  expect(imported({ "t.clab.yml": text(`${link}}`) }).yaml).toContain("{remote: 192.0.2.9, vni: 100, port: 14789}");
+  const dropped = imported({ "t.clab.yml": text(`${link.replace("192.0.2.9", "lab2.example")}}`) });
+  expect(dropped.yaml).not.toContain("vxlan");
+});

@@ -21,6 +21,7 @@ import {
   sidesVocabulary,
   textVocabulary,
   topologyVocabulary,
+  vxlanVocabulary,
 } from "./lab/vocabulary.ts";
 import { addressesSchema, addressingSchema, routingSchema } from "./schema-addressing.ts";
 import { type Json, type JsonSchema, object } from "./schema-object.ts";
@@ -523,6 +524,26 @@ export const plainSchema: JsonSchema = {
       type: { title: "Type", description: "bridge, unless given.", ...orNull(name), examples: ["bridge", "nat"] },
       icon: orNull(icon),
       position: orNull(position),
+      vxlan: {
+        ...object(
+          vxlanVocabulary,
+          {
+            remote: { title: "Remote", description: "IPv4 address of the other machine.", type: "string", examples: ["192.0.2.7"] },
+            vni: {
+              title: "VNI",
+              description: "The same on both machines.",
+              type: "integer",
+              minimum: 1,
+              maximum: 16_777_215,
+              examples: [1001],
+            },
+            port: { title: "Port", description: "UDP, 4789 unless given.", type: ["integer", "null"], minimum: 1, maximum: 65_535 },
+          },
+          { required: ["remote", "vni"] },
+        ),
+        title: "VXLAN",
+        description: "A tunnel to the network with the same VNI on another machine.",
+      },
     }),
     link: {
       title: "Link",

@@ -196,7 +196,7 @@ function isClosed(terminal: number): boolean {
 }
 
 async function openHost(
-  { host, eve, stateDir, nat, hostsFile, bindAllow }: ServeOptions,
+  { host, eve, stateDir, nat, hostsFile, bindAllow, tunnels }: ServeOptions,
   store: Store,
   warn: (text: string) => void,
 ): Promise<Host> {
@@ -215,7 +215,7 @@ async function openHost(
     .catch((error: unknown) => Promise.reject(usersTrouble(users, error)));
   if (first.password !== undefined) announce(first.password);
   const recorded = new Map(store.labs.list().flatMap(({ path, labId: id, owner }) => (id === undefined ? [] : [[path, { id, owner }]])));
-  return localHost({ paths, warn, nat, recorded, hostsFile, bindAllow });
+  return localHost({ paths, warn, nat, recorded, hostsFile, bindAllow, tunnels });
 }
 
 /** Throws if the machine is not set up: without these files no node can start. */

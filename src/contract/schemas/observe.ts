@@ -241,6 +241,8 @@ export const InspectedNetwork = Type.Object({
   type: text,
   icon: optionalText,
   position: Type.Optional(PositionData),
+  /** Of type vxlan: the tunnel to the network with the same VNI on another machine. Without port: 4789. */
+  vxlan: Type.Optional(Type.Object({ remote: text, vni: integer, port: optionalInteger })),
 });
 export type InspectedNetwork = Static<typeof InspectedNetwork>;
 

@@ -15,6 +15,7 @@ import {
   unsupportedQuality,
   unsupportedText,
 } from "../model/support.ts";
+import { sameValue } from "../shared/canonical.ts";
 import { defined } from "../shared/defined.ts";
 import { type Comparison, type Fate, interfacesOf, type LinkWork, type NetworkWork, type NodeWork } from "./comparison.ts";
 import { diffLab } from "./diff-lab.ts";
@@ -77,7 +78,8 @@ function compareNetworks({ input, ids, extraFate }: Joined, unsupported: Unsuppo
   const addNetwork = (key: string, intent: LabNetwork | undefined) => {
     const native = observedNetworks.get(ids.networks[key] ?? "");
     const before =
-      native && defined<LabNetwork>({ key, name: native.name, type: native.type, icon: native.icon, position: native.position });
+      native &&
+      defined<LabNetwork>({ key, name: native.name, type: native.type, icon: native.icon, position: native.position, vxlan: native.vxlan });
     const { after, changes, missing } = compareNetwork(intent, before, input.rules);
     unsupported.push(...missing);
     const fate = intent === undefined ? extraFate : before === undefined ? "create" : "keep";
@@ -275,12 +277,15 @@ function compareNetwork(
   const missing: UnsupportedField[] = [];
   const place = hostPosition(intent.position, rules);
   const after: Record<string, unknown> = { key: intent.key };
-  for (const field of ["name", "type", "icon", "position"] as const) {
+  for (const field of ["name", "type", "vxlan", "icon", "position"] as const) {
     // An absent position is unmanaged; every other absent field means the host's default.
     const wanted = field === "position" ? (place ?? before?.position) : intent[field];
     const a = before?.[field];
-    const same = a === wanted || (field === "position" && before?.position?.x === place?.x && before?.position?.y === place?.y);
-    const why = same || field === "type" ? undefined : unsupportedOnHost(rules, "network", field);
+    const same =
+      a === wanted ||
+      (field === "vxlan" && sameValue(a, wanted)) ||
+      (field === "position" && before?.position?.x === place?.x && before?.position?.y === place?.y);
+    const why = same || field === "type" || field === "vxlan" ? undefined : unsupportedOnHost(rules, "network", field);
     after[field] = why === undefined ? wanted : a;
     if (same || (field === "position" && intent.position === undefined)) continue;
     if (why === undefined) changes.push({ field, before: a ?? null, after: wanted ?? null });

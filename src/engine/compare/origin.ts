@@ -101,10 +101,10 @@ function resources(lab: ObservedLab, keys: EndpointKeys, desired: Lab, rules: Ho
     const node: LabNode = observedNode(native, key, templates.get(native.template));
     all.set(`node ${key}`, fieldsOf([...nodeChanges(node), { field: "ethernet", before: null, after: native.ethernet }]));
   }
-  for (const { id, name, type, icon, position } of lab.networks) {
+  for (const { id, name, type, icon, position, vxlan } of lab.networks) {
     const key = keys.networks.get(id) ?? name;
-    const network = defined<LabNetwork>({ key, name, type, icon, position });
-    const fields = (["name", "type", "icon", "position"] as const).map((field) => [field, network[field] ?? null] as const);
+    const network = defined<LabNetwork>({ key, name, type, icon, position, vxlan });
+    const fields = (["name", "type", "vxlan", "icon", "position"] as const).map((field) => [field, network[field] ?? null] as const);
     all.set(`network ${key}`, new Map(fields.filter(([, value]) => value !== null)));
   }
   for (const native of lab.links) {

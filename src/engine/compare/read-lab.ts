@@ -73,6 +73,7 @@ export function readLab({ observed, base, ids: stateIds, hostPlaces, rules }: Re
       key,
       name: lost("name") ? (before?.name ?? native.name) : native.name,
       type: native.type,
+      vxlan: native.vxlan,
       icon: lost("icon") ? before?.icon : native.icon,
       position: lost("position") ? before?.position : readPosition(native, before, hostPlaces?.networks, rules),
     });

@@ -10,6 +10,7 @@ import type { HostRules, ModuleRule, PullRules, SerialRule, TemplateRules, Value
 import type { Reason } from "../model/reasons.ts";
 import { type SerialPort, serialPort } from "../model/serial-port.ts";
 import { unsupportedOnNode } from "../model/support.ts";
+import { tunnelMtuProblem, tunnelProblem } from "./tunnels.ts";
 
 /** Why an action is blocked. */
 export type Obstacle = Reason<
@@ -20,6 +21,7 @@ export type Obstacle = Reason<
   | "unknown_attribute"
   | "no_image"
   | "unknown_network_type"
+  | "tunnel_refused"
   | "unknown_interface"
   | "unknown_node"
   | "unknown_network"
@@ -234,6 +236,12 @@ export function networkObstacle(network: NetworkWork, rules: HostRules): Obstacl
   if (named && name !== undefined && rules.networkName !== undefined && !new RegExp(rules.networkName.pattern).test(name)) {
     return { code: "bad_name", text: `the host cannot keep the name ${JSON.stringify(name)}: ${rules.networkName.why}`, field: "name" };
   }
+  const tunnel = network.after?.vxlan;
+  const isNew = network.fate === "create" || network.replaced || network.changes.some(({ field }) => field === "vxlan");
+  if (tunnel !== undefined && rules.tunnels !== undefined && isNew) {
+    const problem = tunnelProblem(tunnel, rules.tunnels);
+    if (problem !== undefined) return { code: "tunnel_refused", ...problem };
+  }
   const type = network.after?.type;
   if (type === undefined || (network.fate === "keep" && !network.replaced) || rules.networkTypes.includes(type)) return undefined;
   const other = rules.otherNetworkTypes?.[type];
@@ -246,7 +254,10 @@ export function linkObstacle(link: LinkWork, comparison: Comparison, templates: 
   if (link.after === undefined || link.fate === "delete" || link.fate === "extra") return undefined;
   for (const end of link.after.endpoints) {
     if ("network" in end) {
-      if (!comparison.networks.has(end.network)) return { code: "unknown_network", text: `the lab has no network ${end.network}` };
+      const network = comparison.networks.get(end.network);
+      if (network === undefined) return { code: "unknown_network", text: `the lab has no network ${end.network}` };
+      const text = network.after?.vxlan && tunnelMtuProblem(link.after.mtu, comparison.rules.tunnels);
+      if (text !== undefined) return { code: "tunnel_refused", text, field: "mtu" };
       continue;
     }
     const node = comparison.nodes.get(end.node);

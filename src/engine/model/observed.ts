@@ -1,4 +1,4 @@
-import type { LabFile, LabText, Management, Position, Quality, Scalar, TrafficFilter } from "../../intent/lab/lab.ts";
+import type { LabFile, LabText, Management, Position, Quality, Scalar, TrafficFilter, Vxlan } from "../../intent/lab/lab.ts";
 import type { Switching } from "../../intent/lab/switching.ts";
 import type { LabShape } from "../../intent/shapes/shape.ts";
 
@@ -98,6 +98,7 @@ export interface ObservedNetwork {
   readonly type: string;
   readonly icon?: string;
   readonly position?: Position;
+  readonly vxlan?: Vxlan;
 }
 
 export type ObservedEndpoint = { readonly nodeId: string; readonly interface: string } | { readonly networkId: string };

@@ -231,12 +231,24 @@ export interface ModuleRule {
   readonly kinds: Readonly<Record<string, { readonly prefix: string; readonly ports: number }>>;
 }
 
+/** Which networks of type vxlan a host can have. */
+export interface TunnelRules {
+  /** IPv4 networks with a prefix length, such as 192.0.2.0/24. */
+  readonly remotes: readonly string[];
+  readonly vnis: { readonly first: number; readonly last: number };
+  readonly port: number;
+  /** The largest MTU of links that fits into the packets of the network between the machines. */
+  readonly mtu: number;
+}
+
 /** The facts of a host that plans need. Data only: the engine never calls the host. */
 export interface HostRules {
   readonly templates: readonly TemplateRules[];
   readonly networkTypes: readonly string[];
   /** By a type that the host does not have: the type to use instead, for people. */
   readonly otherNetworkTypes?: Readonly<Record<string, string>>;
+  /** The tunnels that the host's administrator allows. Absent: none. */
+  readonly tunnels?: TunnelRules;
   /** Features as in capabilities. linkQuality and linkSuspend decide which link fields are unsupported. */
   readonly features: Readonly<Record<string, boolean>>;
   /**

@@ -37,6 +37,7 @@ export const reasonCodes = {
   bad_name: "The host does not accept the name.",
   bad_value: "The template does not allow the value.",
   unknown_attribute: "The template does not have the attribute.",
+  tunnel_refused: "The host's administrator does not allow the tunnel to another machine, or frames of the link do not fit into it.",
   unknown_network_type: "The host does not have the network type.",
   unknown_interface: "The node does not have the interface.",
   unknown_node: "The lab does not have the node.",

@@ -37,7 +37,7 @@ export function leftOut(lab: Lab, tool: string, places: Places): readonly string
     for (const field of fieldsOf(node)) if (!written.includes(field)) lost(field, node.key);
   }
   for (const network of lab.networks) {
-    for (const field of ["name", "icon", "position"] as const) {
+    for (const field of ["name", "icon", "position", "vxlan"] as const) {
       const isUsed = network[field] !== undefined && (field !== "name" || network.name !== network.key);
       if (isUsed && !places.network.includes(field)) lost(field, network.key);
     }

@@ -1,4 +1,4 @@
-import { type Endpoint, endpointText, type Lab, type LabLink, type LabNode } from "../../intent/lab/lab.ts";
+import { type Endpoint, endpointText, type Lab, type LabLink, type LabNode, vxlanPort } from "../../intent/lab/lab.ts";
 import { opacityOf } from "../../intent/shapes/color.ts";
 import { type LabShape, shapeDefaults } from "../../intent/shapes/shape.ts";
 import { type Data, writePair } from "../../intent/write/write.ts";
@@ -21,7 +21,7 @@ export function containerlabOf(lab: Lab): Exported {
   const links = lab.links.map((link) => linkData(link, lab, bridges));
   const nodes: Record<string, Data> = {};
   for (const node of lab.nodes) nodes[node.key] = nodeData(node, lab, files);
-  for (const { key, type } of lab.networks) if (type !== "nat") nodes[key] = { kind: "bridge" };
+  for (const { key, type } of lab.networks) if (type !== "nat" && !singleTunnel(lab, key)) nodes[key] = { kind: "bridge" };
   const { management } = lab;
   const data: Record<string, Data | undefined> = {
     name: lab.name,
@@ -109,7 +109,25 @@ function suffixOf(kind: string | undefined, text: string | undefined): string {
   return text?.trimStart().startsWith("{") === true ? "json" : "cli";
 }
 
+/** Returns whether the network is a tunnel with one link: that link is the tunnel's in containerlab. */
+function singleTunnel({ networks, links }: Lab, key: string): boolean {
+  const { vxlan } = networks.find((network) => network.key === key) ?? {};
+  return (
+    vxlan !== undefined && links.filter(({ endpoints }) => endpoints.some((end) => "network" in end && end.network === key)).length === 1
+  );
+}
+
+function tunnelData({ endpoints, mtu }: LabLink, lab: Lab): Data | undefined {
+  const [a, b] = endpoints;
+  if (!("node" in a) || !("network" in b) || !singleTunnel(lab, b.network)) return undefined;
+  const { remote = "", vni = 0, port = vxlanPort } = lab.networks.find(({ key }) => key === b.network)?.vxlan ?? {};
+  const endpoint = { node: a.node, interface: interfaceName(a, lab) };
+  return { type: "vxlan", endpoint, remote, vni, "udp-port": port, ...(mtu !== undefined && { mtu }) };
+}
+
 function linkData(link: LabLink, lab: Lab, bridges: Map<string, string>): Data {
+  const tunnel = tunnelData(link, lab);
+  if (tunnel !== undefined) return tunnel;
   const endpoints = link.endpoints.map((end) => endText(end, link, lab, bridges));
   return link.mtu === undefined ? { endpoints } : { endpoints, mtu: link.mtu };
 }
@@ -184,7 +202,9 @@ function impairmentsOf(lab: Lab): string {
 
 function notesOf(lab: Lab, hasImpairments: boolean): readonly string[] {
   const isSwitch = (node: LabNode) => roleOf(node) === "switch";
-  const bridges = [...lab.nodes.filter(isSwitch), ...lab.networks.filter(({ type }) => type !== "nat")].map(({ key }) => key);
+  const bridges = [...lab.nodes.filter(isSwitch), ...lab.networks.filter(({ key, type }) => type !== "nat" && !singleTunnel(lab, key))].map(
+    ({ key }) => key,
+  );
   const ofVrnetlab = lab.nodes.filter((node) => machineOf(node)?.containerlab !== undefined);
   const machines = lab.nodes.filter(
     (node) => !ofVrnetlab.includes(node) && (["vm", "other"].includes(roleOf(node)) || kindOf(node)?.kind === "vrnetlab"),
@@ -208,7 +228,7 @@ function notesOf(lab: Lab, hasImpairments: boolean): readonly string[] {
     ...leftOut(lab, "containerlab", {
       lab: ["management", "texts", "shapes", "dependsOn"],
       node: (node) => (isSwitch(node) ? ["position"] : roleOf(node) === "container" ? [...common, "image", "attributes"] : common),
-      network: ["position"],
+      network: lab.networks.every(({ key, vxlan }) => vxlan === undefined || singleTunnel(lab, key)) ? ["position", "vxlan"] : ["position"],
       link: hasImpairments ? [...quality, "mtu"] : ["mtu"],
     }),
     ...(hasImpairments ? ["impairments.sh has the impairments and suspended links: run it after containerlab deploy"] : []),

@@ -181,7 +181,8 @@ function segmentsOf(
     if (root(key) !== key) continue;
     const network = lab.networks.find((one) => one.key === key);
     const name = network?.name ?? lab.nodes.find((one) => one.key === key)?.name ?? key;
-    const type = network === undefined || network.type === "bridge" ? "bridge" : network.type === "nat" ? "nat0" : network.type;
+    const type =
+      network === undefined || ["bridge", "vxlan"].includes(network.type) ? "bridge" : network.type === "nat" ? "nat0" : network.type;
     segments.set(key, { id: segments.size + 1, name, type, isVisible: true, ...place(key) });
   }
   const of = new Map<string, number>();

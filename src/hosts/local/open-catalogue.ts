@@ -2,6 +2,7 @@ import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { KernelFeature } from "../../engine/model/kernel-features.ts";
+import type { TunnelRules } from "../../engine/model/plan.ts";
 import { type Feature, featureNames, type HostNetworkType } from "../host.ts";
 import { findImages, type LocalImage } from "./images/images.ts";
 import { findVmImages } from "./images/vm-images.ts";
@@ -19,6 +20,8 @@ import { problemText } from "./templates/reading/read-template.ts";
 import { builtinTemplates, loadTemplates, type TemplateMemory } from "./templates/reading/templates.ts";
 import { hostTemplate, type LocalTemplate, templateRules } from "./templates/template.ts";
 import { hypervisorImage } from "./templates/vm-template.ts";
+import { type TunnelPolicy, tunnelRules } from "./tunnels/tunnel-policy.ts";
+import { howToAllow } from "./tunnels/tunnel-refusal.ts";
 import { kvmWorks } from "./vm/kvm.ts";
 
 /** The template files of all catalogues of this process, so that a second host does not read Labwright's own again. */
@@ -37,6 +40,7 @@ export function openCatalogue(options: {
   readonly shaping: Promise<ShapingMeans>;
   /** Whether packets can be captured. */
   readonly capture: Promise<boolean>;
+  readonly tunnels?: TunnelPolicy | undefined;
   readonly means: Promise<MachineMeans>;
   readonly warn: (text: string) => void;
   readonly freshMs?: number;
@@ -74,6 +78,7 @@ export function openCatalogue(options: {
       shaping: (await options.shaping) !== null,
       capture: await options.capture,
       kvm: (await kvm) ?? false,
+      tunnels: await tunnelRules(options.tunnels),
     };
     const lacks = await kernelLacks;
     const rest = JSON.stringify([images, works, lacks]);
@@ -126,6 +131,7 @@ function catalogue(
     shaping,
     capture,
     kvm,
+    tunnels,
     means,
     lacks,
   }: {
@@ -135,6 +141,7 @@ function catalogue(
     readonly shaping: boolean;
     readonly capture: boolean;
     readonly kvm: boolean;
+    readonly tunnels: TunnelRules | undefined;
     readonly means: MachineMeans;
     readonly lacks: readonly KernelFeature[];
   },
@@ -143,6 +150,9 @@ function catalogue(
   const networkTypes: HostNetworkType[] = [
     { type: "bridge", description: "A learning bridge inside the lab", external: false, nat: false },
     ...(nat ? [{ type: "nat", description: "The way out through the machine's address, with DHCP", external: true, nat: true }] : []),
+    ...(tunnels === undefined
+      ? []
+      : [{ type: "vxlan", description: "A tunnel to the network with the same VNI on another machine", external: true, nat: false }]),
   ];
   const works = new Set<Feature>([
     "consoleStream",
@@ -195,6 +205,7 @@ function catalogue(
     rules: {
       templates: templates.map(rulesOf),
       networkTypes: networkTypes.map(({ type }) => type),
+      ...(tunnels === undefined ? { otherNetworkTypes: { vxlan: howToAllow } } : { tunnels }),
       features,
       kernelLacks: lacks,
       unsupportedFields: [...(management ? [] : managementFields), ...(hasBinds ? [] : ["binds"])],

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { KeyedQueue } from "../../base/keyed-queue.ts";
 import { programPath } from "../../files/program-path.ts";
 import { openSpareFiles } from "../../files/spare-files.ts";
+import { vxlanPort } from "../../intent/lab/lab.ts";
 import { bindPolicy } from "./binds/bind-policy.ts";
 import { type CaptureLimits, captureLimits } from "./capture/capture-limits.ts";
 import { captureWorks } from "./capture/capture-works.ts";
@@ -41,6 +42,7 @@ import { endStrays } from "./sandbox/end-strays.ts";
 import type { LocalState } from "./session/local-state.ts";
 import { localQuarantine } from "./session/quarantine.ts";
 import { TransferStore } from "./transfers/transfer-store.ts";
+import type { TunnelPolicy } from "./tunnels/tunnel-policy.ts";
 import { type DiskPace, DiskWatch, diskPace } from "./watches/disk-watch.ts";
 import { NeighbourWatch } from "./watches/neighbour-watch.ts";
 
@@ -54,6 +56,8 @@ export interface LocalHostOptions {
   readonly nat?: NatPolicy;
   /** Directories of the machine of which nodes of admins' labs may see files. Default: none. */
   readonly bindAllow?: readonly string[];
+  /** The tunnels to other machines that labs may have. Default: none. */
+  readonly tunnels?: TunnelPolicy | undefined;
   /** The file in which nodes with a management address get names. Absent: none. Only root has management networks. */
   readonly hostsFile?: string | undefined;
   /** Replace the defaults. */
@@ -87,7 +91,17 @@ export async function openState(
   const shaping = shapingMeans(paths.shaper);
   const { state, images, vmImages } = paths;
   const hasBinds = (options.bindAllow ?? []).length > 0 && process.getuid?.() === 0;
-  const catalogue = openCatalogue({ state, images, vmImages, hasBinds, shaping, capture: captureWorks(paths.tap), means, warn });
+  const catalogue = openCatalogue({
+    state,
+    images,
+    vmImages,
+    hasBinds,
+    shaping,
+    capture: captureWorks(paths.tap),
+    tunnels: options.tunnels,
+    means,
+    warn,
+  });
   const changes = new KeyedQueue();
   const exclusive = <T>(path: string, work: () => Promise<T>): Promise<T> => changes.run(path, () => tellingTrouble(work));
   const onSwitchesLost = (id: string) => void repairSwitches(parts, exclusive, id);
@@ -178,10 +192,14 @@ function labsOf(labs: Map<string, LocalLab>, make: (id: string) => LocalLab): (i
 }
 
 /** Returns the options of labs that are the same for all of them. */
-function labOptions({ paths, nat, stopGrace: grace }: LocalHostOptions, warn: (text: string) => void) {
+function labOptions({ paths, nat, tunnels, stopGrace: grace }: LocalHostOptions, warn: (text: string) => void) {
   return {
     paths,
-    natPolicy: nat ?? { allow: [], deny: [] },
+    natPolicy: {
+      ...(nat ?? { allow: [], deny: [] }),
+      ...(tunnels !== undefined && { tunnels: { remotes: tunnels.remotes, port: tunnels.port ?? vxlanPort } }),
+    },
+    tunnelPolicy: tunnels,
     ports: new PublishedPorts(),
     snapshots: new KernelSnapshots(snapshotSettings(paths, warn)),
     stopGrace: { ...stopGrace, ...grace },
@@ -242,7 +260,8 @@ async function repairLinks({ definitions, lab, catalogue, warn }: OpenedParts, e
     if (definition === undefined || lab(definition.id).sandbox === null) return;
     await lab(definition.id).renewNames(definition);
     const publishes = definition.nodes.some(({ ports = [] }) => ports.length > 0);
-    if (publishes || definition.links.some(({ quality }) => quality !== undefined))
+    const leadsOut = definition.networks.some(({ vxlan }) => vxlan !== undefined);
+    if (publishes || leadsOut || definition.links.some(({ quality }) => quality !== undefined))
       await lab(definition.id).reconcileFabric(definition, await catalogue());
   };
   const warnOf = (path: string) => (error: Error) => warn(`lab ${path}: ${error.message}`);

@@ -31,6 +31,7 @@ export const memoryFeatures: Readonly<Record<Feature, boolean>> = Object.fromEnt
 export const memoryNetworkTypes: readonly HostNetworkType[] = [
   { type: "bridge", description: "A network inside the lab", external: false, nat: false },
   { type: "nat", description: "The way out of a lab, which here leads nowhere", external: true, nat: true },
+  { type: "vxlan", description: "A tunnel to another machine, which here leads nowhere", external: true, nat: false },
 ];
 
 export function memoryRules(templates: readonly MemoryTemplate[], unsupportedFields: readonly string[]): HostRules {

@@ -1,4 +1,4 @@
-import type { LabText, Position, Quality } from "../../intent/lab/lab.ts";
+import type { LabText, Position, Quality, Vxlan } from "../../intent/lab/lab.ts";
 import { toLabName } from "../../intent/lab/lab-name.ts";
 import { qualityFields, qualityLimits } from "../../intent/lab/quality.ts";
 import { normalFilePath } from "../../intent/parse/files.ts";
@@ -15,7 +15,9 @@ import { cleanText, Keys, oneLine } from "./keys.ts";
 export interface DraftNetwork {
   readonly key: string;
   readonly name: string;
-  readonly type: "bridge" | "nat";
+  readonly type: "bridge" | "nat" | "vxlan";
+  /** Set exactly for type vxlan. */
+  readonly vxlan?: Vxlan;
   position?: Position;
   readonly comments: string[];
 }
@@ -123,6 +125,15 @@ export class Draft {
     this.networks.push(network);
     this.#markName(network, name, from.name);
     from.type?.mapped(`a network of type ${type}`);
+    return network;
+  }
+
+  /** Adds a network that leads to another machine. */
+  tunnel(name: string, vxlan: Vxlan): DraftNetwork {
+    if (this.networks.length >= draftLimits.nodes) refuse(`more than ${draftLimits.nodes} networks`);
+    const key = this.#keys.take(name, "net");
+    const network: DraftNetwork = { key, name: key, type: "vxlan", vxlan, comments: [] };
+    this.networks.push(network);
     return network;
   }
 

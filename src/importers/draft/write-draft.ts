@@ -44,7 +44,7 @@ export function writeDraft(draft: Draft, heading: readonly string[], options: { 
       "networks",
       bridges.flatMap((network) => [
         ...network.comments.map((line) => `  ${comment(line)}`),
-        writeNode(network.key, { type: network.type, ...shown(network) }),
+        writeNode(network.key, { ...wayOf(network), ...shown(network) }),
       ]),
     ),
     ...section(
@@ -96,6 +96,12 @@ function shown({ key, name, position }: DraftNetwork): { readonly [key: string]:
   return { ...(name !== key && { name }), ...(position !== undefined && { position: { x: position.x, y: position.y } }) };
 }
 
+function wayOf({ type, vxlan }: DraftNetwork): { readonly [key: string]: Data } {
+  if (vxlan === undefined) return { type };
+  const { remote, vni, port } = vxlan;
+  return { vxlan: { remote, vni, ...(port !== undefined && { port }) } };
+}
+
 function writeNode(key: string, fields: { readonly [key: string]: Data | undefined }): string {
   return writePair(key, fields, 2, { style: Object.keys(fields).length <= 2 ? "auto" : "block" });
 }
@@ -129,8 +135,8 @@ function interfaceOf({ kind, machine, maxInterfaces }: DraftNode, name: string):
 function problemOf({ ends: [a, b] }: DraftLink, used: ReadonlyMap<DraftNode, ReadonlyMap<string, DraftLink>>): string | undefined {
   if (a.at === b.at && (!(a.at instanceof DraftNode) || interfaceOf(a.at, a.interface ?? "") === interfaceOf(a.at, b.interface ?? "")))
     return "its ends are the same";
-  if (!(a.at instanceof DraftNode || b.at instanceof DraftNode) && a.at.type === "nat" && b.at.type === "nat")
-    return "a link joins no two networks of type nat";
+  if (!(a.at instanceof DraftNode || b.at instanceof DraftNode) && a.at.type !== "bridge" && b.at.type !== "bridge")
+    return "a link joins no two networks that lead out of the lab";
   for (const { at, interface: name = "" } of [a, b]) {
     const other = at instanceof DraftNode ? used.get(at)?.get(interfaceOf(at, name)) : undefined;
     if (other === undefined || !(at instanceof DraftNode)) continue;

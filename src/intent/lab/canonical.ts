@@ -9,6 +9,8 @@ import {
   linkKey,
   type Quality,
   type TrafficFilter,
+  type Vxlan,
+  vxlanPort,
 } from "./lab.ts";
 import { qualityFields } from "./quality.ts";
 
@@ -78,7 +80,16 @@ function canonicalNode(node: LabNode): LabNode {
 }
 
 function canonicalNetwork(network: LabNetwork): LabNetwork {
-  return defined({ ...network, position: network.position && { x: positive(network.position.x), y: positive(network.position.y) } });
+  return defined({
+    ...network,
+    vxlan: network.vxlan && canonicalVxlan(network.vxlan),
+    position: network.position && { x: positive(network.position.x), y: positive(network.position.y) },
+  });
+}
+
+/** The usual port is left out. */
+function canonicalVxlan({ remote, vni, port }: Vxlan): Vxlan {
+  return defined({ remote, vni, port: port === vxlanPort ? undefined : port });
 }
 
 function canonicalFilter(filter: TrafficFilter): TrafficFilter {

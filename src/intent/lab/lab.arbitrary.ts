@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { canonicalShape, type LabShape } from "../shapes/shape.ts";
 import { canonicalLab } from "./canonical.ts";
-import type { Endpoint, Lab, LabLink, LabNetwork, LabNode, Quality, Scalar } from "./lab.ts";
+import type { Endpoint, Lab, LabLink, LabNetwork, LabNode, Quality, Scalar, Vxlan } from "./lab.ts";
 import type { Switching } from "./switching.ts";
 
 /**
@@ -204,13 +204,22 @@ function arbitraryNode(key: string): fc.Arbitrary<LabNode> {
     });
 }
 
+const arbitraryVxlan: fc.Arbitrary<Vxlan> = fc.record(
+  {
+    remote: fc.constantFrom("192.0.2.7", "198.51.100.1"),
+    vni: fc.integer({ min: 1, max: 16_777_215 }),
+    port: fc.integer({ min: 1, max: 4000 }),
+  },
+  { requiredKeys: ["remote", "vni"] },
+);
+
 function arbitraryNetwork(key: string): fc.Arbitrary<LabNetwork> {
   return fc
     .record({ name: fc.oneof(fc.constant(key), line), type: fc.constantFrom("bridge", "nat") })
     .chain((required) =>
       fc
-        .record({ icon: fc.constantFrom("Cloud.png"), position }, { requiredKeys: [] })
-        .map((optional) => ({ key, ...required, ...optional })),
+        .record({ icon: fc.constantFrom("Cloud.png"), position, vxlan: arbitraryVxlan }, { requiredKeys: [] })
+        .map((optional) => ({ key, ...required, ...optional, ...(optional.vxlan !== undefined && { type: "vxlan" }) })),
     );
 }
 

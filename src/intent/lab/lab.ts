@@ -135,7 +135,27 @@ export interface LabNetwork {
   readonly type: string;
   readonly icon?: string;
   readonly position?: Position;
+  /** Set exactly for type vxlan. */
+  readonly vxlan?: Vxlan;
 }
+
+/** The tunnel to a network of the same number on another machine. */
+export interface Vxlan {
+  /** IPv4 address of the other machine. */
+  readonly remote: string;
+  /** The VXLAN network identifier, the same on both machines. */
+  readonly vni: number;
+  /** UDP port of both machines. Default: 4789. */
+  readonly port?: number;
+}
+
+/** The UDP port of VXLAN that IANA has assigned. */
+export const vxlanPort = 4789;
+
+export const vxlanLimits = { vni: { min: 1, max: 16_777_215 }, port: { min: 1, max: 65_535 } } as const;
+
+/** Bytes that VXLAN adds to a frame's payload on IPv4: the Ethernet header, and headers of VXLAN, UDP and IPv4. */
+export const vxlanOverhead = 50;
 
 export type Endpoint = { readonly node: string; readonly interface: string } | { readonly network: string };
 

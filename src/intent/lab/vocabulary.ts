@@ -200,9 +200,15 @@ export const inheritableVocabulary: Vocabulary = {
 };
 
 export const networkVocabulary: Vocabulary = {
-  known: ["name", "type", "icon", "position"],
+  known: ["name", "type", "icon", "position", "vxlan"],
   ignored: ["labels", "mtu"],
-  meant: { kind: "type" },
+  meant: { kind: "type", tunnel: "vxlan" },
+};
+
+export const vxlanVocabulary: Vocabulary = {
+  known: ["remote", "vni", "port"],
+  ignored: [],
+  meant: { id: "vni", "udp-port": "port", "dst-port": "port", dstport: "port" },
 };
 
 /** The forms of several links in one item. */

@@ -12,10 +12,11 @@ import {
   readText,
   spot,
 } from "../fields/fields.ts";
+import { readVxlan } from "../fields/read-vxlan.ts";
 import { order } from "../lab/canonical.ts";
-import type { LabNetwork, LabText, TrafficFilter } from "../lab/lab.ts";
+import type { LabNetwork, LabText, TrafficFilter, Vxlan } from "../lab/lab.ts";
 import { filterVocabulary, networkVocabulary, textVocabulary } from "../lab/vocabulary.ts";
-import type { Entry, Value } from "../parse/parse.ts";
+import type { Entry, MapValue, Value } from "../parse/parse.ts";
 import { type ReadContext, readName, readPosition } from "./node-fields.ts";
 import { checkKey } from "./read-nodes.ts";
 
@@ -39,18 +40,34 @@ export function readNetworks(context: ReadContext, at: Field): Map<string, ReadN
     const [nameField, typeField, iconField, positionField] = ["name", "type", "icon", "position"].map((key) =>
       fieldOf(map, key, here.path),
     );
+    const vxlan = readNetworkVxlan(context, map, here, typeField);
     const icon = iconField && readLine(problems, iconField);
     const position = positionField && readPosition(problems, positionField);
     const network: LabNetwork = {
       key: entry.key,
       name: (nameField && readLine(problems, nameField, { loose: true, max: 64 })) ?? entry.key,
-      type: (typeField && readName(problems, typeField)) ?? "bridge",
+      type: vxlan === undefined ? ((typeField && readName(problems, typeField)) ?? "bridge") : "vxlan",
       ...(icon === undefined ? {} : { icon }),
       ...(position === undefined ? {} : { position }),
+      ...(vxlan === undefined ? {} : { vxlan }),
     };
     networks.set(entry.key, { entry, network });
   }
   return networks;
+}
+
+/** Reads `vxlan`, which goes with `type: vxlan` only. */
+function readNetworkVxlan({ problems }: ReadContext, map: MapValue, here: Field, typeField: Field | undefined): Vxlan | undefined {
+  const at = fieldOf(map, "vxlan", here.path);
+  const type = typeField?.value.kind === "scalar" ? typeField.value.value : undefined;
+  if (at === undefined) {
+    if (type === "vxlan")
+      problems.error("missing_key", here.place, here.path, "a network of type vxlan needs vxlan", "vxlan: {remote: 192.0.2.7, vni: 1001}");
+    return undefined;
+  }
+  if (typeField !== undefined && !isNull(typeField.value) && type !== "vxlan")
+    problems.error("invalid_value", spot(typeField), typeField.path, "a network with vxlan has the type vxlan", "leave type out");
+  return readVxlan(problems, at);
 }
 
 export interface ReadFilter {

@@ -86,7 +86,8 @@ function authorFiles({ files = {}, fileSources = {} }: LabNode): Data | undefine
 export function authorNetwork(network: LabNetwork): Fields {
   return {
     name: network.name === network.key ? undefined : network.name,
-    type: network.type,
+    type: network.vxlan === undefined ? network.type : undefined,
+    vxlan: network.vxlan && { remote: network.vxlan.remote, vni: network.vxlan.vni, port: network.vxlan.port },
     icon: network.icon,
     position: network.position && { x: network.position.x, y: network.position.y },
   };

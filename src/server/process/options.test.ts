@@ -196,3 +196,19 @@ test("a provider for sign-ins needs an https issuer and a client id; groups, nam
   expect(refused(...given, "--oidc-scope", "profile")).toThrow(/contains openid/);
   expect(refused(...given, "--host", "memory")).toThrow(/is for --host embedded/);
 });
+
+test("tunnels to other machines need both ends, on the embedded host", () => {
+  const tunnels = { local: "192.0.2.1", remotes: ["192.0.2.0/28"], vnis: { first: 1000, last: 1999 }, port: 4790 };
+  const flags = ["--vxlan-local", "192.0.2.1", "--vxlan-remote", "192.0.2.0/28", "--vxlan-vnis", "1000-1999", "--vxlan-port", "4790"];
+  expect(serveOptions(flags, {}, "/s")).toMatchObject({ tunnels });
+  const env = { LABWRIGHT_VXLAN_LOCAL: "192.0.2.1", LABWRIGHT_VXLAN_REMOTE: "192.0.2.7" };
+  expect(serveOptions([], env, "/s")).toMatchObject({
+    tunnels: { remotes: ["192.0.2.7/32"], vnis: { first: 1, last: 16_777_215 }, port: 4789 },
+  });
+  const refused = (...args: readonly string[]) => expect(() => serveOptions(args, {}, "/s"));
+  refused("--vxlan-remote", "192.0.2.7").toThrow(/--vxlan-remote needs --vxlan-local/);
+  refused("--vxlan-local", "192.0.2.1").toThrow(/--vxlan-local needs --vxlan-remote/);
+  refused("--vxlan-local", "eth0", "--vxlan-remote", "192.0.2.7").toThrow(/takes an IPv4 address of this machine, not "eth0"/);
+  refused(...flags.slice(0, 4), "--vxlan-vnis", "9-2").toThrow(/--vxlan-vnis takes FIRST-LAST/);
+  refused(...flags.slice(0, 4), "--host", "memory").toThrow(/--vxlan-local is for --host embedded/);
+});

@@ -37,6 +37,8 @@ export interface ServeOptions {
   readonly hostsFile?: string;
   /** Directories of the machine of which nodes of admins' labs may see files. */
   readonly bindAllow: readonly string[];
+  /** The tunnels to other machines that labs may have. */
+  readonly tunnels?: TunnelFlags;
   /** Hosts from which files of other tools may be loaded. Empty: none. */
   readonly importUrls: readonly UrlPattern[];
   readonly logLevel: "debug" | "info" | "warn" | "error";
@@ -76,6 +78,10 @@ export const usage = `Usage: labwright serve [FLAG...]
   --nat-allow NETWORK      allows labs to reach this network or address through nat networks, such as 10.1.0.0/16 or 10.1.2.3,
                            although it is private or local; may be repeated
   --nat-deny NETWORK       forbids it; may be repeated. The narrower network takes precedence; for equal networks, --nat-deny does
+  --vxlan-local ADDRESS    lets networks of labs lead to other machines by VXLAN, from this address of the machine. Default: none do
+  --vxlan-remote NETWORK   the machines that they may lead to, such as 192.0.2.0/28 or 192.0.2.7; may be repeated
+  --vxlan-vnis FIRST-LAST  the VNIs that labs may have (default 1-16777215)
+  --vxlan-port PORT        the UDP port of this machine and the others (default 4789)
   --hosts-file FILE        the file in which nodes of admins' labs with management get the name NODE.LAB: /etc/hosts (default for root),
                            another absolute path, or none
   --bind-allow DIRECTORY   lets nodes of admins' labs see files of this directory of the machine (binds); may be repeated. Default: none
@@ -97,9 +103,23 @@ export const usage = `Usage: labwright serve [FLAG...]
   --help
 
 Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_HOST_URL, LABWRIGHT_HOST_PIN, LABWRIGHT_STATE_DIR, LABWRIGHT_STORE, LABWRIGHT_STORE_PASSWORD_FILE, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
-list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_HOSTS_FILE, LABWRIGHT_BIND_ALLOW (colon list), LABWRIGHT_IMPORT_URL_ALLOW (comma list), LABWRIGHT_LOG_LEVEL, LABWRIGHT_AUDIT_LOG, LABWRIGHT_OIDC_ISSUER and so on for each --oidc flag, replace the flags. LABWRIGHT_ADMIN_PASSWORD is the
+list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_VXLAN_LOCAL, LABWRIGHT_VXLAN_REMOTE (comma list), LABWRIGHT_VXLAN_VNIS, LABWRIGHT_VXLAN_PORT, LABWRIGHT_HOSTS_FILE, LABWRIGHT_BIND_ALLOW (colon list), LABWRIGHT_IMPORT_URL_ALLOW (comma list), LABWRIGHT_LOG_LEVEL, LABWRIGHT_AUDIT_LOG, LABWRIGHT_OIDC_ISSUER and so on for each --oidc flag, replace the flags. LABWRIGHT_ADMIN_PASSWORD is the
 password of the user admin, which the first start creates.
 `;
+
+interface TunnelFlags {
+  readonly local: string;
+  readonly remotes: readonly string[];
+  readonly vnis: { readonly first: number; readonly last: number };
+  readonly port: number;
+}
+
+interface TunnelTexts {
+  readonly local: string | undefined;
+  readonly remotes: readonly string[];
+  readonly vnis: string | undefined;
+  readonly port: string | undefined;
+}
 
 /** Parses the flags of `serve`. A flag overrides the environment, the environment overrides the default. Returns "help" for --help. Throws an error for the user. */
 export function serveOptions(
@@ -136,6 +156,16 @@ export function serveOptions(
   if (host !== "embedded" && (values["nat-allow"] ?? values["nat-deny"]) !== undefined) {
     throw new Error(`--nat-allow and --nat-deny are for --host embedded, not ${host}`);
   }
+  const tunnels = tunnelFlags(
+    host,
+    {
+      local: values["vxlan-local"] ?? (env.LABWRIGHT_VXLAN_LOCAL || undefined),
+      remotes: values["vxlan-remote"] ?? listOf(env.LABWRIGHT_VXLAN_REMOTE),
+      vnis: values["vxlan-vnis"] ?? (env.LABWRIGHT_VXLAN_VNIS || undefined),
+      port: values["vxlan-port"] ?? (env.LABWRIGHT_VXLAN_PORT || undefined),
+    },
+    values["vxlan-local"] !== undefined,
+  );
   const bindAllow = (values["bind-allow"] ?? env.LABWRIGHT_BIND_ALLOW?.split(":").filter((path) => path !== "") ?? []).map((path) =>
     absoluteOf("--bind-allow", path),
   );
@@ -162,6 +192,7 @@ export function serveOptions(
     nat,
     ...(hostsFile !== undefined && { hostsFile }),
     bindAllow,
+    ...(tunnels !== undefined && { tunnels }),
     importUrls: (values["import-url-allow"] ?? listOf(env.LABWRIGHT_IMPORT_URL_ALLOW)).map(parseUrlPattern),
     logLevel: oneOf("--log-level", values["log-level"] ?? env.LABWRIGHT_LOG_LEVEL ?? "info", ["debug", "info", "warn", "error"]),
     ...(auditLog !== undefined && { auditLog: absoluteOf("--audit-log", auditLog) }),
@@ -201,6 +232,10 @@ function flagsOf(args: readonly string[]) {
         adopt: { type: "boolean" },
         "nat-allow": { type: "string", multiple: true },
         "nat-deny": { type: "string", multiple: true },
+        "vxlan-local": { type: "string" },
+        "vxlan-remote": { type: "string", multiple: true },
+        "vxlan-vnis": { type: "string" },
+        "vxlan-port": { type: "string" },
         "hosts-file": { type: "string" },
         "bind-allow": { type: "string", multiple: true },
         "import-url-allow": { type: "string", multiple: true },
@@ -230,6 +265,27 @@ function networksOf(flag: string, given: readonly string[]): string[] {
     const network = Math.floor(number / 2 ** (32 - Number(bits))) * 2 ** (32 - Number(bits));
     return `${[24, 16, 8, 0].map((shift) => Math.floor(network / 2 ** shift) % 256).join(".")}/${Number(bits)}`;
   });
+}
+
+/** Returns what the --vxlan flags allow; `undefined` without --vxlan-local. */
+function tunnelFlags(
+  host: string,
+  { local, remotes, vnis = "1-16777215", port = "4789" }: TunnelTexts,
+  isFlag: boolean,
+): TunnelFlags | undefined {
+  if (local === undefined) {
+    if (remotes.length > 0) throw new Error("--vxlan-remote needs --vxlan-local: the address of this machine from which tunnels lead");
+    return undefined;
+  }
+  if (host !== "embedded" && isFlag) throw new Error(`--vxlan-local is for --host embedded, not ${host}`);
+  if (!isIPv4(local)) throw new Error(`--vxlan-local takes an IPv4 address of this machine, not ${JSON.stringify(local)}`);
+  if (remotes.length === 0) throw new Error("--vxlan-local needs --vxlan-remote: the machines that labs may reach");
+  const [, first = "", last = first] = /^(\d{1,8})(?:-(\d{1,8}))?$/.exec(vnis) ?? [];
+  const range = { first: Number(first), last: Number(last) };
+  const [min, max] = [1, 16_777_215];
+  if (first === "" || range.first < min || range.last > max || range.first > range.last)
+    throw new Error(`--vxlan-vnis takes FIRST-LAST, from ${min} to ${max}, not ${JSON.stringify(vnis)}`);
+  return { local, remotes: networksOf("--vxlan-remote", remotes), vnis: range, port: portOf("--vxlan-port", port) };
 }
 
 function hostsFileOf(given: string): string | undefined {

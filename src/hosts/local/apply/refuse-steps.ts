@@ -5,6 +5,7 @@ import type { StepLog } from "../../host-batches.ts";
 import type { LabDefinition } from "../definitions/definition.ts";
 import { refuseUsedSubnet } from "../management/management.ts";
 import { vmOf } from "../templates/vm-template.ts";
+import { refuseTakenVni, tunnelRefusal } from "../tunnels/tunnel-refusal.ts";
 import type { ApplyContext } from "./context.ts";
 import { withProgress } from "./step-error.ts";
 
@@ -30,6 +31,11 @@ export async function refuseImpossible(context: ApplyContext, operations: readon
     } catch (error) {
       throw withProgress(error, log);
     }
+    try {
+      await refuseTunnel(context, step, before);
+    } catch (error) {
+      throw withProgress(error, log);
+    }
     if (step.do !== "create-node" && step.do !== "update-node") continue;
     const template = catalogue.template(step.node.template);
     try {
@@ -45,6 +51,15 @@ export async function refuseImpossible(context: ApplyContext, operations: readon
       throw withProgress(error, log);
     }
   }
+}
+
+/** Refuses a tunnel that the administrator does not allow, or whose number another lab has. */
+async function refuseTunnel({ catalogue, definitions }: ApplyContext, step: Step, before: LabDefinition | undefined): Promise<void> {
+  if ((step.do !== "create-network" && step.do !== "update-network") || step.network.vxlan === undefined) return;
+  const { name, vxlan } = step.network;
+  const refusal = tunnelRefusal({ name, vxlan }, catalogue.rules.tunnels);
+  if (refusal !== undefined) throw refusal;
+  refuseTakenVni(vxlan, before?.id, await definitions.all());
 }
 
 /** Returns the management network that the step gives the lab. */

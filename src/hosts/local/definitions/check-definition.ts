@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import type { LabDefinition } from "./definition.ts";
 
 /**
@@ -27,6 +28,12 @@ export function checkDefinition(value: unknown, id: string): LabDefinition {
   for (const [place, network] of networks.entries) {
     text(network.name, `${place}.name`);
     text(network.type, `${place}.type`);
+    if (network.vxlan !== undefined) {
+      const { remote, vni, port = 0 } = record(network.vxlan, `${place}.vxlan`);
+      if (typeof remote !== "string" || !isIPv4(remote)) throw new Error(`${place}.vxlan.remote is no IPv4 address`);
+      whole(vni, `${place}.vxlan.vni`);
+      whole(port, `${place}.vxlan.port`);
+    }
   }
   const used = new Set<string>();
   for (const [place, link] of numbered(lab.links, "links", next.link).entries) {

@@ -1,7 +1,7 @@
 import { formatSeparator, interfaceNames, interfaceNaming } from "../../../base/names/interface-names.ts";
 import { compareNatural } from "../../../base/natural-order.ts";
 import type { ObservedEndpoint, ObservedLab, ObservedLink, ObservedNode, Power } from "../../../engine/model/observed.ts";
-import type { LabFile, LabText, Management, Position, Quality, Scalar, TrafficFilter } from "../../../intent/lab/lab.ts";
+import type { LabFile, LabText, Management, Position, Quality, Scalar, TrafficFilter, Vxlan } from "../../../intent/lab/lab.ts";
 import type { Switching } from "../../../intent/lab/switching.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { macAddress } from "./mac-address.ts";
@@ -69,6 +69,8 @@ export interface DefinedNetwork {
   readonly type: string;
   readonly icon?: string;
   readonly position?: Position;
+  /** Set exactly for type vxlan. */
+  readonly vxlan?: Vxlan;
 }
 
 export type DefinedEndpoint = { readonly node: number; readonly interface: string } | { readonly network: number };

@@ -22,6 +22,8 @@ export interface SandboxUser {
   detach(): void;
   /** Called when the machine must no longer have names of the lab's nodes. */
   removeNames(): Promise<void>;
+  /** Called when the lab must no longer have tunnels. @param sandbox absent: it has ended, or does not answer */
+  removeTunnels(sandbox?: Sandbox): Promise<void>;
 }
 
 const none: ReadonlyMap<number, NodeState> = new Map();
@@ -244,6 +246,8 @@ export class LabSandbox {
     const hanging = this.#hanging;
     this.#hanging = null;
     await hanging?.destroy();
+    // First: their numbers are free at once for the next lab.
+    if (this.#sandbox !== null && this.#sandbox.hanging() === undefined) await this.#user.removeTunnels(this.#sandbox);
     await this.#sandbox?.destroy();
     this.release();
     this.#sandbox = null;
@@ -275,7 +279,12 @@ export class LabSandbox {
 
   /** Removes what the lab has in the machine's own network. */
   async #removeUplinks(): Promise<void> {
-    await Promise.all([removeUplinks(this.directory), removeManagement(this.id, this.directory), this.#user.removeNames()]);
+    await Promise.all([
+      removeUplinks(this.directory),
+      removeManagement(this.id, this.directory),
+      this.#user.removeNames(),
+      this.#user.removeTunnels(),
+    ]);
   }
 
   async #clean(): Promise<unknown> {

@@ -22,6 +22,10 @@ import type { LinkShaper } from "../quality/quality-shaper.ts";
 import { type Sandbox, switchingNode } from "../sandbox/sandbox.ts";
 import type { Switches } from "../switching/switches.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
+import { wantedTunnels } from "../tunnels/tunnel.ts";
+import type { TunnelPolicy } from "../tunnels/tunnel-policy.ts";
+import { tunnelRefusal } from "../tunnels/tunnel-refusal.ts";
+import { ensureTunnels } from "../tunnels/tunnels.ts";
 import type { LabSandbox } from "./lab-sandbox.ts";
 import { managedNodes, namedNodes } from "./reach-nodes.ts";
 
@@ -62,6 +66,7 @@ export class LabWiring {
   readonly #shaping: Promise<ShapingMeans>;
   readonly #shaperProgram: string;
   readonly #natPolicy: NatPolicy;
+  readonly #tunnelPolicy: TunnelPolicy | undefined;
   readonly #names: LabNames | undefined;
   readonly #nodeHosts: NodeHosts;
   readonly #switches: Switches;
@@ -77,15 +82,21 @@ export class LabWiring {
     switches: Switches,
     shaping: Promise<ShapingMeans>,
     shaperProgram: string,
-    { natPolicy, names, nodeHosts }: { readonly natPolicy: NatPolicy; readonly names: LabNames | undefined; readonly nodeHosts: NodeHosts },
+    outside: {
+      readonly natPolicy: NatPolicy;
+      readonly tunnelPolicy: TunnelPolicy | undefined;
+      readonly names: LabNames | undefined;
+      readonly nodeHosts: NodeHosts;
+    },
   ) {
     this.#lab = lab;
     this.#switches = switches;
     this.#shaping = shaping;
     this.#shaperProgram = shaperProgram;
-    this.#natPolicy = natPolicy;
-    this.#names = names;
-    this.#nodeHosts = nodeHosts;
+    this.#natPolicy = outside.natPolicy;
+    this.#tunnelPolicy = outside.tunnelPolicy;
+    this.#names = outside.names;
+    this.#nodeHosts = outside.nodeHosts;
   }
 
   /** Number of changes of the fabric so far. A readiness check is repeated after each. */
@@ -143,7 +154,7 @@ export class LabWiring {
     const atShapedLinks = nodesAt(definition.links.filter((link) => !isPlain(link)));
     const report = (ids: readonly number[]) => onWired(ids.filter((id) => nodes.has(id) && !atShapedLinks.has(id)));
     // Their nodes boot after the whole reconcile.
-    const needsUplink = definition.management !== undefined || definition.networks.some(({ type }) => type === "nat");
+    const needsUplink = definition.management !== undefined || definition.networks.some(({ type }) => type === "nat" || type === "vxlan");
     const wanted = { bridges, ports: new Map(theirs), shaped: new Map() };
     return new EarlyWiring(sandbox, actual, wanted, this.#shaperProgram, needsUplink ? undefined : report);
   }
@@ -266,6 +277,7 @@ export class LabWiring {
         await delay(10);
       }
     }
+    await this.#reconcileTunnels(sandbox, definition, catalogue);
     const nat = definition.networks.filter((network) => network.type === "nat");
     if (nat.length > 0 && !catalogue.features.nat) {
       throw natRefusal(
@@ -275,6 +287,21 @@ export class LabWiring {
     }
     const ids = nat.map(({ id }) => id);
     await ensureUplinks(this.#lab.id, this.#lab.directory, sandbox, ids, this.#natPolicy);
+  }
+
+  /** Makes the tunnels that the administrator allows now. Throws operation_not_allowed for others. */
+  async #reconcileTunnels(sandbox: Sandbox, definition: LabDefinition, { rules }: Catalogue): Promise<void> {
+    const refusals = new Map(
+      definition.networks.flatMap((network) => {
+        const why = tunnelRefusal(network, rules.tunnels);
+        return why === undefined ? [] : [[network.id, why] as const];
+      }),
+    );
+    const wanted = wantedTunnels(definition).filter(({ network }) => !refusals.has(network));
+    // Without a policy no lab has one: the fabric need not be read.
+    if (this.#tunnelPolicy !== undefined || definition.networks.some(({ vxlan }) => vxlan !== undefined))
+      await ensureTunnels(this.#lab.id, sandbox, wanted, this.#tunnelPolicy);
+    for (const refusal of refusals.values()) throw refusal;
   }
 
   /**

@@ -20,6 +20,8 @@ import { type NodeState, type Sandbox, switchingNode } from "../sandbox/sandbox.
 import { Switches } from "../switching/switches.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { vmOf } from "../templates/vm-template.ts";
+import type { TunnelPolicy } from "../tunnels/tunnel-policy.ts";
+import { removeTunnels } from "../tunnels/tunnels.ts";
 import { GuestAgents } from "../vm/guest-agents.ts";
 import { Screens } from "../vm/screens.ts";
 import { LabSandbox } from "./lab-sandbox.ts";
@@ -74,6 +76,7 @@ export class LocalLab {
       means,
       stopGrace,
       natPolicy,
+      tunnelPolicy,
       ports,
       binds,
       names,
@@ -89,6 +92,7 @@ export class LocalLab {
       readonly means: Promise<MachineMeans>;
       readonly stopGrace: StopGrace;
       readonly natPolicy: NatPolicy;
+      readonly tunnelPolicy: TunnelPolicy | undefined;
       /** Of all labs. */
       readonly ports: PublishedPorts;
       readonly binds: BindPolicy;
@@ -132,9 +136,11 @@ export class LocalLab {
         ports.close(id);
       },
       removeNames: async () => names?.remove(id),
+      removeTunnels: (sandbox) => removeTunnels(id, tunnelPolicy, sandbox),
     });
     this.#wiring = new LabWiring(this.#sandbox, new Switches(directory, { resources: this.#resources, trash }), shaping, paths.shaper, {
       natPolicy,
+      tunnelPolicy,
       names,
       nodeHosts: this.#nodeHosts,
     });

@@ -37,6 +37,9 @@ export function editedPart(before: LabDefinition, after: LabDefinition): FabricP
   }
   changed.push(...left.values());
   if (changed.some(({ quality }) => quality !== undefined)) return undefined;
+  // The MTU of a tunnel follows from all links at its network.
+  const tunnels = new Set(after.networks.flatMap(({ id, vxlan }) => (vxlan === undefined ? [] : [id])));
+  if (changed.some(({ endpoints }) => endpoints.some((end) => "network" in end && tunnels.has(end.network)))) return undefined;
   for (const { endpoints } of changed) for (const end of endpoints) if ("node" in end) nodes.add(end.node);
   if (nodes.size === 0 || nodes.size > maxNodes) return undefined;
   return { nodes, links: [...new Set(changed.map(({ id }) => id))] };

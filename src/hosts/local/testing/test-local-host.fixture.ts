@@ -52,7 +52,7 @@ export async function testLocalHost({
   ...options
 }: { readonly images?: string } & Pick<
   LocalHostOptions,
-  "bindAllow" | "captureLimits" | "diskPace" | "freeMemory" | "hostsFile" | "maxNeighbours" | "nat" | "stopGrace"
+  "bindAllow" | "captureLimits" | "diskPace" | "freeMemory" | "hostsFile" | "maxNeighbours" | "nat" | "stopGrace" | "tunnels"
 > = {}): Promise<TestLocalHost> {
   const machine = localPaths(process.env, process.getuid!());
   for (const needed of [machine.holder, machine.images]) {

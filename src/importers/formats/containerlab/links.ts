@@ -1,3 +1,5 @@
+import { ipv4Number, ipv4Text } from "../../../intent/addresses/ipv4.ts";
+import { vxlanLimits, vxlanPort } from "../../../intent/lab/lab.ts";
 import type { Draft, DraftEnd, DraftNetwork, DraftPlace } from "../../draft/draft.ts";
 import { DraftNode } from "../../draft/draft-node.ts";
 import type { Part } from "../../tree/part.ts";
@@ -42,7 +44,7 @@ export class Links {
       return;
     }
     if (kind === "dummy") this.#dummy(a, type, link);
-    else if (kind.startsWith("vxlan") || a.name === "vxlan" || b?.name === "vxlan") link.dropped("a lab has no tunnels to other machines");
+    else if ((kind === "vxlan" || kind === "vxlan-stitch") && b === undefined) this.#tunnel(a, type, link);
     else if (b !== undefined && ends.length === 2) this.#pair(a, b, type, link);
     else if (b === undefined && Object.hasOwn(outside, kind)) this.#leading(a, kind, type, link);
     else link.dropped(ends.length > 2 ? "a link has two ends" : `a link of type ${kind} has no counterpart here`);
@@ -73,6 +75,28 @@ export class Links {
     this.#draft.link({ ends: [end, { at: network }], mtu: mtuOf(link), part: link });
   }
 
+  /** A link whose other end is on another machine. */
+  #tunnel(a: End, type: Part | undefined, link: Part): void {
+    const [remote, vni, port] = [link.get("remote"), link.get("vni"), link.get("udp-port") ?? link.get("dst-port")];
+    const parent = link.get("parent-interface");
+    parent?.dropped("the administrator of the host chooses the address from which tunnels lead");
+    const address = ipv4Number(remote?.text ?? "");
+    const end = this.#end(a);
+    if (end === undefined || address === undefined || !isVni(vni?.number)) {
+      const lacks = address === undefined ? "remote is no IPv4 address" : "no VNI from 1 to 16777215";
+      link.dropped(end === undefined ? `no node ${a.name.slice(0, 80)}` : lacks);
+      return;
+    }
+    const number = port?.number ?? containerlabPort;
+    const network = this.#draft.tunnel(`vxlan-${vni?.number}`, {
+      remote: ipv4Text(address),
+      vni: vni?.number ?? 0,
+      ...(number !== vxlanPort && { port: number }),
+    });
+    for (const part of [type, remote, vni, port]) part?.mapped(`the network ${network.key}, which leads to another machine`);
+    this.#draft.link({ ends: [end, { at: network }], mtu: mtuOf(link), part: link });
+  }
+
   #dummy(a: End, type: Part | undefined, link: Part): void {
     const end = this.#end(a);
     if (end === undefined || !(end.at instanceof DraftNode)) {
@@ -100,6 +124,14 @@ export class Links {
     this.#outside.set(name, found);
     return found;
   }
+}
+
+/** containerlab's UDP port of tunnels, if none is written. */
+const containerlabPort = 14_789;
+
+function isVni(number: number | undefined): boolean {
+  const { min, max } = vxlanLimits.vni;
+  return number !== undefined && Number.isInteger(number) && number >= min && number <= max;
 }
 
 function mtuOf(link: Part): number | undefined {

@@ -1,0 +1,160 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { KeyedQueue } from "../../../base/keyed-queue.ts";
+import { Failure } from "../../../contract/errors.ts";
+import { networkBridge } from "../links/fabric.ts";
+import { runOnMachine, succeeded } from "../machine/machine.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { type Tunnel, tunnelDevice } from "./tunnel.ts";
+import { tunnelFilter, tunnelTable } from "./tunnel-filter.ts";
+import { inUnderlay, type TunnelPolicy } from "./tunnel-policy.ts";
+
+/** A tunnel as the kernel has it. */
+export interface LiveTunnel extends Tunnel {
+  readonly local: string;
+  readonly up: boolean;
+}
+
+/** Changes of a lab's tunnels. A lab that ends removes its rules, also during a change, which must not make them again after that. */
+const labQueue = new KeyedQueue();
+
+/**
+ * Makes the tunnels of a lab what is wanted. A device is made in the fabric at once, from the machine's namespace: it sends and receives there, and the lab
+ * never sees that namespace. A move of the device would wait for the kernel's readers.
+ */
+export function ensureTunnels(
+  lab: string,
+  sandbox: Pick<Sandbox, "pid" | "run">,
+  wanted: readonly Tunnel[],
+  policy: TunnelPolicy | undefined,
+): Promise<void> {
+  return labQueue.run(lab, async () => {
+    const actual = await readTunnels(sandbox);
+    if (wanted.length === 0 && actual.length === 0) return;
+    if (policy === undefined) {
+      if (actual.length > 0) {
+        await removeDevices(sandbox, actual);
+        await deleteTable(lab, undefined);
+      }
+      if (wanted.length > 0) throw new Failure("unsupported", noTunnels, { data: { feature: "vxlan" } });
+      return;
+    }
+    const { local } = policy;
+    const isSame = (a: LiveTunnel, b: Tunnel) =>
+      a.network === b.network &&
+      a.remote === b.remote &&
+      a.vni === b.vni &&
+      a.port === b.port &&
+      a.mtu === b.mtu &&
+      a.local === local &&
+      a.up;
+    const gone = actual.filter((one) => !wanted.some((other) => isSame(one, other)));
+    const kept = new Set(actual.filter((one) => !gone.includes(one)).map(({ network }) => network));
+    const missing = wanted.filter(({ network }) => !kept.has(network));
+    if (gone.length > 0) await removeDevices(sandbox, gone);
+    if (wanted.length === 0) return deleteTable(lab, policy);
+    // First: no packet of another machine may enter a new device.
+    succeeded(["nft", "-f", "-"], await runOnMachine(inUnderlay(policy, ["nft", "-f", "-"]), tunnelFilter(lab, wanted, local)));
+    if (missing.length > 0) await makeDevices(sandbox, missing, policy);
+  });
+}
+
+/**
+ * Removes the tunnels of a lab that is about to end or has ended.
+ * @param sandbox absent: it has ended, or does not answer; the kernel then removes the devices with the fabric, a moment after its end
+ */
+export function removeTunnels(
+  lab: string,
+  policy: TunnelPolicy | undefined,
+  sandbox: Pick<Sandbox, "alive" | "run"> | undefined,
+): Promise<void> {
+  if (policy === undefined) return Promise.resolve();
+  return labQueue.run(lab, async () => {
+    if (sandbox !== undefined) await endDevices(sandbox);
+    await deleteTable(lab, policy);
+  });
+}
+
+async function endDevices(sandbox: Pick<Sandbox, "alive" | "run">): Promise<void> {
+  try {
+    await removeDevices(sandbox, await readTunnels(sandbox));
+  } catch (error) {
+    // A sandbox that ended has none.
+    if (await sandbox.alive()) throw error;
+  }
+}
+
+/** Reads the tunnels of the fabric from the kernel. */
+export async function readTunnels(sandbox: Pick<Sandbox, "run">): Promise<readonly LiveTunnel[]> {
+  const argv = ["ip", "-d", "-j", "link", "show", "type", "vxlan"];
+  const found = JSON.parse(succeeded(argv, await sandbox.run(argv)).stdout || "[]") as Partial<IpVxlan>[];
+  return found.flatMap(({ ifname, flags = [], mtu = 0, linkinfo, master }) => {
+    const network = /^v(\d+)$/.exec(ifname ?? "")?.[1];
+    if (network === undefined) return [];
+    const { id = 0, remote = "", local = "", port = 0 } = linkinfo?.info_data ?? {};
+    const up = flags.includes("UP") && master === networkBridge(Number(network));
+    return [{ network: Number(network), remote, vni: id, port, mtu, local, up }];
+  });
+}
+
+interface IpVxlan {
+  readonly ifname: string;
+  readonly flags: readonly string[];
+  readonly mtu: number;
+  readonly master: string;
+  readonly linkinfo: {
+    readonly info_data?: { readonly id?: number; readonly remote?: string; readonly local?: string; readonly port?: number };
+  };
+}
+
+/** Without learning, all frames go to the remote machine: arriving packets change nothing. */
+async function makeDevices(sandbox: Pick<Sandbox, "pid" | "run">, tunnels: readonly Tunnel[], policy: TunnelPolicy): Promise<void> {
+  const lines = tunnels.map(
+    ({ network, vni, remote, port, mtu }) =>
+      `link add name ${tunnelDevice(network)} netns ${sandbox.pid} mtu ${mtu} type vxlan id ${vni} local ${policy.local} remote ${remote} dstport ${port} nolearning\n`,
+  );
+  for (let left = releaseAttempts; ; left--) {
+    const made = await runOnMachine(inUnderlay(policy, ["ip", "-batch", "-"]), lines.join(""));
+    if (made.code === 0) break;
+    // Those before the failure.
+    await removeDevices(
+      sandbox,
+      (await readTunnels(sandbox)).filter(({ up }) => !up),
+    );
+    const taken = /VNI already exists/.test(made.stderr) ? tunnels[Number(/-:(\d+)/.exec(made.stderr)?.[1] ?? 0) - 1] : undefined;
+    if (taken === undefined) succeeded(["ip", "-batch", "-"], made);
+    else if (left === 0) throw takenVni(taken);
+    await delay(50);
+  }
+  const argv = ["ip", "-batch", "-"];
+  const joined = tunnels.map(({ network }) => `link set dev ${tunnelDevice(network)} master ${networkBridge(network)} up\n`).join("");
+  succeeded(argv, await sandbox.run(argv, joined));
+}
+
+/** The kernel frees the numbers of a fabric whose holder was killed a moment after its end. */
+const releaseAttempts = 20;
+
+/** Returns the failure of a tunnel whose number is in use on this machine. */
+export function takenVni({ vni, port }: Pick<Tunnel, "vni" | "port">): Failure {
+  const message = `VNI ${vni} at port ${port} belongs to another lab or program of this machine: choose another VNI, the same on both machines`;
+  return new Failure("host_error", message, { data: { host: { code: "vni_taken", message } } });
+}
+
+const noTunnels =
+  "networks of type vxlan are not available: labwright serve --vxlan-local ADDRESS --vxlan-remote NETWORK, as root, allows them";
+
+/** Deletes the devices as one group, which waits once for the kernel's readers. */
+async function removeDevices(sandbox: Pick<Sandbox, "run">, tunnels: readonly Tunnel[]): Promise<void> {
+  if (tunnels.length === 0) return;
+  const argv = ["ip", "-batch", "-"];
+  const lines = tunnels.map(({ network }) => `link set dev ${tunnelDevice(network)} group ${removalGroup}\n`);
+  succeeded(argv, await sandbox.run(argv, `${lines.join("")}link del group ${removalGroup}\n`));
+}
+
+/** A device group that nothing else in a fabric has. */
+const removalGroup = 67;
+
+async function deleteTable(lab: string, policy: TunnelPolicy | undefined): Promise<void> {
+  const argv = ["nft", "delete", "table", "inet", tunnelTable(lab)];
+  const result = await runOnMachine(inUnderlay(policy, argv));
+  if (result.code !== 0 && !/No such file or directory/.test(result.stderr)) succeeded(argv, result);
+}
