@@ -45,6 +45,23 @@ test("an admin adds a user, whose sessions end with a new password and with the 
   expect((await admin.post("/api/v1/host/users/remove", { user: "zoe" })).json.error).toContain("there is no user");
 });
 
+test("the page of the host shows quotas with what is used of them; an admin without quotas is told how to set one", async () => {
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url, "admin", "test");
+  await page.getByRole("link", { name: "Host", exact: true }).click();
+  await page.getByText("No quotas.").waitFor();
+  expect((await set(admin, { user: "ann", password: "a long password", add: true })).status).toBe(200);
+  const quota = await admin.send({ method: "PUT", path: "/api/v1/quotas" }, { kind: "user", name: "ann", labs: 0, nodes: 40 });
+  expect(quota.status).toBe(200);
+  await page.reload();
+  const row = page.getByRole("row", { name: /^user ann/ });
+  await expect.poll(() => row.innerText()).toMatch(/user ann\s+0 of 0\s+0 of 40\s+–\s+–\s+reached/);
+  expect(await violationsOf(page)).toEqual([]);
+  await admin.send({ method: "PUT", path: "/api/v1/quotas" }, { kind: "user", name: "ann", remove: true });
+  expect((await admin.post("/api/v1/host/users/remove", { user: "ann" })).status).toBe(200);
+});
+
 test("the page of the host adds a user, changes the role and removes the user, and lists jobs", async () => {
   await using tab = await browser.open();
   const { page } = tab;

@@ -3,15 +3,16 @@ import type { HostUser } from "../../contract/schemas/host-users.ts";
 import JobList from "../jobs/job-list.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useTitle } from "../parts/use-title.ts";
+import { QuotaTable } from "./quota-table.tsx";
 import type { Usage } from "./usage.ts";
 import { useHost } from "./use-host.ts";
 import { UserAdmin } from "./user-admin.tsx";
 import "./host.css";
 
-/** The page of the host, for admins: its load, the use by the labs of each owner, its users, and the newest jobs of all labs. */
+/** The page of the host, for admins: its load, the use by the labs of each owner, quotas, its users, and the newest jobs of all labs. */
 export default function HostPage({ user }: { readonly user: string | undefined }) {
   useTitle("Host");
-  const { load, users, usage, mayChangeUsers, hasJobs, isKnown } = useHost();
+  const { load, users, usage, quotas, mayChangeUsers, hasJobs, isKnown } = useHost();
   return (
     <section class="host">
       <h1>Host</h1>
@@ -21,6 +22,9 @@ export default function HostPage({ user }: { readonly user: string | undefined }
       <h2>Use by owner</h2>
       {usage.error !== undefined && <Problem error={usage.error} retry={usage.again} />}
       {usage.data !== undefined && <UsageTable usage={usage.data} />}
+      <h2>Quotas</h2>
+      {quotas.error !== undefined && <Problem error={quotas.error} retry={quotas.again} />}
+      {quotas.data !== undefined && <QuotaTable quotas={quotas.data} />}
       {users.error !== undefined && <Problem error={users.error} retry={users.again} />}
       {users.data !== undefined &&
         (mayChangeUsers ? <UserAdmin users={users.data} me={user} again={users.again} /> : <Users users={users.data} />)}

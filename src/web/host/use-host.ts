@@ -1,5 +1,6 @@
 import type { HostLoadData } from "../../contract/schemas/host-load.ts";
 import type { HostUser } from "../../contract/schemas/host-users.ts";
+import type { QuotaData } from "../../contract/schemas/quotas.ts";
 import { type Answer, useAnswer } from "../parts/use-answer.ts";
 import { useCapabilities } from "../parts/use-capabilities.ts";
 import { usePolling } from "../parts/use-polling.ts";
@@ -14,6 +15,7 @@ export interface HostControl {
   readonly load: Answer<HostLoadData | undefined>;
   readonly users: Answer<readonly HostUser[] | undefined>;
   readonly usage: Answer<readonly Usage[]>;
+  readonly quotas: Answer<readonly QuotaData[]>;
   readonly mayChangeUsers: boolean;
   readonly hasJobs: boolean;
   readonly isKnown: boolean;
@@ -39,8 +41,9 @@ export function useHost(): HostControl {
     },
     [has("capture"), has("keptDisks")],
   );
+  const quotas = useAnswer(async (signal) => (await call("listQuotas", {}, { signal })).quotas, []);
   usePolling(() => {
     if (has("hostLoad")) load.again();
   }, pollMs);
-  return { load, users, usage, mayChangeUsers: has("userChanges"), hasJobs: has("jobs"), isKnown: features !== undefined };
+  return { load, users, usage, quotas, mayChangeUsers: has("userChanges"), hasJobs: has("jobs"), isKnown: features !== undefined };
 }
