@@ -49,7 +49,7 @@ function plainNames(lab: Lab): Lab {
   };
 }
 
-const labs = arbitraryLab({ maxNodes: 5, maxLinks: 7 }).map(fit);
+const labs = arbitraryLab({ maxNodes: 5, maxLinks: 7, hasTunnels: true }).map(fit);
 const runs = { numRuns: 25 };
 
 interface World {

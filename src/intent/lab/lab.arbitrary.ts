@@ -9,9 +9,9 @@ import type { Switching } from "./switching.ts";
  * many keys, so that a plan from one to the other creates, changes and deletes.
  */
 export function arbitraryLab(
-  limits: { readonly maxNodes?: number; readonly maxLinks?: number; readonly hasShapes?: boolean } = {},
+  limits: { readonly maxNodes?: number; readonly maxLinks?: number; readonly hasShapes?: boolean; readonly hasTunnels?: boolean } = {},
 ): fc.Arbitrary<Lab> {
-  const { maxNodes = 6, maxLinks = 8, hasShapes = false } = limits;
+  const { maxNodes = 6, maxLinks = 8, hasShapes = false, hasTunnels = false } = limits;
   return fc
     .record({
       name: fc.constantFrom("campus", "bgp-1", "Lab.2"),
@@ -33,7 +33,7 @@ export function arbitraryLab(
       fc
         .record({
           nodes: fc.tuple(...keys.map(arbitraryNode)),
-          networks: fc.tuple(...networkKeys.map(arbitraryNetwork)),
+          networks: fc.tuple(...networkKeys.map((key) => arbitraryNetwork(key, hasTunnels))),
           links: fc.array(arbitraryRawLink(keys, networkKeys), { maxLength: keys.length === 0 ? 0 : maxLinks }),
           filters: fc.uniqueArray(arbitraryFilter(keys), { maxLength: 2, selector: (filter) => filter.name }),
         })
@@ -213,12 +213,12 @@ const arbitraryVxlan: fc.Arbitrary<Vxlan> = fc.record(
   { requiredKeys: ["remote", "vni"] },
 );
 
-function arbitraryNetwork(key: string): fc.Arbitrary<LabNetwork> {
+function arbitraryNetwork(key: string, hasTunnels: boolean): fc.Arbitrary<LabNetwork> {
   return fc
     .record({ name: fc.oneof(fc.constant(key), line), type: fc.constantFrom("bridge", "nat") })
     .chain((required) =>
       fc
-        .record({ icon: fc.constantFrom("Cloud.png"), position, vxlan: arbitraryVxlan }, { requiredKeys: [] })
+        .record({ icon: fc.constantFrom("Cloud.png"), position, ...(hasTunnels && { vxlan: arbitraryVxlan }) }, { requiredKeys: [] })
         .map((optional) => ({ key, ...required, ...optional, ...(optional.vxlan !== undefined && { type: "vxlan" }) })),
     );
 }

@@ -6,7 +6,7 @@ import { printLab } from "./print.ts";
 
 test("a printed lab reads back as the same lab", () => {
   fc.assert(
-    fc.property(arbitraryLab({ hasShapes: true }), (lab) => {
+    fc.property(arbitraryLab({ hasShapes: true, hasTunnels: true }), (lab) => {
       const { yaml, files } = printLab(lab);
       const { lab: read, diagnostics } = readIntent(yaml, files);
       expect(diagnostics).toEqual([]);
