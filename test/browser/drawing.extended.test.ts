@@ -52,9 +52,17 @@ async function nodesOf(name: string): Promise<readonly string[]> {
   return (json.data.nodes as readonly { readonly node: string }[]).map((one) => one.node).sort();
 }
 
+/** Returns the centre of a shape once it rests: the drawing fits a new size of its pane a moment later. */
 async function centreOf(shape: Locator): Promise<{ readonly x: number; readonly y: number }> {
-  const box = (await shape.boundingBox())!;
-  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  let last = { x: Number.NaN, y: Number.NaN };
+  for (let looks = 0; looks < 100; looks++) {
+    const box = (await shape.boundingBox())!;
+    const centre = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+    if (centre.x === last.x && centre.y === last.y) return centre;
+    last = centre;
+    await page.waitForTimeout(50);
+  }
+  throw new Error(`the shape does not rest: ${JSON.stringify(last)}`);
 }
 
 /** Drags as a hand does: with the way between and a short rest before the release. */

@@ -6,7 +6,7 @@ import { bindsOf } from "../read/machine-binds.ts";
 import { inherit, type NodeFields } from "../read/node-fields.ts";
 import { filesOf } from "../read/node-files.ts";
 import type { Reading } from "../read/read.ts";
-import { containerKinds, isRegistryImage, type ReadNode } from "../read/read-nodes.ts";
+import { containerOfKind, isContainerKind, type ReadNode } from "../read/read-nodes.ts";
 import { authorConfig, authorNetwork, authorNode, type Fields } from "../write/author.ts";
 import { type Data, isRecord } from "../write/write.ts";
 import { CannotChangePart, escaped, sameTarget } from "./expanded.ts";
@@ -109,8 +109,7 @@ function changeNode(reading: Reading, current: LabNode, wanted: LabNode, at?: En
   const { entry: own, inherited, kind } = reading.nodes.get(wanted.key) as ReadNode;
   const entry = at ?? own;
   // With another image, the kind would mean another template: the wanted one is written.
-  const container = containerKinds.get(kind ?? "");
-  const isUnclear = container !== undefined && (wanted.template === container) !== isRegistryImage(wanted.image);
+  const isUnclear = isContainerKind(kind) && wanted.template !== (containerOfKind(kind, wanted.image) ?? kind);
   const unclear: Fields = isUnclear ? { template: undefined } : {};
   const below = { ...authored(inherited), ...unclear };
   return changeFields(entry, { ...authorNode(current), ...unclear }, authorNode(wanted), (key) => below[key]);

@@ -152,16 +152,25 @@ export function readNodes(
   return { nodes, bridges };
 }
 
-/** Returns whether the name of an image has a registry, a path, a tag or a digest. */
-export function isRegistryImage(image: string | null | undefined): boolean {
-  return image != null && /[/:@]/.test(image);
+/**
+ * Kinds of containerlab that are containers if their image is one of a registry, with the template that they have then, and the character by which such an image
+ * is known. A name with a tag alone, such as frr:10, is an image of template frr.
+ */
+const containerKinds: ReadonlyMap<string, { readonly template: string; readonly image: RegExp }> = new Map([
+  ["linux", { template: "container", image: /[/:@]/ }],
+  ["frr", { template: "frr-container", image: /[/@]/ }],
+]);
+
+/** Returns the template of a container that a kind of containerlab means with this image; undefined if it means none. */
+export function containerOfKind(kind: string | undefined, image: string | null | undefined): string | undefined {
+  const container = containerKinds.get(kind ?? "");
+  return image != null && container?.image.test(image) === true ? container.template : undefined;
 }
 
-/** Kinds of containerlab that are containers if their image is one of a registry, and the templates that they have then. */
-export const containerKinds: ReadonlyMap<string, string> = new Map([
-  ["linux", "container"],
-  ["frr", "frr-container"],
-]);
+/** Returns whether a kind of containerlab may mean a container. */
+export function isContainerKind(kind: string | undefined): boolean {
+  return containerKinds.has(kind ?? "");
+}
 
 /**
  * Returns the template of a container if containerlab's kind means one: it does with an image of a registry. A template that is named as a template is not
@@ -174,9 +183,10 @@ function ofContainer(
   [form, { defaults, kinds, groups: known }]: readonly [NodeForm, Inheritance],
   image: string | null | undefined,
 ): string | undefined {
-  if (kind !== template || !isRegistryImage(image)) return undefined;
+  const container = containerOfKind(kind, image);
+  if (kind !== template || container === undefined) return undefined;
   const forms = [form, kinds.get(kind), ...groups.map((group) => known.get(group)), defaults];
-  return forms.every((one) => one?.fields.template == null) ? containerKinds.get(kind) : undefined;
+  return forms.every((one) => one?.fields.template == null) ? container : undefined;
 }
 
 /** Measures the texts of nodes, in characters. A part that several nodes inherit is measured once. */
