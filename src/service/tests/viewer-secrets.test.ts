@@ -117,7 +117,7 @@ const withoutSecret: readonly (readonly [reason: string, paths: RegExp])[] = [
     /^(?:tests\.(?:from|given\.\w+)|node\.(?:kind|group|groups|template|image|icon|depends-on|stages\.\*\.wait-for\.\w+)|network\.(?:type|icon)|filter\.(?:nodes|links)|link(?:\.(?:full-mesh|ring|(?:star|clos)\.\w+))?|endpoint(?:\.\w+)?)$/,
   ],
   ["an address of a pool or of an area", /^addressing\.\w+\.ipv[46]$|^(?:node\.)?routing\.(?:ospf|isis)\.area$|^node\.addresses\.\*$/],
-  ["an address, a port or a prefix", /^(?:management|mgmt)\.ipv[46]-subnet$|^node\.(?:ports|mgmt-ipv[46])$/],
+  ["an address, a port or a prefix", /^(?:management|mgmt)\.ipv[46]-subnet$|^node\.(?:ports|mgmt-ipv[46])$|^network\.vxlan\.remote$/],
   ["an address or a word without blanks and signs", /^(?:tests|node\.ready)\.(?:ping|port|route|path|neighbor)(?:\.(?!state)\w+)?$/],
   ["interfaces and VLANs", /^switching\./],
   ["a public key", /^node\.ssh-keys$/],

@@ -35,7 +35,7 @@ export function ensureTunnels(
         await removeDevices(sandbox, actual);
         await deleteTable(lab, undefined);
       }
-      if (wanted.length > 0) throw new Failure("unsupported", noTunnels, { data: { feature: "vxlan" } });
+      if (wanted.length > 0) throw new Failure("operation_not_allowed", noTunnels);
       return;
     }
     const { local } = policy;
