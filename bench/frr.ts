@@ -26,7 +26,7 @@ function configOf(i: number, count: number): string {
     `interface ${name}\n ip address ${address}/30\n ip ospf area 0\n ip ospf network point-to-point\n ip ospf hello-interval 2\n ip ospf dead-interval 10\n!\n`;
   const id = `10.255.${i >> 8}.${i & 255}`;
   const left = linkAddresses((i + count - 1) % count).left;
-  return `hostname r${i}\n!\n${port("eth0", linkAddresses(i).right)}${port("eth1", left)}router ospf\n ospf router-id ${id}\n!\n`;
+  return `hostname r${i}\n!\n${port("eth0", linkAddresses(i).right)}${port("eth1", left)}router ospf\n ospf router-id ${id}\n timers lsa min-arrival 0\n timers throttle lsa all 50\n!\n`;
 }
 
 /** Measures a ring of FRR routers with OSPF through the API: each runs zebra, staticd and ospfd. */
