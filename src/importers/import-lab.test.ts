@@ -161,6 +161,13 @@ test("tunnels of containerlab to other machines are networks", () => {
   expect(yaml).toMatch(/mtu: 1450/);
   // Without a port, containerlab has its own.
   expect(imported({ "t.clab.yml": text(`${link}}`) }).yaml).toContain("{remote: 192.0.2.9, vni: 100, port: 14789}");
-  const dropped = imported({ "t.clab.yml": text(`${link.replace("192.0.2.9", "lab2.example")}}`) });
-  expect(dropped.yaml).not.toContain("vxlan");
+  const impossible = [
+    `${link.replace("192.0.2.9", "lab2.example")}}`,
+    `${link.replace("192.0.2.9", "127.0.0.1")}}`,
+    `${link.replace("100", "0")}}`,
+    `${link}, udp-port: 99999}`,
+    `${link}, udp-port: 0}`,
+    `${link}, udp-port: vxlan}`,
+  ];
+  for (const each of impossible) expect(imported({ "t.clab.yml": text(each) }).yaml).not.toContain("vxlan");
 });

@@ -30,6 +30,12 @@ describe("arguments", () => {
     expect([together.has("yes"), together.has("quiet"), together.text("topo")]).toEqual([true, true, "lab.yaml"]);
   });
 
+  test.each(["up", "plan", "deploy", "apply", "validate", "render", "graph"])("%s takes the lab's file without a flag", (name) => {
+    const given = parse(`${name} campus.lw.yml`);
+    expect([given.text("topo"), given.operands]).toEqual(["campus.lw.yml", []]);
+    expect(() => parseArguments(findCommand(name), [""])).toThrow('"" is not expected here');
+  });
+
   test.each([
     ["plan --prun", "did you mean --prune?"],
     ["plan --format yaml", '--format takes table or json, not "yaml"'],
@@ -39,11 +45,12 @@ describe("arguments", () => {
     ["plan --url --pin x", "--url needs a value: --url URL"],
     ["plan -t", "--topo needs a value: --topo FILE"],
     ["plan --prune=1", "--prune takes no value"],
-    ["plan extra", '"extra" is not expected here see labwright plan --help'],
-    ["plan campus.lw.yml", '"campus.lw.yml" is not expected here did you mean labwright plan -t campus.lw.yml?'],
+    ["destroy extra", '"extra" is not expected here see labwright destroy --help'],
+    ["destroy campus.lw.yml", '"campus.lw.yml" is not expected here did you mean labwright destroy -t campus.lw.yml?'],
+    ["plan campus.lw.yml other.lw.yml", '"other.lw.yml" is not expected here'],
+    ["plan campus.lw.yml -t other.lw.yml", "the lab's file is given twice campus.lw.yml, and with --topo: give one of the two"],
     ["inspect /courses/bgp-1", "did you mean labwright inspect --lab /courses/bgp-1?"],
     ["stop campus.lw.yml", '"campus.lw.yml" is not expected here did you mean labwright stop -t campus.lw.yml?'],
-    ["deploy r1", '"r1" is not expected here see labwright deploy --help'],
     ["console r1 r2", '"r2" is not expected here'],
   ])("%s is refused with the reason", (line, text) => {
     let shown = "";

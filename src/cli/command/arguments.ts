@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { nearest } from "../../intent/diagnostics/nearest.ts";
 import { wordList } from "../show/table.ts";
-import { type Command, type Flag, flagsOf, nodeOperands } from "./command.ts";
+import { type Command, type Flag, fileOperand, flagsOf, nodeOperands } from "./command.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** The arguments of a command, checked against its row. */
@@ -90,11 +90,15 @@ export function parseArguments(command: Command, argv: readonly string[]): Argum
     values.set(flag.long, [...(values.get(flag.long) ?? []), checked(flag, token, token.rawName)]);
   }
   const limit = command.operands === undefined ? 0 : (command.maxOperands ?? Number.POSITIVE_INFINITY);
-  const surplus = operands[limit] ?? (command.operands === nodeOperands.operands ? operands.find(isNoNode) : undefined);
+  const surplus = operands[limit] ?? operands.find(command.operands === nodeOperands.operands ? isNoNode : isEmptyFile(command));
   if (surplus !== undefined && !values.has("help")) {
     throw new UsageError(`${command.name}: "${surplus}" is not expected here`, surplusHint(command, surplus, flags));
   }
-  return new Arguments(operands, values, rest);
+  const [file] = operands;
+  if (command.operands !== fileOperand.operands || file === undefined) return new Arguments(operands, values, rest);
+  if (values.has("topo"))
+    throw new UsageError(`${command.name}: the lab's file is given twice`, `${file}, and with --topo: give one of the two`);
+  return new Arguments([], values.set("topo", [file]), rest);
 }
 
 /**
@@ -137,6 +141,11 @@ function checked(
 /** Returns whether an operand is the lab's file, its path, or an empty variable of a script, which must not stand for all nodes. */
 function isNoNode(operand: string): boolean {
   return /\.ya?ml$/i.test(operand) || operand.startsWith("/") || isEmpty(operand);
+}
+
+/** Returns a test for an empty variable of a script, which must not stand for the only file of the folder. */
+function isEmptyFile({ operands }: Command): (operand: string) => boolean {
+  return operands === fileOperand.operands ? isEmpty : () => false;
 }
 
 function isEmpty(operand: string): boolean {

@@ -83,6 +83,8 @@ export const nodeFlag: Flag = {
 };
 /** The operands of a command that acts on nodes, and has `nodeFlag` for the same: without any, it acts on all nodes. */
 export const nodeOperands = { operands: "[NODE...]", completes: "node" } as const;
+/** The operand of a command that works on the lab's file: the value of --topo without the flag. */
+export const fileOperand = { operands: "[FILE]", maxOperands: 1 } as const;
 export const yesFlag: Flag = { long: "yes", short: "y", summary: "Do not ask" };
 export const timeoutFlag: Flag = { long: "timeout", value: "SECONDS", summary: "Time to wait for the answer" };
 

@@ -1,7 +1,7 @@
 import { LabwrightError, type ResultOf } from "../../client/index.ts";
 import type { Arguments } from "../command/arguments.ts";
 import { askYes } from "../command/ask.ts";
-import { type Command, type ExitCode, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command/command.ts";
+import { type Command, type ExitCode, fileOperand, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { labSource } from "../command/lab-source.ts";
 import { UsageError } from "../command/usage-error.ts";
@@ -26,6 +26,7 @@ export const apply: Command = {
   name: "apply",
   aliases: ["reconcile"],
   summary: "Make the host match the file: show the plan, ask, apply",
+  ...fileOperand,
   details:
     "apply does exactly what the shown plan contains. If the lab has changed meanwhile, apply changes nothing (plan_stale). With --no-confirm it applies\n" +
     "only changes that disturb no running node; exit code 2 means that other changes are left. Otherwise it waits until the nodes are up. Exit code 1: a\n" +

@@ -3,7 +3,7 @@ import { nodeKey } from "../../base/node-key.ts";
 import { LabwrightError } from "../../client/index.ts";
 import type { Arguments } from "../command/arguments.ts";
 import { approve } from "../command/ask.ts";
-import { type Command, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command/command.ts";
+import { type Command, fileOperand, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { labSource } from "../command/lab-source.ts";
 import { labFlags } from "../command/project.ts";
@@ -31,6 +31,7 @@ export function pathIsTaken(error: unknown): never {
 export const deploy: Command = {
   name: "deploy",
   summary: "Create a lab on the host and start it",
+  ...fileOperand,
   details:
     "An existing lab is not changed (lab_exists): change it with apply, or recreate it with --replace. deploy waits until the nodes are up. Exit code 1:\n" +
     "the lab exists, but a node has failed or is not ready in time. The last lines of a failed node's log are on stderr.",

@@ -1,5 +1,5 @@
 import { type GraphFormat, graphFormats } from "../../exporters/format-names.ts";
-import { type Command, topoFlag } from "../command/command.ts";
+import { type Command, fileOperand, topoFlag } from "../command/command.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { checkOutput } from "../project-files/check-output.ts";
 import { offlineLab } from "../project-files/offline-lab.ts";
@@ -19,6 +19,7 @@ const suffixes: Readonly<Record<string, GraphFormat>> = {
 export const graph: Command = {
   name: "graph",
   summary: "Draw a lab as SVG, Mermaid, D2, draw.io or Graphviz",
+  ...fileOperand,
   details:
     "Prints the drawing, or writes it to a new file with --output. SVG, draw.io and Graphviz have the places of the pages: the declared positions, and computed\n" +
     "ones for the other nodes. Reads the file alone: no service is needed.",

@@ -1,6 +1,6 @@
 import { nodeKey } from "../../base/node-key.ts";
 import type { Arguments } from "../command/arguments.ts";
-import { type Command, type ExitCode, labFlag, timeoutFlag, topoFlag } from "../command/command.ts";
+import { type Command, type ExitCode, fileOperand, labFlag, timeoutFlag, topoFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { showBlocked } from "../parts/blocked.ts";
 import { labFlagHint } from "../parts/labs-of-file.ts";
@@ -24,6 +24,7 @@ export const pruneFlag = {
 export const plan: Command = {
   name: "plan",
   summary: "Show the changes that apply would make; exit code 2 if there are any",
+  ...fileOperand,
   details:
     "Exit code 0: no changes of the host. 2: there are changes. 1: an error, or a plan that cannot be applied, because a change in it is blocked or the lab is locked\n" +
     "on the host.\n" +

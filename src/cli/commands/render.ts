@@ -1,10 +1,11 @@
 import { printLab } from "../../intent/write/print.ts";
-import { type Command, topoFlag } from "../command/command.ts";
+import { type Command, fileOperand, topoFlag } from "../command/command.ts";
 import { offlineLab } from "../project-files/offline-lab.ts";
 
 export const render: Command = {
   name: "render",
   summary: "Print a lab with its variables, ranges, addresses, routing and templates expanded",
+  ...fileOperand,
   details:
     "Prints the YAML of the lab as plans, tests and exports see it: each node and link is written out, with the values that it inherits and\n" +
     "the commands and configurations that are made for it. --configs prints the startup configuration of each node instead. Reads the file alone: no service is needed, and nothing is changed.",

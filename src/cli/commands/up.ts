@@ -5,7 +5,17 @@ import { nodeKey } from "../../base/node-key.ts";
 import { LabwrightError } from "../../client/index.ts";
 import { makeDirectory } from "../../files/make-directory.ts";
 import type { Arguments } from "../command/arguments.ts";
-import { type Command, type ExitCode, type Flag, labFlag, noWaitFlag, topoFlag, waitTimeoutFlag, yesFlag } from "../command/command.ts";
+import {
+  type Command,
+  type ExitCode,
+  type Flag,
+  fileOperand,
+  labFlag,
+  noWaitFlag,
+  topoFlag,
+  waitTimeoutFlag,
+  yesFlag,
+} from "../command/command.ts";
 import { type Context, normalUrl } from "../command/context.ts";
 import type { Login } from "../command/credentials.ts";
 import { labSource } from "../command/lab-source.ts";
@@ -39,8 +49,7 @@ const hostFlags: readonly Flag[] = [
 export const up: Command = {
   name: "up",
   summary: "Run a lab from its file: start a service if none is running, deploy or apply, wait until the nodes are up",
-  operands: "[FILE]",
-  maxOperands: 1,
+  ...fileOperand,
   details:
     "up uses the service of --url or LABWRIGHT_URL, of your last login, or of this machine. If no service answers, and the address is not on another\n" +
     "machine, up starts one in the background. Its log and the generated password of its user admin are in the state directory (LABWRIGHT_STATE_DIR).\n" +
@@ -70,8 +79,7 @@ export const up: Command = {
   ],
   readsText: true,
   example: "labwright up labs/ospf-triangle.yaml",
-  run: async (context, given) => {
-    const args = given.operands[0] === undefined ? given : given.with("topo", given.operands[0]);
+  run: async (context, args) => {
     if (args.has("test") && args.has("no-wait"))
       throw new UsageError("--test runs when the nodes are up, and --no-wait does not wait for them", "give one of the two");
     const project = await context.projectFile(args);

@@ -4,13 +4,14 @@ import { showDiagnostics } from "../../intent/diagnostics/show.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
 import { templateWarnings } from "../../intent/places/known-templates.ts";
 import { readIntent } from "../../intent/read/read.ts";
-import { type Command, topoFlag } from "../command/command.ts";
+import { type Command, fileOperand, topoFlag } from "../command/command.ts";
 import { diagnose } from "../command/project.ts";
 import { builtinTemplates } from "../project-files/builtin-templates.ts";
 
 export const validate: Command = {
   name: "validate",
   summary: "Check a lab's file, offline or with --online",
+  ...fileOperand,
   details:
     "Shows all problems with their lines. Without --online, templates, attributes and interfaces are compared with Labwright's own templates; differences\n" +
     "are warnings, because a host may have other templates. --online asks the service: it finds everything that deploy would refuse, and warns of fields\n" +

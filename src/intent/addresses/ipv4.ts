@@ -30,6 +30,12 @@ export function ipv4Number(text: string): number | undefined {
   return parts.reduce((sum, part) => sum * 256 + part, 0);
 }
 
+/** Returns whether another machine can have the address: it is no broadcast, multicast, loopback or unspecified address. */
+export function isMachineAddress(address: number): boolean {
+  const first = Math.floor(address / 2 ** 24);
+  return first !== 0 && first !== 127 && first < 224;
+}
+
 export function ipv4Text(address: number): string {
   return [24, 16, 8, 0].map((shift) => (address >>> shift) & 255).join(".");
 }

@@ -1,4 +1,4 @@
-import { ipv4Number, ipv4Text } from "../addresses/ipv4.ts";
+import { ipv4Number, ipv4Text, isMachineAddress } from "../addresses/ipv4.ts";
 import type { Problems } from "../diagnostics/problems.ts";
 import type { Vxlan } from "../lab/lab.ts";
 import { vxlanLimits, vxlanPort } from "../lab/lab.ts";
@@ -22,14 +22,12 @@ export function readVxlan(problems: Problems, at: Field): Vxlan | undefined {
   return { remote, vni, ...(port !== undefined && port !== vxlanPort && { port }) };
 }
 
-/** One machine: no broadcast, multicast, loopback or unspecified address. */
 function readRemote(problems: Problems, at: Field): string | undefined {
   const text = readText(problems, at);
   const number = text === undefined ? undefined : ipv4Number(text);
   if (text === undefined) return undefined;
   if (number === undefined)
     return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is no IPv4 address`, "write it without a prefix: 192.0.2.7");
-  const first = Math.floor(number / 2 ** 24);
-  if (first === 0 || first === 127 || first >= 224) return invalid(problems, at, `${ipv4Text(number)} is no address of another machine`);
+  if (!isMachineAddress(number)) return invalid(problems, at, `${ipv4Text(number)} is no address of another machine`);
   return ipv4Text(number);
 }

@@ -1,5 +1,5 @@
-import { ipv4Number, ipv4Text } from "../../../intent/addresses/ipv4.ts";
-import { vxlanLimits, vxlanPort } from "../../../intent/lab/lab.ts";
+import { ipv4Number, ipv4Text, isMachineAddress } from "../../../intent/addresses/ipv4.ts";
+import { type Vxlan, vxlanLimits, vxlanPort } from "../../../intent/lab/lab.ts";
 import type { Draft, DraftEnd, DraftNetwork, DraftPlace } from "../../draft/draft.ts";
 import { DraftNode } from "../../draft/draft-node.ts";
 import type { Part } from "../../tree/part.ts";
@@ -80,19 +80,13 @@ export class Links {
     const [remote, vni, port] = [link.get("remote"), link.get("vni"), link.get("udp-port") ?? link.get("dst-port")];
     const parent = link.get("parent-interface");
     parent?.dropped("the administrator of the host chooses the address from which tunnels lead");
-    const address = ipv4Number(remote?.text ?? "");
     const end = this.#end(a);
-    if (end === undefined || address === undefined || !isVni(vni?.number)) {
-      const lacks = address === undefined ? "remote is no IPv4 address" : "no VNI from 1 to 16777215";
-      link.dropped(end === undefined ? `no node ${a.name.slice(0, 80)}` : lacks);
+    const tunnel = tunnelOf(remote, vni, port);
+    if (end === undefined || typeof tunnel === "string") {
+      link.dropped(end === undefined ? `no node ${a.name.slice(0, 80)}` : String(tunnel));
       return;
     }
-    const number = port?.number ?? containerlabPort;
-    const network = this.#draft.tunnel(`vxlan-${vni?.number}`, {
-      remote: ipv4Text(address),
-      vni: vni?.number ?? 0,
-      ...(number !== vxlanPort && { port: number }),
-    });
+    const network = this.#draft.tunnel(`vxlan-${tunnel.vni}`, tunnel);
     for (const part of [type, remote, vni, port]) part?.mapped(`the network ${network.key}, which leads to another machine`);
     this.#draft.link({ ends: [end, { at: network }], mtu: mtuOf(link), part: link });
   }
@@ -129,8 +123,19 @@ export class Links {
 /** containerlab's UDP port of tunnels, if none is written. */
 const containerlabPort = 14_789;
 
-function isVni(number: number | undefined): boolean {
-  const { min, max } = vxlanLimits.vni;
+/** Returns the tunnel, or why a lab can have no such tunnel. */
+function tunnelOf(remote: Part | undefined, vni: Part | undefined, port: Part | undefined): Vxlan | string {
+  const address = ipv4Number(remote?.text ?? "");
+  if (address === undefined) return "remote is no IPv4 address";
+  if (!isMachineAddress(address)) return `${ipv4Text(address)} is no address of another machine`;
+  const number = vni?.number;
+  if (!isWithin(number, vxlanLimits.vni)) return "no VNI from 1 to 16777215";
+  const udp = port === undefined ? containerlabPort : port.number;
+  if (!isWithin(udp, vxlanLimits.port)) return "the UDP port is no number from 1 to 65535";
+  return { remote: ipv4Text(address), vni: number, ...(udp !== vxlanPort && { port: udp }) };
+}
+
+function isWithin(number: number | undefined, { min, max }: { readonly min: number; readonly max: number }): number is number {
   return number !== undefined && Number.isInteger(number) && number >= min && number <= max;
 }
 
