@@ -8,7 +8,7 @@ import { pcConfig } from "../src/importers/reading/pc-config.ts";
 import { imported } from "../src/importers/testing.fixture.ts";
 import { canonicalLab } from "../src/intent/lab/canonical.ts";
 import { arbitraryLab } from "../src/intent/lab/lab.arbitrary.ts";
-import { endpointText, type Lab, type LabLink, type LabNode, type Quality } from "../src/intent/lab/lab.ts";
+import { endpointText, type Lab, type LabLink, type LabNode, type Position, type Quality } from "../src/intent/lab/lab.ts";
 import { readIntent } from "../src/intent/read/read.ts";
 import type { LabShape } from "../src/intent/shapes/shape.ts";
 
@@ -112,7 +112,7 @@ const formats: readonly (readonly [name: LabFormat | GraphFormat, shared: Shared
   [
     "unl",
     {
-      within: (lab) => withTemplates(lab, { switch: "linux" }),
+      within: (lab) => inView(withTemplates(lab, { switch: "linux" })),
       node: ({ template }) => ({ template }),
       network: ({ type }) => ({ type }),
       link: ofNodes,
@@ -171,6 +171,13 @@ function strongest({ quality }: LabLink): Quality | undefined {
   };
   const used = Object.entries(fields).filter(([, value]) => value > 0);
   return used.length === 0 ? undefined : Object.fromEntries(used);
+}
+
+/** A drawing that the export does not move. */
+function inView(lab: Lab): Lab {
+  const placed = <P extends { readonly position?: Position }>(part: P): P =>
+    part.position === undefined ? part : { ...part, position: { x: Math.max(0, part.position.x), y: Math.max(0, part.position.y) } };
+  return { ...lab, nodes: lab.nodes.map(placed), networks: lab.networks.map(placed) };
 }
 
 /** The importers' names of these formats; a lab without nodes does not show its format. */

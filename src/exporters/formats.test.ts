@@ -153,6 +153,27 @@ test("EVE-NG: linked switches are one network, which keeps the name of a network
   expect(notes).toContain("EVE-NG impairs and suspends no interface of a network, only that of the node: lan -- r1:eth1");
 });
 
+test("EVE-NG: a drawing left of or above its corner moves as a whole, and the notes say so", () => {
+  const lab = readIntent(
+    `name: x
+nodes: {a: {template: frr, position: {x: -300, y: 50}}, b: {template: frr, position: {x: 10, y: -20}}}
+texts: [{text: here, x: -310, y: 0}]
+shapes: [{type: line, x: -5, y: -30, x2: 5, y2: 10}]
+`,
+    {},
+  ).lab!;
+  const { files, notes } = exportLab(lab, "unl");
+  const xml = files["x.unl"] ?? "";
+  expect([...xml.matchAll(/left="(\d+)" top="(\d+)"/g)].map(([, left, top]) => [left, top])).toEqual([
+    ["0", "70"],
+    ["310", "0"],
+  ]);
+  const objects = [...xml.matchAll(/<data>(.*?)<\/data>/g)].map(([, data]) => Buffer.from(data ?? "", "base64").toString());
+  expect(objects[0]).toContain("left:-10px;top:20px");
+  expect(objects[1]).toContain("left:295px;top:-10px");
+  expect(notes).toContain("the drawing is moved by 300, 20: nodes of EVE-NG have no places left of or above its corner");
+});
+
 test("GNS3: filters, VLANs, the files of nodes and a hub before a NAT with two links", () => {
   const { files, notes } = exportLab(office, "gns3");
   const { topology } = JSON.parse(files["office.gns3"] ?? "");

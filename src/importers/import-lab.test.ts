@@ -171,3 +171,26 @@ test("tunnels of containerlab to other machines are networks", () => {
   ];
   for (const each of impossible) expect(imported({ "t.clab.yml": text(each) }).yaml).not.toContain("vxlan");
 });
+
+test("commands of a node name its interfaces as they are here", () => {
+  const text = (exec: string) => `name: t
+topology:
+  nodes:
+    h: {kind: linux, exec: [${exec}]}
+    r: {kind: linux, image: frrouting/frr}
+  links:
+    - endpoints: ["h:et1", "r:eth1"]
+    - endpoints: ["h:net-b", "r:eth2"]
+`;
+  const exec = (command: string) => /exec: \["?(.*?) \|\| true/.exec(imported({ "t.clab.yml": text(command) }).yaml)?.[1];
+  expect(exec("ip address add 10.0.0.1/24 dev et1")).toBe("ip address add 10.0.0.1/24 dev eth1");
+  expect(exec("ip link add link et1 name et1.100 type vlan id 100")).toBe("ip link add link eth1 name eth1.100 type vlan id 100");
+  expect(exec("cat /sys/class/net/et1/mtu")).toBe("cat /sys/class/net/et1/mtu");
+  expect(exec("ip link set net-b up")).toMatch(/^ip link set eth\d up$/);
+});
+
+test("a startup-config may be in a folder with the names of the lab and the node", () => {
+  const text =
+    "name: t\ntopology:\n  nodes:\n    r: {kind: cisco_xrd, image: x, startup-config: 'c/__clabLabName__/__clabNodeName__.cfg'}\n";
+  expect(Object.values(imported({ "t.clab.yml": text, "c/t/r.cfg": "hostname r\n" }).files)).toEqual(["hostname r\n"]);
+});

@@ -4,6 +4,7 @@ import { drawingOf } from "../drawing/drawing.ts";
 import { base64 } from "../shared/base64.ts";
 import type { Exported } from "../shared/exported.ts";
 import { leftOut, type NodeField, named } from "../shared/left-out.ts";
+import { movedDrawing, moveIntoView } from "../shared/moved-drawing.ts";
 import { stableId } from "../shared/stable-id.ts";
 import { behindNodes, svgElement, svgShape } from "../shared/svg-shape.ts";
 import { xmlText } from "../shared/xml-text.ts";
@@ -28,13 +29,14 @@ interface Segment {
  * Returns a lab as a file of EVE-NG and PNETLab. A switch becomes a network, because both have no switch of their own without an image; switches that are
  * linked become one network.
  */
-export function unlOf(lab: Lab): Exported {
+export function unlOf(given: Lab): Exported {
+  const places = new Map(drawingOf(given).members.map(({ key, place }) => [key, place]));
+  const by = moveIntoView(given);
+  const lab = movedDrawing(given, by);
   const ends = numberedInterfaces(lab);
-  const drawing = drawingOf(lab);
-  const places = new Map(drawing.members.map(({ key, place }) => [key, place]));
   const place = (key: string) => ({
-    left: Math.max(0, Math.round(places.get(key)?.x ?? 0)),
-    top: Math.max(0, Math.round(places.get(key)?.y ?? 0)),
+    left: Math.max(0, Math.round((places.get(key)?.x ?? 0) + by.x)),
+    top: Math.max(0, Math.round((places.get(key)?.y ?? 0) + by.y)),
   });
   const nodes = lab.nodes.filter((node) => roleOf(node) !== "switch");
   const { segments, of } = segmentsOf(lab, place);
@@ -73,7 +75,11 @@ ${configs.join("")}    </configs>
   </objects>
 </lab>
 `;
-  return { main, files: { [main]: xml }, notes: notesOf(lab) };
+  const moved =
+    by.x === 0 && by.y === 0
+      ? []
+      : [`the drawing is moved by ${by.x}, ${by.y}: nodes of EVE-NG have no places left of or above its corner`];
+  return { main, files: { [main]: xml }, notes: [...notesOf(lab), ...moved] };
 }
 
 /** EVE-NG has squares and circles; a line is a square whose picture is one. */

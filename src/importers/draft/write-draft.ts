@@ -109,17 +109,22 @@ function writeNode(key: string, fields: { readonly [key: string]: Data | undefin
 /** Returns the links that a lab can have, and drops the others: each interface has one link, under all of its names. */
 function acceptedLinks({ links }: Draft): readonly DraftLink[] {
   const used = new Map<DraftNode, Map<string, DraftLink>>();
-  return links.filter((link) => {
+  const refused: { readonly link: DraftLink; readonly problem: string }[] = [];
+  const accepted = links.filter((link) => {
     const problem = problemOf(link, used);
-    if (problem === undefined) {
+    if (problem !== undefined) refused.push({ link, problem });
+    else
       for (const { at, interface: name = "" } of link.ends)
         if (at instanceof DraftNode) used.set(at, (used.get(at) ?? new Map<string, DraftLink>()).set(interfaceOf(at, name), link));
-      return true;
-    }
-    link.part.dropped(problem);
-    for (const part of link.ends.flatMap(({ parts = [] }) => parts)) part?.dropped(problem);
-    return false;
+    return problem === undefined;
   });
+  // Several links may come from one part, such as the interfaces of a segment.
+  const parts = new Set(accepted.map(({ part }) => part.node));
+  for (const { link, problem } of refused) {
+    if (!parts.has(link.part.node)) link.part.refused(problem);
+    for (const part of link.ends.flatMap((end) => end.parts ?? [])) part?.dropped(problem);
+  }
+  return accepted;
 }
 
 /** Returns the same text for all names of one interface. */
@@ -177,6 +182,7 @@ function interfacesOf({ nodes, unlinked }: Draft, links: readonly DraftLink[]): 
     const chosen = interfaceNamesFor(used.get(node) ?? [], node);
     names.set(node, chosen);
     for (const [original, name] of chosen) if (original !== name && original !== "") node.put("labels", `interface-${name}`, original);
+    renameInCommands(node, chosen);
     const naming = interfaceNaming((node.machine ?? node.kind)?.format ?? "eth{0}");
     const highest = [...chosen.values()].reduce((most, name) => Math.max(most, naming.index(name) ?? -1), -1);
     const wanted = node.get("ethernet");
@@ -185,6 +191,22 @@ function interfacesOf({ nodes, unlinked }: Draft, links: readonly DraftLink[]): 
     if (typeof wanted === "number" ? wanted <= highest : isReserved) node.set("ethernet", highest + 1);
   }
   return names;
+}
+
+/** Commands of the source name interfaces as the source does. */
+function renameInCommands(node: DraftNode, chosen: ReadonlyMap<string, string>): void {
+  const commands = node.get("exec");
+  const renamed = [...chosen].filter(([original, name]) => original !== name && /^[A-Za-z][\w.-]{0,30}$/.test(original));
+  if (!Array.isArray(commands) || renamed.length === 0) return;
+  const names = new Map(renamed);
+  // A VLAN of an interface follows after a dot: et1.100.
+  const word = new RegExp(`(?<![\\w./:-])(?:${[...names.keys()].map((name) => name.replaceAll(".", "\\.")).join("|")})(?![\\w:/-])`, "g");
+  const written = commands.map((each) => (typeof each === "string" ? each.replace(word, (found) => names.get(found) ?? found) : each));
+  if (written.every((each, at) => each === commands[at])) return;
+  node.set("exec", written);
+  node.comments.push(
+    `exec names the interfaces as they are here: ${renamed.map(([original, name]) => `${original} is ${name}`).join(", ")}`,
+  );
 }
 
 /** Returns the names of a node's interfaces here, by those in the source. A machine has the names of its guest; software in a container keeps names that it has. */
@@ -209,7 +231,9 @@ function kindNames(interfaces: readonly SourceInterface[], { format, maxInterfac
   const naming = interfaceNaming(format);
   const indexes = new Set(interfaces.flatMap(({ name }) => naming.index(name) ?? []));
   if (indexes.size === new Set(interfaces.map(({ name }) => name)).size) return new Map(interfaces.map(({ name }) => [name, name]));
-  return new Map([...ethNames(interfaces, maxInterfaces)].map(([name, eth]) => [name, naming.name(Number(eth.slice(3)))]));
+  // Names eth1, eth2 … count the ports of the software from its first one.
+  const first = interfaces.every(({ name }) => /^eth[1-9]\d*$/.test(name)) ? 1 : 0;
+  return new Map([...ethNames(interfaces, maxInterfaces)].map(([name, eth]) => [name, naming.name(Number(eth.slice(3)) - first)]));
 }
 
 function linksOf(links: readonly DraftLink[], names: Names, switches: ReadonlySet<DraftNetwork>): readonly Data[] {

@@ -38,6 +38,13 @@ export class Marks {
     this.#whole.set(node, wanted);
     for (const child of childrenOf(node)) this.set(child, mark);
   }
+
+  /** Marks all leaves below a node, also those with a stronger mark. */
+  replace(node: SourceNode, mark: Mark): void {
+    if (isLeaf(node)) this.#leaves.set(node, mark);
+    this.#whole.delete(node);
+    for (const child of childrenOf(node)) this.replace(child, mark);
+  }
 }
 
 export function isLeaf(node: SourceNode): boolean {

@@ -110,4 +110,10 @@ export class Part {
     this.source.marks.set(this.node, { level: "dropped", message, node: this.node });
     return this;
   }
+
+  /** This part was marked as used, and is not in the lab after all. */
+  refused(message: string): this {
+    this.source.marks.replace(this.node, { level: "dropped", message, node: this.node });
+    return this;
+  }
 }

@@ -76,7 +76,7 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
     places.set(name, place);
     if (part.isNull) part.mapped(choice.message);
     if (!(place instanceof DraftNode)) continue;
-    const at = { draft, files, path, node: place, name };
+    const at = { draft, files, path, node: place, name, lab: root.get("name")?.text ?? "" };
     readBinds(at, form);
     readStartupConfig(at, form);
     readLicense(at, form);

@@ -12,19 +12,22 @@ export interface Place {
   readonly node: DraftNode;
   /** The name of the node in the source. */
   readonly name: string;
+  /** The name of the lab in the source. */
+  readonly lab: string;
 }
 
 /** Takes over the startup-config: a file beside the lab, or the text itself. */
-export function readStartupConfig({ draft, files, path, node, name }: Place, form: NodeForm): void {
+export function readStartupConfig(place: Place, form: NodeForm): void {
+  const { draft, files, path, node } = place;
   const part = form.one("startup-config");
   const text = part?.text;
   if (part === undefined || text === undefined) return;
   if (text.includes("\n")) carryConfig(draft, node, text, part);
   else if (/^https?:\/\//.test(text)) part.dropped("configurations of the internet are not downloaded");
   else {
-    const found = files.beside(path, withMagic(text, name));
+    const found = files.beside(path, withMagic(text, place));
     const config = found === undefined ? undefined : files.text(found);
-    if (found === undefined) part.dropped(files.whyMissing(path, withMagic(text, name)));
+    if (found === undefined) part.dropped(files.whyMissing(path, withMagic(text, place)));
     else if (config === undefined) part.dropped("the file is no text");
     else carryConfig(draft, node, config, part, found);
   }
@@ -37,14 +40,15 @@ const licensePaths: Readonly<Record<string, string>> = {
 };
 
 /** Takes over the licence: a file of the node, if its software reads it there. */
-export function readLicense({ draft, files, path, node, name }: Place, form: NodeForm): void {
+export function readLicense(place: Place, form: NodeForm): void {
+  const { draft, files, path, node } = place;
   const part = form.one("license");
   if (part?.text === undefined) return;
   const target = licensePaths[node.kind?.id ?? ""];
-  const found = target === undefined ? undefined : files.beside(path, withMagic(part.text, name));
+  const found = target === undefined ? undefined : files.beside(path, withMagic(part.text, place));
   const text = found === undefined ? undefined : files.text(found);
   if (target === undefined) part.dropped("licences of this software are not carried along");
-  else if (found === undefined) part.dropped(files.whyMissing(path, withMagic(part.text, name)));
+  else if (found === undefined) part.dropped(files.whyMissing(path, withMagic(part.text, place)));
   else if (text === undefined) part.dropped("the file is no text");
   else {
     node.put("files", target, { from: draft.file(found, text) });
@@ -53,8 +57,8 @@ export function readLicense({ draft, files, path, node, name }: Place, form: Nod
 }
 
 /** The directories of nodes that containerlab makes are of no use here. */
-function withMagic(text: string, name: string): string {
-  return text.replaceAll("__clabNodeName__", name).replaceAll("__clabDir__", ".");
+function withMagic(text: string, { name, lab }: Place): string {
+  return text.replaceAll("__clabNodeName__", name).replaceAll("__clabLabName__", lab).replaceAll("__clabDir__", ".");
 }
 
 const nodeLimits = { files: 200, characters: 900_000 } as const;
@@ -93,12 +97,13 @@ interface Copy {
   readonly text: string;
 }
 
-function copiesOf({ files, path, name, node }: Place, from: string, to: string): readonly Copy[] | string {
+function copiesOf(place: Place, from: string, to: string): readonly Copy[] | string {
+  const { files, path, node } = place;
   if (/^[/~$]/.test(from)) return "nodes have no access to paths of the machine";
   const target = to.replace(/(.)\/+$/, "$1");
   if (!isNodePath(target)) return "its target is no path that a node can have";
   if (isOfFrr(node, target)) return "template frr starts the daemons that its configuration uses";
-  const source = withMagic(from, name).replace(/\/+$/, "");
+  const source = withMagic(from, place).replace(/\/+$/, "");
   const single = files.beside(path, source);
   const { folder, files: inside } = files.below(path, source);
   const found = single === undefined ? inside : [single];

@@ -40,6 +40,7 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
   const declared = new Map<string, Part>();
   const edges: GraphEdge[] = [];
   const statements = root.get("statements")?.items ?? [];
+  const isDirected = root.get("kind")?.text === "digraph";
   for (const statement of statements) {
     const id = statement.get("node")?.text;
     if (id !== undefined) declared.set(id, statement);
@@ -81,16 +82,45 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
     for (const label of [tail, head]) if (interfaceOf(label?.text) !== undefined) label?.mapped("the interface");
     const edge = statement.get("edge");
     if (edge === undefined) continue;
+    const label = isDirected ? labelledPort(attributes?.get("label")) : undefined;
     edges.push({
       from: from.get("node")?.text ?? "",
       to: to.get("node")?.text ?? "",
-      fromInterface: portOf(from) ?? interfaceOf(tail?.text),
+      fromInterface: portOf(from) ?? interfaceOf(tail?.text) ?? label,
       toInterface: portOf(to) ?? interfaceOf(head?.text),
       part: edge,
     });
   }
-  graph.edges(edges);
+  graph.edges(isDirected ? linksOfDirections(edges) : edges);
   return { draft: graph.draft, parts: [root] };
+}
+
+/** In a digraph that draws both directions of a link, each edge names the interface at which it begins. */
+function labelledPort(label: Part | undefined): string | undefined {
+  const name = interfaceOf(label?.text);
+  if (name === undefined || !/^[A-Za-z]+[-_]?\d/.test(name)) return undefined;
+  label?.mapped("the interface");
+  return name;
+}
+
+/** Makes one link of an edge and the edge back, unless both name the same side's interface. */
+function linksOfDirections(edges: readonly GraphEdge[]): readonly GraphEdge[] {
+  const open = new Map<string, number[]>();
+  const links: GraphEdge[] = [];
+  for (const edge of edges) {
+    const { from, to, fromInterface, toInterface, part } = edge;
+    const back = open.get(JSON.stringify([to, from]))?.shift();
+    const other = back === undefined || from === to ? undefined : links[back];
+    if (back === undefined || other === undefined || toInterface !== undefined || other.toInterface !== undefined) {
+      const key = JSON.stringify([from, to]);
+      open.set(key, [...(open.get(key) ?? []), links.length]);
+      links.push(edge);
+      continue;
+    }
+    part.mapped(`the other direction of the link in line ${other.part.line}`);
+    links[back] = { ...other, toInterface: fromInterface };
+  }
+  return links;
 }
 
 function portOf(end: Part): string | undefined {
@@ -101,5 +131,6 @@ function portOf(end: Part): string | undefined {
 /** Returns the interface that a label names: one word. */
 export function interfaceOf(label: string | undefined): string | undefined {
   const word = label?.trim();
-  return word !== undefined && /^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$/.test(word) ? word : undefined;
+  const isAddress = /^\d{1,3}(?:\.\d{1,3}){3}/.test(word ?? "");
+  return word !== undefined && !isAddress && /^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$/.test(word) ? word : undefined;
 }

@@ -1,6 +1,7 @@
 import { Draft, type DraftPlace, positionOf } from "../../draft/draft.ts";
 import { DraftNode } from "../../draft/draft-node.ts";
 import { chooseTemplate } from "../../mapping/choose-template.ts";
+import { ruleFor } from "../../mapping/mapping.ts";
 import type { ReadOptions } from "../../reading/importer.ts";
 import type { Part } from "../../tree/part.ts";
 
@@ -10,6 +11,8 @@ export interface GraphNode {
   readonly label?: string | undefined;
   /** A type that the graph names: a template, a network type or a word such as router. */
   readonly type?: string | undefined;
+  /** A class of the drawing. It may be a colour only, so that it counts only if it is the word for a type. */
+  readonly style?: string | undefined;
   readonly position?: { readonly x: number; readonly y: number } | undefined;
   readonly part?: Part | undefined;
   readonly typePart?: Part | undefined;
@@ -35,12 +38,12 @@ export class GraphDraft {
     this.#options = options;
   }
 
-  node({ id, label, type, position, part, typePart }: GraphNode): void {
+  node({ id, label, type, style, position, part, typePart }: GraphNode): void {
     if (this.#places.has(id)) return;
-    const choice = chooseTemplate(this.#options, "graph", type ?? stemOf(stemSource(id, label)), undefined);
+    const choice = chooseTemplate(this.#options, "graph", type ?? this.#typeOf(stemSource(id, label), style), undefined);
     const shown = oneLineLabel(label);
     // A letter is a name of the notation, not of the node.
-    const name = shown !== undefined && /^(?:[A-Za-z]|n_?\d+|node_?\d+)$/i.test(id) ? shown : id;
+    const name = shown !== undefined && /^(?:[A-Za-z]|n_?\d+|node_?\d+)$/i.test(id) ? shown : firstLine(id);
     const place = this.draft.place(name, choice, { name: part, type: typePart });
     if (place instanceof DraftNode && shown !== undefined && shown !== name) place.put("labels", "label", shown);
     if (position !== undefined) {
@@ -50,6 +53,19 @@ export class GraphDraft {
     }
     this.#places.set(id, place);
     this.#used.set(id, new Set());
+  }
+
+  /** Returns the first word that stands for a type: the class, or a word of the name. */
+  #typeOf(name: string, style: string | undefined): string {
+    const ruleOf = (word: string) => ruleFor(this.#options.mapping, "graph", word, undefined);
+    const isType = (word: string) => ruleOf(word)?.types.includes("*") === false;
+    // "vlan10" as a class colours the members of a VLAN.
+    if (style !== undefined && isType(style) && (ruleOf(style)?.network === undefined || !/\d/.test(style))) return style;
+    const words = firstLine(name)
+      .split(/[^A-Za-z]+/)
+      .filter((word) => word !== "")
+      .map((word) => word.toLowerCase());
+    return words.find(isType) ?? words[0] ?? name;
   }
 
   /** Returns whether a node of the graph is a network of the lab. */
@@ -100,9 +116,9 @@ function stemSource(id: string, label: string | undefined): string {
   return id.length === 1 && label !== undefined ? label.trim() : id;
 }
 
-/** Returns the letters with which a name begins: r of r1, or the name itself without letters. */
-function stemOf(id: string): string {
-  return /^[A-Za-z]+/.exec(id)?.[0].toLowerCase() ?? id;
+/** Ids of Graphviz may have several lines. */
+function firstLine(id: string): string {
+  return id.split(/<br\s*\/?>|\\[nlr]|\n/i)[0] || id;
 }
 
 function oneLineLabel(label: string | undefined): string | undefined {

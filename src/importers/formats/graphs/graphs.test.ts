@@ -102,3 +102,26 @@ test.each([
 ])("Mermaid: %s has %i links", (text, count) => {
   expect(graph(`flowchart TD\n  ${text}\n`, "x.mmd").links).toHaveLength(count);
 });
+
+test("Mermaid: a class that colours the members of a VLAN makes them no networks, and a refused link is reported as dropped", () => {
+  const text = "graph TD\n  ISP --- Modem\n  Modem --- Router\n  Laptop --- Router\n  class ISP,Modem wan\n  class Laptop vlan10\n";
+  expect(graph(text, "x.mmd").nodes).toEqual(["Laptop linux", "Router frr"]);
+  const { report } = imported({ "x.mmd": text });
+  expect(report.filter(({ line, level }) => line === 2 && level !== "kept").map(({ message }) => message)).toContain(
+    "a link joins no two networks that lead out of the lab",
+  );
+});
+
+test("Graphviz: both directions of a link in a digraph are one link, with the interface of each edge", () => {
+  const text = (kind: string) =>
+    `${kind} { a -- b [label=eth3]; b -- a [label=eth4]; a -- b; }`.replaceAll("--", kind === "graph" ? "--" : "->");
+  expect(graph(text("digraph"), "x.dot").links).toEqual(["a:eth1 -- b:eth1", "a:eth3 -- b:eth4"]);
+  expect(graph(text("graph"), "x.dot").links).toHaveLength(3);
+});
+
+test("Graphviz: a word of the name gives the type, the first line of an id the name; addresses are no interfaces", () => {
+  const text = 'graph { "net-1\\n10.0.0.0/24" -- E1_switch [headlabel="10.0.0.2/255.255.255.0"]; E1_switch -- internal_router; }';
+  const { nodes, links } = graph(text, "x.dot");
+  expect(nodes).toEqual(["E1_switch switch", "internal_router frr"]);
+  expect(links).toContain("E1_switch:eth1 -- net-1");
+});

@@ -41,7 +41,7 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
       if (id?.text === undefined) continue;
       const kind = classes.get(id.text);
       const shape = node.get("shape");
-      graph.node({ id: id.text, label: labels.get(id.text)?.text, type: kind?.text?.toLowerCase(), typePart: kind, part: id });
+      graph.node({ id: id.text, label: labels.get(id.text)?.text, style: kind?.text?.toLowerCase(), typePart: kind, part: id });
       id.kept();
       node.get("label")?.mapped("a label of the node");
       shape?.dropped("the template has a picture");

@@ -1,9 +1,9 @@
 import { type Draft, type DraftEnd, type DraftPlace, qualityOf } from "../../draft/draft.ts";
 import type { Part } from "../../tree/part.ts";
-import type { Pools } from "./addresses.ts";
+import { type Pools, subnetsIn } from "./addresses.ts";
 import { deep, firstOf } from "./deep.ts";
 import type { NetlabEnd, NetlabLink } from "./links.ts";
-import { parseAddress, Subnet } from "./subnet.ts";
+import { parseAddress, type Subnet } from "./subnet.ts";
 
 /** Numbers the interfaces, gives them addresses, and adds links and networks to the lab. */
 export function writeLinks(draft: Draft, links: readonly NetlabLink[], pools: Pools): void {
@@ -12,8 +12,8 @@ export function writeLinks(draft: Draft, links: readonly NetlabLink[], pools: Po
     const subnets = subnetsOf(link, pools);
     link.prefixes.push(...subnets.map(({ text }) => text));
     if (link.type !== "loopback") for (const end of link.ends) end.face = faceOf(end, next);
-    const isSequential = countsPositions(link);
-    for (const [at, end] of link.ends.entries()) giveAddresses(link, end, at, { subnets, isSequential });
+    const allocation = { subnets, isSequential: countsPositions(link), isAccess: accessOf(link) !== undefined };
+    for (const [at, end] of link.ends.entries()) giveAddresses(link, end, at, allocation);
     if (link.type === "loopback") for (const part of link.parts.slice(0, 1)) part.mapped("addresses of the loopback");
     else addLink(draft, link, index);
   }
@@ -34,9 +34,14 @@ function faceOf({ node, part }: NetlabEnd, next: Map<string, number>): string {
 function subnetsOf(link: NetlabLink, pools: Pools): readonly Subnet[] {
   const prefix = firstOf(link.parts.map((part) => deep(part, "prefix")));
   // "prefix.ipv4" and "prefix.ipv6" are keys of their own.
-  const families = link.parts.map((part) => [deep(part, "prefix", "ipv4"), deep(part, "prefix", "ipv6")]);
-  const own = families.find((each) => each.some((value) => value !== undefined));
-  if (prefix === undefined && own !== undefined) return subnetsIn(own);
+  const dotted = link.parts.find((part) => ["ipv4", "ipv6"].some((family) => deep(part, "prefix", family) !== undefined));
+  if (prefix === undefined && dotted !== undefined) return ["prefix.ipv4", "prefix.ipv6"].flatMap((key) => subnetsIn(deep(dotted, key)));
+  const access = accessOf(link);
+  const ofVlan = prefix === undefined ? pools.vlan(access?.text ?? "") : undefined;
+  if (ofVlan !== undefined) {
+    access?.mapped("the addresses of its VLAN");
+    return ofVlan;
+  }
   const pool = firstOf(
     link.parts.flatMap((part) => [deep(part, "pool"), deep(part, "role")]).filter((part) => pools.has(part?.text ?? "")),
   );
@@ -47,23 +52,16 @@ function subnetsOf(link: NetlabLink, pools: Pools): readonly Subnet[] {
   }
   if (prefix === undefined || prefix.boolean === true)
     return pools.take(pool?.text ?? (link.type === "p2p" ? "p2p" : link.type === "loopback" ? "loopback" : "lan"));
-  const named = prefix.text === undefined ? undefined : pools.named(prefix.text);
   if (prefix.text !== undefined && pools.has(prefix.text)) {
     prefix.mapped("the pool of its addresses");
     return pools.take(prefix.text);
   }
-  const source = named ?? prefix;
-  const values = source.text === undefined ? [deep(source, "ipv4"), deep(source, "ipv6")] : [source];
-  return subnetsIn(values);
+  return prefix.text !== undefined && pools.named(prefix.text) !== undefined ? pools.ofName(prefix.text) : subnetsIn(prefix);
 }
 
-function subnetsIn(values: readonly (Part | undefined)[]): readonly Subnet[] {
-  return values.flatMap((value) => {
-    const subnet = value?.text === undefined ? undefined : Subnet.parse(value.text);
-    if (subnet === undefined) return [];
-    value?.kept("in the addresses of its interfaces");
-    return [subnet];
-  });
+/** Returns the VLAN that the link is an access link of. */
+function accessOf({ parts, ends }: NetlabLink): Part | undefined {
+  return firstOf([...parts, ...ends.map(({ part }) => part)].map((part) => deep(part, "vlan", "access")));
 }
 
 /** Whether the nodes of a link get addresses in their order, and not by their ids. */
@@ -76,9 +74,11 @@ function countsPositions({ ends, parts }: NetlabLink): boolean {
 interface Allocation {
   readonly subnets: readonly Subnet[];
   readonly isSequential: boolean;
+  /** The link is an access link of a VLAN. */
+  readonly isAccess: boolean;
 }
 
-function giveAddresses({ type }: NetlabLink, end: NetlabEnd, at: number, { subnets, isSequential }: Allocation): void {
+function giveAddresses({ type }: NetlabLink, end: NetlabEnd, at: number, { subnets, isSequential, isAccess }: Allocation): void {
   for (const family of [32, 128] as const) {
     const subnet = subnets.find(({ bits }) => bits === family);
     const given = deep(end.part, family === 32 ? "ipv4" : "ipv6");
@@ -91,7 +91,8 @@ function giveAddresses({ type }: NetlabLink, end: NetlabEnd, at: number, { subne
       }
       continue;
     }
-    if (subnet === undefined) continue;
+    // The address of a switch is at its interface for the VLAN.
+    if (subnet === undefined || (isAccess && !end.node.isHost)) continue;
     const wanted = type === "p2p" || isSequential ? positionOf(subnet, at) : BigInt(end.node.id);
     const text = subnet.host(wanted) ?? subnet.host(positionOf(subnet, at));
     if (text !== undefined && end.node.node?.template !== "switch") end.addresses.push(text);

@@ -1,7 +1,7 @@
 import type { Part } from "../../tree/part.ts";
 import { refuse } from "../../tree/refuse.ts";
 import { deep } from "./deep.ts";
-import { fabricNames } from "./names.ts";
+import { fabricNames, fabricPart } from "./names.ts";
 import type { NetlabNode, NetlabNodes } from "./nodes.ts";
 
 export interface NetlabEnd {
@@ -59,7 +59,7 @@ export function readLinks(root: Part, { nodes, inside }: NetlabNodes): readonly 
 
 /** Each leaf of a fabric is linked with each spine. */
 function addFabric(root: Part, nodes: Nodes, links: NetlabLink[]): void {
-  const fabric = root.get("fabric");
+  const fabric = fabricPart(root);
   if (fabric === undefined) return;
   const side = (which: "spine" | "leaf") => fabricNames(root, which).flatMap((name) => nodes.get(name) ?? []);
   const spines = side("spine");

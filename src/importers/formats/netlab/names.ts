@@ -97,9 +97,14 @@ export function fabricNames(root: Part, side: Side): readonly string[] {
   return Array.from({ length: number }, (_, index) => (format?.text ?? fabricSides[side]).replaceAll("{count}", String(index + 1)));
 }
 
+/** Returns the fabric, or one of its values if they are written as "fabric.spines". */
+export function fabricPart(root: Part): Part | undefined {
+  return root.get("fabric") ?? deep(root, "fabric", "spines") ?? deep(root, "fabric", "leafs");
+}
+
 /** Returns the groups that the plugin fabric makes of the sides of the fabric. */
 export function fabricGroups(root: Part): readonly { readonly group: string; readonly part: Part; readonly names: readonly string[] }[] {
-  const fabric = root.get("fabric");
+  const fabric = fabricPart(root);
   if (fabric === undefined) return [];
   return (Object.keys(fabricSides) as Side[]).map((side) => {
     const group = deep(root, "fabric", side, "group");
@@ -114,7 +119,7 @@ export function fabricValue(
   name: string,
   ...keys: readonly string[]
 ): { readonly part: Part; readonly count: number } | undefined {
-  if (root.get("fabric") === undefined) return undefined;
+  if (fabricPart(root) === undefined) return undefined;
   for (const side of Object.keys(fabricSides) as Side[]) {
     const part = deep(root, "fabric", side, ...keys);
     const count = part === undefined ? -1 : fabricNames(root, side).indexOf(name);

@@ -201,8 +201,58 @@ test("modules of groups and settings of an end are reported one by one", () => {
     "groups: {pe: {members: [a], module: [ospf, vrf]}}\nnodes: {a: , b: , c: }\nlinks:\n- {a: , b: {isolated: true}, c: {}}\n",
   );
   const lines = report.map(({ level, path, message }) => `${level} ${path}: ${message}`);
-  expect(lines).toContain("mapped /groups/pe/module/0: in the configuration of template frr");
-  expect(lines).toContain("dropped /groups/pe/module/1: the module vrf is not configured");
+  expect(lines).toContain("mapped /groups/pe/module/0: in the configurations of template frr");
+  expect(lines).toContain("dropped /groups/pe/module/1: the module vrf is not configured: netlab create makes its configurations");
   expect(lines).toContain("dropped /links/0/b/isolated: has no counterpart here");
   expect(lines.filter((line) => line.startsWith("dropped /links/0/b:"))).toEqual([]);
+});
+
+test("pools and fabrics may be written with dots", () => {
+  const { yaml, files } = topology(
+    "nodes: {a: , b: }\nmodule: [bgp]\nbgp.as_list: {1: {members: [a]}, 2: {members: [b]}}\naddressing.isp.ipv4: 169.254.9.0/24\naddressing.isp.prefix: 30\nlinks:\n- {a: , b: , pool: isp}\n",
+  );
+  expect(yaml).toContain('["a:eth1", "b:eth1"]');
+  expect(files["configs/a.conf"]).toMatch(/ip address 169\.254\.9\.1\/30[\s\S]*neighbor 169\.254\.9\.2 remote-as 2/);
+  const fabric = topology("plugin: [fabric]\nfabric.spines: 2\nfabric.leafs: 2\n").yaml;
+  expect(fabric.match(/"[LS]\d:eth\d", "[LS]\d:eth\d"/g)).toHaveLength(4);
+});
+
+test("hosts at access ports of one VLAN share its network, which no address of the switch is in", () => {
+  const { yaml, files } = topology(
+    `vlans: {red: {id: 10}, blue: {prefix: 10.9.9.0/24}}
+module: [vlan]
+nodes: {h1: {device: linux}, h2: {device: linux}, h3: {device: linux}, s: }
+links:
+- {s: , h1: , vlan.access: red}
+- {s: {vlan: {access: red}}, h2: }
+- {s: , h3: , vlan: {access: blue}}
+- {s: , h3: }
+`,
+  );
+  expect(yaml.match(/ip addr add \S+/g)).toEqual([
+    "ip addr add 172.16.0.1/24",
+    "ip addr add 172.16.0.2/24",
+    "ip addr add 10.9.9.3/24",
+    "ip addr add 172.16.1.3/24",
+  ]);
+  expect(files["configs/s.conf"]?.match(/ip address \S+/g)).toEqual(["ip address 10.0.0.4/32", "ip address 172.16.1.4/24"]);
+});
+
+test("a prefix with a name and a pool is one network for all links that name it", () => {
+  const { files } = topology("prefix: {p: {pool: lan}}\nnodes: {a: , b: }\nlinks:\n- {a: , prefix: p}\n- {b: , prefix: p}\n");
+  expect(files["configs/a.conf"]).toContain("ip address 172.16.0.1/24");
+  expect(files["configs/b.conf"]).toContain("ip address 172.16.0.2/24");
+});
+
+test("software that gets no configuration here does not claim one in the report", () => {
+  const text =
+    "module: [ospf]\nbgp.as: 65000\ndefaults.devices.eos.image: ceos:4.33\nprovider: clab\nnodes: {a: {device: srlinux}, b: {device: eos, module: [isis]}}\nlinks: [a-b]\n";
+  const { yaml, report } = imported({ "topology.yml": text });
+  expect(yaml).toContain("template: nokia_srlinux");
+  expect(yaml).toContain('b: {template: arista_ceos, image: "ceos:4.33"}');
+  expect(report.filter(({ level, message }) => level === "mapped" && message.includes("template frr"))).toEqual([]);
+  // Also without a provider, whose default has no such software.
+  const virtual = imported({ "topology.yml": text.replace("provider: clab\n", "") }).yaml;
+  expect(virtual).toMatch(/a:\s+template: nokia_srlinux/);
+  expect(virtual).toContain('["a:e1-1", "b:eth1"]');
 });

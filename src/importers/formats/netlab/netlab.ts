@@ -7,7 +7,7 @@ import { Pools } from "./addresses.ts";
 import { deep } from "./deep.ts";
 import { writeLinks } from "./draft-links.ts";
 import { readLinks } from "./links.ts";
-import { modules, readNodes } from "./nodes.ts";
+import { markModule, readNodes } from "./nodes.ts";
 import { configureNodes } from "./routing.ts";
 
 /** netlab: topologies as people write them, and as netlab itself writes them with all addresses (netlab create -o yaml, netlab.snapshot.yml). */
@@ -94,11 +94,8 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
   writeLinks(draft, links, pools);
   configureNodes(draft, root, nodes.nodes, links);
   for (const plugin of root.get("plugin")?.all ?? []) if (plugin.text === "fabric") plugin.mapped("the nodes and links of the fabric");
-  for (const part of root.get("module")?.all ?? []) {
-    const isKnown = modules.has(part.text ?? "");
-    if (isKnown) part.mapped(`in the configurations of template frr`);
-    else part.dropped(`the module ${part.text ?? ""} is not configured: netlab create makes its configurations`);
-  }
+  const hasFrr = draft.nodes.some(({ template }) => template === "frr");
+  for (const part of root.get("module")?.all ?? []) markModule(part, hasFrr ? "frr" : "");
   return { draft, parts: [root] };
 }
 

@@ -27,6 +27,7 @@ export interface NetlabNode {
 const usualImages: Readonly<Record<string, string>> = {
   "clab:eos": "ceos:latest",
   "clab:srlinux": "ghcr.io/nokia/srlinux:latest",
+  srlinux: "ghcr.io/nokia/srlinux:latest",
   "clab:cumulus": "networkop/cx:latest",
   "clab:cumulus_nvue": "networkop/cx:latest",
   "clab:vyos": "vyos:latest",
@@ -75,15 +76,19 @@ export function readNodes(draft: Draft, root: Part, options: ReadOptions): Netla
     ]);
     const provider = firstOf(sources.map((each) => deep(each, "provider")))?.text;
     const isClab = provider === undefined ? clab : provider === "clab";
-    const image = firstOf(sources.flatMap((each) => [deep(each, "clab", "image"), deep(each, "image")]));
-    const role = firstOf(sources.map((each) => deep(each, "role")));
     const word = device?.text ?? "frr";
+    const image = firstOf([
+      ...sources.flatMap((each) => [deep(each, "clab", "image"), deep(each, "image")]),
+      ...(isClab ? [deep(root, "defaults", "devices", word, "clab", "image")] : []),
+      deep(root, "defaults", "devices", word, "image"),
+    ]);
+    const role = firstOf(sources.map((each) => deep(each, "role")));
     const type = role?.text === "bridge" ? "ovs" : isClab ? `clab:${word}` : word;
     const choice = chooseTemplate(options, "netlab", type, image?.text ?? usualImages[type]);
     const place = draft.place(name, choice, { name: namePart, type: device, image });
     role?.mapped(role.text === "bridge" ? "a switch" : "addresses and routes");
     const own = firstOf([...sources.map((each) => deep(each, "module"))]);
-    for (const item of own?.all ?? []) markModule(item);
+    for (const item of own?.all ?? []) markModule(item, place instanceof DraftNode ? place.template : "");
     nodes.set(name, {
       name,
       node: place instanceof DraftNode ? place : undefined,
@@ -120,10 +125,10 @@ function readSettings(node: DraftNode, part: Part | undefined): void {
   for (const config of part.get("config")?.all ?? []) config.dropped("a template of Ansible: netlab create makes the configuration of it");
 }
 
-/** Marks a module of a node or of a group. */
-function markModule(item: Part): void {
-  if (modules.has(item.text ?? "")) item.mapped("in the configuration of template frr");
-  else item.dropped(`the module ${item.text ?? ""} is not configured`);
+/** Marks a module of a node, of its groups or of the topology. */
+export function markModule(item: Part, template: string): void {
+  if (modules.has(item.text ?? "") && template === "frr") item.mapped("in the configurations of template frr");
+  else item.dropped(`the module ${item.text ?? ""} is not configured: netlab create makes its configurations`);
 }
 
 interface Group {

@@ -66,8 +66,10 @@ function readBgp(root: Part, node: NetlabNode): { readonly as: number | undefine
   for (const [key, entry] of list?.entries ?? []) {
     const member = (entry.get("members")?.all ?? []).find(({ text }) => text === node.name);
     const reflector = (entry.get("rr")?.all ?? []).find(({ text }) => text === node.name);
-    member?.mapped(`autonomous system ${key}`);
-    reflector?.mapped("a route reflector");
+    if (node.node?.template === "frr") {
+      member?.mapped(`autonomous system ${key}`);
+      reflector?.mapped("a route reflector");
+    }
     if (member !== undefined || reflector !== undefined) number ??= Number(key);
     if (reflector !== undefined) isReflector = true;
   }
@@ -77,11 +79,10 @@ function readBgp(root: Part, node: NetlabNode): { readonly as: number | undefine
     const [, base, , added] = /^\s*\{?\s*(\d{1,10})?\s*(\+)?\s*(count)?\s*\}?\s*$/.exec(inFabric.part.text ?? "") ?? [];
     if (base !== undefined) {
       number = Number(base) + (added === undefined ? 0 : inFabric.count);
-      inFabric.part.mapped("in the configurations of template frr");
+      if (node.node?.template === "frr") inFabric.part.mapped("in the configurations of template frr");
     }
   }
-  as?.mapped("in the configurations of template frr");
-  rr?.mapped("in the configurations of template frr");
+  if (node.node?.template === "frr") for (const part of [as, rr]) part?.mapped("in the configurations of template frr");
   const isValid = number !== undefined && Number.isInteger(number) && number > 0 && number < 2 ** 32;
   return { as: isValid && node.modules.has("bgp") ? number : undefined, isReflector };
 }
@@ -191,7 +192,9 @@ function bgpLines(root: Part, router: Router, routers: readonly Router[], id: st
   const stubs = router.faces
     .filter(({ link, end }) => link.ends.every((other) => other === end || other.node.isHost))
     .flatMap(({ link }) => link.prefixes);
-  const networks = [...new Set([...router.loopbacks, ...stubs, ...own])];
+  const advertised = firstOf([router.node.part, ...router.node.groups, root].map((part) => deep(part, "bgp", "advertise_loopback")));
+  advertised?.mapped("in the configurations of template frr");
+  const networks = [...new Set([...(advertised?.boolean === false ? [] : router.loopbacks), ...stubs, ...own])];
   const lines = own.map((prefix) => `${prefix.includes(":") ? "ipv6" : "ip"} route ${prefix} blackhole`);
   lines.push(`router bgp ${router.as}`, ` bgp router-id ${id}`, " no bgp ebgp-requires-policy", " no bgp default ipv4-unicast");
   for (const { peer, as, isInternal } of sessions) {
@@ -210,7 +213,7 @@ function bgpLines(root: Part, router: Router, routers: readonly Router[], id: st
     }
     lines.push(" exit-address-family");
   }
-  for (const key of ["community", "sessions", "activate", "next_hop_self", "advertise_loopback", "advertise_roles"])
+  for (const key of ["community", "sessions", "activate", "next_hop_self", "advertise_roles"])
     deep(root, "bgp", key)?.dropped("sessions have netlab's defaults");
   return [...lines, "!"];
 }
