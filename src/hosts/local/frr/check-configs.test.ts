@@ -61,6 +61,12 @@ test.each(["neighbor 10.0.0.2 remote-as", "ip route 10.0.0.0/8", "hostname", "in
   },
 );
 
+test("an interface after OSPFv3 is a section of its own", async () => {
+  const text = (end: string) => `router ospf6\n ospf6 router-id 1.1.1.1\n${end}!\ninterface eth1\n ipv6 ospf6 area 0\n descripton x\n`;
+  const [exited, plain] = await checkConfigs(image, [text("exit\n"), text("")], "ann");
+  expect([exited, plain]).toMatchObject([[{ line: 7, hint: 'did you mean "description"?' }], [{ line: 6 }]]);
+});
+
 test("a configuration is checked without privileges: also abbreviated commands of vtysh write no file", async () => {
   const [found] = await checkConfigs(image, ["outpu file /etc/labwright-was-here\nlis\n"], "ann");
   expect(found).toEqual([]);

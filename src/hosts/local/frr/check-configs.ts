@@ -52,7 +52,7 @@ async function checked(
   image: Pick<LocalImage, "layers" | "rootfs">,
   texts: readonly string[],
 ): Promise<readonly (readonly ConfigProblem[])[]> {
-  const configs = texts.map((text) => withoutLdpFamilies(text.split(/\r?\n/)).map(asChecked));
+  const configs = texts.map((text) => outsideOspf6(withoutLdpFamilies(text.split(/\r?\n/))).map(asChecked));
   const wrong = complaints(await runVtysh(image, joined(configs)), configs);
   const commands = wrong.some((lines) => lines.size > 0) ? await commandsAt(image, configs, wrong) : new Map<string, readonly string[]>();
   return configs.map((lines, i) => problemsOf(texts[i]!.split(/\r?\n/), lines, wrong[i]!, (line) => commands.get(`${i}:${line}`) ?? []));
@@ -75,6 +75,20 @@ function withoutLdpFamilies(lines: readonly string[]): readonly string[] {
     const isInside = inFamily || begins;
     inFamily = isInside && !/^\s+exit-address-family\b/.test(line);
     return isInside ? "!" : line;
+  });
+}
+
+/**
+ * Writes interfaces that follow OSPFv3 in a longer form: there, FRR 8.4 has a command `interface NAME area AREA`, and takes the next `interface NAME` for a
+ * part of that. The boot script of routers ends the section before.
+ */
+function outsideOspf6(lines: readonly string[]): readonly string[] {
+  let inOspf6 = false;
+  return lines.map((line) => {
+    if (!/^[^\s!]/.test(line) || /^exit\s*$/.test(line)) return line;
+    const isPlain = inOspf6 && /^interface \S+\s*$/.test(line);
+    inOspf6 = /^router ospf6\b/.test(line);
+    return isPlain ? `${line.trimEnd()} vrf default` : line;
   });
 }
 

@@ -362,6 +362,13 @@ describe("an frr node", () => {
     await until("the route in the kernel", async () => (await lab.box.must(1, "ip", "route")).includes("blackhole 192.0.2.0/24"));
   });
 
+  test("has the settings of OSPFv3 at an interface that comes after its section", async () => {
+    await using lab = await sandboxed();
+    const config = "router ospf6\n ospf6 router-id 1.1.1.1\nexit\n!\ninterface eth0\n ipv6 ospf6 area 0\n ipv6 ospf6 cost 77\nexit\n";
+    await lab.box.boot([node("r1", "frr", { startupConfig: config }), node("h1", "linux")], [[1, "eth0", 2, "eth0"]]);
+    expect(await lab.box.must(1, "vtysh", "-c", "show running-config")).toContain(" ipv6 ospf6 area 0\n ipv6 ospf6 cost 77\n");
+  });
+
   test("keeps its own `write memory` over stop and start, until the intended configuration changes", async () => {
     await using lab = await sandboxed();
     const router = node("r1", "frr", { startupConfig: "hostname r1\nip route 192.0.2.0/24 blackhole\n" });

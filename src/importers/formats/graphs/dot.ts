@@ -4,7 +4,9 @@ import { Part } from "../../tree/part.ts";
 import { dotTree } from "./dot-parser.ts";
 import { GraphDraft, type GraphEdge } from "./graph-draft.ts";
 
-const beginning = /^\s*(?:strict\s+)?(?:di)?graph\b[^{};]{0,500}\{/i;
+/** A graph has one name at most, which may be in quotes. */
+const beginning =
+  /^\s*(?:strict\s+)?(?:di)?graph(?:\s*"(?:[^"\\]|\\.){0,500}"|\s+[\w.\u0080-\uffff-]{1,500}|\s*<[^{}]{0,500}>)?\s*(?:(?:\/\/|#)[^\n]{0,500}\n\s*|\/\*[^*]{0,500}\*\/\s*)*\{/i;
 
 /** Graphs of Graphviz: nodes and edges. Also reads the topologies that Cumulus's tools make of them, whose ports are interfaces. */
 export const dot: Importer = {

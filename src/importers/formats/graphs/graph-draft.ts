@@ -45,6 +45,7 @@ export class GraphDraft {
     // A letter is a name of the notation, not of the node.
     const name = shown !== undefined && /^(?:[A-Za-z]|n_?\d+|node_?\d+)$/i.test(id) ? shown : firstLine(id);
     const place = this.draft.place(name, choice, { name: part, type: typePart });
+    if (name !== id) part?.mapped(`the node ${place.key}, by its label`);
     if (place instanceof DraftNode && shown !== undefined && shown !== name) place.put("labels", "label", shown);
     if (position !== undefined) {
       const at = positionOf(position.x, position.y);
@@ -87,7 +88,7 @@ export class GraphDraft {
       const [a, b] = [this.#places.get(edge.from), this.#places.get(edge.to)];
       const isLoop = a === b && (edge.fromInterface === undefined || edge.fromInterface === edge.toInterface || !(a instanceof DraftNode));
       if (a === undefined || b === undefined || isLoop) {
-        edge.part.dropped(isLoop && a !== undefined ? "a node is not linked with itself" : "an end is no node of the graph");
+        edge.part.refused(isLoop && a !== undefined ? "a node is not linked with itself" : "an end is no node of the graph");
         continue;
       }
       const ends = [

@@ -125,3 +125,19 @@ test("Graphviz: a word of the name gives the type, the first line of an id the n
   expect(nodes).toEqual(["E1_switch switch", "internal_router frr"]);
   expect(links).toContain("E1_switch:eth1 -- net-1");
 });
+
+test("Mermaid: the class of a node without a label, and shapes in braces after `graph`", () => {
+  const { nodes, links, format } = graph("graph TD\n  A1:::router --> B1:::host\n  A1 --> D{Decision}\n", "x.mmd");
+  expect([format, nodes, links]).toEqual([
+    "mermaid",
+    ["A1 frr", "B1 linux", "Decision linux"],
+    ["A1:eth1 -- B1:eth1", "A1:eth2 -- Decision:eth1"],
+  ]);
+  for (const text of ["graph {a--b}", "strict graph x // y\n{a--b}", 'digraph "a {b" {a->b}', "graph\n{\na--b}"])
+    expect(graph(text, "x").format).toBe("dot");
+});
+
+test("Graphviz: a node that is linked with itself is no link in the report either", () => {
+  const { report } = imported({ "x.dot": "graph { r1 -- r1; r1 -- r2; }" });
+  expect(report.filter(({ level }) => level === "dropped").map(({ message }) => message)).toContain("a node is not linked with itself");
+});

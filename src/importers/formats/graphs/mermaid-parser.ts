@@ -177,7 +177,7 @@ interface ChainEdge {
   readonly mark: string;
 }
 
-const idPattern = /[\p{L}\p{N}_](?:[\p{L}\p{N}_./:]|-(?![-.>]))*/uy;
+const idPattern = /[\p{L}\p{N}_](?:[\p{L}\p{N}_./]|:(?!:)|-(?![-.>]))*/uy;
 const arrow = /\s*(?:[<ox](?=[-=]))?(?:-{2,}[>ox-]?|={2,}[>ox=]?|-\.+-[>ox]?|~{3,})\s*/y;
 /** The beginning of an edge with its text in it: A -- text --> B. */
 const opening = /\s*(?:[<ox](?=[-=]))?(?:--|==|-\.)\s+(?=[^-=\s])/y;
