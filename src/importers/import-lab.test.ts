@@ -187,6 +187,7 @@ topology:
   expect(exec("ip link add link et1 name et1.100 type vlan id 100")).toBe("ip link add link eth1 name eth1.100 type vlan id 100");
   expect(exec("cat /sys/class/net/et1/mtu")).toBe("cat /sys/class/net/et1/mtu");
   expect(exec("ip link set net-b up")).toMatch(/^ip link set eth\d up$/);
+  expect(exec("sysctl -w net.ipv4.ip_forward=1 || true")).toBe("sysctl -w net.ipv4.ip_forward=1");
 });
 
 test("a startup-config may be in a folder with the names of the lab and the node", () => {

@@ -95,7 +95,7 @@ function readExec(node: DraftNode, form: NodeForm): void {
   for (const part of form.every("exec").flatMap(({ all }) => all)) {
     const command = part.text?.trim() ?? "";
     if (command === "") continue;
-    const whole = safe.test(command) ? command : `${command} || true`;
+    const whole = safe.test(command) || command.endsWith("|| true") ? command : `${command} || true`;
     // Its command line does not answer before it has started.
     const early = node.kind === undefined ? "" : ", and it runs before the software of the node starts";
     const isSame = whole === command && early === "";
