@@ -17,7 +17,7 @@ const programs = [
   "hosts/local/setup/main",
   "hosts/local/containers/main",
   "hosts/local/registries/main",
-  "hosts/local/accounts/main",
+  "server/users",
   "hosts/local/own-kernel/doctor",
 ];
 

@@ -188,7 +188,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     why: "use cases: no HTTP, and no driver, so that each can be replaced",
   },
   "server main": {
-    files: /^server\/(main|open-store|copy-store)\.ts$/,
+    files: /^server\/(main|open-store|copy-store|shared-accounts|users)\.ts$/,
     layers: ["base", "contract errors", "contract core", "files", "service", "server", "host interface", "local host", "eve host"],
     packages: [],
     node: "all",

@@ -2,6 +2,8 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import type { AccountRow } from "../hosts/host-accounts.ts";
+import { readAccountFile } from "../hosts/local/accounts/file-accounts.ts";
 import { localPaths } from "../hosts/local/machine/paths.ts";
 import { type CopiedSum, copyStore } from "../service/store/copy/copy-store.ts";
 import type { CopySource, CopyTarget } from "../service/store/copy/ends.ts";
@@ -10,16 +12,17 @@ import { sqliteSource, sqliteTarget } from "../service/store/copy/sqlite-ends.ts
 import { type PostgresAddress, postgresAddress } from "../service/store/postgres/address.ts";
 import { installationOf } from "./process/installation.ts";
 import { holdStateDir } from "./process/state-lock.ts";
+import { returnAccounts } from "./shared-accounts.ts";
 
 const help = `Usage: labwright store copy FROM TO [--store-password-file FILE] [--format json]
 
-Copies the data of a stopped service: sessions, records of labs, their history and the journal of changes. FROM and TO are
+Copies the data of a stopped service: accounts, sessions, records of labs, their history and the journal of changes. FROM and TO are
 
   sqlite:FILE          the file labwright.db of a state directory; sqlite: alone is the one of LABWRIGHT_STATE_DIR or its default
   postgres://URL       a PostgreSQL database, as for labwright serve --store
 
 A target that has data is refused. The copy is compared with the source, row by row, before it is kept; a copy that fails leaves nothing. The
-source stays as it is, except that tables of an older release are brought to this one. Disks, images and accounts are not part of it.
+source stays as it is, except that tables of an older release are brought to this one. Disks and images are not part of it.
 
   --store-password-file FILE   the password of the PostgreSQL database; otherwise PGPASSWORD or ~/.pgpass
   --format FORMAT              table or json
@@ -51,19 +54,30 @@ async function opened({ file, address, isToPostgres }: Ends): Promise<{ readonly
     const source = await postgresSource(address);
     try {
       refuseSeveral(source);
-      return { source, target: sqliteTarget(file) };
+      return { source, target: sqliteTarget(file, (accounts) => returnAccounts(usersFile(file), accounts)) };
     } catch (error) {
       await source[Symbol.asyncDispose]();
       throw error;
     }
   }
-  const source = sqliteSource(file, installationOf(dirname(file)));
+  const source = sqliteSource(file, installationOf(dirname(file)), accountsBeside(file));
   try {
     return { source, target: await postgresTarget(address) };
   } catch (error) {
     await source[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+function usersFile(database: string): string {
+  return join(dirname(database), "users.json");
+}
+
+/** Returns the accounts of a state directory; none if they are in a database, or if its users are those of another host. */
+function accountsBeside(database: string): readonly AccountRow[] {
+  const file = usersFile(database);
+  const found = existsSync(file) ? readAccountFile(file) : undefined;
+  return found !== undefined && "accounts" in found ? found.accounts : [];
 }
 
 /** One file has the labs of one machine. */

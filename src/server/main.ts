@@ -8,7 +8,7 @@ import { Ballast } from "../files/ballast.ts";
 import { packagePath } from "../files/program-path.ts";
 import { eveHost } from "../hosts/eve/host.ts";
 import type { Host } from "../hosts/host.ts";
-import { openUsers } from "../hosts/local/accounts/users.ts";
+import { openUsers, usersOf } from "../hosts/local/accounts/users.ts";
 import { labsOnDisk } from "../hosts/local/definitions/labs-on-disk.ts";
 import { localHost } from "../hosts/local/host.ts";
 import { imageRecords } from "../hosts/local/images/images.ts";
@@ -28,6 +28,7 @@ import { type ServeOptions, serveOptions, usage } from "./process/options.ts";
 import { removeServiceFile, writeServiceFile } from "./process/service-file.ts";
 import { startTrouble, usersTrouble } from "./process/start-trouble.ts";
 import { holdStateDir } from "./process/state-lock.ts";
+import { useSharedAccounts } from "./shared-accounts.ts";
 import { startServer } from "./start.ts";
 import { serverCertificate } from "./tls/certificate.ts";
 
@@ -209,13 +210,16 @@ async function openHost(
   }
   const paths = localPaths({ ...env, LABWRIGHT_STATE_DIR: stateDir }, uid);
   await requireSetup(paths);
-  const users = join(stateDir, "users.json");
-  const first = await openUsers(users)
-    .ensureFirstAdmin({ password: given })
-    .catch((error: unknown) => Promise.reject(usersTrouble(users, error)));
+  const file = join(stateDir, "users.json");
+  const { shared } = store;
+  const begin = async () => {
+    if (shared !== undefined) await useSharedAccounts(file, shared, warn);
+    return (shared === undefined ? openUsers(file) : usersOf(shared.accounts)).ensureFirstAdmin({ password: given });
+  };
+  const first = await begin().catch((error: unknown) => Promise.reject(usersTrouble(file, error)));
   if (first.password !== undefined) announce(first.password);
   const recorded = new Map(store.labs.list().flatMap(({ path, labId: id, owner }) => (id === undefined ? [] : [[path, { id, owner }]])));
-  return localHost({ paths, warn, nat, recorded, hostsFile, bindAllow, tunnels });
+  return localHost({ paths, warn, nat, recorded, hostsFile, bindAllow, tunnels, accounts: shared?.accounts });
 }
 
 /** Throws if the machine is not set up: without these files no node can start. */

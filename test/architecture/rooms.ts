@@ -365,7 +365,7 @@ export const entries: Readonly<Record<string, string>> = {
   "hosts/local/setup/main.ts": "labwright setup",
   "hosts/local/containers/main.ts": "labwright image",
   "hosts/local/registries/main.ts": "labwright registry",
-  "hosts/local/accounts/main.ts": "labwright users",
+  "server/users.ts": "labwright users",
   "hosts/local/own-kernel/doctor.ts": "labwright doctor",
   "hosts/conformance/conformance.ts": "the suite that each driver's tests run; tsconfig.json leaves it out of the product",
   "intent/schema.ts": "scripts/generate.ts writes schema/lab.schema.json with it",

@@ -41,7 +41,7 @@ afterEach(() => {
 
 /** `labwright users`, as an administrator runs it beside the service. */
 async function usersCommand(words: readonly string[], password = ""): Promise<void> {
-  const program = testedProgram("hosts/local/accounts/main");
+  const program = testedProgram("server/users");
   const child = spawn(process.execPath, [program, ...words], {
     env: { ...process.env, LABWRIGHT_STATE_DIR: local.paths.state },
     stdio: ["pipe", "ignore", "inherit"],

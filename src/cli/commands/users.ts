@@ -6,7 +6,8 @@ export const users: Command = {
   summary: "List, add, change or remove accounts of this machine's embedded host",
   operands: "list|add NAME|passwd NAME|role NAME ROLE|remove NAME [FLAG...]",
   details:
-    "Needs write permission for the service's state directory; a running service uses the change at once. Roles: an admin may do everything, a user has\n" +
+    "Needs write permission for the service's state directory, or --store for the database of services that share their accounts. A running service uses the\n" +
+    "change at once. Roles: an admin may do everything, a user has\n" +
     "labs, a viewer only reads. The last admin cannot be removed. Passwords are typed, or come from LABWRIGHT_PASSWORD or --password-stdin.\n" +
     "A new password has at least 8 characters and differs from the name; accounts with a shorter one keep working. remove lists the labs and kept disks\n" +
     "of the account, which are not removed. An account that is added later under the same name owns them: add warns of that.",

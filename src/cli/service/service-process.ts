@@ -37,7 +37,7 @@ export function registriesPath(): string {
 
 /** The path of the program that manages the accounts of this machine's embedded host. */
 export function usersPath(): string {
-  return programPath("hosts/local/accounts/main");
+  return programPath("server/users");
 }
 
 /** The path of the program that examines this machine's kernel. */

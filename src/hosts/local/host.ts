@@ -3,7 +3,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
 import { ownedLabs } from "./accounts/owned-labs.ts";
 import { userChanges } from "./accounts/user-changes.ts";
-import { type LocalUser, openUsers } from "./accounts/users.ts";
+import { type LocalUser, openUsers, usersOf } from "./accounts/users.ts";
 import { findCapture } from "./capture/captures.ts";
 import { hidingPaths } from "./files/hidden-paths.ts";
 import type { LocalLab } from "./lab/local-lab.ts";
@@ -21,7 +21,7 @@ import { localSession } from "./session/session.ts";
 export function localHost(options: LocalHostOptions): Host {
   const { paths } = options;
   const warn = options.warn ?? ((text: string) => process.emitWarning(text, "LabwrightWarning"));
-  const users = openUsers(join(paths.state, "users.json"));
+  const users = options.accounts === undefined ? openUsers(join(paths.state, "users.json")) : usersOf(options.accounts);
   const labs = new Map<string, LocalLab>();
   const opening = openState(options, labs, { warn, isAdmin: async (name) => (await users.find(name))?.role === "admin" });
   // A failure is thrown at login.

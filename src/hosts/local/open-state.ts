@@ -5,6 +5,7 @@ import { KeyedQueue } from "../../base/keyed-queue.ts";
 import { programPath } from "../../files/program-path.ts";
 import { openSpareFiles } from "../../files/spare-files.ts";
 import { vxlanPort } from "../../intent/lab/lab.ts";
+import type { AccountStore } from "../host-accounts.ts";
 import { bindPolicy } from "./binds/bind-policy.ts";
 import { type CaptureLimits, captureLimits } from "./capture/capture-limits.ts";
 import { captureWorks } from "./capture/capture-works.ts";
@@ -56,6 +57,8 @@ export interface LocalHostOptions {
   readonly nat?: NatPolicy;
   /** Directories of the machine of which nodes of admins' labs may see files. Default: none. */
   readonly bindAllow?: readonly string[];
+  /** The accounts of its users. Absent: users.json in the state directory. */
+  readonly accounts?: AccountStore | undefined;
   /** The tunnels to other machines that labs may have. Default: none. */
   readonly tunnels?: TunnelPolicy | undefined;
   /** The file in which nodes with a management address get names. Absent: none. Only root has management networks. */

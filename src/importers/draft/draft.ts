@@ -98,7 +98,9 @@ export class Draft {
     if (from.image !== undefined) {
       if (choice.image === undefined)
         from.image.dropped(
-          choice.isStandIn ? `template ${choice.template} stands in for the software of the image` : `template ${choice.template} has its own image`,
+          choice.isStandIn
+            ? `template ${choice.template} stands in for the software of the image`
+            : `template ${choice.template} has its own image`,
         );
       else if (choice.image === from.image.text) from.image.kept(choice.missing === undefined ? "as it is" : choice.message);
       else from.image.mapped(`the image ${choice.image}`);

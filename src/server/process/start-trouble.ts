@@ -16,7 +16,8 @@ export async function startTrouble(error: unknown, stateDir: string | undefined)
 
 /** Adds the path and the remedy to the error of a users.json that cannot be read. Returns any other error unchanged. */
 export function usersTrouble(file: string, error: unknown): unknown {
-  if (!(error instanceof Failure)) return error;
+  // Its message has the remedy: the accounts are in a database.
+  if (!(error instanceof Failure) || error.data?.host === undefined) return error;
   const { message = error.message } = typeof error.data?.host === "object" ? error.data.host : {};
   return new Error(
     `${file} cannot be read: ${message}: restore it from a backup; or move it away and start again, which creates only a new user admin`,

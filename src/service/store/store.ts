@@ -1,6 +1,7 @@
 import type { TokenScope } from "../../contract/token-scopes.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostSession, NativeIds } from "../../hosts/host.ts";
+import type { AccountStore } from "../../hosts/host-accounts.ts";
 import type { LabLease } from "../../intent/lab/lab.ts";
 
 /** A bearer session. The token itself is not stored. Times are ms since the epoch. */
@@ -317,6 +318,10 @@ export interface Store {
 
 /** A database that other services use too, and that may not answer. */
 export interface SharedStore {
+  /** The database, without a password, for messages. */
+  readonly shown: string;
+  /** The accounts of the embedded host, for all services. */
+  readonly accounts: AccountStore;
   /** Time since the last answer, ms; undefined while the database answers. Reads from memory may be as old. */
   silentMs(): number | undefined;
   /** Called when this service must not change labs any more, because it cannot prove that it still owns them. */

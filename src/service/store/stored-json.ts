@@ -3,6 +3,7 @@ import { Errors } from "typebox/value";
 import { Failure } from "../../contract/errors.ts";
 import { files, flag, integer, map, number, optionalText, text } from "../../contract/schemas/shapes.ts";
 import { tokenScopes } from "../../contract/token-scopes.ts";
+import type { AccountRow } from "../../hosts/host-accounts.ts";
 import { leaseEnds } from "../../intent/lab/lab.ts";
 import type { ApiToken, JobAnswer, LabRecord, QuotaRow } from "./store.ts";
 
@@ -49,6 +50,13 @@ const tokenSchema = Type.Object({
   expiresAt: integer,
 });
 
+const accountSchema = Type.Object({
+  name: text,
+  role: Type.Enum(["admin", "user", "viewer"]),
+  hash: text,
+  oidc: Type.Optional(Type.Object({ issuer: text, subject: text })),
+});
+
 const limit = Type.Optional(number);
 const quotaSchema = Type.Object({
   kind: Type.Enum(["user", "group", "default"]),
@@ -87,6 +95,19 @@ export function readQuota(quota: string): QuotaRow {
   const value = parsed(what, quota);
   checked(what, quotaSchema, value);
   return value as QuotaRow;
+}
+
+/** Returns an account of its row. Throws `internal` if it is damaged. */
+export function readAccount(account: string): AccountRow {
+  const what = "an account";
+  const value = parsed(what, account);
+  checked(what, accountSchema, value);
+  return value as AccountRow;
+}
+
+/** Returns an account as it is stored: the same text for the same account. */
+export function accountText({ name, role, hash, oidc }: AccountRow): string {
+  return JSON.stringify({ name, role, hash, ...(oidc !== undefined && { oidc: { issuer: oidc.issuer, subject: oidc.subject } }) });
 }
 
 /** Returns the API token of a session's column. Throws `internal` if it is damaged: without its limits it would be an ordinary session. */

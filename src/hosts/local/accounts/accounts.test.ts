@@ -21,7 +21,7 @@ interface Ran {
 }
 
 function users(args: readonly string[], password = "long enough"): Promise<Ran> {
-  const program = testedProgram("hosts/local/accounts/main");
+  const program = testedProgram("server/users");
   const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, HOME: state, LABWRIGHT_STATE_DIR: state };
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [program, ...args, "--password-stdin"], { env }, (error, stdout, stderr) =>

@@ -1,12 +1,9 @@
 import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { basename } from "node:path";
-import { SerialQueue } from "../../../base/keyed-queue.ts";
 import { Failure } from "../../../contract/errors.ts";
-import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
 import type { ExternalIdentity, HostAccounts } from "../../host.ts";
-import { fileMarkNow } from "../files/file-mark.ts";
+import type { AccountRow, AccountStore } from "../../host-accounts.ts";
 import { freeName } from "./external-name.ts";
+import { fileAccounts } from "./file-accounts.ts";
 
 export type Role = "admin" | "user" | "viewer";
 
@@ -17,13 +14,13 @@ export interface LocalUser {
   readonly issuer?: string;
 }
 
-/** The embedded host's own accounts: `users.json` in the state directory, mode 0600, passwords as scrypt hashes. */
+/** The embedded host's own accounts, passwords as scrypt hashes. */
 export interface Users {
   /** Returns `null` for a wrong name or password, after the same time for both. */
   check(name: string, password: string): Promise<LocalUser | null>;
   find(name: string): Promise<LocalUser | null>;
   list(): Promise<readonly LocalUser[]>;
-  /** Returns the user from the current file. Open sessions check it. */
+  /** Returns the current account of a user. Open sessions check it. */
   readonly accounts: HostAccounts;
   /** Adds the user, or sets password and role of an existing user. Throws bad_request for an invalid name or password. */
   put(name: string, password: string, role: Role): Promise<void>;
@@ -45,36 +42,19 @@ export interface Users {
   }): Promise<{ readonly created: boolean; readonly password?: string }>;
 }
 
-interface StoredUser extends Omit<LocalUser, "issuer"> {
-  /** `scrypt$N$r$p$salt$key`, salt and key in base64url; `oidc$` and a random text for a user without a password. */
-  readonly hash: string;
-  /** The identity of a user who signs in at a provider. */
-  readonly oidc?: { readonly issuer: string; readonly subject: string };
+/** Opens the accounts in a file. @param file absolute path of users.json; need not exist */
+export function openUsers(file: string): Users {
+  return usersOf(fileAccounts(file));
 }
 
-/** @param file absolute path of users.json; need not exist. It is read again when it changes, so that other processes may add users. */
-export function openUsers(file: string): Users {
-  let known: { readonly mark: string | undefined; readonly users: readonly StoredUser[] } = { mark: undefined, users: [] };
-  const changes = new SerialQueue();
-
-  function read(): readonly StoredUser[] {
-    const mark = fileMarkNow(file);
-    if (mark === known.mark) return known.users;
-    known = { mark, users: mark === undefined ? [] : readUsers(file) };
-    return known.users;
-  }
-
+export function usersOf(store: AccountStore): Users {
+  const read = () => store.list();
   /** Changes run one after the other: each starts from the result of the one before. */
-  function change<T>(edit: (users: readonly StoredUser[]) => Promise<{ users?: readonly StoredUser[]; result: T }>): Promise<T> {
-    return changes.run(async () => {
-      const { users, result } = await edit(read());
-      if (users !== undefined) {
-        const sorted = [...users].sort((a, b) => (a.name < b.name ? -1 : 1));
-        await writeFileAtomic(file, `${JSON.stringify({ version: 1, users: sorted }, null, 2)}\n`, 0o600);
-      }
-      return result;
+  const change = <T>(edit: (users: readonly AccountRow[]) => Promise<{ users?: readonly AccountRow[]; result: T }>): Promise<T> =>
+    store.change(async (accounts) => {
+      const { users, result } = await edit(accounts);
+      return { ...(users !== undefined && { accounts: users }), result };
     });
-  }
 
   return {
     check: async (name, password) => {
@@ -89,7 +69,7 @@ export function openUsers(file: string): Users {
     },
     list: async () => read().map(({ name, role, oidc }) => ({ name, role, ...(oidc !== undefined && { issuer: oidc.issuer }) })),
     accounts: {
-      mark: () => fileMarkNow(file) ?? "",
+      mark: () => store.mark(),
       find: (name) => {
         const user = read().find((one) => one.name === name);
         return user === undefined ? null : { role: user.role, credential: createHash("sha256").update(user.hash).digest("hex") };
@@ -148,8 +128,8 @@ export function openUsers(file: string): Users {
 }
 
 /** Returns the users after a change. Refuses a change that removes the last admin, because nobody could create another one. */
-function withAdmin(before: readonly StoredUser[], after: readonly StoredUser[]): readonly StoredUser[] {
-  const has = (users: readonly StoredUser[]) => users.some(({ role }) => role === "admin");
+function withAdmin(before: readonly AccountRow[], after: readonly AccountRow[]): readonly AccountRow[] {
+  const has = (users: readonly AccountRow[]) => users.some(({ role }) => role === "admin");
   if (has(after) || !has(before)) return after;
   throw new Failure("bad_request", "the last admin stays: make another one first");
 }
@@ -203,20 +183,3 @@ async function inTurn<T>(check: () => Promise<T>): Promise<T> {
 
 /** A hash that no password matches. A login of an unknown user takes as long as one of a known user, also the first time. */
 const nobody = hashText(randomBytes(16), randomBytes(32));
-
-function readUsers(file: string): readonly StoredUser[] {
-  try {
-    const { users } = JSON.parse(readFileSync(file, "utf8")) as { users: readonly StoredUser[] };
-    for (const { name, role, hash } of users) {
-      if (typeof name !== "string" || typeof hash !== "string" || !["admin", "user", "viewer"].includes(role))
-        throw new Error("a user is malformed");
-    }
-    return users;
-  } catch (cause) {
-    const { message } = cause as Error;
-    throw new Failure("host_error", `${basename(file)} does not read: an administrator must restore it`, {
-      data: { host: { message } },
-      cause: new Error(`${file}: ${message}`, { cause }),
-    });
-  }
-}

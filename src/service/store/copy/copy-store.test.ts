@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { AccountRow } from "../../../hosts/host-accounts.ts";
 import type { PostgresAddress } from "../postgres/address.ts";
 import { postgresStore } from "../postgres/postgres-store.ts";
 import { sqliteStore } from "../sqlite.ts";
@@ -109,15 +110,23 @@ async function readSqlite(from: string) {
   return all;
 }
 
+const accounts: readonly AccountRow[] = [
+  { name: "root", role: "admin", hash: "scrypt$1$1$1$a$b" },
+  { name: "ann", role: "user", hash: "oidc$x", oidc: { issuer: "https://id.example", subject: "7" } },
+];
+let returnedAccounts: readonly AccountRow[] = [];
+
 async function toPostgres(address: PostgresAddress): Promise<readonly CopiedSum[]> {
-  await using source = sqliteSource(file, "one");
+  await using source = sqliteSource(file, "one", accounts);
   await using target = await postgresTarget(address);
   return await copyStore(source, target);
 }
 
 async function back(address: PostgresAddress, to: string): Promise<readonly CopiedSum[]> {
   await using source = await postgresSource(address);
-  await using target = sqliteTarget(to);
+  await using target = sqliteTarget(to, async (found) => {
+    returnedAccounts = found;
+  });
   return await copyStore(source, target);
 }
 
@@ -129,11 +138,12 @@ describe.skipIf(postgresPrograms === undefined)("a copy of a service's data", ()
     const address = await (await cluster()).database();
     const sums = await toPostgres(address);
     expect(sums.map(({ table, rows }) => `${table} ${rows}`)).toEqual([
-      ...["sessions 2", "browser_sessions 2", "labs 3", "history 2", "jobs 3", "job_keys 3", "quotas 1"],
+      ...["sessions 2", "browser_sessions 2", "labs 3", "history 2", "jobs 3", "job_keys 3", "quotas 1", "accounts 2"],
     ]);
     const returned = join(folder, "returned.db");
     expect(await back(address, returned)).toEqual(sums);
     expect(await readSqlite(returned)).toEqual(before);
+    expect(returnedAccounts).toEqual(accounts.toReversed());
     expect(statSync(returned).mode & 0o777).toBe(0o600);
     // Read last, because this service takes the labs.
     const open = (installation: string) => postgresStore(address, { installation, log: () => {} });
@@ -191,7 +201,7 @@ describe.skipIf(postgresPrograms === undefined)("a copy of a service's data", ()
 
 test("a target beside the log of a database that was moved away is refused: SQLite would apply the log to it", () => {
   writeFileSync(`${file}-wal`, "the last changes");
-  expect(() => sqliteTarget(file)).toThrow(
+  expect(() => sqliteTarget(file, async () => {})).toThrow(
     /unfinished log .*labwright\.db-wal: move labwright\.db-wal and labwright\.db-shm to the place of their labwright\.db/,
   );
   expect(readdirSync(folder)).toEqual(["labwright.db-wal"]);
@@ -200,7 +210,7 @@ test("a target beside the log of a database that was moved away is refused: SQLi
 test.skipIf(process.getuid?.() !== 0)("a target on a full disk leaves no file, and the error names it", async () => {
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "none", folder]);
   try {
-    expect(() => sqliteTarget(file)).toThrow(/labwright\.db\.copying cannot be written: .*full/);
+    expect(() => sqliteTarget(file, async () => {})).toThrow(/labwright\.db\.copying cannot be written: .*full/);
     expect(readdirSync(folder)).toEqual([]);
   } finally {
     execFileSync("umount", [folder]);

@@ -1,17 +1,19 @@
 import { chownSync, closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import type { AccountRow } from "../../../hosts/host-accounts.ts";
 import { openDatabase } from "../open-database.ts";
 import { migrate } from "../sqlite.ts";
-import { readLabRecord } from "../stored-json.ts";
+import { accountText, readAccount, readLabRecord } from "../stored-json.ts";
 import { type CopySource, type CopyTarget, refuseFilled } from "./ends.ts";
 import { type CopiedRow, type CopiedTable, copiedTables, plansText, type Value } from "./tables.ts";
 
 /**
  * Opens the embedded database as the source of a copy. The caller holds the lock of its state directory.
  * @param installation id of that state directory
+ * @param accounts those of its users.json
  */
-export function sqliteSource(file: string, installation: string): CopySource {
+export function sqliteSource(file: string, installation: string, accounts: readonly AccountRow[]): CopySource {
   if (!existsSync(file)) throw new Error(`there is no database ${file}: name the file labwright.db of the service's state directory`);
   const whenNew = () => {
     throw new Error(`the database ${file} is empty: there is nothing to copy`);
@@ -21,15 +23,16 @@ export function sqliteSource(file: string, installation: string): CopySource {
   return {
     shown: `sqlite:${file}`,
     installations: [installation],
-    rows: (table) => rowsOf(db, table),
+    rows: (table) => (table.name === "accounts" ? accountRows(accounts) : rowsOf(db, table)),
     [Symbol.asyncDispose]: async () => db.close(),
   };
 }
 
 /**
  * Makes a new database beside the file, which replaces it with `commit`. The caller holds the lock of its state directory. Throws if the file has data.
+ * @param writeAccounts writes its users.json, or throws if that has other accounts
  */
-export function sqliteTarget(file: string): CopyTarget {
+export function sqliteTarget(file: string, writeAccounts: (accounts: readonly AccountRow[]) => Promise<void>): CopyTarget {
   const there = statSync(file, { throwIfNoEntry: false });
   if (there !== undefined) refuseData(file);
   refuseLog(file);
@@ -37,6 +40,7 @@ export function sqliteTarget(file: string): CopyTarget {
   // Of a copy that was cut off.
   remove(made);
   const db = openMade(made);
+  const accounts: AccountRow[] = [];
   let isOpen = true;
   const close = () => {
     if (isOpen) db.close();
@@ -44,9 +48,14 @@ export function sqliteTarget(file: string): CopyTarget {
   };
   return {
     shown: `sqlite:${file}`,
-    write: (table, rows) => write(db, table, rows),
-    rows: (table) => rowsOf(db, table),
+    write: async (table, rows) => {
+      if (table.name !== "accounts") await write(db, table, rows);
+      else for await (const [, account] of rows) accounts.push(readAccount(String(account)));
+    },
+    rows: (table) => (table.name === "accounts" ? accountRows(accounts) : rowsOf(db, table)),
     commit: async () => {
+      // First: without them, a service on the new database would make an admin of its own.
+      if (accounts.length > 0) await writeAccounts(accounts);
       db.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
       close();
       keepOwner(made);
@@ -125,6 +134,10 @@ function synced(path: string): void {
   } finally {
     closeSync(descriptor);
   }
+}
+
+async function* accountRows(accounts: readonly AccountRow[]): AsyncIterable<CopiedRow> {
+  for (const account of accounts.toSorted((a, b) => (a.name < b.name ? -1 : 1))) yield [account.name, accountText(account)];
 }
 
 const nameIn = (column: string) => (column === "username" ? "user" : column);

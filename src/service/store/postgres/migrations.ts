@@ -1,4 +1,6 @@
-import type { ClientBase } from "pg";
+import { Client, type ClientBase, type ClientConfig } from "pg";
+import type { PostgresAddress } from "./address.ts";
+import { explained } from "./unavailable.ts";
 
 /** Each entry brings the database from its index to the next version. Append-only. */
 const migrations: readonly string[] = [
@@ -48,6 +50,8 @@ const migrations: readonly string[] = [
   "CREATE TABLE quotas (name text PRIMARY KEY, quota text NOT NULL)",
   // API tokens may be limited to labs, and changes to the rights of an ordinary user. Earlier releases ignore both limits, so they must not use the database.
   "SELECT 1",
+  // account: JSON. Earlier releases would make accounts of their own.
+  "CREATE TABLE accounts (name text PRIMARY KEY, account text NOT NULL)",
 ];
 
 /** Only one service migrates at a time; the others wait. Any constant number. */
@@ -76,5 +80,20 @@ export async function migrate(client: ClientBase, shown: string): Promise<void> 
   } catch (error) {
     await client.query("ROLLBACK").catch(() => undefined);
     throw error;
+  }
+}
+
+/** Migrates the database over a connection of its own, whose statements may take long. Explains why it cannot be used. */
+export async function prepare({ config, shown }: PostgresAddress): Promise<void> {
+  const client = new Client({ ...config, connectionTimeoutMillis: 10_000, application_name: "labwright starts" } as ClientConfig);
+  // Its end is reported by the statement that runs.
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    await migrate(client, shown);
+  } catch (error) {
+    throw explained(error, shown);
+  } finally {
+    await client.end().catch(() => undefined);
   }
 }

@@ -1,16 +1,15 @@
-import { Client, type ClientConfig } from "pg";
 import type { Store } from "../store.ts";
+import { Accounts } from "./accounts.ts";
 import type { PostgresAddress } from "./address.ts";
 import { Database } from "./database.ts";
 import { History } from "./history.ts";
 import { Jobs } from "./jobs.ts";
 import { Labs } from "./labs.ts";
 import { Leases } from "./leases.ts";
-import { migrate } from "./migrations.ts";
+import { prepare } from "./migrations.ts";
 import { type Notice, Notices } from "./notices.ts";
 import { Quotas } from "./quotas.ts";
 import { Sessions } from "./sessions.ts";
-import { explained } from "./unavailable.ts";
 
 export interface PostgresOptions {
   /** Names the state directory of the service. A restart ends the lease of its predecessor on the same directory. */
@@ -51,6 +50,7 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
       job: () => jobs.refresh(key),
       session: () => sessions.refresh(key),
       quota: () => quotas.catchUp(),
+      account: () => accounts.catchUp(),
     };
     refresh[kind]().catch((error: unknown) => unread(`${kind} ${key}`, error));
   };
@@ -63,6 +63,7 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
       await labs.catchUp();
       await jobs.catchUp();
       await quotas.catchUp();
+      await accounts.catchUp();
     },
   );
   const labs = new Labs(database, leases, notices, unread);
@@ -70,6 +71,7 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
   const jobs = new Jobs(database, leases, notices, history);
   const sessions = new Sessions(database, notices);
   const quotas = new Quotas(database, notices);
+  const accounts = new Accounts(database, notices);
   await using opened = new AsyncDisposableStack();
   opened.defer(() => database.close());
   await leases.open();
@@ -85,25 +87,12 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
     history: history.calls,
     quotas: quotas.calls,
     shared: {
+      shown: address.shown,
+      accounts,
       silentMs: () => (database.isReachable ? undefined : database.silentMs),
       onDoubtful: (listener) => void doubtful.add(listener),
       onRenewed: (listener) => void renewed.add(listener),
     },
     close: () => open.disposeAsync(),
   };
-}
-
-/** Migrates the database over a connection of its own, whose statements may take long. Explains why it cannot be used. */
-async function prepare({ config, shown }: PostgresAddress): Promise<void> {
-  const client = new Client({ ...config, connectionTimeoutMillis: 10_000, application_name: "labwright starts" } as ClientConfig);
-  // Its end is reported by the statement that runs.
-  client.on("error", () => {});
-  try {
-    await client.connect();
-    await migrate(client, shown);
-  } catch (error) {
-    throw explained(error, shown);
-  } finally {
-    await client.end().catch(() => undefined);
-  }
 }

@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
+import type { AccountStore } from "../../host-accounts.ts";
 import { askSecret, readSecret } from "../machine/ask-secret.ts";
 import { commandLine, UsageError } from "../machine/command-line.ts";
 import { localPaths } from "../machine/paths.ts";
 import { type OwnedLabs, ownedLabs } from "./owned-labs.ts";
 import { passwordProblem } from "./password-rule.ts";
-import { type LocalUser, openUsers, type Role, type Users } from "./users.ts";
+import { type LocalUser, openUsers, type Role, type Users, usersOf } from "./users.ts";
 
 const help = `Usage: labwright users list [--format json]
        labwright users add NAME [--role ROLE] [--password-stdin]
@@ -17,17 +18,24 @@ Manages the accounts of this machine's embedded host. Needs write permission for
 change at once. A new password has at least 8 characters and differs from the name. Labs and kept disks of a removed account stay:
 a new account with the same name owns them.
 
-  --role ROLE         admin, user (default) or viewer
-  --password-stdin    read the password from standard input; default: LABWRIGHT_PASSWORD, otherwise a question
-  --format FORMAT     table or json
+  --role ROLE                  admin, user (default) or viewer
+  --password-stdin             read the password from standard input; default: LABWRIGHT_PASSWORD, otherwise a question
+  --store postgres://URL       the database of services that share their accounts, as for labwright serve; default: LABWRIGHT_STORE
+  --store-password-file FILE   the password of that database; otherwise PGPASSWORD or ~/.pgpass
+  --format FORMAT              table or json
   --help`;
+
+/** Opens the accounts of a database. @param store its URL */
+export type OpenSharedAccounts = (store: string, passwordFile: string | undefined) => Promise<AccountStore & AsyncDisposable>;
 
 const roles: readonly Role[] = ["admin", "user", "viewer"];
 
-async function main(): Promise<void> {
+async function main(openShared: OpenSharedAccounts): Promise<void> {
   const { values, positionals, json } = commandLine({
     role: { type: "string" },
     "password-stdin": { type: "boolean" },
+    store: { type: "string" },
+    "store-password-file": { type: "string" },
   });
   const [action, name, word, ...rest] = positionals;
   if (values.help === true || action === undefined) {
@@ -36,7 +44,10 @@ async function main(): Promise<void> {
   }
   if (rest.length > 0 || (word !== undefined && action !== "role")) throw new UsageError(`"${rest[0] ?? word}" is one argument too many`);
   const { state } = localPaths(process.env, process.getuid?.() ?? 0);
-  const users = openUsers(join(state, "users.json"));
+  const store = values.store ?? (process.env.LABWRIGHT_STORE || undefined);
+  await using shared =
+    store === undefined ? undefined : await openShared(store, values["store-password-file"] ?? process.env.LABWRIGHT_STORE_PASSWORD_FILE);
+  const users = shared === undefined ? openUsers(join(state, "users.json")) : usersOf(shared);
   const report = (user: LocalUser, what: string, more: object = {}) =>
     console.log(json ? JSON.stringify({ ...user, ...more }) : `${user.name}: ${what}`);
   switch (action) {
@@ -46,7 +57,7 @@ async function main(): Promise<void> {
       else for (const { name, role, issuer } of all) console.log(`${name.padEnd(24)} ${role}${issuer === undefined ? "" : `  ${issuer}`}`);
       if (all.length === 0)
         console.error(
-          `no accounts in ${state}. A service for another host, such as EVE-NG, has the users of that host: labwright host --users`,
+          `no accounts in ${store ?? state}. A service for another host, such as EVE-NG, has the users of that host: labwright host --users`,
         );
       return;
     }
@@ -155,10 +166,13 @@ async function password(user: string, fromStdin: boolean): Promise<string> {
   return asked;
 }
 
-try {
-  await main();
-} catch (error) {
-  process.exitCode = 1;
-  if (error instanceof UsageError || error instanceof Failure) console.error(`error: ${error.message}`);
-  else throw error;
+/** The command `labwright users`, with the arguments of the process. */
+export async function usersCommand(openShared: OpenSharedAccounts): Promise<void> {
+  try {
+    await main(openShared);
+  } catch (error) {
+    process.exitCode = 1;
+    if (error instanceof UsageError || error instanceof Failure) console.error(`error: ${error.message}`);
+    else throw error;
+  }
 }

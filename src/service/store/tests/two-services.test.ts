@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { type Bench, createBench, failureOf, pair, three, until } from "../../service.fixture.ts";
+import type { PostgresAddress } from "../postgres/address.ts";
+import { postgresStore } from "../postgres/postgres-store.ts";
 import { cluster, postgresPrograms } from "../testing/cluster.fixture.ts";
-import type { PostgresAddress } from "./address.ts";
-import { postgresStore } from "./postgres-store.ts";
 
 const benches: Bench[] = [];
 async function service(address: PostgresAddress, installation: string, leaseMs?: number): Promise<Bench> {

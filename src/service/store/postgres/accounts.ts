@@ -1,0 +1,90 @@
+import { SerialQueue } from "../../../base/keyed-queue.ts";
+import type { AccountEdit, AccountRow, AccountStore } from "../../../hosts/host-accounts.ts";
+import { accountText, readAccount } from "../stored-json.ts";
+import type { PostgresAddress } from "./address.ts";
+import { Database, type Statement } from "./database.ts";
+import { prepare } from "./migrations.ts";
+import type { Notices } from "./notices.ts";
+
+const sql = {
+  // Readers go on; a change of another service waits.
+  lock: { name: "lock_accounts", text: "LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE" },
+  list: { name: "list_accounts", text: 'SELECT account FROM accounts ORDER BY name COLLATE "C"' },
+  put: {
+    name: "put_account",
+    text: "INSERT INTO accounts (name, account) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET account = excluded.account",
+  },
+  delete: { name: "delete_account", text: "DELETE FROM accounts WHERE name = $1" },
+  notify: { name: "notify_accounts", text: "SELECT pg_notify('labwright', $1)" },
+} as const satisfies Readonly<Record<string, Statement>>;
+
+/** Accounts, in memory and in PostgreSQL: every request checks one. */
+export class Accounts implements AccountStore {
+  readonly #database: Database;
+  readonly #notices: Pick<Notices, "text">;
+  readonly #changes = new SerialQueue();
+  #rows: readonly AccountRow[] = [];
+  #version = 0;
+
+  constructor(database: Database, notices: Pick<Notices, "text">) {
+    this.#database = database;
+    this.#notices = notices;
+  }
+
+  /** Reads all accounts. */
+  async catchUp(): Promise<void> {
+    const { rows } = await this.#database.query<{ account: string }>(sql.list, []);
+    this.#rows = rows.map(({ account }) => readAccount(account));
+    this.#version += 1;
+  }
+
+  list(): readonly AccountRow[] {
+    return this.#rows;
+  }
+
+  mark(): string {
+    return String(this.#version);
+  }
+
+  change<Result>(edit: AccountEdit<Result>): Promise<Result> {
+    return this.#changes.run(async () => {
+      const changed = await this.#database.transaction(async (query) => {
+        await query(sql.lock, []);
+        const { rows } = await query<{ account: string }>(sql.list, []);
+        const before = new Map(rows.map(({ account }) => [readAccount(account).name, account]));
+        const { accounts, result } = await edit(rows.map(({ account }) => readAccount(account)));
+        if (accounts === undefined) return result;
+        const kept = new Set(accounts.map(({ name }) => name));
+        for (const name of before.keys()) if (!kept.has(name)) await query(sql.delete, [name]);
+        for (const account of accounts) {
+          const text = accountText(account);
+          if (before.get(account.name) !== text) await query(sql.put, [account.name, text]);
+        }
+        await query(sql.notify, [this.#notices.text("account", "all")]);
+        return result;
+      });
+      await this.catchUp();
+      return changed;
+    });
+  }
+}
+
+/** Opens the accounts alone, for a command beside the services. */
+export async function postgresAccounts(address: PostgresAddress): Promise<AccountStore & AsyncDisposable> {
+  await prepare(address);
+  const database = new Database(address, () => {});
+  // No service has this number: all of them hear the notice.
+  const accounts = new Accounts(database, { text: (kind, key) => `0 ${kind} ${key}` });
+  try {
+    await accounts.catchUp();
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return {
+    list: () => accounts.list(),
+    mark: () => accounts.mark(),
+    change: (edit) => accounts.change(edit),
+    [Symbol.asyncDispose]: () => database.close(),
+  };
+}
