@@ -4,9 +4,8 @@ import { showDiagnostics } from "../intent/diagnostics/show.ts";
 import { env } from "./command/environment.ts";
 import type { ProjectFile } from "./command/project.ts";
 import { UsageError } from "./command/usage-error.ts";
-import { warningsOf } from "./parts/change.ts";
 import { fileFailure } from "./project-files/file-failure.ts";
-import { changeName, changeProgress } from "./show/show-job.ts";
+import { changeName, changeProgress, warningsOf } from "./show/show-job.ts";
 import { shortList } from "./show/table.ts";
 import type { Terminal } from "./show/terminal.ts";
 

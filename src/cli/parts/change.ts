@@ -2,6 +2,7 @@ import { type InputOf, type Job, LabwrightError, type ResultOf, type StartedJob 
 import type { Context } from "../command/context.ts";
 import { withHint } from "../command/with-hint.ts";
 import { Progress } from "../show/progress.ts";
+import { warningsOf } from "../show/show-job.ts";
 
 type ChangeId =
   | "importProject"
@@ -89,14 +90,6 @@ async function followedChange<Id extends ChangeId>(
   } finally {
     process.off("SIGINT", onInterrupt);
   }
-}
-
-/** Returns the warnings in a change's answer, or in the data of its error. @param isShown whether the warnings with this code were shown before */
-export function warningsOf(data: object | undefined, isShown: (code: unknown) => boolean = () => false): readonly string[] {
-  const { warnings } = (data ?? {}) as { readonly warnings?: unknown };
-  if (!Array.isArray(warnings)) return [];
-  const all = warnings as readonly { readonly code?: unknown; readonly message?: unknown }[];
-  return all.filter(({ code }) => !isShown(code)).map(({ message }) => String(message));
 }
 
 /**

@@ -59,8 +59,21 @@ export function showJob(job: Job): string {
     ["started", job.started_at],
     ...(job.finished_at === undefined ? [] : [["ended", job.finished_at]]),
     ...(job.error === undefined ? [] : [["error", job.error.error]]),
+    ...warningsOf(asObject(job.result) ?? asObject(job.error?.data)).map((text) => ["warning", text]),
   ];
   return lines.map(([name = "", value = ""]) => `${name.padEnd(8)} ${value}`).join("\n");
+}
+
+/** Returns the warnings in a change's answer, or in the data of its error. @param isShown whether the warnings with this code were shown before */
+export function warningsOf(data: object | undefined, isShown: (code: unknown) => boolean = () => false): readonly string[] {
+  const { warnings } = (data ?? {}) as { readonly warnings?: unknown };
+  if (!Array.isArray(warnings)) return [];
+  const all = warnings as readonly { readonly code?: unknown; readonly message?: unknown }[];
+  return all.filter(({ code }) => !isShown(code)).map(({ message }) => String(message));
+}
+
+function asObject(value: unknown): object | undefined {
+  return typeof value === "object" && value !== null ? value : undefined;
 }
 
 /**

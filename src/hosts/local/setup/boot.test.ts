@@ -384,6 +384,48 @@ describe("an frr node", () => {
     expect(running).not.toContain("198.51.100.0/24");
   });
 
+  test("a save without space on the disk fails and keeps what was saved before, and so does a boot after a `write memory` without space", async () => {
+    await using lab = await sandboxed();
+    const router = node("r1", "frr", { startupConfig: "hostname r1\nip route 192.0.2.0/24 blackhole\n" });
+    await lab.box.boot([router]);
+    const run = (...argv: readonly string[]) => lab.box.sandbox.exec(1, argv, { timeoutMs: 20_000, maxOutputBytes: 65_536 });
+    await until("r1 to be ready", () => lab.box.ready(1));
+    expect((await run("/usr/lib/labwright/save-frr")).code).toBe(0);
+    const before = await lab.box.must(1, "cat", "/etc/frr/frr.conf");
+    await lab.box.must(1, "vtysh", "-c", "configure terminal", "-c", "ip route 198.51.100.0/24 blackhole");
+    // Writes fail as on a full disk, and nothing is killed.
+    const full = (command: string) => run("sh", "-c", `trap '' XFSZ; ulimit -f 0; ${command}`);
+    expect(await full("exec /usr/lib/labwright/save-frr")).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^no space is left on the disk/),
+    });
+    expect(await lab.box.must(1, "cat", "/etc/frr/frr.conf")).toBe(before);
+    // The command that engineers type at the console.
+    expect((await full("exec vtysh -c 'write memory'")).code).toBe(0);
+    expect(await lab.box.must(1, "cat", "/etc/frr/frr.conf")).toBe("");
+    await lab.box.stop();
+    await lab.box.boot([router]);
+    expect(await lab.box.must(1, "vtysh", "-c", "show running-config")).toContain("ip route 192.0.2.0/24 blackhole");
+    await until("r1 to be ready again", () => lab.box.ready(1));
+    await lab.box.must(1, "vtysh", "-c", "configure terminal", "-c", "ip route 203.0.113.0/24 blackhole");
+    expect((await run("/usr/lib/labwright/save-frr")).code).toBe(0);
+    expect(await lab.box.must(1, "cat", "/etc/frr/frr.conf")).toContain("203.0.113.0/24");
+  });
+
+  test("frr-start starts a daemon again that has ended, with its configuration, and finds one that a cut-off start has left", async () => {
+    await using lab = await sandboxed();
+    const config = "interface eth0\n ip address 10.0.0.1/24\n ip ospf area 0\n ip ospf cost 77\nrouter ospf\n ospf router-id 1.1.1.1\n";
+    await lab.box.boot([node("r1", "frr", { startupConfig: config }), node("h1", "linux")], [[1, "eth0", 2, "eth0"]]);
+    const shell = (command: string) => lab.box.must(1, "sh", "-c", command);
+    await shell("kill -9 $(cat /run/frr/ospfd.pid)");
+    await shell("frr-start ospfd");
+    await until("ospfd to answer", async () =>
+      (await lab.box.must(1, "vtysh", "-c", "show running-config")).includes(" ip ospf area 0\n ip ospf cost 77\n"),
+    );
+    await shell("frr-start bgpd && sed -i 's/ bgpd//' /run/frr/daemons && frr-start bgpd && grep -c bgpd /run/frr/daemons");
+    expect(await shell("pidof bgpd | wc -w")).toBe("1\n");
+  });
+
   test("runs the given daemons, and fails for an unknown one", async () => {
     await using lab = await sandboxed();
     const routers = [node("r1", "frr", { attributes: { daemons: "ripd, bfdd" } }), node("r2", "frr", { attributes: { daemons: "ospf" } })];
