@@ -263,6 +263,37 @@ test("two browsers on one console show the same output, and both can type", asyn
   await bothShow(/^also-52$/m);
 });
 
+test("a console that was hidden shows its end again, or the lines to which it was scrolled", async () => {
+  await using tab = await browser.open({ storageState });
+  const { page } = tab;
+  await openConsole(page, "h1");
+  const go = async (node: string) => {
+    await page.getByRole("navigation", { name: "Consoles" }).getByRole("button", { name: new RegExp(`^${node} `) }).click();
+    await tileOf(page, node).waitFor({ state: "visible" });
+    await page.waitForTimeout(300);
+  };
+  await typing(page, "h1", "seq 1 300; sleep 2; seq 301 600");
+  await expect.poll(() => shown(page, "h1"), poll).toMatch(/^300$/m);
+  await go("h2");
+  await page.waitForTimeout(2_500);
+  await go("h1");
+  await expect.poll(() => shown(page, "h1"), poll).toMatch(/^600\n.*[#$] *$/m);
+  // Another part of the page instead of another console.
+  await typing(page, "h1", "sleep 2; seq 601 900");
+  await page.getByRole("link", { name: "Tests", exact: true }).click();
+  await page.waitForTimeout(3_000);
+  await page.getByRole("link", { name: "Consoles", exact: true }).click();
+  await expect.poll(() => shown(page, "h1"), poll).toMatch(/^900\n.*[#$] *$/m);
+  await tileOf(page, "h1").locator(".xterm-screen").hover();
+  await page.mouse.wheel(0, -3_000);
+  await expect.poll(() => shown(page, "h1"), poll).not.toMatch(/^900$/m);
+  await page.waitForTimeout(300);
+  const before = await shown(page, "h1");
+  await go("h2");
+  await go("h1");
+  expect(await shown(page, "h1")).toBe(before);
+});
+
 test("a console shows that its node stopped, and continues when it starts", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;
