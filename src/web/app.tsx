@@ -16,6 +16,7 @@ import { SignOut } from "./session/sign-out.tsx";
 const LabPage = lazy(async () => ({ default: (await import("./pages/lab.tsx")).LabPage }));
 const NewLab = lazy(async () => ({ default: (await import("./pages/new-lab.tsx")).NewLab }));
 const HostPage = lazy(() => import("./host/host-page.tsx"));
+const OwnQuota = lazy(() => import("./host/own-quota.tsx"));
 const CapturePage = lazy(() => import("./captures/capture-page.tsx"));
 
 export function App() {
@@ -57,6 +58,7 @@ export function App() {
           </p>
         )}
         <Page route={route} user={username} mayChange={role !== "viewer"} />
+        {route.page === "labs" && role === "user" && <OwnQuota />}
       </main>
       {confirming && (
         <Confirm

@@ -268,7 +268,10 @@ test("a console that was hidden shows its end again, or the lines to which it wa
   const { page } = tab;
   await openConsole(page, "h1");
   const go = async (node: string) => {
-    await page.getByRole("navigation", { name: "Consoles" }).getByRole("button", { name: new RegExp(`^${node} `) }).click();
+    await page
+      .getByRole("navigation", { name: "Consoles" })
+      .getByRole("button", { name: new RegExp(`^${node} `) })
+      .click();
     await tileOf(page, node).waitFor({ state: "visible" });
     await page.waitForTimeout(300);
   };

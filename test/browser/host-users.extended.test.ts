@@ -58,6 +58,12 @@ test("the page of the host shows quotas with what is used of them; an admin with
   const row = page.getByRole("row", { name: /^user ann/ });
   await expect.poll(() => row.innerText()).toMatch(/user ann\s+0 of 0\s+0 of 40\s+–\s+–\s+reached/);
   expect(await violationsOf(page)).toEqual([]);
+  // The user sees it below the list of labs.
+  await using other = await browser.open();
+  await signIn(other.page, served.url, "ann", "a long password");
+  await other.page.getByRole("heading", { name: "Your quota" }).waitFor();
+  await expect.poll(() => other.page.getByRole("row", { name: /^user ann/ }).innerText()).toMatch(/0 of 0\s+0 of 40\s+–\s+–\s+reached/);
+  expect(await violationsOf(other.page)).toEqual([]);
   await admin.send({ method: "PUT", path: "/api/v1/quotas" }, { kind: "user", name: "ann", remove: true });
   expect((await admin.post("/api/v1/host/users/remove", { user: "ann" })).status).toBe(200);
 });
