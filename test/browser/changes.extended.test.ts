@@ -166,7 +166,33 @@ test("two browsers on one lab show each other's changes, and none loses unapplie
   const notice = second.page.getByRole("region", { name: "The lab's text was changed elsewhere" });
   await notice.locator("td.added", { hasText: "theirs: {template: linux, start: false}" }).waitFor();
   await editorOf(second.page).getByText("mine").waitFor();
+  // The service's answers may come late: a hand waits for the button.
+  await notice.getByRole("button", { name: "Keep both changes" }).click();
+  await notice.waitFor({ state: "detached" });
+  await editorOf(second.page).getByText("theirs").waitFor();
+  await press(second.page, "Plan");
+  await second.page.getByText("create node mine").waitFor();
+  await press(second.page, "Apply");
+  await second.page.getByText(/^Applied, \d+ steps?/).waitFor();
+  for (const node of ["mine", "theirs"]) expect(await intentOf()).toContain(`  ${node}: {template: linux, start: false}\n`);
+
+  // Both change the same part: there is no text of both.
+  await first.page.getByText("The text was changed elsewhere. This is the new text.").waitFor();
+  const both = await intentOf();
+  await write(second, both.replace("  mine: {template: linux", "  mine: {template: pc"));
+  await write(first, both.replace("  mine: {template: linux", "  mine: {template: frr"));
+  await press(first.page, "Save");
+  await notice.waitFor();
+  await second.page.waitForTimeout(500);
+  expect(await notice.getByRole("button", { name: "Keep both changes" }).count()).toBe(0);
   await notice.getByRole("button", { name: "Use their text, discard mine" }).click();
+  await editorOf(second.page).getByText("mine: {template: frr").waitFor();
+  await write(first, both.replace(/ {2}mine: .*\n/, ""));
+  await first.page.getByLabel(/prune/).check();
+  await press(first.page, "Plan");
+  await first.page.getByText("delete node mine").waitFor();
+  await press(first.page, "Apply");
+  await first.page.getByText(/^Applied, \d+ steps?/).waitFor();
   await editorOf(second.page).getByText("theirs").waitFor();
 
   // Without unapplied text the editor shows the new text at once.

@@ -98,8 +98,11 @@ test("nodes and links are drawn into the text with its comments, and reach the h
   expect(await violationsOf(page)).toEqual([]);
   await page.getByRole("button", { name: "Text", exact: true }).click();
   await page.locator(".text-pane .editor").getByText("# the only link").waitFor();
-  await bar().getByRole("button", { name: "Apply" }).click();
+  // By keyboard: the focus stays at the result.
+  await bar().getByRole("button", { name: "Apply" }).focus();
+  await page.keyboard.press("Enter");
   await bar().getByText("Applied, ").waitFor();
+  expect(await page.locator(":focus").getAttribute("aria-label")).toBe("Changes that are not applied");
   expect(await nodesOf("drawn")).toEqual(["h1", "r1", "r2"]);
   const yaml = await written("drawn");
   for (const kept of ["# the first line", "# the first router", "# the only link"]) expect(yaml).toContain(kept);

@@ -28,7 +28,8 @@ export function draftedLabs(): readonly string[] {
     .sort();
 }
 
+/** Removes what belongs to the user in session storage: drafts, copied parts, and warnings of deploys. */
 export function dropDrafts(): void {
-  for (const lab of draftedLabs()) saveDraft(lab, undefined);
-  sessionStorage.removeItem("labwright-copied");
+  const owned = [prefix, "labwright-copied", "labwright-deploy-warnings:"];
+  for (const key of Object.keys(sessionStorage)) if (owned.some((one) => key.startsWith(one))) sessionStorage.removeItem(key);
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Diagnostic } from "../../contract/schemas/project.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -34,6 +34,7 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
   const edited = isEdited(state);
   const { plan } = preview;
   const isBusy = running !== undefined;
+  const { bar, keepFocus } = useKeptFocus();
   // A stored text that the host does not have yet waits for Apply as an edited one does.
   const isShown = !isBusy && (edited || (plan?.actions ?? []).length > 0);
   const blocked = blockedReason(state);
@@ -42,7 +43,7 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
   return (
     <>
       {(edited || isShown || isBusy || notice.text !== "" || error !== undefined) && (
-        <section class="change-bar" aria-label="Changes that are not applied">
+        <section class="change-bar" aria-label="Changes that are not applied" ref={bar} tabIndex={-1}>
           {isShown && (
             <div class="buttons">
               <Summary preview={preview} />
@@ -51,7 +52,11 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
                 class="primary"
                 disabled={!mayApply}
                 title={blocked}
-                onClick={() => plan !== undefined && applySeen(plan)}
+                onClick={() => {
+                  if (plan === undefined) return;
+                  keepFocus();
+                  applySeen(plan);
+                }}
               >
                 Apply
               </button>
@@ -92,6 +97,23 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
       <Question control={control} />
     </>
   );
+}
+
+/** The button that was pressed goes while the change runs: the focus goes to the section around it, so that keyboards and screen readers stay there. */
+function useKeptFocus() {
+  const bar = useRef<HTMLElement>(null);
+  const isWanted = useRef(false);
+  useEffect(() => {
+    if (!isWanted.current || document.activeElement !== document.body) return;
+    isWanted.current = false;
+    bar.current?.focus({ preventScroll: true });
+  });
+  return {
+    bar,
+    keepFocus: () => {
+      isWanted.current = true;
+    },
+  };
 }
 
 /** Compares the stored text with the edited one, while the section is open. */

@@ -1,14 +1,15 @@
 import type { ChangeWarning } from "../../../contract/schemas/project.ts";
 
-/** Warnings of the deploys of this page that nobody has closed, by lab. */
-const kept = new Map<string, readonly ChangeWarning[]>();
+/** The beginning of the keys in session storage: the warnings last until the tab is closed or the user signs out. */
+const prefix = "labwright-deploy-warnings:";
 
-/** Keeps the warnings of a deploy for the page of the lab. */
+/** Keeps the warnings of a deploy for the page of the lab, until the user closes them. */
 export function keepWarnings(lab: string, warnings: readonly ChangeWarning[] = []): void {
-  if (warnings.length === 0) kept.delete(lab);
-  else kept.set(lab, warnings);
+  if (warnings.length === 0) sessionStorage.removeItem(prefix + lab);
+  else sessionStorage.setItem(prefix + lab, JSON.stringify(warnings));
 }
 
 export function keptWarnings(lab: string): readonly ChangeWarning[] {
-  return kept.get(lab) ?? [];
+  const text = sessionStorage.getItem(prefix + lab);
+  return text === null ? [] : (JSON.parse(text) as readonly ChangeWarning[]);
 }
