@@ -1,4 +1,4 @@
-import { existsSync, linkSync, lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -110,8 +110,26 @@ describe("an archive of a hostile node writes nothing outside of its folder", ()
     expect([existsSync(join(folder, "x/sda")), (lstatSync(join(folder, "x/su")).mode & 0o7777).toString(8)]).toEqual([false, "755"]);
   });
 
-  test("more bytes or files than the limit are refused", async () => {
+  test("more bytes or files than the limit are refused, and an incomplete file leaves the one that was there before", async () => {
+    writeFileSync(join(folder, "x"), "before");
     await expect(taken([file("x", "a".repeat(1001))], { maxBytes: 1000 })).rejects.toMatchObject({ code: "too_large" });
+    const cut = async function* () {
+      yield tarArchive([file("x", "a".repeat(3000))]).subarray(0, 2000);
+    };
+    const options = {
+      folder,
+      expected: "x",
+      top: "x",
+      owners: false,
+      maxBytes: 1e6,
+      maxEntries: 9,
+      onSkipped: () => {},
+      onBytes: () => {},
+    };
+    await expect(unpack(cut(), options)).rejects.toMatchObject({ code: "bad_archive" });
+    expect([readdirSync(folder), readFileSync(join(folder, "x"), "utf8")]).toEqual([["x"], "before"]);
+    await taken([file("x", "after")]);
+    expect([readdirSync(folder), readFileSync(join(folder, "x"), "utf8")]).toEqual([["x"], "after"]);
     await rm(join(folder, "x"));
     await expect(taken([folderOf("x"), file("x/a"), file("x/b")], { maxEntries: 2 })).rejects.toMatchObject({ code: "too_large" });
   });

@@ -1,6 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { chmod, type FileHandle, lchown, link, lstat, lutimes, mkdir, open, rm, symlink, utimes } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, type FileHandle, lchown, link, lstat, lutimes, mkdir, open, rename, rm, symlink, utimes } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { ArchiveError } from "./archive-error.ts";
 import { readTar, type TarEntry } from "./tar-reader.ts";
 
@@ -44,6 +45,8 @@ class Unpacking {
   readonly #links = new Map<string, TarEntry>();
   /** Folders of the archive. Their modes and times are set last: a folder may be read-only. */
   readonly #modes = new Map<string, TarEntry>();
+  /** The name of a file until it is complete. No archive knows it. */
+  readonly #part = `.labwright-${randomBytes(6).toString("hex")}.part`;
   #entries = 0;
   #bytes = 0;
   #isEmpty = true;
@@ -95,17 +98,29 @@ class Unpacking {
   }
 
   async #file(name: string, entry: TarEntry): Promise<void> {
-    await this.#makeRoom(name);
-    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-    await using file = await open(this.#path(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-    await this.#write(file, entry);
-    if (this.#options.owners) await file.chown(entry.uid, entry.gid);
-    await file.chmod(this.#modeOf(entry));
-    await file.utimes(entry.mtime, entry.mtime);
+    await this.#checkRoom(name);
+    const made = join(dirname(this.#path(name)), this.#part);
+    try {
+      await this.#write(made, entry);
+      await rename(made, this.#path(name));
+    } catch (error) {
+      // An incomplete file never has the name, and one that was there before stays.
+      await rm(made, { force: true });
+      throw error;
+    }
     this.#files.add(name);
   }
 
-  async #write(file: FileHandle, entry: TarEntry): Promise<void> {
+  async #write(path: string, entry: TarEntry): Promise<void> {
+    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+    await using file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    await this.#writeData(file, entry);
+    if (this.#options.owners) await file.chown(entry.uid, entry.gid);
+    await file.chmod(this.#modeOf(entry));
+    await file.utimes(entry.mtime, entry.mtime);
+  }
+
+  async #writeData(file: FileHandle, entry: TarEntry): Promise<void> {
     for await (const chunk of entry.data()) {
       this.#bytes += chunk.length;
       if (this.#bytes > this.#options.maxBytes) throw new ArchiveError("too_large", `more than ${this.#options.maxBytes} bytes`);
@@ -140,10 +155,15 @@ class Unpacking {
 
   /** Removes a file or link in the place of a new entry. */
   async #makeRoom(name: string): Promise<void> {
+    await this.#checkRoom(name);
+    await rm(this.#path(name), { force: true });
+  }
+
+  /** Throws if a folder is in the place of a new entry. Makes the folder around it. */
+  async #checkRoom(name: string): Promise<void> {
     await this.#parent(name);
     this.#links.delete(name);
     if ((await statOf(this.#path(name)))?.isDirectory() === true) throw unsafe(name, "this is a folder on this machine");
-    await rm(this.#path(name), { force: true });
   }
 
   /** Returns the name below the folder, without empty parts and single dots. A name that is no UTF-8 gets replacement characters. */
