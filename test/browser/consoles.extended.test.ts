@@ -267,6 +267,10 @@ test("a console that was hidden shows its end again, or the lines to which it wa
   await using tab = await browser.open({ storageState });
   const { page } = tab;
   await openConsole(page, "h1");
+  // The list has room for all of its buttons.
+  const list = (await page.getByRole("navigation", { name: "Consoles" }).boundingBox())!;
+  const shell = (await page.getByRole("button", { name: "Open a shell in h1" }).boundingBox())!;
+  expect(shell.x + shell.width).toBeLessThanOrEqual(list.x + list.width);
   const go = async (node: string) => {
     await page
       .getByRole("navigation", { name: "Consoles" })
