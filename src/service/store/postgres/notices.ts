@@ -72,6 +72,11 @@ export class Notices {
     await client?.query("SELECT 1").catch(() => this.#lost(client));
   }
 
+  /** Connects again and reads everything that may have changed: a single change could not be read. */
+  reopen(): void {
+    if (this.#client !== undefined) this.#lost(this.#client);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);

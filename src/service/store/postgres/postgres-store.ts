@@ -52,7 +52,11 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
       quota: () => quotas.catchUp(),
       account: () => accounts.catchUp(),
     };
-    refresh[kind]().catch((error: unknown) => unread(`${kind} ${key}`, error));
+    refresh[kind]().catch((error: unknown) => {
+      unread(`${kind} ${key}`, error);
+      // There is no second notice: without this, a user who was removed would stay.
+      notices.reopen();
+    });
   };
   const notices = new Notices(
     address,

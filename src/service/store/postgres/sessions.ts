@@ -44,8 +44,8 @@ const patienceMs = 1_500;
 
 /** Bearer and browser sessions, in memory and in PostgreSQL: every request looks one up. */
 export class Sessions {
-  readonly #database: Database;
-  readonly #notices: Notices;
+  readonly #database: Pick<Database, "query" | "persist">;
+  readonly #notices: Pick<Notices, "text">;
   #sessions = new Map<string, SessionRow>();
   #browsers = new Map<string, BrowserSessionRow>();
   /** Sessions whose end is not committed yet. */
@@ -53,7 +53,7 @@ export class Sessions {
   /** Latest time of the purge. */
   #purgedBefore = Number.NEGATIVE_INFINITY;
 
-  constructor(database: Database, notices: Notices) {
+  constructor(database: Pick<Database, "query" | "persist">, notices: Pick<Notices, "text">) {
     this.#database = database;
     this.#notices = notices;
   }
@@ -63,7 +63,7 @@ export class Sessions {
     for (const hash of this.#unrevoked) await this.calls.revoke(hash);
     const sessions = await this.#database.query<Record<string, unknown>>(sql.list, []);
     const browsers = await this.#database.query<Record<string, unknown>>(sql.listBrowsers, []);
-    this.#sessions = new Map(sessions.rows.map((row) => [row["hash"] as string, sessionOf(row)]));
+    this.#sessions = new Map(sessions.rows.map((row) => [row["hash"] as string, this.#endedOr(sessionOf(row))]));
     this.#browsers = new Map(browsers.rows.map((row) => [row["hash"] as string, browserOf(row)]));
   }
 
@@ -72,7 +72,7 @@ export class Sessions {
     const { rows } = await this.#database.query<Record<string, unknown>>(sql.get, [hash]);
     const browsers = await this.#database.query<Record<string, unknown>>(sql.browsersOf, [hash]);
     if (rows[0] === undefined) this.#sessions.delete(hash);
-    else this.#sessions.set(hash, sessionOf(rows[0]));
+    else this.#sessions.set(hash, this.#endedOr(sessionOf(rows[0])));
     for (const [key, { session }] of this.#browsers) if (session === hash) this.#browsers.delete(key);
     for (const row of browsers.rows) this.#browsers.set(row["hash"] as string, browserOf(row));
   }
@@ -139,6 +139,11 @@ export class Sessions {
       for (const [key] of own.slice(0, Math.max(0, own.length - limit))) this.#browsers.delete(key);
     },
   };
+
+  /** A session that has ended stays so: a row may have been read before its end, and arrive after it. */
+  #endedOr(row: SessionRow): SessionRow {
+    return this.#sessions.get(row.hash)?.revoked === true ? { ...row, revoked: true } : row;
+  }
 
   #change(hash: string, change: Partial<SessionRow>): void {
     const row = this.#sessions.get(hash);
