@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -122,9 +122,12 @@ describe.skipIf(postgresPrograms === undefined)("the accounts of services on one
     const other = join(folder, "other.json");
     await openUsers(other).put("eve", "eve-password", "admin");
     await useSharedAccounts(other, shared, (text) => warnings.push(text));
-    expect(warnings).toEqual([expect.stringMatching(/these of the state directory are not among them, and stay in .*: eve$/)]);
+    expect(warnings).toEqual([expect.stringMatching(/these of the state directory are not among them, and stay in .*-2.json: eve$/)]);
     expect((await users.list()).map(({ name }) => name)).toEqual(["ann", "root"]);
-    expect(await readFile(join(folder, "users-before-store.json"), "utf8")).toContain("eve");
+    // The file of an earlier start is not replaced.
+    expect(await readFile(join(folder, "users-before-store-2.json"), "utf8")).toContain("eve");
+    expect(await readFile(join(folder, "users-before-store.json"), "utf8")).toBe(original);
+    expect((await readdir(folder)).filter((name) => name.startsWith("users-before-store"))).toHaveLength(2);
     // Without the database, nothing makes accounts in their place.
     await expect(openUsers(file).ensureFirstAdmin()).rejects.toThrow(`the accounts are in the database ${shared.shown}: add --store`);
   });

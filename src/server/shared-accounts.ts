@@ -1,11 +1,8 @@
-import { existsSync, renameSync } from "node:fs";
+import { existsSync, readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { AccountRow } from "../hosts/host-accounts.ts";
 import { readAccountFile, writeAccountStore, writeAccounts } from "../hosts/local/accounts/file-accounts.ts";
 import type { SharedStore } from "../service/store/store.ts";
-
-/** Keeps the accounts of a state directory from before its service used a database. */
-const keptName = "users-before-store.json";
 
 /**
  * Lets a service use the accounts of its database. Those of its state directory move there if the database has none; otherwise they stay in a file of their
@@ -20,12 +17,23 @@ export async function useSharedAccounts(file: string, { accounts, shown }: Share
       if (there.length === 0) return { accounts: own, result: [] };
       return { result: own.filter((one) => !there.some((other) => isSame(one, other))).map(({ name }) => name) };
     });
-    const kept = join(dirname(file), keptName);
+    const kept = keptFile(file);
     renameSync(file, kept);
     if (stay.length > 0)
       warn(`the accounts are those of ${shown}; these of the state directory are not among them, and stay in ${kept}: ${stay.join(", ")}`);
   }
   if (found === undefined || !("store" in found) || found.store !== shown) await writeAccountStore(file, shown);
+}
+
+/**
+ * Returns the file that keeps the accounts of a state directory from before its service used a database. A kept file with other content is
+ * not replaced, because it may have the only copy of an account.
+ */
+function keptFile(file: string): string {
+  for (let number = 1; ; number += 1) {
+    const kept = join(dirname(file), `users-before-store${number === 1 ? "" : `-${number}`}.json`);
+    if (!existsSync(kept) || readFileSync(kept).equals(readFileSync(file))) return kept;
+  }
 }
 
 /** Writes the accounts of a database into a state directory, whose service will no longer use it. Throws if there are other accounts. */
