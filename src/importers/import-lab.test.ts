@@ -161,6 +161,9 @@ test("tunnels of containerlab to other machines are networks", () => {
   expect(yaml).toMatch(/mtu: 1450/);
   // Without a port, containerlab has its own.
   expect(imported({ "t.clab.yml": text(`${link}}`) }).yaml).toContain("{remote: 192.0.2.9, vni: 100, port: 14789}");
+  // A host may allow no tunnel.
+  const standIn = imported({ "t.clab.yml": text(`${link}}`) }, { substitute: "frr" }).yaml;
+  expect(standIn).toContain("  # stands in for the tunnel to 192.0.2.9 with VNI 100\n  vxlan-100: {type: bridge}");
   const impossible = [
     `${link.replace("192.0.2.9", "lab2.example")}}`,
     `${link.replace("192.0.2.9", "127.0.0.1")}}`,

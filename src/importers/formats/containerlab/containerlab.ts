@@ -86,7 +86,7 @@ function read(files: SourceFiles, path: string, options: ReadOptions): Reading {
     readPosition(place);
   }
   readStages(forms, places);
-  const links = new Links(draft, places);
+  const links = new Links(draft, places, options.substitute !== undefined);
   for (const link of topology.get("links")?.items ?? []) links.read(link);
   const annotations = readAnnotations(draft, files, path, places);
   return { draft, parts: [root, ...(annotations === undefined ? [] : [annotations])] };

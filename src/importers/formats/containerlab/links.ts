@@ -27,10 +27,13 @@ export class Links {
   readonly #draft: Draft;
   readonly #places: ReadonlyMap<string, DraftPlace>;
   readonly #outside = new Map<string, DraftNetwork>();
+  readonly #standsIn: boolean;
 
-  constructor(draft: Draft, places: ReadonlyMap<string, DraftPlace>) {
+  /** @param standsIn whether parts that may not run here get a stand-in */
+  constructor(draft: Draft, places: ReadonlyMap<string, DraftPlace>, standsIn: boolean) {
     this.#draft = draft;
     this.#places = places;
+    this.#standsIn = standsIn;
   }
 
   read(link: Part): void {
@@ -86,8 +89,11 @@ export class Links {
       link.dropped(end === undefined ? `no node ${a.name.slice(0, 80)}` : String(tunnel));
       return;
     }
-    const network = this.#draft.tunnel(`vxlan-${tunnel.vni}`, tunnel);
-    for (const part of [type, remote, vni, port]) part?.mapped(`the network ${network.key}, which leads to another machine`);
+    const name = `vxlan-${tunnel.vni}`;
+    const network = this.#standsIn ? this.#draft.network(name, "bridge") : this.#draft.tunnel(name, tunnel);
+    if (this.#standsIn) network.comments.push(`stands in for the tunnel to ${tunnel.remote} with VNI ${tunnel.vni}`);
+    const what = this.#standsIn ? "which stands in for the tunnel" : "which leads to another machine";
+    for (const part of [type, remote, vni, port]) part?.mapped(`the network ${network.key}, ${what}`);
     this.#draft.link({ ends: [end, { at: network }], mtu: mtuOf(link), part: link });
   }
 

@@ -12,7 +12,7 @@ export function writeLinks(draft: Draft, links: readonly NetlabLink[], pools: Po
     const subnets = subnetsOf(link, pools);
     link.prefixes.push(...subnets.map(({ text }) => text));
     if (link.type !== "loopback") for (const end of link.ends) end.face = faceOf(end, next);
-    const allocation = { subnets, isSequential: countsPositions(link), isAccess: accessOf(link) !== undefined };
+    const allocation = { subnets, isSequential: countsPositions(link), isAccess: accessOf(link) !== undefined || link.vlan !== undefined };
     for (const [at, end] of link.ends.entries()) giveAddresses(link, end, at, allocation);
     if (link.type === "loopback") for (const part of link.parts.slice(0, 1)) part.mapped("addresses of the loopback");
     else addLink(draft, link, index);
@@ -37,7 +37,7 @@ function subnetsOf(link: NetlabLink, pools: Pools): readonly Subnet[] {
   const dotted = link.parts.find((part) => ["ipv4", "ipv6"].some((family) => deep(part, "prefix", family) !== undefined));
   if (prefix === undefined && dotted !== undefined) return ["prefix.ipv4", "prefix.ipv6"].flatMap((key) => subnetsIn(deep(dotted, key)));
   const access = accessOf(link);
-  const ofVlan = prefix === undefined ? pools.vlan(access?.text ?? "") : undefined;
+  const ofVlan = prefix === undefined ? pools.vlan(access?.text ?? link.vlan ?? "") : undefined;
   if (ofVlan !== undefined) {
     access?.mapped("the addresses of its VLAN");
     return ofVlan;

@@ -22,6 +22,8 @@ export interface NetlabLink {
   readonly type: "p2p" | "lan" | "stub" | "loopback";
   /** The prefixes, once they are known. */
   readonly prefixes: string[];
+  /** The VLAN among whose links it is. */
+  readonly vlan?: string;
 }
 
 type Nodes = Pick<ReadonlyMap<string, NetlabNode>, "get" | "has">;
@@ -50,8 +52,12 @@ export function readLinks(root: Part, { nodes, inside }: NetlabNodes): readonly 
   };
   addFabric(root, nodes, links);
   addAll(root.get("links"), nodes);
-  for (const key of ["vlans", "vrfs"])
-    for (const [, each] of root.get(key)?.entries ?? []) for (const part of each.get("links")?.all ?? []) add(part, nodes);
+  for (const [, vrf] of root.get("vrfs")?.entries ?? []) addAll(vrf.get("links"), nodes);
+  for (const [vlan, each] of root.get("vlans")?.entries ?? []) {
+    const first = links.length;
+    addAll(each.get("links"), nodes);
+    for (const [at, link] of links.entries()) if (at >= first) links[at] = { ...link, vlan };
+  }
   for (const { prefix, links: list } of inside)
     addAll(list, { get: (name) => nodes.get(prefix + name), has: (name) => nodes.has(prefix + name) });
   return links;

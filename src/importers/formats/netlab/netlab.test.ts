@@ -219,9 +219,9 @@ test("pools and fabrics may be written with dots", () => {
 
 test("hosts at access ports of one VLAN share its network, which no address of the switch is in", () => {
   const { yaml, files } = topology(
-    `vlans: {red: {id: 10}, blue: {prefix: 10.9.9.0/24}}
+    `vlans: {red: {id: 10, links: [s-h4]}, blue: {prefix: 10.9.9.0/24}}
 module: [vlan]
-nodes: {h1: {device: linux}, h2: {device: linux}, h3: {device: linux}, s: }
+nodes: {h1: {device: linux}, h2: {device: linux}, h3: {device: linux}, s: , h4: {device: linux}}
 links:
 - {s: , h1: , vlan.access: red}
 - {s: {vlan: {access: red}}, h2: }
@@ -234,6 +234,7 @@ links:
     "ip addr add 172.16.0.2/24",
     "ip addr add 10.9.9.3/24",
     "ip addr add 172.16.1.3/24",
+    "ip addr add 172.16.0.5/24",
   ]);
   expect(files["configs/s.conf"]?.match(/ip address \S+/g)).toEqual(["ip address 10.0.0.4/32", "ip address 172.16.1.4/24"]);
 });

@@ -74,6 +74,13 @@ test("a change of the service waits beside an edited text until the user takes o
   expect([ignored.intent.yaml, ignored.base.yaml, ignored.newer]).toEqual(["name: mine", "name: theirs", undefined]);
 });
 
+test("the notice of a cancelled request stays when the service has the text already", () => {
+  const typed = after(initial, { type: "typed", yaml: "name: b" }, { type: "started", label: "Applying…" });
+  const cancelled = after(typed, { type: "ended", notice: { text: "Cancelled after 1 step.", isWarning: true } });
+  const read = after(cancelled, { type: "service-intent-read", intent: text("name: b"), draft: undefined });
+  expect([isEdited(read), read.notice.text]).toEqual([false, "Cancelled after 1 step."]);
+});
+
 test("an intent of the service that equals the text or the base causes no notice, and a running request ignores it", () => {
   expect(planReducer(initial, { type: "service-intent-read", intent: text("name: a") })).toBe(initial);
   const typed = after(initial, { type: "typed", yaml: "name: b" }, { type: "service-intent-read", intent: text("name: b") });

@@ -269,7 +269,9 @@ function withServiceIntent(state: PlanState, intent: IntentText): PlanState {
   if (state.running !== undefined) return state;
   // The change elsewhere may have been taken back.
   if (sameIntent(intent, state.base)) return state.newer === undefined ? state : { ...state, newer: undefined };
-  if (sameIntent(intent, state.intent)) return { ...state, base: intent, newer: undefined, notice: untold.notice };
+  // A warning is about the user's own request, such as a cancelled one, whose text the service has.
+  const notice = state.notice.isWarning === true ? state.notice : untold.notice;
+  if (sameIntent(intent, state.intent)) return { ...state, base: intent, newer: undefined, notice };
   if (isEdited(state)) return { ...state, newer: intent };
   return { ...withText(state, intent), notice: { text: "The text was changed elsewhere. This is the new text." } };
 }
