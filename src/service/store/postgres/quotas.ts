@@ -16,18 +16,27 @@ const sql = {
 
 /** Quotas, in memory and in PostgreSQL: each change of a lab reads them. */
 export class Quotas {
-  readonly #database: Database;
-  readonly #notices: Notices;
+  readonly #database: Pick<Database, "query">;
+  readonly #notices: Pick<Notices, "text">;
   #rows: readonly QuotaRow[] = [];
+  /** Number of reads that have begun. */
+  #begun = 0;
+  /** Number of the read whose rows are in memory. */
+  #current = 0;
 
-  constructor(database: Database, notices: Notices) {
+  constructor(database: Pick<Database, "query">, notices: Pick<Notices, "text">) {
     this.#database = database;
     this.#notices = notices;
   }
 
   /** Reads all quotas. */
   async catchUp(): Promise<void> {
+    this.#begun += 1;
+    const number = this.#begun;
     const { rows } = await this.#database.query<{ name: string; quota: string }>(sql.list, []);
+    // A read that began later, and so has newer rows, may have ended before.
+    if (number < this.#current) return;
+    this.#current = number;
     const sorted = rows.toSorted((a, b) => (a.name < b.name ? -1 : 1));
     this.#rows = sorted.map(({ quota }) => readQuota(quota));
   }

@@ -6,6 +6,7 @@ import { type PostgresAddress, postgresAddress } from "../postgres/address.ts";
 import { Database } from "../postgres/database.ts";
 import { prepare } from "../postgres/migrations.ts";
 import { postgresStore } from "../postgres/postgres-store.ts";
+import { Quotas } from "../postgres/quotas.ts";
 import { Sessions } from "../postgres/sessions.ts";
 import { cluster, postgresPrograms } from "../testing/cluster.fixture.ts";
 import { FaultyProxy } from "../testing/faulty-proxy.fixture.ts";
@@ -51,6 +52,29 @@ test.skipIf(postgresPrograms === undefined)(
     release();
     await first;
     expect(namesOf(accounts)).toEqual(["ann"]);
+  },
+);
+
+test.skipIf(postgresPrograms === undefined)(
+  "a read of quotas that ends after a later one does not bring a removed quota back",
+  async () => {
+    const address = await (await cluster()).database();
+    await prepare(address);
+    const database = new Database(address, () => {});
+    cleanup.defer(() => database.close());
+    const other = new Quotas(database, { text: () => "0 quota all" });
+    await other.calls.put({ kind: "user", name: "ann", labs: 1 });
+    const late = lateDatabase(address);
+    const quotas = new Quotas(late.database, { text: () => "" });
+    const { isRead, release } = late.holdNext();
+    const first = quotas.catchUp();
+    await isRead;
+    await other.calls.delete("user", "ann");
+    await quotas.catchUp();
+    expect(quotas.calls.list()).toEqual([]);
+    release();
+    await first;
+    expect(quotas.calls.list()).toEqual([]);
   },
 );
 
