@@ -6,7 +6,7 @@ import { type Processor, processors } from "./processors.ts";
 export async function checkProgram(path: string, processor: Processor): Promise<void> {
   const bytes = await readFile(path);
   const needs = elfNeeds(bytes);
-  if (needs === undefined) throw new Error(`${path} is no 64-bit ELF program`);
+  if (needs === undefined) throw new Error(`${path} is not a 64-bit ELF program`);
   const machine = bytes.readUInt16LE(18);
   if (machine !== processors[processor].elfMachine) throw new Error(`${path} is for ELF machine ${machine}, not for ${processor}`);
   if (needs.interpreter !== undefined || needs.needed.length > 0)

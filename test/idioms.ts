@@ -20,6 +20,8 @@ export const idioms = {
   whoever: { pattern: /\b(?:whoever|whatever|whichever)\b/i, instead: "name who or what" },
   butFor: { pattern: /\bbut for\b|\bbut not where\b/i, instead: "except" },
   heed: { pattern: /\bheed(?:s|ed)?\b/i, instead: "respects, reacts to" },
+  // "is no longer" and "there is no" are correct.
+  isNo: { pattern: /(?<=[\w)\]"'`}…*] )(?<!\bthere )(?:is|are) no (?!longer\b|more\b|other\b|less\b)[a-z]/i, instead: "is not a, are not" },
   wants: { pattern: /\b(?:is|are) to be (?:had|seen|got)\b/i, instead: "exists, is visible, is available" },
 } as const satisfies Readonly<Record<string, Idiom>>;
 

@@ -312,7 +312,7 @@ test("cp names what is wrong, and a node that sends a hostile archive changes no
   expect(await complaint("./absent", "h1:/tmp")).toContain("./absent");
   expect(await complaint("./plain", "./other")).toContain("between a node and this machine");
   expect(await complaint("h1:/etc/hosts", "./no/such/")).toContain("no folder ./no/such/");
-  expect(await complaint("./plain", "h1:tmp")).toContain('"h1:tmp" is no absolute path');
+  expect(await complaint("./plain", "h1:tmp")).toContain('"h1:tmp" is not an absolute path');
   expect(await complaint("nobody:/etc", ".")).toContain("nobody");
   // A node whose shell is a program of its own sends any archive.
   await writeFile(join(folder, "evil.tar"), tarArchive([{ name: "etc/../../escaped", data: Buffer.from("evil") }]));

@@ -141,7 +141,7 @@ const input: InputOf<"planProject"> = { yaml: "name: x", prune: false };
 export const plan = async (): Promise<string | undefined> => (await lab.planProject(input)).plan_identity;
 export const bytes = async (): Promise<Duplex> => lab.openConsole({ lab: "/x", node: "r1" });
 export const one: ResultOf<"getHealth"> = { status: "ok" };
-// @ts-expect-error a number is no lab
+// @ts-expect-error a number is not a lab
 export const wrong = () => lab.planProject({ lab: 1 });
 // @ts-expect-error the action is required
 export const missing = () => lab.execProject({ lab: "/x" });

@@ -62,11 +62,16 @@ test.each([
   ["tell", "The status tells the load."],
   ["whatSubject", "- What is left is removed."],
   ["whereIf", "It ends. Where the host is full, it fails."],
+  ["isNo", "A missing tree is no error."],
 ] as const)("%s is found in %j", (name, line) => {
   expect(line).toMatch(idioms[name].pattern);
 });
 
-test("a question is no relative clause", () => {
+test("there is no, and is no longer, are correct", () => {
+  expect("There is no lab; if there are no nodes, it is no longer shown.").not.toMatch(idioms.isNo.pattern);
+});
+
+test("a question is not a relative clause", () => {
   expect("What does a plan show?").not.toMatch(idioms.whatSubject.pattern);
 });
 

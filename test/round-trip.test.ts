@@ -66,7 +66,7 @@ const config = ({ startupConfig: text = "" }: LabNode) => (clean(text).trim() ==
 /** The importer takes commands of template pc only. */
 const pcCommands = (node: LabNode) => pcConfig(config(node) ?? "").text || undefined;
 
-/** A hundred thousandth of a second is no delay, and GNS3 and CML have one quality for both directions. */
+/** A hundred thousandth of a second is not a delay, and GNS3 and CML have one quality for both directions. */
 function symmetric({ quality }: LabLink): Quality | undefined {
   const [a, b] = [quality?.a ?? {}, quality?.b ?? {}];
   const delay = Math.round(Math.max(a.delay ?? 0, b.delay ?? 0));

@@ -36,7 +36,7 @@ static pid_t start_signaller(const struct node *n, int signal, const int go[2]) 
     char byte;
     close(go[1]);
     if (read(go[0], &byte, 1) == 1) kill(-1, signal);
-    _exit(0); /* a node without other processes is no error */
+    _exit(0); /* a node without other processes is not an error */
   }
   int problem = errno;
   if (node_fd >= 0) close(node_fd);

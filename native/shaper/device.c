@@ -93,7 +93,7 @@ int group_request(int fd, unsigned short type, int index, unsigned flags, uint32
 }
 
 /*
- * Removes the pairs of these links. A missing pair is no error. Removes them as a group, because the kernel waits for its readers (RCU) once for
+ * Removes the pairs of these links. A missing pair is not an error. Removes them as a group, because the kernel waits for its readers (RCU) once for
  * each removal.
  */
 void devices_delete(const struct shaped_link *first, size_t count) {

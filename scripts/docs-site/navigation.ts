@@ -28,6 +28,6 @@ export function indexProblems(sources: readonly Source[]): readonly string[] {
   return [
     ...known.filter((path) => !listed.includes(path)).map((path) => `${indexPath} does not list ${path}`),
     ...listed.filter((path, at) => listed.indexOf(path) !== at).map((path) => `${indexPath} lists ${path} twice`),
-    ...listed.filter((path) => !known.includes(path)).map((path) => `${indexPath} lists ${path}, which is no page`),
+    ...listed.filter((path) => !known.includes(path)).map((path) => `${indexPath} lists ${path}, which is not a page`),
   ];
 }

@@ -15,7 +15,7 @@ const maxLines = 20_000;
 /**
  * Returns the configuration `own` with the changes that `running`, the configuration that FRR shows, has against it: comments, order and unchanged lines
  * stay. Returns `own` itself if both mean the same, and `running` if the changes cannot be found line by line.
- * @param hostname a line `hostname` with it is no change
+ * @param hostname a line `hostname` with it is not a change
  * @param first what FRR showed after it had read `own`: lines of `own` that it did not show then stay. Absent: they count as removed
  */
 export function mergeFrr(own: string, running: string, hostname: string, first?: string): string {

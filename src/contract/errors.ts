@@ -23,7 +23,7 @@ export const errors = {
   invalid_intent: { status: 422, when: "the YAML or its meaning is wrong; data.diagnostics lists every problem" },
   invalid_source: {
     status: 422,
-    when: "the file of another tool is no lab that can be imported: unknown format, damaged, too large, dangerous, or not loaded from its URL; data.file and data.line name the place",
+    when: "the file of another tool is not a lab that can be imported: unknown format, damaged, too large, dangerous, or not loaded from its URL; data.file and data.line name the place",
   },
   unauthenticated: { status: 401, when: "no valid token" },
   expired_agent_session: { status: 401, when: "the client's session with the service expired" },

@@ -19,7 +19,7 @@ export interface SwitchPortState {
   readonly mode: PortMode;
   /** Of untagged frames: of an access port its VLAN, of a trunk its native one. Absent: untagged frames are dropped. */
   readonly vlan?: number;
-  /** The VLANs of a trunk: numbers and ranges. Absent: all, or the port is no trunk. */
+  /** The VLANs of a trunk: numbers and ranges. Absent: all, or the port is not a trunk. */
   readonly vlans?: readonly (number | string)[];
   readonly interfaces: readonly {
     readonly name: string;

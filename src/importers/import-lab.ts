@@ -31,7 +31,7 @@ export interface ImportedLab {
 }
 
 /**
- * Reads a lab of another tool. Pure: the same files and options give the same lab. Throws invalid_source if the files are no lab, or must not be read, and nothing else.
+ * Reads a lab of another tool. Pure: the same files and options give the same lab. Throws invalid_source if the files are not lab, or must not be read, and nothing else.
  */
 export function importLab(files: SourceFiles, options: ImportOptions): ImportedLab {
   const { importer, path } = find(files, options);
@@ -100,7 +100,7 @@ function refuseUnknown(files: SourceFiles, chosen: readonly Importer[]): never {
   const [only] = files.paths;
   if (only !== undefined && files.paths.length === 1) {
     const text = files.text(only)?.trimStart();
-    if (text === undefined) refuse("the file is no text, and no archive that can be read", { file: only });
+    if (text === undefined) refuse("the file is neither text nor an archive that can be read", { file: only });
     files.tree(only, text.startsWith("<") ? "xml" : text.startsWith("{") ? "json" : "yaml");
   }
   return refuse(

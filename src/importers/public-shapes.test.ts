@@ -15,7 +15,7 @@ test("a lab.conf with line ends of Windows, in Windows-1252, is read", () => {
 });
 
 test("bytes with control characters are no text in Windows-1252", () => {
-  expect(() => imported({ "lab.conf": Buffer.from("r1[0]=A\n\x01\xff", "latin1") })).toThrow("the file is no text");
+  expect(() => imported({ "lab.conf": Buffer.from("r1[0]=A\n\x01\xff", "latin1") })).toThrow("the file is neither text");
 });
 
 test("a device whose settings all are dropped is not dropped itself", () => {

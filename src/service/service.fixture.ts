@@ -111,7 +111,7 @@ export async function failureOf(answer: Promise<unknown> | (() => unknown)): Pro
 /** A list in a failure's data. */
 export function listOf(failure: Failure, name: keyof NonNullable<Failure["data"]>): readonly unknown[] {
   const list = failure.data?.[name];
-  if (!Array.isArray(list)) throw new Error(`data.${name} is no list`);
+  if (!Array.isArray(list)) throw new Error(`data.${name} is not a list`);
   return list;
 }
 

@@ -50,7 +50,7 @@ const weights = Object.fromEntries(
 /** Their answers wait for a console. */
 const slow: ReadonlySet<OperationId> = new Set(["execConsole", "execConsoleMany", "runConsole"]);
 
-/** Share of requests that are no HTTP request as it should be. */
+/** Share of requests that are not HTTP request as it should be. */
 const malformedShare = 0.004;
 
 export function makeCase(seed: number, index: number, learnt: Known): Case {

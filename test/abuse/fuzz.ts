@@ -206,7 +206,7 @@ export async function call(
   return { status: reply.status, json: JSON.parse(reply.body.toString()) as Record<string, unknown> };
 }
 
-/** Labs that mutated names made are destroyed now and then: memory that they hold is no leak. */
+/** Labs that mutated names made are destroyed now and then: memory that they hold is not a leak. */
 async function tidy(service: ServiceProcess, token: string, ended: () => boolean): Promise<void> {
   while (!ended()) {
     await wait(500);

@@ -2,7 +2,7 @@ import type { Case } from "./cases.ts";
 import { type Known, known } from "./known.ts";
 import type { Random } from "./random.ts";
 
-/** Bytes that are no request as it should be, each on a connection of its own. The answer, if one comes, is an envelope all the same. */
+/** Bytes that are not a well-formed request, each on a connection of its own. The answer, if one comes, is an envelope all the same. */
 export function malformedCase(random: Random, index: number, learnt: Known): Case {
   const token = random.pick(learnt.tokens);
   const text = random.pick(forms)(token, random, learnt);

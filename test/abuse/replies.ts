@@ -40,7 +40,7 @@ export class ReplyReader {
     for (;;) {
       const reply = this.#take();
       if (reply === undefined) return replies;
-      // 100 Continue and its like are no answers.
+      // 100 Continue and its like are not answers.
       if (reply.status >= 200 || reply.status === 101) replies.push(reply);
     }
   }

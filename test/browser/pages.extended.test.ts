@@ -175,7 +175,7 @@ test("the page of a lab that does not exist shows that, and asks for its events 
     .first()
     .waitFor();
   await page.clock.runFor(30_000);
-  // The service answers: the refused stream is no lost connection.
+  // The service answers: the refused stream is not a lost connection.
   expect(await page.getByText(/^No connection/).count()).toBe(0);
   expect(streams).toBeLessThanOrEqual(1);
 });

@@ -7,7 +7,7 @@ import type { RawClient } from "../wire/raw-client.ts";
 import type { Served } from "../wire/served.ts";
 import { servePages, signIn, type TestBrowser, type TestPage, testBrowser } from "./browser.fixture.ts";
 
-/** Everyday tasks on real nodes, with the number of clicks that they take. Typing and keys are no clicks; a drag is one. */
+/** Everyday tasks on real nodes, with the number of clicks that they take. Typing and keys are not clicks; a drag is one. */
 
 let local: TestLocalHost;
 let browser: TestBrowser;

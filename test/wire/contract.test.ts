@@ -150,7 +150,7 @@ describe("the OpenAPI document", () => {
     const listed = Object.entries(operation?.responses ?? {}).flatMap(([status, { content }]) =>
       (content?.["application/json"]?.schema.allOf?.[1]?.properties?.code.enum ?? []).map((code) => `${status} ${code}`),
     );
-    // Failures that only the client raises about its own connection are no answers.
+    // Failures that only the client raises about its own connection are not answers.
     const statusHere = (code: ErrorCode) => (row.errors.includes(code) ? answerStatus(code) : errors[code].status);
     const all = [...new Set([...commonErrors, ...row.errors])].filter((code) => statusHere(code) !== 0);
     expect(listed.sort()).toEqual(all.map((code) => `${statusHere(code)} ${code}`).sort());

@@ -389,7 +389,7 @@ describe("addressing a project", () => {
     ["two file paths that are one", { yaml, files: { "a/b": "", "a//b": "" } }, "/files"],
     ["a state of an unknown version", { yaml, state: { version: 2 } }, "/state"],
     ["a state that is none", { yaml, state: 7 }, "/state"],
-    ["a manifest that is no map", { yaml, manifest: "[]" }, "/manifest"],
+    ["a manifest that is not a map", { yaml, manifest: "[]" }, "/manifest"],
     ["null where a type is given", { lab: null, yaml }, "/lab"],
     ["a number as yaml", { yaml: 1 }, "/yaml"],
   ])("%s is bad_request and says where", async (_what, body, path) => {

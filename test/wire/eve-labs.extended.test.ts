@@ -63,7 +63,7 @@ describe.each(["visible", "hidden"] as const)("a service on an EVE-NG host, PHP'
     expect(fake.folders()).toEqual([]);
     expect((await ask("deploy", { yaml, lab: "/day-1/morning/a" })).status).toBe(200);
     fake.breakNext(/PUT \/api\/folders/, "page before");
-    // The lab is gone, and so is its record: a folder that stays is no reason to fail.
+    // The lab is gone, and so is its record: a folder that stays is not a reason to fail.
     expect((await ask("destroy", { lab: "/day-1/morning/a" })).status).toBe(200);
     expect(fake.folders()).toEqual(["/day-1", "/day-1/morning"]);
   });

@@ -67,7 +67,7 @@ describe("a lab whose file the host cannot read", () => {
     expect((await client.listLabs()).labs).toMatchObject([{ lab: "/pair", exists: true }]);
     await expect(client.inspectProject({ lab: "/pair", refresh: true } as never)).rejects.toMatchObject({
       code: "host_error",
-      message: expect.stringContaining("it is no valid XML (20003). Correct the file on the host, or destroy the lab"),
+      message: expect.stringContaining("it is not valid XML (20003). Correct the file on the host, or destroy the lab"),
       data: { unreadable: true, hint: expect.stringContaining("labwright destroy") },
     });
     expect(await client.destroyProject({ lab: "/pair" } as never)).toMatchObject({ lab: "/pair" });

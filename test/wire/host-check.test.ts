@@ -143,7 +143,7 @@ describe.skipIf(process.getuid?.() !== 0)("on the embedded host", () => {
       {
         severity: "error",
         code: "invalid_attribute",
-        message: expect.stringMatching(/^the attribute cpu-model of v[13]: "no model" is no CPU model$/),
+        message: expect.stringMatching(/^the attribute cpu-model of v[13]: "no model" is not a CPU model$/),
         path: "/defaults/attributes/cpu-model",
         line: 2,
         column: 52,

@@ -138,7 +138,7 @@ describe.each(["hidden", "visible"] as const)("snapshots on EVE-NG Community, no
       expect([snapshot, ...said(await admin.post(api("take"), { lab, snapshot }))]).toEqual([snapshot, 400, "bad_request"]);
     expect((await admin.post(api("take"), { lab })).json.data.snapshot).toMatch(/^\d{4}-\d\d-\d\d-\d{6}$/);
     expect(said(await admin.post(api("restore"), { lab, snapshot: "../course" }))).toEqual([404, "snapshot_not_found"]);
-    // A snapshot is no lab.
+    // A snapshot is not a lab.
     expect(said(await admin.post("/api/v1/projects/inspect", { lab: "/labwright-snapshots/labs/course/s" }))).toEqual([400, "bad_request"]);
   });
 

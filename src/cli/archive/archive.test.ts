@@ -71,7 +71,7 @@ test.each<[string, (files: Map<string, Uint8Array>) => void, string]>([
       files.clear();
       for (const [path, data] of listed) if (data instanceof Uint8Array) files.set(path, data);
     },
-    "is no path of an archive",
+    "is not a path of an archive",
   ],
 ])("%s is refused", async (_name, change, message) => {
   await expect(changed(change)).rejects.toThrow(message);

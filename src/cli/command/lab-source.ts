@@ -29,6 +29,6 @@ export async function labSource(file: { readonly path: string } | undefined): Pr
   try {
     return { source: JSON.parse(text) };
   } catch {
-    throw new UsageError(`${path} is no import report: it is not JSON`, hint);
+    throw new UsageError(`${path} is not an import report: it is not JSON`, hint);
   }
 }

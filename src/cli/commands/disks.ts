@@ -57,7 +57,7 @@ async function importDisks(context: Context, archive: string, path: string | und
     throw fileFailure(error, archive);
   });
   if (read === undefined || read.lab.disks.length === 0)
-    throw new UsageError(`${archive} is no archive with disks`, "labwright export --format archive --with disks makes one");
+    throw new UsageError(`${archive} is not an archive with disks`, "labwright export --format archive --with disks makes one");
   const { lab, manifest } = read;
   const size = lab.disks.reduce((sum, disk) => sum + (manifest.files[disk.path]?.bytes ?? 0), 0);
   context.terminal.note(`disks of ${lab.disks.map(({ node }) => node).join(", ")}: ${bytes(size)}`);

@@ -220,7 +220,7 @@ function asJson({ node, stdout, stderr, end }: Outcome): object {
   return { node, ok: true, exit_code, signal, reason, ...outputFields("stdout", stdout), ...outputFields("stderr", stderr), duration_ms };
 }
 
-/** The output as text; as base64 if it is no UTF-8. */
+/** The output as text; as base64 if it is not an UTF-8. */
 function outputFields(name: string, parts: readonly Buffer[]): object {
   const bytes = Buffer.concat(parts);
   const text = bytes.toString("utf8");

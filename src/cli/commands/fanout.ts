@@ -139,7 +139,7 @@ async function studentsOf(name: string): Promise<readonly Student[]> {
   throw new UsageError(`${name}: ${roster.problems.join("\n  ")}`);
 }
 
-/** Reads the lab of each student with the student's variables, and throws UsageError for the first that is no valid lab. */
+/** Reads the lab of each student with the student's variables, and throws UsageError for the first that is not a valid lab. */
 async function labsOf(name: string, students: readonly Student[], className: string | undefined): Promise<readonly Wanted[]> {
   const wanted: Wanted[] = [];
   let folder: string | undefined = className === undefined ? undefined : classPath(className);

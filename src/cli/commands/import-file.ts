@@ -176,7 +176,7 @@ async function refusals<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** `folder` is set for a single file that is no archive: the files that it names are there. */
+/** `folder` is set for a single file that is not an archive: the files that it names are there. */
 async function sourceBytes({ terminal }: Context, source: string): Promise<SourceBytes & { readonly folder?: string }> {
   try {
     if (source === "-") return await unpackSource(await readStandardInput(terminal.stdin, sourceLimits.archiveBytes), "stdin");

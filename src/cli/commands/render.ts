@@ -22,7 +22,7 @@ export const render: Command = {
     }
     const configured = lab.nodes.filter(({ startupConfig }) => startupConfig !== undefined);
     for (const [index, { key, startupConfig = "" }] of configured.entries()) {
-      // The separator of head and tail is no comment of any language of configurations.
+      // The separator of head and tail is not a comment of any language of configurations.
       terminal.stdout.write(`${index === 0 ? "" : "\n"}==> ${key} <==\n${startupConfig}${startupConfig.endsWith("\n") ? "" : "\n"}`);
     }
     if (configured.length === 0) terminal.note("no node has a startup configuration");

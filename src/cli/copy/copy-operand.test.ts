@@ -15,7 +15,7 @@ test("a path in nodes has a colon before a slash; one that begins with a dot or 
 });
 
 test("a relative path in a node is refused with both corrections", () => {
-  expect(() => copyOperand("r1:etc")).toThrow('"r1:etc" is no absolute path in a node');
-  expect(() => copyOperand("r1:")).toThrow("no absolute path");
+  expect(() => copyOperand("r1:etc")).toThrow('"r1:etc" is not an absolute path in a node');
+  expect(() => copyOperand("r1:")).toThrow("not an absolute path");
   expect(() => copyOperand("")).toThrow("empty");
 });

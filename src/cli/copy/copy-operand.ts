@@ -12,7 +12,7 @@ export function copyOperand(text: string): CopyOperand {
   if (!text.includes(":")) return { path: text };
   const [node = "", rest = ""] = text.split(/:(.*)/s);
   throw new UsageError(
-    `cp: "${text}" is no absolute path in a node`,
+    `cp: "${text}" is not an absolute path in a node`,
     `write ${node}:/${rest} for a path in node ${node}, or ./${text} for a file here`,
   );
 }

@@ -20,7 +20,7 @@ export async function publicKeys(identity: string | undefined): Promise<readonly
   if (identity !== undefined) {
     const file = identity.endsWith(".pub") ? identity : `${identity}.pub`;
     const keys = keysOf(await readKeys(file));
-    if (keys.length === 0) throw new UsageError(`${file} is no public key`, `ssh-keygen -y -f ${identity} > ${file} writes it`);
+    if (keys.length === 0) throw new UsageError(`${file} is not a public key`, `ssh-keygen -y -f ${identity} > ${file} writes it`);
     return keys;
   }
   // ssh looks there too, not in $HOME.

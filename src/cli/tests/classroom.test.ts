@@ -10,7 +10,7 @@ const lab =
   // biome-ignore lint/suspicious/noTemplateCurlyInString: references to variables
   'name: bgp\nvars-files: [student.yaml]\ndescription: "AS ${asn} of ${user}, number ${number}"\nnodes:\n  r1: {template: frr, startup-config: "${user}.conf"}\n';
 
-/** Runs a command as a teacher who is no admin: the memory host has no accounts of students, which an admin would be asked for. */
+/** Runs a command as a teacher who is not an admin: the memory host has no accounts of students, which an admin would be asked for. */
 async function teach(...args: readonly string[]) {
   token ??= (await run(["token", "create", "class"])).stdout.trim();
   return await run(args, { env: { LABWRIGHT_TOKEN: token } });

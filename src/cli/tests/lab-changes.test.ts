@@ -161,7 +161,7 @@ test("apply refuses unsupported fields with a hint, and with --allow-unsupported
   expect((await run(["plan", "--allow-unsupported"])).code).toBe(2);
   const applied = await run(["apply", "--yes", "--allow-unsupported"]);
   expect([applied.code, applied.stdout]).toEqual([0, expect.stringMatching(/applied \/poor: 1 step\nunsupported: h1\.cpu: /)]);
-  // Without other changes it is no error, and the unsupported field is still named.
+  // Without other changes it is not an error, and the unsupported field is still named.
   expect(await run(["apply"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^no changes\nunsupported: h1\.cpu: /) });
   writeFileSync(join(cli.folder, "lab.yaml"), without);
   expect(await run(["apply", "--yes"])).toMatchObject({ code: 0, stdout: expect.not.stringContaining("unsupported") });

@@ -76,7 +76,7 @@ export const NodeCopyPayload = Type.Object({
   path: Type.String({ minLength: 1, maxLength: 4096 }),
   /**
    * from_node: standard output is a tar archive of the file or folder, whose entries begin with its last name. to_node: standard input is a tar archive for
-   * the folder `path`. If `path` is no folder, the archive is for its parent folder. The first line of the output is "folder" or "parent" accordingly.
+   * the folder `path`. If `path` is not a folder, the archive is for its parent folder. The first line of the output is "folder" or "parent" accordingly.
    */
   direction: word(["from_node", "to_node"]),
 });

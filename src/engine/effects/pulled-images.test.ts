@@ -17,6 +17,6 @@ test.each<[string, PullPolicy | undefined, PullRules, string | undefined]>([
 ])("the image %s with pull %s and %j can be pulled, or the plan states why not", (image, pull, rules, problem) => {
   if (problem !== undefined) expect(pullProblem(image, pull, rules)).toContain(problem);
   else if (rules.registries.length > 0) expect(pullProblem(image, pull, rules)).toBeUndefined();
-  // Without registries, a name that is no reference gets the usual message alone.
+  // Without registries, a name that is not a reference gets the usual message alone.
   else expect(pullProblem(image, pull, rules)).toBe("");
 });

@@ -48,7 +48,7 @@ export function entryOf(data: Uint8Array): FileEntry {
 }
 
 /**
- * Returns the manifest of an archive, after comparing the digest of each file; undefined: the files are no archive of Labwright. Disks may be absent: readers that
+ * Returns the manifest of an archive, after comparing the digest of each file; undefined: the files are not an archive of Labwright. Disks may be absent: readers that
  * hold an archive in memory leave large files out. Throws ArchiveError.
  */
 export function checkedManifest({ files, leftOut }: SourceBytes): Manifest | undefined {

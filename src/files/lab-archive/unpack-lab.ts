@@ -18,7 +18,7 @@ export interface UnpackedLab {
   readonly checked: number;
 }
 
-/** Returns the lab of an archive; undefined: the files are no archive of Labwright. Throws ArchiveError for a damaged archive. */
+/** Returns the lab of an archive; undefined: the files are not an archive of Labwright. Throws ArchiveError for a damaged archive. */
 export function unpackLab(source: SourceBytes): UnpackedLab | undefined {
   const manifest = checkedManifest(source);
   if (manifest === undefined) return undefined;
@@ -28,11 +28,11 @@ export function unpackLab(source: SourceBytes): UnpackedLab | undefined {
     if (path === manifest.lab || !Object.hasOwn(manifest.files, path)) continue;
     const [folder, ...inner] = path.split("/");
     if (inner.length === 0 || inner.some((part) => part === "" || part === "." || part === ".."))
-      throw new ArchiveError("bad_archive", `the archive is damaged: ${path} is no path of an archive`);
+      throw new ArchiveError("bad_archive", `the archive is damaged: ${path} is not a path of an archive`);
     if (folder === labFolder) files[inner.join("/")] = textOf(data, path);
     else if (folder === capturesFolder && inner.length === 1) captures.set(inner[0] ?? "", data);
     else if (folder !== disksFolder || manifest.version === 1)
-      throw new ArchiveError("bad_archive", `the archive is damaged: ${path} is no path of an archive`);
+      throw new ArchiveError("bad_archive", `the archive is damaged: ${path} is not a path of an archive`);
   }
   const yaml = textOf(source.files.get(manifest.lab) ?? new Uint8Array(), manifest.lab);
   return {
@@ -50,6 +50,6 @@ function textOf(data: Uint8Array, path: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);
   } catch {
-    throw new ArchiveError("bad_archive", `the archive is damaged: ${path} is no text in UTF-8`);
+    throw new ArchiveError("bad_archive", `the archive is damaged: ${path} is not text in UTF-8`);
   }
 }

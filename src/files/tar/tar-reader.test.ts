@@ -97,7 +97,7 @@ test("a pax size that is larger than the archive is refused as cut off", async (
 
 test.each([
   ["a pax size that is negative", tarArchive([pax(record("size", "-5")), file("a", "x")])],
-  ["a pax size that is no number", tarArchive([pax(record("size", "0x10")), file("a", "x")])],
+  ["a pax size that is not a number", tarArchive([pax(record("size", "0x10")), file("a", "x")])],
   ["a pax size beyond what a number holds", tarArchive([pax(record("size", "9".repeat(30))), file("a", "x")])],
   ["a pax owner that is negative", tarArchive([pax(record("uid", "-1")), file("a", "x")])],
   [

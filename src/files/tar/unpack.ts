@@ -131,7 +131,7 @@ class Unpacking {
 
   async #hardLink(name: string, entry: TarEntry): Promise<void> {
     const target = this.#nameOf(entry.link);
-    if (!this.#files.has(target)) throw unsafe(name, `it is a hard link to ${JSON.stringify(target)}, which is no file of the archive`);
+    if (!this.#files.has(target)) throw unsafe(name, `it is a hard link to ${JSON.stringify(target)}, which is not a file of the archive`);
     if (target === name) return;
     await this.#makeRoom(name);
     await link(this.#path(target), this.#path(name));
@@ -144,7 +144,7 @@ class Unpacking {
     if (this.#links.has(name) || this.#files.has(name)) throw unsafe(name, "the archive has it twice, once as a folder");
     const found = await statOf(this.#path(name));
     if (found === undefined) await mkdir(this.#path(name), 0o700);
-    else if (!found.isDirectory()) throw unsafe(name, "this is no folder on this machine");
+    else if (!found.isDirectory()) throw unsafe(name, "this is not a folder on this machine");
     this.#folders.add(name);
   }
 
@@ -166,7 +166,7 @@ class Unpacking {
     if ((await statOf(this.#path(name)))?.isDirectory() === true) throw unsafe(name, "this is a folder on this machine");
   }
 
-  /** Returns the name below the folder, without empty parts and single dots. A name that is no UTF-8 gets replacement characters. */
+  /** Returns the name below the folder, without empty parts and single dots. A name that is not an UTF-8 gets replacement characters. */
   #nameOf(latin1: string): string {
     const name = Buffer.from(latin1, "latin1").toString("utf8");
     const parts = name.split("/").filter((part) => part !== "" && part !== ".");

@@ -14,7 +14,7 @@ export const powerCases: Cases = {
       await bench.power(at, "h1", ["running"]);
       await bench.run(at, [operation({ do: "stop", node: "h1", mode })]);
       await bench.power(at, "h1", [mode === 2 ? "suspended" : "stopped"]);
-      // A second call is no error, and the neighbour is unchanged.
+      // A second call is not an error, and the neighbour is unchanged.
       await bench.run(at, [operation({ do: "stop", node: "h1", mode })]);
       await bench.power(at, "h2", ["running"]);
       await bench.run(at, [operation({ do: "start", node: "h1" })]);

@@ -121,8 +121,8 @@ const broken = [
     `${head}<node id="1" type="qemu" template="wat" config="0"/></nodes></topology></lab>`,
     "invalid node template wat",
   ],
-  ["a truncated file", head, "it is no valid XML (20003)"],
-  ["an empty file", "", "it is no valid XML (20003)"],
+  ["a truncated file", head, "it is not valid XML (20003)"],
+  ["an empty file", "", "it is not valid XML (20003)"],
 ] as const;
 
 describe("a lab that the host cannot read", () => {

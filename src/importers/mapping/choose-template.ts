@@ -136,7 +136,7 @@ function needText(
   return `it needs the image ${image}${file === undefined ? "" : `, made from ${file}`}, which ${where}${how}`;
 }
 
-/** Types whose images are no disks of virtual machines: Dynamips, also by the names of its platforms, and IOS on Linux or Unix. */
+/** Types whose images are not disks of virtual machines: Dynamips, also by the names of its platforms, and IOS on Linux or Unix. */
 const needsEmulator = /^(?:dynamips|iou|iol|c(?:1710|26\d\d|36\d\d|37\d\d|7200)\b)/i;
 
 /** Finds an image by its name, or by its name without the registry, the default tag or the suffix of a disk. */

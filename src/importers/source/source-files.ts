@@ -62,7 +62,7 @@ export class SourceFiles {
     return this.#files.get(path);
   }
 
-  /** Returns the text of a file; undefined: there is no such file, or it is no text. */
+  /** Returns the text of a file; undefined: there is no such file, or it is not text. */
   text(path: string): string | undefined {
     if (!this.#texts.has(path)) {
       const bytes = this.#files.get(path);
@@ -133,7 +133,7 @@ export class SourceFiles {
   #parse(path: string, notation: Notation): SourceNode | Error {
     const text = this.text(path);
     try {
-      if (text === undefined) return refuse("the file is no text", { file: path });
+      if (text === undefined) return refuse("the file is not text", { file: path });
       if ((this.#files.get(path)?.length ?? 0) > sourceLimits.labBytes)
         return refuse(`a lab file has at most ${sourceLimits.labBytes} bytes`, { file: path });
       return parsers[notation](text, path);

@@ -2,7 +2,7 @@
 declare const TextDecoder: new (encoding: string, options: { readonly fatal: boolean }) => { decode(bytes: Uint8Array): string };
 
 /**
- * Returns the text of bytes in UTF-8, in UTF-16 with a byte order mark, or in Windows-1252, which older programs of Windows write; undefined: they are no text.
+ * Returns the text of bytes in UTF-8, in UTF-16 with a byte order mark, or in Windows-1252, which older programs of Windows write; undefined: they are not text.
  */
 export function textOf(bytes: Uint8Array): string | undefined {
   const encoding = bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8";
@@ -10,7 +10,7 @@ export function textOf(bytes: Uint8Array): string | undefined {
     const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
     return text.includes("\0") ? undefined : text;
   } catch {
-    // Bytes that are no text nearly always have control characters.
+    // Bytes that are not text nearly always have control characters.
     return bytes.some(isControl) ? undefined : new TextDecoder("windows-1252", { fatal: false }).decode(bytes);
   }
 }

@@ -87,7 +87,7 @@ function readInterface(
 ): void {
   const name = faceOf(block.text.replace(/^interface /i, ""));
   if (name === undefined) {
-    // An interface without settings and without a link is no loss.
+    // An interface without settings and without a link is not a loss.
     const settings = block.children.filter(({ text }) => !silentInInterface.test(text));
     if (settings.length > 0) for (const line of [block, ...settings]) leave(line);
     return;

@@ -35,7 +35,7 @@ export class Part {
     return new Part(node, { file, marks: new Marks(), opened: new Set(), ...(notes && { notes }) });
   }
 
-  /** Returns the value of a key; undefined if this is no map or has no such key. */
+  /** Returns the value of a key; undefined if this is not a map or has no such key. */
   get(key: string): Part | undefined {
     const entry = this.node.kind === "map" ? this.node.entries.get(key) : undefined;
     return entry && new Part(entry.node, this.source, pointer(this.path, key), entry.line);

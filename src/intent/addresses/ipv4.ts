@@ -30,7 +30,7 @@ export function ipv4Number(text: string): number | undefined {
   return parts.reduce((sum, part) => sum * 256 + part, 0);
 }
 
-/** Returns whether another machine can have the address: it is no broadcast, multicast, loopback or unspecified address. */
+/** Returns whether another machine can have the address: it is not a broadcast, multicast, loopback or unspecified address. */
 export function isMachineAddress(address: number): boolean {
   const first = Math.floor(address / 2 ** 24);
   return first !== 0 && first !== 127 && first < 224;

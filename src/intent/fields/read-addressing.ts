@@ -98,7 +98,7 @@ function readRange(problems: Problems, at: Field, family: Family): InterfaceAddr
   if (text === undefined) return undefined;
   const range = interfaceAddress(text);
   const hint = family === 4 ? "write 10.0.0.0/16" : "write fd00:1::/48";
-  if (range?.family !== family) return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is no IPv${family} network`, hint);
+  if (range?.family !== family) return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is not an IPv${family} network`, hint);
   const network = networkOf(range);
   if (network.address !== range.address) return invalid(problems, at, `${text} has bits after its prefix`, `write ${addressText(network)}`);
   if (isReserved(network)) return invalid(problems, at, `${text} is reserved`, hint);
@@ -134,7 +134,7 @@ function readAddress(problems: Problems, at: Field): InterfaceAddress | undefine
   if (text === undefined) return undefined;
   const found = interfaceAddress(text);
   if (found === undefined || found.length === 0)
-    return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is no address with a prefix length`, "write 10.0.0.1/24");
+    return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is not an address with a prefix length`, "write 10.0.0.1/24");
   const isNetwork = found.length < longest[found.family] && networkOf(found).address === found.address;
   if (isNetwork)
     return invalid(

@@ -22,11 +22,11 @@ function readPort(problems: Problems, at: Field, text: string): PublishedPort | 
   const [, ports = "", protocol = "tcp"] = /^(.*?)(?:\/(\w+))?$/s.exec(text) ?? [];
   const kind = protocol.toLowerCase();
   const port = kind === "tcp" || kind === "udp" ? publishedPort(`${ports}${kind === "udp" ? "/udp" : ""}`) : undefined;
-  if (port === undefined) return invalid(problems, at, `"${text.slice(0, 60)}" is no port`, portForm);
+  if (port === undefined) return invalid(problems, at, `"${text.slice(0, 60)}" is not a port`, portForm);
   const { address, ...loopback } = port;
   if (address === undefined || address === "127.0.0.1") return loopback;
   if (!address.includes(":") && address.split(".").some((part) => Number(part) > 255))
-    return invalid(problems, at, `${address.slice(0, 60)} is no IP address`, portForm);
+    return invalid(problems, at, `${address.slice(0, 60)} is not an IP address`, portForm);
   return port;
 }
 
@@ -35,14 +35,14 @@ export function readMgmtIpv4(problems: Problems, at: Field): string | undefined 
   const text = readText(problems, at);
   const address = text === undefined ? undefined : ipv4Number(text);
   if (text === undefined || address !== undefined) return address === undefined ? undefined : ipv4Text(address);
-  return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is no IPv4 address`, "write it without a prefix: 172.20.20.11");
+  return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is not an IPv4 address`, "write it without a prefix: 172.20.20.11");
 }
 
 export function readMgmtIpv6(problems: Problems, at: Field): string | undefined {
   const text = readText(problems, at);
   const address = text === undefined ? undefined : ipv6Number(text);
   if (text === undefined || address !== undefined) return address === undefined ? undefined : ipv6Text(address);
-  return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is no IPv6 address`, "write it without a prefix: fd00:20:20::11");
+  return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is not an IPv6 address`, "write it without a prefix: fd00:20:20::11");
 }
 
 const maxSshKeys = 64;

@@ -59,7 +59,7 @@ function readOspfArea(problems: Problems, at: Field): number | undefined {
 function readIsisArea(problems: Problems, at: Field): string | undefined {
   const text = readText(problems, at, { loose: true });
   if (text === undefined || isisArea.test(text)) return text;
-  return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is no area of IS-IS`, 'write "49.0001"');
+  return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is not an area of IS-IS`, 'write "49.0001"');
 }
 
 function readLevel(problems: Problems, at: Field): IsisLevel | undefined {

@@ -95,7 +95,7 @@ function readColor(problems: Problems, at: Field): string | undefined {
   if (text === undefined) return undefined;
   const color = toColor(text);
   return (
-    color ?? invalid(problems, at, `${JSON.stringify(text)} is no color`, 'write "#rgb", "#rrggbb", "#rrggbbaa" or a name such as red')
+    color ?? invalid(problems, at, `${JSON.stringify(text)} is not a color`, 'write "#rgb", "#rrggbb", "#rrggbbaa" or a name such as red')
   );
 }
 

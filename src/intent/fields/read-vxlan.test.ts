@@ -23,10 +23,10 @@ test("a tunnel without an end, to no machine or out of range is an error with it
   ]);
   expect(read("{vxlan: {vni: 1}}")).toEqual(["missing_key /networks/away/vxlan vxlan needs remote"]);
   expect(read("{vxlan: {remote: 239.1.1.1, vni: 1}}")).toEqual([
-    'invalid_value /networks/away/vxlan/remote "remote": 239.1.1.1 is no address of another machine',
+    'invalid_value /networks/away/vxlan/remote "remote": 239.1.1.1 is not an address of another machine',
   ]);
   expect(read("{vxlan: {remote: lab2, vni: 1}}")).toEqual([
-    'invalid_value /networks/away/vxlan/remote "remote": "lab2" is no IPv4 address',
+    'invalid_value /networks/away/vxlan/remote "remote": "lab2" is not an IPv4 address',
   ]);
   expect(read("{vxlan: {remote: 192.0.2.7, vni: 16777216}}")).toEqual([
     "out_of_range /networks/away/vxlan/vni 16777216 is out of range: 1 to 16777215",

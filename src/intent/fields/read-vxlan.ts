@@ -27,7 +27,7 @@ function readRemote(problems: Problems, at: Field): string | undefined {
   const number = text === undefined ? undefined : ipv4Number(text);
   if (text === undefined) return undefined;
   if (number === undefined)
-    return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is no IPv4 address`, "write it without a prefix: 192.0.2.7");
-  if (!isMachineAddress(number)) return invalid(problems, at, `${ipv4Text(number)} is no address of another machine`);
+    return invalid(problems, at, `${JSON.stringify(text.slice(0, 60))} is not an IPv4 address`, "write it without a prefix: 192.0.2.7");
+  if (!isMachineAddress(number)) return invalid(problems, at, `${ipv4Text(number)} is not an address of another machine`);
   return ipv4Text(number);
 }

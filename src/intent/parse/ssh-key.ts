@@ -5,12 +5,12 @@ const line =
 export function sshKeyProblem(text: string): string | undefined {
   const [, type, blob] = line.exec(text) ?? [];
   if (type === undefined || blob === undefined)
-    return text.includes("PRIVATE KEY") ? "this is a private key, which no lab must have" : "this is no public key of SSH";
+    return text.includes("PRIVATE KEY") ? "this is a private key, which no lab must have" : "this is not a public key of SSH";
   const fields = fieldsOf(blob);
   if (fields === undefined || fields.length < 2) return "this public key of SSH is incomplete";
   const [name = [], key = []] = fields;
   if (String.fromCharCode(...name) !== type)
-    return `this is no public key of SSH: it begins with ${type}, and contains another kind of key`;
+    return `this is not a public key of SSH: it begins with ${type}, and contains another kind of key`;
   return type === "ssh-ed25519" && key.length !== 32 ? "this public key of SSH is incomplete" : undefined;
 }
 

@@ -136,7 +136,7 @@ function copiesOfBind(files: Files, text: string): Copies | Useless {
   if (!isNodePath(path)) return { why: `of SOURCE:TARGET, TARGET ${pathRule}` };
   if (/^[/~$\\]/.test(source)) {
     const hint = "write a path of the machine in full, without ~, variables, . and ..; or a file of the lab by its relative path";
-    return { why: "SOURCE is no path of the machine", hint };
+    return { why: "SOURCE is not a path of the machine", hint };
   }
   const normal = normalFilePath(source);
   if ("problem" in normal) return { why: normal.problem };

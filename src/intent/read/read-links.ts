@@ -179,7 +179,7 @@ function shorthand(problems: ReadContext["problems"], at: Field, text: string, e
     if (a !== undefined && b !== undefined) cuts.push([a, b]);
   }
   if (cuts.length === 1) return cuts[0];
-  // Blanks around the dash are no part of a name.
+  // Blanks around the dash are not part of a name.
   const tight = text.replaceAll(/\s+-\s+/g, "-");
   const hint = tight === text ? 'write ["r1:eth1", "r2:eth1"]' : `write ${JSON.stringify(tight.slice(0, 140))}, or ["r1:eth1", "r2:eth1"]`;
   const shown = JSON.stringify(text.slice(0, 140));

@@ -131,7 +131,7 @@ function checkAddresses(
 
 function address6Problem(text: string, subnet: Ipv6Subnet): string | undefined {
   const address = ipv6Number(text) ?? 0n;
-  if (!contains6(subnet, address) || address === subnet.network) return `is no address of a node in ${subnet6Text(subnet)}`;
+  if (!contains6(subnet, address) || address === subnet.network) return `is not an address of a node in ${subnet6Text(subnet)}`;
   return address === subnet.network + 1n ? `is the machine's address in ${subnet6Text(subnet)}: choose another address` : undefined;
 }
 
@@ -141,5 +141,5 @@ function addressProblem(text: string, subnet: Ipv4Subnet): string | undefined {
   if (address === machine) return `is the machine's address in ${subnetText(subnet)}: choose another address`;
   return address >= first && address <= last
     ? undefined
-    : `is no address of a node in ${subnetText(subnet)}: it has ${ipv4Text(first)} to ${ipv4Text(last)}`;
+    : `is not an address of a node in ${subnetText(subnet)}: it has ${ipv4Text(first)} to ${ipv4Text(last)}`;
 }

@@ -172,7 +172,7 @@ const required: Readonly<Record<(typeof testChecks)[number], readonly string[]>>
 
 type PartReader = <Value>(key: string, read: (context: ReadContext, at: Field) => Value | undefined) => Value | undefined;
 
-/** Returns a reader of the parts of a check. If `short` is given, a check that is no map has only this part. */
+/** Returns a reader of the parts of a check. If `short` is given, a check that is not a map has only this part. */
 function parts(context: ReadContext, at: Field, kind: (typeof testChecks)[number], short?: string): PartReader {
   const { problems } = context;
   if (short !== undefined && at.value.kind !== "map") return (key, read) => (key === short ? read(context, at) : undefined);

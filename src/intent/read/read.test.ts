@@ -365,7 +365,7 @@ test("published ports are kept in one notation; a port of two nodes, no port and
   );
   expect(nodes[0]?.ports).toEqual(["8080:80", "9000:90", "9000:90/udp", "[2001:db8::1]:81:80"]);
   for (const wrong of ["80", "a:80", "70000:80", "0:80", "80:80/sctp", "999.1.1.1:80:80", "1:2:3:4"])
-    expect(of(`["${wrong}"]`), wrong).toEqual([expect.stringMatching(/is no port|is no IP address/)]);
+    expect(of(`["${wrong}"]`), wrong).toEqual([expect.stringMatching(/is not a port|is not an IP address/)]);
   expect(of('["80:80"]', '  r2: {template: linux, ports: ["80:81"]}\n')).toEqual([
     expect.stringContaining("node r1 publishes the port 80 too"),
   ]);
@@ -387,7 +387,7 @@ test("ssh-keys are public keys; a private key is named as such, and inherited ke
   expect(inherited.nodes.map(({ sshKeys }) => sshKeys)).toEqual([[key], undefined]);
   expect(of('["-----BEGIN OPENSSH PRIVATE KEY-----"]')).toEqual([expect.stringContaining("this is a private key")]);
   for (const wrong of ['command=\\"sh\\" ssh-ed25519 AAAA', "ssh-ed25519", `${key}\\n${key}`])
-    expect(of(`["${wrong}"]`), wrong).toEqual([expect.stringContaining("this is no public key")]);
+    expect(of(`["${wrong}"]`), wrong).toEqual([expect.stringContaining("this is not a public key")]);
   for (const [from, to, problem] of [
     ["EMnTapl6dCb", "", "is incomplete"],
     ["IQ ann", "IQAAAA", "is incomplete"],

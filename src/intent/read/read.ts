@@ -45,7 +45,7 @@ export function readIntent(yaml: string, files: Readonly<Record<string, string>>
 function readPlain(yaml: string, files: Readonly<Record<string, string>>): Lab | undefined {
   const root = plainYaml(yaml);
   const checked = checkFiles(files);
-  // A key of plain YAML is no range.
+  // A key of plain YAML is not a range.
   if (root?.kind !== "map" || variablesEntry(root) !== undefined || checked.problems.length > 0) return undefined;
   const problems = new Problems(yaml);
   const { lab } = readLab({ problems, files: checked.files, names: new NameCount() }, root);

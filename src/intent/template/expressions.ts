@@ -185,7 +185,7 @@ export class ExpressionParser {
       }
       return { kind: "list", items, at };
     }
-    throw new TemplateError(kind === "end" ? "a value is missing" : `${JSON.stringify(text)} is no value`, at);
+    throw new TemplateError(kind === "end" ? "a value is missing" : `${JSON.stringify(text)} is not a value`, at);
   }
 
   #peek(): Token {

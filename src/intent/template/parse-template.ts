@@ -154,7 +154,7 @@ class BlockParser {
     if (word === "for") return this.#for(rest, restAt, at, depth);
     const [all, name = ""] = word === "set" ? (/^\s+([A-Za-z_]\w*)\s*=(?!=)/.exec(rest) ?? []) : [];
     if (all !== undefined) return { kind: "set", name, value: whole(rest.slice(all.length), restAt + all.length), at };
-    if (word === "set") throw new TemplateError("this is no assignment", at, "write {% set name = value %}");
+    if (word === "set") throw new TemplateError("this is not an assignment", at, "write {% set name = value %}");
     throw new TemplateError(`unknown tag ${JSON.stringify(word || text.trim().slice(0, 20))}`, at, "tags: for, if, elif, else, set, raw");
   }
 
@@ -172,7 +172,7 @@ class BlockParser {
 
   #for(rest: string, restAt: number, at: number, depth: number): Part {
     const [all, first, second] = /^\s+([A-Za-z_]\w*)(?:\s*,\s*([A-Za-z_]\w*))?\s+in\b/.exec(rest) ?? [];
-    if (all === undefined || first === undefined) throw new TemplateError("this is no loop", at, "write {% for name in list %}");
+    if (all === undefined || first === undefined) throw new TemplateError("this is not a loop", at, "write {% for name in list %}");
     const list = this.#list(rest.slice(all.length), restAt + all.length);
     const body = this.parts(depth + 1);
     let closing = this.#closing("for", at);

@@ -162,7 +162,7 @@ class Rendering {
     if (isList(owner) && typeof name === "number") return owner.at(name);
     if (owner === null) return undefined;
     throw new TemplateError(
-      `${isList(owner) ? "a list has numbers, and" : "this value is no map:"} ${JSON.stringify(textOf(name, at))} is not in it`,
+      `${isList(owner) ? "a list has numbers, and" : "this value is not a map:"} ${JSON.stringify(textOf(name, at))} is not in it`,
       at,
     );
   }

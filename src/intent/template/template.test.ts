@@ -77,7 +77,7 @@ test.each([
 test.each([
   ["{{ mising }}", '"mising" is not defined', 3],
   ["x {{ node.labels.nope }}", '"node.labels.nope" is not defined', 17],
-  ["{{ name.length }}", 'this value is no map: "length" is not in it', 8],
+  ["{{ name.length }}", 'this value is not a map: "length" is not in it', 8],
   ["{{ name }", '"{{" is not closed', 0],
   ["{% if yes %}x", '"if" is not closed', 2],
   ["{% for x in list %}{% endif %}", '"endif" is not expected here', 27],
@@ -86,7 +86,7 @@ test.each([
   ["{{ name | attr('x') }}", 'unknown filter "attr"', 10],
   ["{{ name.upper() }}", "templates call no functions", 13],
   ["{{ 1 / 0 }}", "a division by zero", 5],
-  ["{{ list }}", "a list or map is no text", 2],
+  ["{{ list }}", "a list or map is not text", 2],
   ["{{ 1 < 'a' }}", "only two numbers or two texts are compared", 5],
   ["{{ a ! b }}", '"!" is not expected here', 5],
   ["{% for x in list if x != 'a' %}{% endfor %}", "a loop has no condition", 17],

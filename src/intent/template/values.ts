@@ -15,7 +15,7 @@ export function isMap(value: Data | undefined): value is ReadonlyMap<string, Dat
 export function textOf(value: Data, at: number): string {
   if (value === null) return "";
   if (isList(value) || isMap(value))
-    throw new TemplateError("a list or map is no text", at, 'write | join(", "), or the name of one of its parts');
+    throw new TemplateError("a list or map is not text", at, 'write | join(", "), or the name of one of its parts');
   return String(value);
 }
 

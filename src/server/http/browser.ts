@@ -41,10 +41,10 @@ export function refuseForeign(request: FastifyRequest): void {
 export function refuseForeignPage(request: FastifyRequest): void {
   const { origin, host, "sec-fetch-site": site } = request.headers;
   if (origin !== undefined && origin.toLowerCase() !== `https://${host}`.toLowerCase())
-    throw refuse("the request comes from another origin");
+    throw refuse("the request comes from a page of another origin: only the service's own pages may use its cookie");
   // "none": the user typed the address or used a bookmark.
   if (site !== undefined && site !== "same-origin" && !(site === "none" && isRead(request))) {
-    throw refuse("the request comes from another site");
+    throw refuse("the request comes from a page of another site: only the service's own pages may use its cookie");
   }
 }
 

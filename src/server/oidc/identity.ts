@@ -14,7 +14,7 @@ export interface GroupRoles {
 }
 
 /**
- * Returns the identity of a user from the claims of a provider. Without a group for users and for viewers, everybody who is no admin is a user. Throws
+ * Returns the identity of a user from the claims of a provider. Without a group for users and for viewers, everybody who is not an admin is a user. Throws
  * operation_not_allowed for a user in none of the groups.
  */
 export function identityOf(issuer: string, claims: Claims, groups: GroupRoles): ExternalIdentity {

@@ -50,7 +50,7 @@ async function leftOut({ work }: WorkPart, { unsupportedFields, blocked }: Plan,
   return leftOutDiagnostics(fields, await work.fieldPlaces(yaml, files, fields));
 }
 
-/** More memory than any lab needs, so that it is no limit. */
+/** More memory than any lab needs, so that it is not a limit. */
 async function tooManyCores(
   { work }: WorkPart,
   { cores }: Pick<HostRules, "cores">,

@@ -328,7 +328,7 @@ function isText(node: ObservedNode): boolean {
 
 function refuseGraphic(key: string, node: ObservedNode, feature: Feature): void {
   if (isText(node)) return;
-  const what = node.consoleType === "none" ? "no console" : `a ${node.consoleType} console, which is no text`;
+  const what = node.consoleType === "none" ? "no console" : `a ${node.consoleType} console, which is not text`;
   throw new Failure("unsupported", `${key} has ${what}`, { data: { feature, console_type: node.consoleType } });
 }
 

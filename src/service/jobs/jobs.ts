@@ -65,7 +65,7 @@ const maxListed = 100;
 /** Maximum number of rows read for a list, before jobs of other users are filtered out. */
 const maxRead = 2_000;
 
-/** Operation id of the end of a lease: a change of the service itself, whose user is no account. */
+/** Operation id of the end of a lease: a change of the service itself, whose user is not an account. */
 export const endLeaseOperation = "endLease";
 
 const keepEndedMs = 30 * 24 * 3_600_000;

@@ -153,7 +153,7 @@ async function readLive(context: ObservationsPart, { host, path }: Target, limit
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     if (error.code === "lab_not_found") return null;
-    // Without a session nothing can be read until the user logs in again: that is no failed read.
+    // Without a session nothing can be read until the user logs in again: that is not a failed read.
     // A path that no lab can have is the caller's mistake.
     if (error.code === "expired_host_session" || error.code === "bad_request") throw error;
     return error;

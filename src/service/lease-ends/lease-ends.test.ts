@@ -163,7 +163,7 @@ it("users end, extend and see the leases of other users only as far as their rig
   await bob.call("editProject", { lab, intent: { yaml: destroying, files: {} } });
   await pass(bench, 10 * minute);
   expect(await running(ann)).toBe(2);
-  // Calls that are refused are no use.
+  // Calls that are refused do not count as use.
   await ann.call("setLabGrants", { lab, grants: [{ user: "bob", right: "view" }] });
   await pass(bench, 50 * minute);
   expect((await failureOf(bob.call("execProject", { lab, action: "stop" }))).code).toBe("operation_not_allowed");

@@ -1,7 +1,7 @@
 import { currentCall } from "../common/current-call.ts";
 import type { LabUses } from "./lab-uses.ts";
 
-/** Operations that use a lab: changes, and ways into its nodes. Reads, plans, and live traffic are no use. */
+/** Operations that use a lab: changes, and ways into its nodes. Reads, plans, and live traffic do not count as use. */
 const using: ReadonlySet<string> = new Set([
   "deployProject",
   "reconcileProject",
@@ -40,7 +40,7 @@ type AnyHandler = (
   call: unknown,
 ) => unknown;
 
-/** Returns the handlers; those that use a lab note it. A call that is refused, or that fails, is no use. */
+/** Returns the handlers; those that use a lab note it. A call that is refused, or that fails, does not count as use. */
 export function withUses<Handlers extends object>(handlers: Handlers, uses: LabUses): Handlers {
   const noting =
     (handle: AnyHandler): AnyHandler =>

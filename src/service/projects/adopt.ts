@@ -16,7 +16,7 @@ import type { LabRecord } from "../store/store.ts";
 
 /**
  * Creates a record for an unmanaged lab, with an owner and the host's definition as its intent. Does not change the lab.
- * Throws operation_not_allowed for callers that are no admins, lab_not_found, lab_exists for a lab that has a record, lab_busy.
+ * Throws operation_not_allowed for callers that are not admins, lab_not_found, lab_exists for a lab that has a record, lab_busy.
  */
 export async function adoptLab(context: ChangeParts, caller: Caller, payload: LabAdoptPayload): Promise<LabAdoptData> {
   const { owner = caller.user } = payload;

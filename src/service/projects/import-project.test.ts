@@ -135,7 +135,7 @@ describe("import", () => {
   test("ignores the client's own project", async () => {
     const ann = await bench().login();
     await ann.call("deployProject", { yaml: pair });
-    const body = { lab: "/pair", yaml: "this is no lab", files: { a: "b" }, state: { version: 9 }, source: 5 };
+    const body = { lab: "/pair", yaml: "this is not a lab", files: { a: "b" }, state: { version: 9 }, source: 5 };
     expect(await ann.call("importProject", body)).toMatchObject({ managed_lab: "/pair-import" });
     expect((await failureOf(ann.call("importProject", { lab: "/pair", dir: "/tmp" }))).code).toBe("field_not_allowed");
   });

@@ -43,7 +43,7 @@ function usedBy(records: readonly LabRecord[], isOwner: (user: string) => boolea
   return { ...used, memory_mib: Math.round(memory) };
 }
 
-/** Sets or removes a quota. Labs that exceed it stay as they are, and may not grow. Throws operation_not_allowed for callers who are no admins. */
+/** Sets or removes a quota. Labs that exceed it stay as they are, and may not grow. Throws operation_not_allowed for callers who are not admins. */
 export async function setQuota(context: QuotaParts, caller: Caller, payload: QuotaPayload): Promise<QuotasData> {
   if (caller.role !== "admin") throw new Failure("operation_not_allowed", "only admins set quotas");
   const row = checked(context, payload);

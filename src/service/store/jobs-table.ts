@@ -43,7 +43,7 @@ function prepare(db: DatabaseSync) {
          steps = CASE WHEN length(jobs.steps) <= ${maxStepsText} THEN jobs.steps END
        FROM jobs WHERE jobs.id = ?1 AND history.job = ?1`,
     ),
-    // A change that had nothing to do is no new state.
+    // A change that had nothing to do is not a new state.
     dropSame: db.prepare(
       `DELETE FROM history WHERE job = ?1 AND step_count = 0 AND digest = (
          SELECT digest FROM history AS earlier WHERE earlier.identity = history.identity AND earlier.serial < history.serial

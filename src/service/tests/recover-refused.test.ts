@@ -76,7 +76,7 @@ test.each<[string, { readonly operation?: string; readonly request?: unknown; re
   ["an operation that this version does not know", { operation: "melt" }, /does not know the operation melt/],
   ["a request that is another operation's", { request: { wipe: true } }, /holds no request of reconcileProject/],
   ["no request", { request: null }, /holds no request/],
-  ["files that are no texts", { request: { yaml: pair, files: { a: 1 }, prune: true, confirm: true } }, /holds no request.*: \/files\/a /],
+  ["files that are not texts", { request: { yaml: pair, files: { a: 1 }, prune: true, confirm: true } }, /holds no request.*: \/files\/a /],
   [
     "a request of a newer release",
     { request: { version: 2, yaml: pair, files: {}, prune: true, confirm: true } },

@@ -248,7 +248,7 @@ test("unknown API tokens of one address are refused for a while, valid ones neve
   expect([refused.code, refused.retryAfter]).toEqual(["rate_limited", 60]);
   expect(made.service.authenticate(token, "10.0.0.1").user).toBe("ann");
   expect((await guess("10.0.0.2")).code).toBe("unauthenticated");
-  // Sessions that have ended are no guesses, and logins are not slower.
+  // Sessions that have ended are not guesses, and logins are not slower.
   expect((await failureOf(() => made.service.authenticate("stale", "10.0.0.1"))).code).toBe("unauthenticated");
   made.time.now += 60_000 * 2;
   expect((await guess()).code).toBe("unauthenticated");

@@ -77,7 +77,7 @@ function textOf(data: Uint8Array, path: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(data);
   } catch {
-    throw new ArchiveError(`${path} is no text. Remove it from the archive.`);
+    throw new ArchiveError(`${path} is not text. Remove it from the archive.`);
   }
 }
 
@@ -86,7 +86,7 @@ function endOf(view: DataView): number {
   for (let at = view.byteLength - 22; at >= Math.max(0, view.byteLength - 22 - 0xffff); at--) {
     if (view.getUint32(at, true) === 0x06054b50) return at;
   }
-  throw new ArchiveError("This is no zip file, or it is incomplete.");
+  throw new ArchiveError("This is not a zip file, or it is incomplete.");
 }
 
 function damaged(): ArchiveError {

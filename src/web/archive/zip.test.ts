@@ -36,11 +36,11 @@ test.each([
   ["an archive of gigabytes", withData(deflateRawSync(Buffer.alloc(64 * 2 ** 20)), 8), "more than 16 MiB"],
   ["damaged data", withData(new Uint8Array(40).fill(255), 8), "damaged"],
   ["another compression", withData(new Uint8Array(40), 14), "not supported"],
-  ["data that are no text", withData(new Uint8Array(40).fill(255), 0), "a.txt is no text"],
+  ["data that are no text", withData(new Uint8Array(40).fill(255), 0), "a.txt is not text"],
   ["a path out of the archive", zipOf(new Map([["../r1.conf", ""]])), "leads out of the archive"],
   ["an absolute path", zipOf(new Map([["/etc/passwd", ""]])), "leads out of the archive"],
-  ["another file", new TextEncoder().encode("name: lab\n".repeat(10)), "no zip file"],
-  ["half an archive", zipOf(files).slice(0, 100), "no zip file"],
+  ["another file", new TextEncoder().encode("name: lab\n".repeat(10)), "not a zip file"],
+  ["half an archive", zipOf(files).slice(0, 100), "not a zip file"],
   ["a directory that is not there", zipOf(files).fill(0, 40, 90), "damaged"],
 ])("%s is refused", async (_name, zip, message) => {
   await expect(readZip(zip)).rejects.toThrow(message);

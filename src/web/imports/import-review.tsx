@@ -64,7 +64,7 @@ export function ImportReview({ found, onDeploy, onEdit, onCancel }: ImportReview
 /** Missing images, problems of the new lab, and files that are not imported. */
 function Notices({ lab, leftOut }: { readonly lab: ImportFileData; readonly leftOut: readonly string[] }) {
   const files = [
-    ...leftOut.map((path) => `${path}: is no text`),
+    ...leftOut.map((path) => `${path}: is not text`),
     ...lab.left_out.map(({ path, bytes }) => `${path}: is too large (${Math.ceil(bytes / 2 ** 20)} MiB)`),
   ];
   return (

@@ -5,9 +5,9 @@ import type { PickedFile } from "./picked-files.ts";
 /** A chosen, dropped or pasted source, as the service reads it. */
 export interface ImportSource {
   readonly input: Pick<ImportFilePayload, "filename" | "text" | "base64" | "files" | "url">;
-  /** Path → text. Absent: the source is an archive, or another file that is no text. */
+  /** Path → text. Absent: the source is an archive, or another file that is not text. */
   readonly texts?: Readonly<Record<string, string>>;
-  /** Paths of files that are no texts, which cannot be sent beside others. */
+  /** Paths of files that are not texts, which cannot be sent beside others. */
   readonly leftOut: readonly string[];
 }
 

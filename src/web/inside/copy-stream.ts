@@ -51,7 +51,7 @@ export async function writeToNode({ lab, node, signal, onBytes }: CopyOptions, f
   });
   if (!first.startsWith("folder\n")) {
     socket.close();
-    throw failed(`${folder} is no folder`);
+    throw failed(`${folder} is not a folder`);
   }
   const over = { yes: false };
   ended.then(

@@ -60,7 +60,7 @@ export interface NewLabControl extends RequestState {
   readonly edit: (example: ExampleLab) => void;
 }
 
-/** Returns the texts of a source that is no lab of another tool. Throws the refusal of the import for an archive that is no zip. */
+/** Returns the texts of a source that is not a lab of another tool. Throws the refusal of the import for an archive that is not a zip. */
 async function textsOf(
   picked: readonly PickedFile[],
   { texts }: ImportSource,
@@ -141,7 +141,7 @@ export function useNewLab(): NewLabControl {
       setSource(undefined);
     }
     if (others.length > 0) setFiles((before) => ({ ...before, ...Object.fromEntries(others) }));
-    const left = source.leftOut.length === 0 ? "" : ` Left out, because they are no texts: ${source.leftOut.join(", ")}.`;
+    const left = source.leftOut.length === 0 ? "" : ` Left out, because they are not texts: ${source.leftOut.join(", ")}.`;
     return `Read ${[labs[0]?.[0], ...others.map(([name]) => name)].filter(Boolean).join(", ")}.${left}`;
   };
   const readPasted = async (source: ImportSource) => {

@@ -102,7 +102,7 @@ interface PaletteButtonProps {
   /** Absent: a text. */
   readonly icon?: IconName;
   readonly shape?: LabShape["type"];
-  /** Absent: the button is no switch. */
+  /** Absent: the button is not a switch. */
   readonly isPressed?: boolean;
   /** Default: adds the part. */
   readonly onClick?: (event: MouseEvent) => void;

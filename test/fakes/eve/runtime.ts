@@ -103,7 +103,7 @@ export class Runtime {
     return !this.#perLab && this.#occupied.has(node.port);
   }
 
-  /** Another program listens on the port: a process that a deleted lab left behind, or one that is no node at all. */
+  /** Another program listens on the port: a process that a deleted lab left behind, or one that is not a node at all. */
   occupy(port: number): void {
     if (this.#occupied.has(port)) return;
     const server = createServer((socket) => socket.on("error", () => socket.destroy()).end("another program\r\n"));

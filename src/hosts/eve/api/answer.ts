@@ -76,7 +76,7 @@ export function entriesOf(data: unknown): readonly (readonly [key: string, value
 
 /** Returns the entries of a required list. Throws host_error for anything else, so that an invalid answer does not count as an empty list. */
 export function listOf(data: unknown, doing: string): readonly (readonly [key: string, value: unknown])[] {
-  if (typeof data !== "object" || data === null) throw hostFailure(`${doing}: the host answered something that is no list`);
+  if (typeof data !== "object" || data === null) throw hostFailure(`${doing}: the host answered something that is not a list`);
   return Object.entries(data);
 }
 

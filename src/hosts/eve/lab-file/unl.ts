@@ -194,7 +194,7 @@ function idOf(element: XmlElement, attributes: object): number {
   const who = `a ${element.name}${name === undefined ? "" : ` ${shortText(name)}`}`;
   throw new Failure(
     "host_error",
-    `the lab file cannot be read: ${who} has the id ${shortText(given)}, which is no number as EVE-NG writes it`,
+    `the lab file cannot be read: ${who} has the id ${shortText(given)}, which is not a number as EVE-NG writes it`,
   );
 }
 

@@ -51,7 +51,7 @@ export async function readHead(account: EveAccount, at: EveLabPath, signal?: Abo
 function refuseUnreadable({ pnetlab }: EveAccount, at: EveLabPath, { status, code, message, broken }: EveAnswer): void {
   const isBare = code === 20003 && message === "20003";
   if (status !== 400 || broken || message === "" || (!isBare && (pnetlab || code !== undefined))) return;
-  const said = isBare ? "it is no valid XML (20003)" : message;
+  const said = isBare ? "it is not valid XML (20003)" : message;
   const text = `lab ${at.path}: the host cannot read its file ${at.file}: ${said}. Correct the file on the host, or destroy the lab`;
   throw unreadableLab(text, { ...(code !== undefined && { code }), message, status });
 }
@@ -115,7 +115,7 @@ export function nodeStatuses(data: unknown): readonly NodeStatus[] {
   });
 }
 
-/** Parses the list of another lab: a node that the host cannot number does not run, and must not delay this lab. Throws host_error if it is no list. */
+/** Parses the list of another lab: a node that the host cannot number does not run, and must not delay this lab. Throws host_error if it is not a list. */
 export function otherStatuses(data: unknown): readonly NodeStatus[] {
   return statusesOf(data).filter(isSound);
 }
@@ -134,9 +134,9 @@ function statusesOf(data: unknown): readonly (NodeStatus | OddNode)[] {
     const [id, status, name] = [numberOf(node.id) ?? Number(key), numberOf(node.status), textOf(node.name) ?? ""];
     if (!Number.isInteger(id) || status === undefined)
       throw hostFailure("list the nodes: the host answered a node without a number or a status");
-    // The host's own numbers begin at 1. It returns 0 for an id in the file that is no number.
+    // The host's own numbers begin at 1. It returns 0 for an id in the file that is not a number.
     if (id < 1 || !Number.isSafeInteger(id))
-      return { problem: `its node ${shortText(name)} has the id ${id}, which is no number of a node` };
+      return { problem: `its node ${shortText(name)} has the id ${id}, which is not a number of a node` };
     return { id, name, status, url: textOf(node.url) ?? "", console: textOf(node.console) ?? "", data: node };
   });
 }

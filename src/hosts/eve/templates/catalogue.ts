@@ -131,7 +131,7 @@ function networkType(type: string): HostNetworkType {
   return { type, description: known[type] ?? type, external: false, nat: false };
 }
 
-/** Returns the network type for a lab that asks for `nat`, which is no type of EVE-NG. */
+/** Returns the network type for a lab that asks for `nat`, which is not a type of EVE-NG. */
 function inPlaceOfNat(types: readonly HostNetworkType[]): Readonly<Record<string, string>> {
   const own = types.find(({ nat }) => nat)?.type;
   if (own === "nat") return {};

@@ -75,7 +75,7 @@ function attribute(name: string, field: Readonly<Record<string, unknown>>): read
     const number = numberOf(value);
     return [{ ...base, type: "integer", min: 0, ...(number !== undefined && { default: number }) }];
   }
-  // A generated address is no default: the node has another address than the form.
+  // A generated address is not a default: the node has another address than the form.
   const text = textOf(value) ?? "";
   return [{ ...base, type: "string", ...(text !== "" && { default: text }) }];
 }

@@ -34,14 +34,14 @@ export function bindPolicy(allow: readonly string[], paths: LocalPaths, isAdmin:
       const refuse = (text: string, why: string) =>
         new Failure("operation_not_allowed", `node ${node}: bind ${text}: ${why}`, { data: { nodes: [node] } });
       if (!(await isAdmin(owner))) {
-        throw refuse(binds[0] ?? "", `only labs of admins have paths of the machine, and ${owner}, who owns the lab, is no admin`);
+        throw refuse(binds[0] ?? "", `only labs of admins have paths of the machine, and ${owner}, who owns the lab, is not an admin`);
       }
       const [open, shut] = await Promise.all([real(allow), real([...closed, ...own])]);
       for (const text of binds) {
         const bind = machineBind(text);
         const { source } = bind;
         const link = await linkOn(source);
-        if (link !== undefined) throw refuse(text, `${link} is a symbolic link: write the path without links`);
+        if (link !== undefined) throw refuse(text, `${link} is a symbolic link: write the path to which it leads`);
         if (!open.some((directory) => isBelow(source, directory))) {
           const which = allow.length === 0 ? "this service opens no path of the machine" : `this service opens only ${allow.join(", ")}`;
           throw refuse(text, `${which}: labwright serve --bind-allow DIRECTORY`);
@@ -93,6 +93,6 @@ async function requireFile(node: string, text: string, { source, writable }: Mac
 function problemOf(source: string, found: Stats, writable: boolean): string | undefined {
   const { base, count } = idRange;
   const isOfNodes = [found.uid, found.gid].every((id) => id >= base && id < base + count);
-  if (!found.isFile() && !found.isDirectory()) return `${source} is no file or directory`;
+  if (!found.isFile() && !found.isDirectory()) return `${source} is not a file or directory`;
   return writable && !isOfNodes ? `nodes write only in files of their own ids: chown -R ${base}:${base} ${source}` : undefined;
 }

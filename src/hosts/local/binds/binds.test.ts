@@ -125,7 +125,7 @@ describe.skipIf(process.getuid?.() !== 0)("binds of paths of the machine", () =>
     await local.session.setOwner?.("/admins", "eve");
     await expect(
       local.deploy("/admins", { ...wanted("admins"), nodes: wanted("admins").nodes.map((node) => ({ ...node, start: true })) }),
-    ).rejects.toThrow("eve, who owns the lab, is no admin");
+    ).rejects.toThrow("eve, who owns the lab, is not an admin");
   });
 });
 

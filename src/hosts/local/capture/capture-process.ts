@@ -54,7 +54,7 @@ export async function endUnknownCapture(sandbox: Pick<Sandbox, "run">, id: strin
 
 /** Sends a signal to the process. At SIGTERM it writes its buffered packets and ends; SIGKILL loses them. */
 export async function signalCapture(sandbox: Pick<Sandbox, "run">, pid: number, signal: "TERM" | "KILL"): Promise<void> {
-  // It is no error if the process has just ended.
+  // It is not an error if the process has just ended.
   await sandbox.run(["sh", "-c", `kill -s ${signal} "$1" 2> /dev/null; true`, "labwright-kill", String(pid)]);
 }
 

@@ -146,7 +146,7 @@ links:
     const { packets = 0, dropped = 0 } = await captures().stop(path, id);
     expect(dropped).toBeGreaterThan(0);
     expect(packets).toBeGreaterThan(0);
-    // A few that are no pings may be among them.
+    // A few that are not pings may be among them.
     expect(packets + dropped - frames).toBeLessThan(100 + (200 - received) * 41 * 2);
     expect((await tshark(id, "frame.number")).length).toBe(packets);
     await clear();

@@ -47,7 +47,7 @@ async function openSource(options: AddOptions, limits: UnpackLimits, work: strin
     if (image !== undefined) return imageSource(image, files);
     throw new ArchiveError(
       "bad_archive",
-      `${options.file} is no OCI layout: it has no oci-layout and index.json`,
+      `${options.file} is not an OCI layout: it has no oci-layout and index.json`,
       "a root file system is added as a tar of it",
     );
   }
@@ -65,7 +65,7 @@ async function openSource(options: AddOptions, limits: UnpackLimits, work: strin
   return { name: undefined, container: shellConfig, description: "root file system", layers: [layer] };
 }
 
-/** Throws bad_archive for a file that is no tar archive from its first byte on. A damaged or empty one is left to the reader of archives. */
+/** Throws bad_archive for a file that is not a tar archive from its first byte on. A damaged or empty one is left to the reader of archives. */
 async function refuseUnlessTar(plain: string, file: string): Promise<void> {
   await using opened = await open(plain, "r");
   const { buffer: head, bytesRead } = await opened.read(Buffer.alloc(512), 0, 512, 0);

@@ -78,7 +78,7 @@ function signalOf(text: string | undefined): number | undefined {
       : /^\d{1,2}$/.test(name)
         ? Number(name)
         : (constants.signals[`SIG${name}` as NodeJS.Signals] ?? 0);
-  if (number < 1 || number > 64) throw wrong("config.StopSignal", `is no signal: ${JSON.stringify(text)}`);
+  if (number < 1 || number > 64) throw wrong("config.StopSignal", `is not a signal: ${JSON.stringify(text)}`);
   return number;
 }
 

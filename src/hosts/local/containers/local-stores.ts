@@ -20,7 +20,11 @@ export function localStore(text: string): StoredImage | undefined {
   if (program === undefined) return undefined;
   // A name that begins with a hyphen would be a flag of the program.
   if (!/^[A-Za-z0-9][A-Za-z0-9._/:@+-]*$/.test(name)) {
-    throw new ArchiveError("bad_name", `${JSON.stringify(name)} is no image of ${program}`, `${store}:NAME, as ${program} images shows it`);
+    throw new ArchiveError(
+      "bad_name",
+      `${JSON.stringify(name)} is not an image of ${program}`,
+      `${store}:NAME, as ${program} images shows it`,
+    );
   }
   return { program, name };
 }

@@ -134,7 +134,7 @@ function layerOf(value: unknown, place: string): RemoteLayer {
   if (/encrypted/.test(mediaType)) throw wrong(place, "is encrypted");
   if (/foreign|nondistributable/.test(mediaType)) throw wrong(place, "is not in the registry, but at its vendor");
   if (!/tar/.test(mediaType))
-    throw wrong(place, `is of type ${JSON.stringify(mediaType.slice(0, 80))}, which is no layer of a container image`);
+    throw wrong(place, `is of type ${JSON.stringify(mediaType.slice(0, 80))}, which is not a layer of a container image`);
   return descriptorOf(value, place);
 }
 

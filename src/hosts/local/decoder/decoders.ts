@@ -208,7 +208,7 @@ export class Decoders {
     await access(this.#options.program, constants.X_OK).catch(() => {
       throw new Failure(
         "host_error",
-        "this host has no packet decoder: its administrator runs labwright setup; the capture can be downloaded",
+        "this host has no packet decoder: its administrator runs labwright setup. Download the capture to open it in another program",
       );
     });
   }

@@ -177,6 +177,6 @@ export class Sharkd {
 }
 
 function broken(cause: Error): Failure {
-  const message = `the packets could not be decoded: ${cause.message}; the capture can be downloaded`;
+  const message = `the packets could not be decoded: ${cause.message}; download the capture to open it in another program`;
   return new Failure("host_error", message, { data: { host: { message: cause.message } }, cause });
 }

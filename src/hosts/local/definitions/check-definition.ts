@@ -30,7 +30,7 @@ export function checkDefinition(value: unknown, id: string): LabDefinition {
     text(network.type, `${place}.type`);
     if (network.vxlan !== undefined) {
       const { remote, vni, port = 0 } = record(network.vxlan, `${place}.vxlan`);
-      if (typeof remote !== "string" || !isIPv4(remote)) throw new Error(`${place}.vxlan.remote is no IPv4 address`);
+      if (typeof remote !== "string" || !isIPv4(remote)) throw new Error(`${place}.vxlan.remote is not an IPv4 address`);
       whole(vni, `${place}.vxlan.vni`);
       whole(port, `${place}.vxlan.port`);
     }
@@ -42,10 +42,10 @@ export function checkDefinition(value: unknown, id: string): LabDefinition {
     for (const [i, one] of endpoints.entries()) {
       const endpoint = record(one, `${place}.endpoints[${i}]`);
       if ("network" in endpoint) {
-        if (!networks.ids.has(endpoint.network)) throw new Error(`${place}.endpoints[${i}]: no network ${endpoint.network}`);
+        if (!networks.ids.has(endpoint.network)) throw new Error(`${place}.endpoints[${i}]: there is no network ${endpoint.network}`);
         continue;
       }
-      if (!nodes.ids.has(endpoint.node)) throw new Error(`${place}.endpoints[${i}]: no node ${endpoint.node}`);
+      if (!nodes.ids.has(endpoint.node)) throw new Error(`${place}.endpoints[${i}]: there is no node ${endpoint.node}`);
       text(endpoint.interface, `${place}.endpoints[${i}].interface`);
       const key = `${endpoint.node} ${endpoint.interface}`;
       if (used.has(key)) throw new Error(`${place}.endpoints[${i}]: node ${endpoint.node} has another link on ${endpoint.interface}`);

@@ -7,7 +7,7 @@ import { runOnMachine, succeeded } from "../machine/machine.ts";
 
 /** Removes directories: each is renamed at once, and its files are removed later in the background, so that no caller waits for thousands of files. */
 export interface Trash {
-  /** Moves the directory away. A missing directory is no error. */
+  /** Moves the directory away. A missing directory is not an error. */
   discard(path: string): Promise<void>;
   /** Resolves when all discarded directories are removed. */
   emptied(): Promise<void>;

@@ -96,7 +96,7 @@ function lengthHint(prefix: string, next: string | undefined): string {
   return `the address with its prefix length, such as /${prefix.startsWith("A") ? 24 : 64}`;
 }
 
-/** Returns 24 for 255.255.255.0; undefined for a word that is no mask. */
+/** Returns 24 for 255.255.255.0; undefined for a word that is not a mask. */
 function lengthOfMask(word: string): number | undefined {
   if (!isIpv4(word)) return undefined;
   const bits = word

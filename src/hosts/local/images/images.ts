@@ -48,7 +48,7 @@ export interface LocalImage {
 }
 
 /**
- * image.json beside a rootfs directory: written last, so that a directory without it is no image. One from a container archive has no tree of
+ * image.json beside a rootfs directory: written last, so that a directory without it is not an image. One from a container archive has no tree of
  * its own: all is in its layers, which images of the same base share.
  */
 export interface ImageRecord {

@@ -41,7 +41,7 @@ export async function findVmImages(directory: string): Promise<FoundVmImages> {
       const { vm, description, size, modified } = await readVmImage(path);
       images.push({ name: entry.name, description, rootfs: path, layers: [path], size, modified, digest: "", vm });
     } catch (error) {
-      problems.push(`${path} is no image of a virtual machine: ${(error as Error).message}`);
+      problems.push(`${path} is not an image of a virtual machine: ${(error as Error).message}`);
     }
   }
   return { images, problems };
@@ -68,7 +68,7 @@ export async function readVmImage(
   for (const entry of (await readdir(directory)).sort(compareNatural)) {
     const found = await stat(join(directory, entry));
     // It becomes a part of the node's root, in which a directory could hide the hypervisor's own files.
-    if (!found.isFile()) throw new Error(`${entry} is no file`);
+    if (!found.isFile()) throw new Error(`${entry} is not a file`);
     if (!/^[A-Za-z0-9][A-Za-z0-9._+-]*$/.test(entry))
       throw new Error(`the name of ${JSON.stringify(entry)} has other characters than letters, digits, . _ + -`);
     readable(entry, found.mode, 4);
@@ -104,11 +104,11 @@ function imageWords(text: string, files: ReadonlySet<string>): ImageWords {
   const [problem] = document.errors;
   if (problem !== undefined) throw new Error(`image.yaml: ${problem.message.split("\n")[0]}`);
   const value: unknown = document.toJS({ maxAliasCount: 10 }) ?? {};
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("image.yaml is no map");
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("image.yaml is not a map");
   const known = ["description", "template", "kernel", "initrd", "command-line", "added", "from"];
   for (const [key, word] of Object.entries(value)) {
     if (!known.includes(key)) throw new Error(`image.yaml: ${key} is none of ${known.join(", ")}`);
-    if (typeof word !== "string" || /[\n\0]/.test(word)) throw new Error(`image.yaml: ${key} is no text of one line`);
+    if (typeof word !== "string" || /[\n\0]/.test(word)) throw new Error(`image.yaml: ${key} is not one line of text`);
     if ((key === "kernel" || key === "initrd") && !files.has(word)) throw new Error(`image.yaml: there is no file ${word}`);
   }
   const {
@@ -120,7 +120,7 @@ function imageWords(text: string, files: ReadonlySet<string>): ImageWords {
     added,
     from,
   } = value as Readonly<Record<string, string>>;
-  if (added !== undefined && Number.isNaN(Date.parse(added))) throw new Error("image.yaml: added is no time");
+  if (added !== undefined && Number.isNaN(Date.parse(added))) throw new Error("image.yaml: added is not a time");
   if (kernel === undefined && (initrd ?? commandLine) !== undefined) throw new Error("image.yaml: initrd and command-line need a kernel");
   const vm = {
     ...(kernel && { kernel }),

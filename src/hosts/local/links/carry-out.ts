@@ -40,7 +40,7 @@ async function setFrames(sandbox: Runner, program: string, names: string): Promi
 /** The message of `ip` or `tc` for a device that does not exist. */
 export const missingDevice = /Cannot find device|No such device|Failed to find .*device/;
 
-/** The kernel removes the devices of a node that died, at any moment: a missing device is no failure here. */
+/** The kernel removes the devices of a node that died, at any moment: a missing device is not a failure here. */
 async function removeDevices(sandbox: Runner, text: string): Promise<void> {
   const argv = ["ip", "-force", "-batch", "-"];
   const result = await sandbox.run(argv, text);

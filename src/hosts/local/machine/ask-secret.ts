@@ -7,7 +7,7 @@ export async function readSecret(): Promise<string> {
   return (await text(process.stdin)).replace(/\r?\n$/, "");
 }
 
-/** Asks for a secret on the terminal, which does not show it. `undefined` if standard input is no terminal. */
+/** Asks for a secret on the terminal, which does not show it. `undefined` if standard input is not a terminal. */
 export async function askSecret(question: string): Promise<string | undefined> {
   if (process.stdin.isTTY !== true) return undefined;
   process.stderr.write(`${question}: `);

@@ -242,7 +242,7 @@ links:
       const target = address.startsWith("fe80") ? `${address}%mgmt0` : address;
       expect([target, (await local.exec(at, "h1", "ping", "-c", "1", "-W", "1", target)).code]).toEqual([target, 1]);
     }
-    // An address that the lab does not have is no neighbour of the machine.
+    // An address that the lab does not have is not a neighbour of the machine.
     await local.exec(at, "h1", "sh", "-c", "ip addr add 3fff:77::bad/64 dev mgmt0 nodad; ping -c 1 -W 1 -I 3fff:77::bad 3fff:77::1");
     expect((await runOnMachine(["ip", "-6", "neigh", "show", "dev", device])).stdout).not.toContain("3fff:77::bad");
     const second = labOf('name: second\nmanagement: {ipv6-subnet: "3fff:77::/80"}\nnodes: {x1: {template: linux}}\n');

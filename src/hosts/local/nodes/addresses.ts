@@ -17,14 +17,14 @@ export function addressLines(addresses: string, gateway: string): string {
       const [ip = "", length = ""] = address.split("/", 2);
       const family = isIP(ip);
       if (family === 0 || ip.includes("%") || !/^\d{1,3}$/.test(length) || Number(length) > (family === 4 ? 32 : 128)) {
-        throw new Error(`addresses: ${address} is no address with a length, such as 10.0.0.2/24`);
+        throw new Error(`addresses: ${address} is not an address with a length, such as 10.0.0.2/24`);
       }
       lines.push(`address add ${ip}/${length} dev ${name}${family === 6 ? " nodad" : ""}`);
     }
   }
   for (const ip of gateway.split(/[\s,]+/).filter((one) => one !== "")) {
     const family = isIP(ip);
-    if (family === 0 || ip.includes("%")) throw new Error(`gateway: ${ip} is no address`);
+    if (family === 0 || ip.includes("%")) throw new Error(`gateway: ${ip} is not an address`);
     // A batch line allows no -4 or -6: the destination selects the family.
     lines.push(`route add ${family === 4 ? "0.0.0.0/0" : "::/0"} via ${ip}`);
   }

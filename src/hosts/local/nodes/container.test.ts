@@ -261,7 +261,7 @@ links: []
   });
 
   test.each([
-    ["addresses: eth0=10.0.0.1", "addresses: 10.0.0.1 is no address with a length"],
+    ["addresses: eth0=10.0.0.1", "addresses: 10.0.0.1 is not an address with a length"],
     ["user: nobody-here", "its image has no user nobody-here"],
     ["command: '\"open'", 'command has an open "'],
     ["workdir: here", "workdir is not absolute"],

@@ -94,14 +94,14 @@ function digestOf(text: string | Buffer): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** Returns `undefined` for content that is no configuration file, or that YAML cannot contain. */
+/** Returns `undefined` for content that is not a configuration file, or that YAML cannot contain. */
 export function plainText(bytes: Buffer): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: YAML forbids these characters
     return /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(text) ? undefined : text;
   } catch {
-    // Bytes that are no UTF-8.
+    // Bytes that are not UTF-8.
     return undefined;
   }
 }

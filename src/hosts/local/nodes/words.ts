@@ -5,7 +5,7 @@
 export function words(text: string): readonly string[] {
   if (text.trimStart().startsWith("[")) {
     const list: unknown = jsonOf(text);
-    if (!Array.isArray(list) || !list.every((one) => typeof one === "string")) throw new Error("is no list of texts");
+    if (!Array.isArray(list) || !list.every((one) => typeof one === "string")) throw new Error("is not a list of texts");
     return list;
   }
   const found: string[] = [];

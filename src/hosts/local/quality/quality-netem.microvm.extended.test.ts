@@ -153,7 +153,7 @@ describe.skipIf(lacks !== undefined)(title, { timeout: 600_000 }, () => {
       ["thousand", 1000],
       ["changes", 3000],
     ] as const) {
-      // Each ping has an answer, and a few frames are no pings.
+      // Each ping has an answer, and a few frames are not pings.
       const passed = (text: string) => {
         const [before, after] = reports("thousand", text);
         return (["a", "b"] as const).map((side) => {

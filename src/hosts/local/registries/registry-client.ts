@@ -188,7 +188,7 @@ function tokenOf(data: Buffer): string | undefined {
   }
 }
 
-/** Returns the error for a status that is no success. */
+/** Returns the error for a status that is not a success. */
 function refusal({ status, headers }: Response, host: string, what: string): ArchiveError {
   if (status === 401 || status === 403) {
     return new ArchiveError(

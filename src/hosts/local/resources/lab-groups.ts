@@ -149,7 +149,7 @@ export async function sweepLabGroups(groups: ControlGroups, patienceMs = 60_000,
     return Date.now() - ctimeMs > patienceMs && (await readFile(join(directory, "lab", "cgroup.procs"), "utf8")) === "";
   };
   for (const directories of labs.values()) {
-    // It is no error if another service removes it now.
+    // It is not an error if another service removes it now.
     const all = await Promise.all(directories.map((directory) => ended(directory).catch(() => true)));
     if (all.every(Boolean)) removeLabGroups({ groups, directories }, warn);
   }

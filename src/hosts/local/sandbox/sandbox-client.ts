@@ -180,7 +180,7 @@ async function endHolder({ path, pulse, identity }: HolderConnection, dir: strin
   await forget(dir);
 }
 
-/** A process that has already ended is no error. */
+/** A process that has already ended is not an error. */
 function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");

@@ -7,7 +7,7 @@ import { cpuModelPattern } from "./vm-template.ts";
 export function vmAttributeProblem(name: string, value: Scalar): ValueProblem | undefined {
   const text = String(value);
   if (name === "cpu-model" && !cpuModelPattern.test(text)) {
-    return { problem: `${JSON.stringify(text)} is no CPU model`, hint: "auto, or a model of QEMU's with features: Nehalem,+x2apic" };
+    return { problem: `${JSON.stringify(text)} is not a CPU model`, hint: "auto, or a model of QEMU's with features: Nehalem,+x2apic" };
   }
   if (name !== "arguments") return undefined;
   const parsed = parseArguments(text);

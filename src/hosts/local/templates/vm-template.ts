@@ -131,7 +131,7 @@ export function vmOf(template: LocalTemplate, node: VmNode): VmTemplate {
     return number;
   };
   const cpuModel = value("cpu-model", vm["cpu-model"]);
-  if (!cpuModelPattern.test(cpuModel)) throw refused(`cpu-model ${JSON.stringify(cpuModel)} is no CPU model`);
+  if (!cpuModelPattern.test(cpuModel)) throw refused(`cpu-model ${JSON.stringify(cpuModel)} is not a CPU model`);
   const extra = value("arguments", vm.arguments);
   const parsed = parseArguments(extra);
   if ("problem" in parsed) throw refused(`arguments: ${parsed.problem}; ${parsed.hint}`);

@@ -72,7 +72,7 @@ async function* machineEntries({ node, upper }: DiskToPack): AsyncGenerator<Buff
     if (opened === undefined) continue;
     await using file = opened;
     const stats = await file.stat();
-    if (!stats.isFile()) throw hostError(`node ${node}: ${name} is no plain file`);
+    if (!stats.isFile()) throw hostError(`node ${node}: ${name} is not a plain file`);
     yield entryHead({ name: `${machineFolder}/${name}`, mode: 0o600 }, stats.size);
     yield* exactly(file.createReadStream({ autoClose: false, highWaterMark: 1 << 20 }), stats.size, `node ${node}: ${name}`);
   }

@@ -95,7 +95,7 @@ async function unpackMachine({ node, archive, base, work, images }: UnpackOption
 function placeOf({ name, type }: TarEntry, node: string): { readonly index: number; readonly name: string } {
   const [folder, file = "", ...rest] = name.split("/");
   const isDisk = folder === machineFolder && rest.length === 0 && machineDisk.test(file) && (type === "0" || type === "\0");
-  if (!isDisk) throw unsafe(`node ${node}: ${JSON.stringify(name.slice(0, 200))} is no disk of a virtual machine`);
+  if (!isDisk) throw unsafe(`node ${node}: ${JSON.stringify(name.slice(0, 200))} is not a disk of a virtual machine`);
   return { index: Number(file.charAt("disk".length)), name: file };
 }
 

@@ -217,7 +217,7 @@ describe("an image of a virtual machine", () => {
 describe("a file is refused, and leaves nothing behind", () => {
   const cases: readonly (readonly [what: string, make: () => Promise<void>, code: string, message: RegExp])[] = [
     ["that is not there", async () => undefined, "not_found", /^there is no .*bad$/],
-    ["of other content", () => writeFile(at("bad"), "hello"), "bad_image", /is no disk: its first bytes/],
+    ["of other content", () => writeFile(at("bad"), "hello"), "bad_image", /is not a disk: its first bytes/],
     ["that is a zip archive", () => writeFile(at("bad"), "PK\x03\x04rest"), "bad_image", /is a zip archive/],
     ["of another format", () => writeFile(at("bad"), "vhdxfile"), "bad_image", /format vhdx, which is not read/],
     [
@@ -284,7 +284,7 @@ describe("a file is refused, and leaves nothing behind", () => {
           ["a", "", { type: "symlink", linkname: "/etc/shadow" }],
         ]),
       "unsafe_image",
-      /"a" is no plain file/,
+      /"a" is not a plain file/,
     ],
     [
       "with a path out of its archive",

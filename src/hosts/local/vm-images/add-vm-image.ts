@@ -158,7 +158,7 @@ async function place(work: string, home: string, disks: readonly string[], cdrom
   for (const [file, name] of names) {
     await using handle = await open(join(work, file), constants.O_RDONLY | constants.O_NOFOLLOW);
     const found = await handle.stat();
-    if (!found.isFile() || found.nlink !== 1) throw new Error(`${file} is no plain file of its own after the conversion`);
+    if (!found.isFile() || found.nlink !== 1) throw new Error(`${file} is not a plain file of its own after the conversion`);
     await handle.chown(process.getuid?.() ?? 0, process.getgid?.() ?? 0);
     await handle.chmod(0o644);
     await handle.sync();
@@ -351,6 +351,8 @@ async function check(format: DiskFormat | undefined, what: string, head: Buffer,
         `convert it: qemu-img convert -O qcow2 ${basename(what)} NEW.qcow2`,
       );
     default:
-      throw wrongImage(`${what} is no disk: its first bytes are not those of qcow2, VMDK, OVA, ISO 9660 or a disk with a partition table`);
+      throw wrongImage(
+        `${what} is not a disk: its first bytes are not those of qcow2, VMDK, OVA, ISO 9660 or a disk with a partition table`,
+      );
   }
 }

@@ -16,7 +16,7 @@ export function checkOverlay(
   size: number,
   backing: { readonly file: string; readonly format: "qcow2" | "raw" },
 ): void {
-  if (head.toString("latin1", 0, 4) !== "QFI\xfb") throw unsafeImage(`${what} is no disk in the format qcow2`, again);
+  if (head.toString("latin1", 0, 4) !== "QFI\xfb") throw unsafeImage(`${what} is not a disk in the format qcow2`, again);
   const offset = head.length >= 72 ? head.readBigUInt64BE(8) : 0n;
   if (offset === 0n) {
     checkQcow2(what, head, size);

@@ -30,7 +30,7 @@ export async function openPlain(path: string): Promise<FileHandle> {
   });
   if ((await file.stat()).isFile()) return file;
   await file.close();
-  throw new ArchiveError("bad_image", `${path} is no plain file`, "name the file of a disk");
+  throw new ArchiveError("bad_image", `${path} is not a plain file`, "name the file of a disk");
 }
 
 /** Copies a file, decompressed if it is gzip, zstd or xz. Blocks of zeros take no room. Returns the bytes of the copy. Throws ArchiveError. */

@@ -77,7 +77,7 @@ const again = "download it from its publisher again";
 /** Returns the name of an entry, which must be a plain file directly in the archive. */
 function plainName({ name, type }: TarEntry, what: string): string {
   const bare = name.replace(/^\.\//, "");
-  if (type !== "0" && type !== "\0" && type !== "7") throw unsafeImage(`${what}: ${JSON.stringify(name)} is no plain file`, again);
+  if (type !== "0" && type !== "\0" && type !== "7") throw unsafeImage(`${what}: ${JSON.stringify(name)} is not a plain file`, again);
   if (bare === "" || /[/\\\0]/.test(bare) || bare === "." || bare === "..")
     throw unsafeImage(`${what}: ${JSON.stringify(name)} is a path out of the archive`, again);
   return bare;

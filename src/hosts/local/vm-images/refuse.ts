@@ -3,7 +3,7 @@ import { ArchiveError } from "../../../files/tar/archive-error.ts";
 /** The next step of a user whose file is damaged. */
 export const again = "download it again, and compare its checksum with the one of its publisher";
 
-/** A file is damaged, or is no image of a virtual machine that is read. */
+/** A file is damaged, or is not an image of a virtual machine that is read. */
 export function wrongImage(message: string, hint = again): ArchiveError {
   return new ArchiveError("bad_image", message, hint);
 }

@@ -55,10 +55,10 @@ describe("the directory of virtual machines' images", () => {
     const { images, problems } = await findVmImages(directory);
     expect(images.map(({ name }) => name)).toEqual(["good"]);
     expect(problems.map((text) => text.slice(directory.length + 1))).toEqual([
-      "deep is no image of a virtual machine: usr is no file",
-      "empty is no image of a virtual machine: it has no .qcow2, .raw, .img or .iso file",
-      "nokernel is no image of a virtual machine: image.yaml: there is no file vmlinuz",
-      "words is no image of a virtual machine: image.yaml: kernal is none of description, template, kernel, initrd, command-line, added, from",
+      "deep is not an image of a virtual machine: usr is not a file",
+      "empty is not an image of a virtual machine: it has no .qcow2, .raw, .img or .iso file",
+      "nokernel is not an image of a virtual machine: image.yaml: there is no file vmlinuz",
+      "words is not an image of a virtual machine: image.yaml: kernal is none of description, template, kernel, initrd, command-line, added, from",
     ]);
     expect(await findVmImages(join(directory, "none"))).toEqual({ images: [], problems: [] });
   });

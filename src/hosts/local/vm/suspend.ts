@@ -25,7 +25,7 @@ export async function hibernateVm(sandbox: Sandbox, directory: string, node: num
     throw error;
   });
   if (!hasSavedState(directory, node)) {
-    const message = `the virtual machine could not be hibernated: ${said.stderr.trim() || "it ended"}`;
+    const message = `the virtual machine could not be hibernated: ${said.stderr.trim() || "it ended before its state was saved"}`;
     throw new Failure("host_error", message, { data: { host: { message } } });
   }
   let over = (): void => undefined;

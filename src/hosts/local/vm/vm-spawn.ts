@@ -33,7 +33,7 @@ export function vmSpawn(
   kvm: boolean,
 ): NodeSpawn {
   if (hypervisor === undefined || image.vm === undefined) {
-    const message = `node ${node.name}: ${hypervisor === undefined ? "there is no hypervisor on this host: labwright setup builds it" : `image ${image.name} is no virtual machine's`}`;
+    const message = `node ${node.name}: ${hypervisor === undefined ? "there is no hypervisor on this host: labwright setup builds it" : `image ${image.name} is not an image of a virtual machine`}`;
     throw new Failure("host_error", message, { data: { host: { message } } });
   }
   const vm = vmOf(template, node);

@@ -181,7 +181,7 @@ function readLink(draft: Draft, link: Part, nodes: ReadonlyMap<string, ReadNode>
   });
   const [a, b] = ends;
   if (a === undefined || b === undefined) {
-    link.dropped("an end of the link is no node of the lab");
+    link.dropped("an end of the link is not a node of the lab");
     return;
   }
   link.get("id")?.mapped("links have no ids");

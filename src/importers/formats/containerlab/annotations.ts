@@ -5,7 +5,7 @@ import { DraftNode } from "../../draft/draft-node.ts";
 import type { SourceFiles } from "../../source/source-files.ts";
 import { Part } from "../../tree/part.ts";
 
-/** Reads positions and texts of the file that the drawing tools of containerlab write beside a lab. Returns its parts; undefined: there is none, or it is no JSON. */
+/** Reads positions and texts of the file that the drawing tools of containerlab write beside a lab. Returns its parts; undefined: there is none, or it is not a JSON. */
 export function readAnnotations(draft: Draft, files: SourceFiles, path: string, places: ReadonlyMap<string, DraftPlace>): Part | undefined {
   const base = path.replace(/\.ya?ml$/i, "");
   const name = [`${path}.annotations.json`, `${base}.annotations.json`].find((each) => files.beside("", each) !== undefined);

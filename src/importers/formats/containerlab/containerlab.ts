@@ -43,7 +43,7 @@ function notYaml(files: SourceFiles, path: string): boolean {
 
 function readText(files: SourceFiles, path: string, variables: Readonly<Record<string, string>>): Part {
   const source = files.text(path);
-  if (source === undefined) return refuse("the file is no text", { file: path });
+  if (source === undefined) return refuse("the file is not text", { file: path });
   const { text, notes } = expandVariables(source, variables);
   if (/\{\{-?\s*(?:if|range|end|with|define|template|\$|\.)/.test(source) && notYaml(files, path))
     return refuse("the topology is a template of Go: let gomplate or containerlab's own --vars make the topology of it, and import that", {

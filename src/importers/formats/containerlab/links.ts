@@ -132,12 +132,12 @@ const containerlabPort = 14_789;
 /** Returns the tunnel, or why a lab can have no such tunnel. */
 function tunnelOf(remote: Part | undefined, vni: Part | undefined, port: Part | undefined): Vxlan | string {
   const address = ipv4Number(remote?.text ?? "");
-  if (address === undefined) return "remote is no IPv4 address";
-  if (!isMachineAddress(address)) return `${ipv4Text(address)} is no address of another machine`;
+  if (address === undefined) return "remote is not an IPv4 address";
+  if (!isMachineAddress(address)) return `${ipv4Text(address)} is not an address of another machine`;
   const number = vni?.number;
   if (!isWithin(number, vxlanLimits.vni)) return "no VNI from 1 to 16777215";
   const udp = port === undefined ? containerlabPort : port.number;
-  if (!isWithin(udp, vxlanLimits.port)) return "the UDP port is no number from 1 to 65535";
+  if (!isWithin(udp, vxlanLimits.port)) return "the UDP port is not a number from 1 to 65535";
   return { remote: ipv4Text(address), vni: number, ...(udp !== vxlanPort && { port: udp }) };
 }
 

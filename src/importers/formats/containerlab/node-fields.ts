@@ -122,7 +122,7 @@ function readLabel(node: DraftNode, key: string, part: Part): void {
 
 const units: Readonly<Record<string, number>> = { "": 1 / (1024 * 1024), b: 1 / (1024 * 1024), k: 1 / 1024, m: 1, g: 1024, t: 1024 * 1024 };
 
-/** Returns MiB of "512MB", "1Gb", "2 gib"; undefined if that is no size. Units are powers of 1024. */
+/** Returns MiB of "512MB", "1Gb", "2 gib"; undefined if that is not a size. Units are powers of 1024. */
 export function mebibytes(text: string): number | undefined {
   const [, digits, unit = ""] = /^\s*(\d{1,15}(?:\.\d{1,6})?)\s*(?:([bkmgt])i?b?)?\s*$/i.exec(text) ?? [];
   const factor = units[unit.toLowerCase()];

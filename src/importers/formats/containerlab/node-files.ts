@@ -28,7 +28,7 @@ export function readStartupConfig(place: Place, form: NodeForm): void {
     const found = files.beside(path, withMagic(text, place));
     const config = found === undefined ? undefined : files.text(found);
     if (found === undefined) part.dropped(files.whyMissing(path, withMagic(text, place)));
-    else if (config === undefined) part.dropped("the file is no text");
+    else if (config === undefined) part.dropped("the file is not text");
     else carryConfig(draft, node, config, part, found);
   }
 }
@@ -49,7 +49,7 @@ export function readLicense(place: Place, form: NodeForm): void {
   const text = found === undefined ? undefined : files.text(found);
   if (target === undefined) part.dropped("licences of this software are not carried along");
   else if (found === undefined) part.dropped(files.whyMissing(path, withMagic(part.text, place)));
-  else if (text === undefined) part.dropped("the file is no text");
+  else if (text === undefined) part.dropped("the file is not text");
   else {
     node.put("files", target, { from: draft.file(found, text) });
     part.mapped(`the file ${target} of the node`);
@@ -101,7 +101,7 @@ function copiesOf(place: Place, from: string, to: string): readonly Copy[] | str
   const { files, path, node } = place;
   if (/^[/~$]/.test(from)) return "nodes have no access to paths of the machine";
   const target = to.replace(/(.)\/+$/, "$1");
-  if (!isNodePath(target)) return "its target is no path that a node can have";
+  if (!isNodePath(target)) return "its target is not a path that a node can have";
   if (isOfFrr(node, target)) return "template frr starts the daemons that its configuration uses";
   const source = withMagic(from, place).replace(/\/+$/, "");
   const single = files.beside(path, source);
@@ -113,7 +113,7 @@ function copiesOf(place: Place, from: string, to: string): readonly Copy[] | str
     const inNode = single === undefined ? `${target}/${file.slice(folder.length)}` : target;
     return text === undefined || !isNodePath(inNode) || isOfFrr(node, inNode) ? [] : [{ source: file, target: inNode, text }];
   });
-  return copies.length === 0 ? "the file is no text" : copies;
+  return copies.length === 0 ? "the file is not text" : copies;
 }
 
 /** Files of FRR's packages that choose and configure its daemons. */
@@ -134,7 +134,7 @@ export function readEnvironment({ files, path, node }: Place, form: NodeForm): v
     const found = files.beside(path, file.text ?? "");
     const text = found === undefined ? undefined : files.text(found);
     if (text === undefined) {
-      file.dropped(found === undefined ? files.whyMissing(path, file.text ?? "") : "the file is no text");
+      file.dropped(found === undefined ? files.whyMissing(path, file.text ?? "") : "the file is not text");
       continue;
     }
     const pairs = text.split(/\r?\n/).flatMap((line) => {

@@ -187,7 +187,7 @@ function readFile(
     else node.add("exec", commands, part, `commands: ${commands.length}`);
   } else if (node.template === "frr" && /^\/etc\/frr\/(daemons|vtysh\.conf)$/.test(inside))
     part.dropped("the daemons that the configuration uses start");
-  else if (text === undefined) part.dropped("it is no text");
+  else if (text === undefined) part.dropped("it is not text");
   else if (file.count >= maxFiles) part.dropped(`more than ${maxFiles} files`);
   else if (/\/frr\.conf$|\/Quagga\.conf$/i.test(inside)) carryConfig(draft, node, text, part, `configs/${node.key}.conf`);
   else if (!node.takesFiles || text.length > 262_144)

@@ -88,7 +88,7 @@ export class GraphDraft {
       const [a, b] = [this.#places.get(edge.from), this.#places.get(edge.to)];
       const isLoop = a === b && (edge.fromInterface === undefined || edge.fromInterface === edge.toInterface || !(a instanceof DraftNode));
       if (a === undefined || b === undefined || isLoop) {
-        edge.part.refused(isLoop && a !== undefined ? "a node is not linked with itself" : "an end is no node of the graph");
+        edge.part.refused(isLoop && a !== undefined ? "both ends are the same node of the graph" : "an end is not a node of the graph");
         continue;
       }
       const ends = [

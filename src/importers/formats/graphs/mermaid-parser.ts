@@ -213,7 +213,7 @@ class ChainReader {
     [this.#text, this.#file, this.#line] = [text, file, line];
   }
 
-  /** Returns undefined for a text that is no chain. Throws invalid_source for one of too many edges. */
+  /** Returns undefined for a text that is not a chain. Throws invalid_source for one of too many edges. */
   read(): { readonly nodes: readonly ChainNode[]; readonly edges: readonly ChainEdge[] } | undefined {
     const nodes: ChainNode[] = [];
     const edges: ChainEdge[] = [];

@@ -76,7 +76,7 @@ function readEdge(graph: GraphDraft, edge: Part, ends: Part): GraphEdge {
   };
 }
 
-/** Reads "eth1", with anything behind a line break. Other words with a number, such as 10G, are no interface. */
+/** Reads "eth1", with anything behind a line break. Other words with a number, such as 10G, are not interfaces. */
 function onlyInterface(label: string | undefined): string | undefined {
   const [line = ""] = (label ?? "").split(/<br\s*\/?>|\n/i);
   return /^[A-Za-z][A-Za-z-]*\d+(?:[./:]\d+){0,4}$/.test(line.trim()) ? interfaceOf(line.trim()) : undefined;

@@ -45,7 +45,7 @@ export function readDeviceFiles(draft: Draft, node: DraftNode, context: DeviceFi
       const inside = file.slice(folder.length);
       const text = files.text(file);
       const isOwnFrr = node.template === "frr" && !node.choice.isStandIn;
-      if (text === undefined) part.dropped("it is no text; labwright cp copies it");
+      if (text === undefined) part.dropped("it is not text; labwright cp copies it");
       else if (isOwnFrr && routingFile.test(inside)) configs.push({ inside, text, part });
       else if (isOwnFrr && /^\/etc\/(frr|quagga|zebra)\/(daemons|vtysh\.conf)$/.test(inside))
         part.dropped("the daemons that the configuration uses start");

@@ -130,6 +130,6 @@ function familyOf(text: string | undefined, length: number): Family | undefined 
   if (text === undefined || text === "false" || text === "true") return undefined;
   const base = Subnet.parse(text);
   if (base === undefined) return undefined;
-  if (!Number.isInteger(length)) refuse(`${length} is no length of a prefix`);
+  if (!Number.isInteger(length)) refuse(`${length} is not a prefix length`);
   return { base, length: Math.min(base.bits, Math.max(base.length, length)), next: 0n };
 }

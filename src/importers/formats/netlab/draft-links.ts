@@ -154,7 +154,7 @@ const rates = {
   ...{ m: 1000, mbit: 1000, mbps: 1000, g: 1_000_000, gbit: 1_000_000, gbps: 1_000_000 },
 };
 
-/** Returns the number of "10ms" or "1 %", in the unit whose factor is 1; undefined: it is no number, or has another unit. */
+/** Returns the number of "10ms" or "1 %", in the unit whose factor is 1; undefined: it is not a number, or has another unit. */
 function inUnits(text: string, units: Readonly<Record<string, number>>): number | undefined {
   const [, digits, unit = ""] = /^\s*(\d{1,12}(?:\.\d{1,9})?)\s*([a-z%]{0,8})\s*$/i.exec(text) ?? [];
   const factor = Object.hasOwn(units, unit.toLowerCase()) ? units[unit.toLowerCase()] : undefined;

@@ -93,7 +93,7 @@ function readLink(part: Part, around: readonly Part[], nodes: Nodes): NetlabLink
     return undefined;
   }
   if (deep(part, "type")?.text === "tunnel") {
-    part.dropped("a tunnel is no link: its routers make it");
+    part.dropped("a tunnel is not a link: its routers make it");
     return undefined;
   }
   const ends = endsOf(part, nodes);

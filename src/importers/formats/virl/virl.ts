@@ -96,7 +96,7 @@ function readConnection(draft: Draft, connection: Part, nodes: readonly ReadNode
     return { at: node.place, interface: name?.text ?? face ?? "0", index: Number(face ?? 1) - 1, parts: [part, name] };
   });
   const [a, b] = ends;
-  if (a === undefined || b === undefined) connection.dropped("an end of the connection is no node of the file");
+  if (a === undefined || b === undefined) connection.dropped("an end of the connection is not a node of the file");
   else draft.link({ ends: [a, b], part: connection });
 }
 

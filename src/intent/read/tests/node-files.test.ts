@@ -40,8 +40,8 @@ test("a bind without effect is a warning with its reason", () => {
   expect(
     problemsOf('binds: ["/etc/../passwd:/etc/passwd", "~/x:/x", "absent:/x", "motd.txt:etc", "../x:/x", "motd.txt:/proc/1/x"]'),
   ).toEqual([
-    expect.stringMatching(/^warning ignored_key: the bind "\/etc\/\.\.\/passwd:.*is no path of the machine/),
-    expect.stringMatching(/^warning ignored_key: .*is no path of the machine/),
+    expect.stringMatching(/^warning ignored_key: the bind "\/etc\/\.\.\/passwd:.*is not a path of the machine/),
+    expect.stringMatching(/^warning ignored_key: .*is not a path of the machine/),
     expect.stringMatching(/^warning ignored_key: .*no file or folder "absent"/),
     expect.stringMatching(/^warning ignored_key: .*must be an absolute path/),
     expect.stringMatching(/^warning ignored_key: .*\.\./),

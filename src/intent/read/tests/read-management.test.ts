@@ -42,11 +42,11 @@ test("an address of a node is in the network, its own, and not the machine's", (
   expect(readIntent(printLab(lab!).yaml).lab).toEqual(lab);
   for (const address of ["10.0.0.0", "10.0.0.7", "10.0.1.2"])
     expect(problems(network, [address])).toEqual([
-      `error invalid_value: ${address} is no address of a node in 10.0.0.0/29: it has 10.0.0.2 to 10.0.0.6`,
+      `error invalid_value: ${address} is not an address of a node in 10.0.0.0/29: it has 10.0.0.2 to 10.0.0.6`,
     ]);
   expect(problems(network, ["10.0.0.1"])[0]).toContain("is the machine's address");
   expect(problems(network, ["10.0.0.2", "10.0.0.2"])).toEqual(["error invalid_value: node h0 has the address 10.0.0.2 too"]);
-  expect(problems(network, ["10.0.0.2/29"])[0]).toContain("is no IPv4 address");
+  expect(problems(network, ["10.0.0.2/29"])[0]).toContain("is not an IPv4 address");
   expect(problems("management: true", ["10.0.0.2"])).toEqual(["error invalid_value: an address needs the network that it is in"]);
 });
 
@@ -64,11 +64,11 @@ test("IPv6 has rules of its own", () => {
   expect(messages("fd00::/48")[0]).toContain("prefix length from 64 to 96");
   for (const subnet of ["::/64", "fe80::/64", "ff02::/64"]) expect(messages(subnet)[0]).toContain("is reserved");
   for (const address of ["fd00::", "fd00:0:0:1::5"])
-    expect(messages("fd00::/64", address)[0]).toContain("is no address of a node in fd00::/64");
+    expect(messages("fd00::/64", address)[0]).toContain("is not an address of a node in fd00::/64");
   expect(messages("fd00::/64", "fd00::1")[0]).toContain("is the machine's address");
   expect(messages("fd00::/64", "fd00::5", "fd00:0::5")).toEqual(["node h0 has the address fd00::5 too"]);
   expect(messages("auto", "fd00::5")).toEqual(["an address needs the network that it is in"]);
-  expect(messages("fd00::/64", "10.0.0.1")[0]).toContain("is no IPv6 address");
+  expect(messages("fd00::/64", "10.0.0.1")[0]).toContain("is not an IPv6 address");
 });
 
 test("an address without a management network has no effect, and a warning names it", () => {

@@ -32,11 +32,11 @@ describe("shapes of the drawing", () => {
   test.each([
     [
       '{type: rectangle, x: 0, y: 0, width: 1, height: 1, color: "url(#x)"}',
-      'invalid_value /shapes/0/color "color": "url(#x)" is no color',
+      'invalid_value /shapes/0/color "color": "url(#x)" is not a color',
     ],
     [
       "{type: rectangle, x: 0, y: 0, width: 1, height: 1, fill: 'red;background:url(//x)'}",
-      'invalid_value /shapes/0/fill "fill": "red;background:url(//x)" is no color',
+      'invalid_value /shapes/0/fill "fill": "red;background:url(//x)" is not a color',
     ],
     [
       "{type: rectangle, x: 0, y: 0, width: 1, height: 1, style: wavy}",

@@ -35,7 +35,7 @@ const sql = {
     text: `WITH held AS (SELECT lab FROM leases WHERE lab = $3 AND holder = $4 AND fence = $5 FOR SHARE)
       DELETE FROM history USING held WHERE identity = $1 AND serial > $2`,
   },
-  // A change that had nothing to do is no new state. A change that only asked whether nodes may stop, and the one that did it, are one state.
+  // A change that had nothing to do is not a new state. A change that only asked whether nodes may stop, and the one that did it, are one state.
   dropRepeated: {
     name: "drop_repeated_states",
     text: `WITH same AS (DELETE FROM history WHERE job = $1 AND step_count = 0 AND digest = (

@@ -13,7 +13,7 @@ const held = "WITH held AS (SELECT lab FROM leases WHERE lab = $1 AND holder = $
 /** Without results and requests, which may be megabytes. */
 const shortColumns =
   "id, lab, identity, owner, operation, username, 'null' AS request, status, outcome, started_at, finished_at, steps, done, NULL AS result, error";
-/** A create that was refused because the lab exists is no change of that lab. */
+/** A create that was refused because the lab exists is not a change of that lab. */
 const changedIt = "finished_at IS NOT NULL AND coalesce(error::json ->> 'code', '') <> 'lab_exists'";
 const newestEndOf = `WHERE lab = $1 AND ${changedIt} AND ($2::text IS NULL OR identity = $2 OR (identity IS NULL AND username = $3))
   ORDER BY finished_at DESC, number DESC LIMIT 1`;

@@ -1,4 +1,4 @@
-/** Fewer bytes than this are no proof of an overlap: a prompt occurs many times. */
+/** Fewer bytes than this are not proof of an overlap: a prompt occurs many times. */
 const minOverlapBytes = 16;
 
 /** Sequences that request an answer from the terminal; the service removes them from the scrollback. */

@@ -137,6 +137,6 @@ function endsOf(text: string): readonly string[] {
 /** Whether the schema allows only true or false: completion is useless for a value that may also be any text. */
 function isFlag({ type }: Schema): boolean {
   const types = [type ?? []].flat();
-  // A text that is any scalar is no flag. A flag can be a text with a reference.
+  // A text that is any scalar is not a flag. A flag can be a text with a reference.
   return types.includes("boolean") && !types.includes("number");
 }

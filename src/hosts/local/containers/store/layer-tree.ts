@@ -72,7 +72,7 @@ export class LayerTree {
         const target = readlinkSync(diskPath(found.root, next), "latin1");
         if (target.startsWith("/")) at = "";
         left.unshift(...target.split("/").filter((one) => one !== ""));
-      } else throw new ArchiveError("unsafe_archive", `${shown(path)} leads through ${shown(next)}, which is no directory`);
+      } else throw new ArchiveError("unsafe_archive", `${shown(path)} leads through ${shown(next)}, which is not a directory`);
     }
     return at;
   }

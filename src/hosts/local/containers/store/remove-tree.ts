@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, rmdirSync, unlinkSync } from "node:fs";
 
-/** Removes a tree whose names may be any bytes; rm of node:fs requires UTF-8. A missing tree is no error. */
+/** Removes a tree whose names may be any bytes; rm of node:fs requires UTF-8. A missing tree is not an error. */
 export function removeTree(path: Buffer): void {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return;

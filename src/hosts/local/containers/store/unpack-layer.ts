@@ -205,11 +205,11 @@ class LayerWriter {
       new ArchiveError("unsafe_archive", `${shown(path)} is a hard link to ${JSON.stringify(entry.link)}, ${why}`);
     if (names.includes("..") || entry.link.includes("\0")) throw refused("which leads upwards");
     const last = names.pop();
-    if (last === undefined) throw refused("which is no file");
+    if (last === undefined) throw refused("which is not a file");
     const target = joined(this.#tree.directory(names.join("/")), last);
     const found = this.#tree.find(target);
     const link = found?.stats.isSymbolicLink() === true;
-    if (found === undefined || !(link || found.stats.isFile())) throw refused("which is no file of the image before it");
+    if (found === undefined || !(link || found.stats.isFile())) throw refused("which is not a file of the image before it");
     if (target === path) return;
     // A hard link to a symbolic link becomes a second, equal symbolic link. Its target is not checked.
     const leads = link ? readlinkSync(diskPath(found.root, target), "buffer") : undefined;

@@ -65,7 +65,7 @@ describe("images in the directory", () => {
     const env = { ...process.env, LABWRIGHT_STATE_DIR: at.top, LABWRIGHT_IMAGE_DIR: at.images };
     const begun = () =>
       left().some((name) => name.startsWith(".add-") && entriesOf(join(at.images, name)).some((one) => one.startsWith("layer-")));
-    // One that has done all of its work before it is killed is no such program.
+    // One that has done all of its work before it is killed is not such a program.
     for (let tries = 1; ; tries++) {
       const child = spawn(process.execPath, [program, "add", big, "--name", "big"], { env, stdio: "ignore" });
       const ended = once(child, "exit");

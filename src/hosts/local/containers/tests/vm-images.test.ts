@@ -73,7 +73,7 @@ test("labwright image explains what it does not take", async () => {
   await writeFile(join(home, "text.qcow2"), "hello");
   const bad = await run("add", "text.qcow2");
   expect([bad.code, bad.stdout]).toEqual([1, ""]);
-  expect(bad.stderr).toMatch(/^error: .*text\.qcow2 is no disk: .*\(bad_image\)\n {2}hint: download it again/);
+  expect(bad.stderr).toMatch(/^error: .*text\.qcow2 is not a disk: .*\(bad_image\)\n {2}hint: download it again/);
   expect((await run("add", "unknown.img", "--ref", "x", "--template", "veos")).stderr).toContain("--ref is for images of containers");
   execFileSync("mkfifo", [join(home, "pipe.qcow2")]);
   expect((await run("add", "pipe.qcow2")).stderr).toContain("pipe.qcow2 is neither a file nor a directory");

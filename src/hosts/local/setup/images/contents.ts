@@ -18,7 +18,7 @@ export async function contentsOf(
   const add = async (path: string, wantedBy: string): Promise<void> => {
     if (taken.has(path) || below(path)) return;
     const file = index.get(path);
-    if (file === undefined) throw new Error(`image ${recipe.name}: no package has ${path}, wanted by ${wantedBy}`);
+    if (file === undefined) throw new Error(`image ${recipe.name}: no package has ${path}, which ${wantedBy} needs`);
     taken.set(path, file);
     if (file.target !== undefined) return add(file.target, path);
     const needs = elfNeeds(await readFile(file.source));

@@ -16,7 +16,7 @@ const DT_STRTAB = 5n;
 const DT_RPATH = 15n;
 const DT_RUNPATH = 29n;
 
-/** Returns `undefined` if it is no 64-bit little-endian ELF file. A static program has no loader and no libraries. */
+/** Returns `undefined` if it is not a 64-bit little-endian ELF file. A static program has no loader and no libraries. */
 export function elfNeeds(bytes: Buffer): ElfNeeds | undefined {
   if (bytes.length < 64 || bytes.readUInt32BE(0) !== 0x7f454c46 || bytes[4] !== 2 || bytes[5] !== 1) return undefined;
   const segments = programHeaders(bytes);

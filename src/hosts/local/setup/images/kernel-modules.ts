@@ -41,7 +41,7 @@ export async function moduleClosure(names: readonly string[], index: ReadonlyMap
     const file = files.get(name);
     if (file === undefined) {
       if (builtin.includes(name)) return;
-      throw new Error(`the kernel has no module ${name}, wanted by ${wantedBy}`);
+      throw new Error(`the kernel package has no module ${name}, which ${wantedBy} needs`);
     }
     for (const needed of dependencies(await readFile(file.source))) await add(needed, name);
     ordered.push({ name, file });

@@ -38,10 +38,10 @@ export function readSave(
   if ([program, command, print].filter((one) => one !== undefined).length !== 1)
     reader.fail("save needs argv, console or print, one of them");
   if (print !== undefined && savedConfig !== undefined)
-    reader.fail("save by print goes without saved-config: the output is the configuration");
+    reader.fail("save has print, whose output is the configuration: remove saved-config");
   if (print !== undefined) return { print };
-  if (savedConfig === undefined) reader.fail("save goes with saved-config, which names the file that the node writes");
-  if (command !== undefined && argv.length === 0) reader.fail("save by a console command goes with argv of the console");
+  if (savedConfig === undefined) reader.fail("save needs saved-config, the path of the file that the node writes");
+  if (command !== undefined && argv.length === 0) reader.fail("save has console, which needs argv of the console");
   if (command !== undefined) return { console: command };
   return program === undefined ? undefined : { argv: program };
 }

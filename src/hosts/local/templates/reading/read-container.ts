@@ -32,7 +32,7 @@ function readEnv(reader: Reader): Readonly<Record<string, string>> {
   if (reader.optional() === undefined) return {};
   return Object.fromEntries(
     reader.entries().flatMap(([name, value]) => {
-      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) value.fail(`${name} is no name of a variable`);
+      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) value.fail(`${name} is not the name of a variable`);
       const text = value.string();
       return text === undefined ? [] : [[name, text] as const];
     }),
@@ -42,7 +42,7 @@ function readEnv(reader: Reader): Readonly<Record<string, string>> {
 function readFiles(reader: Reader): ContainerTemplate["files"] {
   if (reader.optional() === undefined) return [];
   return reader.entries().map(([path, value]) => {
-    if (!absolute.test(path)) value.fail(`${path} is no absolute path`);
+    if (!absolute.test(path)) value.fail(`${path} is not an absolute path`);
     const file = value.map(["text"], ["mode"]);
     return { path, mode: modeOf(file.get("mode")), text: file.get("text").string() ?? "" };
   });
@@ -63,7 +63,7 @@ export function readNeeds(reader: Reader): readonly TemplateNeed[] {
     const given = ["means", "kvm", "kernel", "setting", "cpu"].filter((key) => map.get(key).optional() !== undefined);
     if (given.length !== 1) return item.fail("a need has one of means, kvm, kernel, setting and cpu") ?? [];
     const setting = map.get("setting");
-    if (setting.optional() === undefined) map.get("min").optional()?.fail("min goes with setting");
+    if (setting.optional() === undefined) map.get("min").optional()?.fail("min needs setting");
     const what = whatOf(given[0]!, map);
     const instead = map.get("instead").optional()?.text();
     const ifConfig = map.get("if-config").optional()?.pattern();

@@ -101,10 +101,10 @@ function templateOf(top: Reader, file: string, find: FindTemplate): LocalTemplat
   checkBackend({ top, map, interfaces, console: consoleMap }, { backend, images, boot, console });
   const icon = map.get("icon").optional()?.text() ?? base?.icon;
   if ((backend === "vm") !== (console.type === "serial"))
-    (consoleMap?.get("type") ?? top).fail("serial is the console of a virtual machine, and only of one");
+    (consoleMap?.get("type") ?? top).fail("a virtual machine has a console of type serial, and other nodes have another type");
   const vm = backend === "vm" ? readVm(map.get("vm"), map.get("ready"), base?.vm) : undefined;
-  if (backend !== "vm") map.get("vm").optional()?.fail("vm goes with backend vm, and only with it");
-  if (backend !== "container") map.get("container").optional()?.fail("container goes with backend container, and only with it");
+  if (backend !== "vm") map.get("vm").optional()?.fail("vm is only for backend vm");
+  if (backend !== "container") map.get("container").optional()?.fail("container is only for backend container");
   const containerReader = backend === "container" ? map.get("container").optional() : undefined;
   const container = containerReader === undefined ? base?.container : readContainer(containerReader);
   const usual = readImages(map, { backend, images, base });
@@ -176,7 +176,7 @@ const idText = "lower-case letters, digits, '.', '_' and '-'";
 
 function readAlso(reader: Reader): readonly string[] {
   const also = reader.optional()?.texts() ?? [];
-  for (const id of also) if (!idShape.test(id)) reader.fail(`${id} is no id: ${idText}`);
+  for (const id of also) if (!idShape.test(id)) reader.fail(`${id} is not an id: ${idText}`);
   return also;
 }
 
@@ -189,7 +189,7 @@ function readImages(
   if (usualImage !== undefined && (backend !== "container" || images.length > 0))
     map.get("image").fail("image is the default of a container template without images");
   const names = map.get("image-names").optional()?.texts();
-  if (names !== undefined && backend !== "container") map.get("image-names").fail("image-names goes with backend container");
+  if (names !== undefined && backend !== "container") map.get("image-names").fail("image-names is only for backend container");
   const imageSource = map.get("image-source").optional()?.text() ?? base?.imageSource;
   return {
     ...(usualImage === undefined ? {} : { usualImage }),
@@ -202,7 +202,7 @@ function readSoftware(reader: Reader, backend: LocalTemplate["backend"]): LocalT
   const map = reader.optional()?.map(["name", "files", "source"], ["license"]);
   if (map === undefined) return undefined;
   if (backend === "namespace" || backend === "bridge")
-    return reader.fail("software goes with backend vm or container: its images are the user's");
+    return reader.fail("software is only for backend vm or container, whose images users add");
   const files = map
     .get("files")
     .list()
@@ -243,7 +243,7 @@ function checkBackend(
     top.fail("a bridge has no process: images, boot and a console make no sense");
   }
   if (backend !== "container" && (type === "telnet") !== argv.length > 0)
-    (at.console?.get("argv") ?? top).fail("argv goes with type telnet, and only with it");
+    (at.console?.get("argv") ?? top).fail("a console of type telnet needs argv, and another type has none");
 }
 
 function readLimits(reader: Reader): LocalTemplate["limits"] {

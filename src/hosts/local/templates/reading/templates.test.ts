@@ -151,12 +151,16 @@ describe("a template of containers", () => {
   test.each([
     ["an image beside images", box.replace("image-names:", "images: [a]\nimage-names:"), "image is the default of a container template"],
     ["a name that the kernel cannot have", box.replace('"e1-{1}"', '"ethernet-1/{1}"'), "format has names of the Linux kernel here"],
-    ["a path that is not absolute", box.replace("/run/start: {", "run/start: {"), "run/start is no absolute path"],
+    ["a path that is not absolute", box.replace("/run/start: {", "run/start: {"), "run/start is not an absolute path"],
     ["a mode without quotes", box.replace('mode: "0600"', "mode: 384"), "mode must be a mode in quotes"],
     ["an unknown need", box.replace("means: mounts", "means: mount"), "did you mean mounts?"],
     ["a need of two things", box.replace("means: mounts", "means: mounts, kvm: true"), "a need has one of means"],
     ["two ways to save", box.replace("print:", "argv: [a], print:"), "save needs argv, console or print, one of them"],
-    ["a container of another backend", valid.replace("links: live", "links: live\ncontainer: {}"), "container goes with backend container"],
+    [
+      "a container of another backend",
+      valid.replace("links: live", "links: live\ncontainer: {}"),
+      "container is only for backend container",
+    ],
   ])("reports %s", (_, text, message) => {
     expect(problemsOf(text).join("\n")).toContain(message);
   });
@@ -205,9 +209,9 @@ describe("reading a template", () => {
     ["a default of another type", valid.replace("default: false", "default: 1"), "default must be true or false"],
     ["a prompt that is no regular expression", valid.replace("'^# $'", "'('"), "Invalid regular expression"],
     ["a namespace template without an image", valid.replace("images: [base]", "images: []"), "needs at least one image"],
-    ["a console without its command", valid.replace("argv: [/bin/sh], ", ""), "argv goes with type telnet"],
+    ["a console without its command", valid.replace("argv: [/bin/sh], ", ""), "a console of type telnet needs argv"],
     ["a bridge with a process", valid.replace("backend: namespace", "backend: bridge"), "a bridge has no process"],
-    ["a way to save without the file", valid.replace("links: live", "links: live\nsave: {argv: [x]}"), "save goes with saved-config"],
+    ["a way to save without the file", valid.replace("links: live", "links: live\nsave: {argv: [x]}"), "save needs saved-config"],
     [
       "two ways to save",
       valid.replace("links: live", "links: live\nsaved-config: /x\nsave: {argv: [x], console: save}"),
