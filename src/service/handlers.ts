@@ -22,6 +22,7 @@ import {
 import { copyFiles } from "./consoles/copy-files.ts";
 import { execNodes } from "./consoles/exec-nodes.ts";
 import { ExecPlaces } from "./consoles/exec-places.ts";
+import { OutputTurns } from "./consoles/output-turns.ts";
 import type { Context } from "./context/context.ts";
 import { explainMoved } from "./context/moved.ts";
 import { deleteQuarantined, explainAbsence, listQuarantine, restoreQuarantined } from "./context/quarantine.ts";
@@ -243,7 +244,7 @@ function labHandlers({ context, browsers }: HandlerParts, { known }: Wrappers) {
 const maxProgramsPerMinute = 1_200;
 
 function consoleHandlers({ context, tickets }: HandlerParts, { known }: Wrappers) {
-  const places = new ExecPlaces();
+  const limits = { places: new ExecPlaces(), turns: new OutputTurns() };
   const processTickets = new Tickets<ProcessGrant>(context.clock, { maxPerMinute: maxProgramsPerMinute });
   return {
     listProjectConsoles: known((caller, { body }) => listConsoles(context, caller, body)),
@@ -251,12 +252,12 @@ function consoleHandlers({ context, tickets }: HandlerParts, { known }: Wrappers
     execConsoleMany: known((caller, { body }, call) => execConsoleMany(context, caller, body, call)),
     runConsole: known((caller, { body }, call) => runConsole(context, caller, body, call)),
     readConsoleLog: known((caller, { body }) => readConsoleLog(context, caller, body)),
-    execNodes: known((caller, { body }, call) => execNodes(context, places, caller, body, call)),
+    execNodes: known((caller, { body }, call) => execNodes(context, limits, caller, body, call)),
     attachConsole: known((caller, { body }) => attachConsole(context, tickets, caller, body)),
     attachProcess: known((caller, { body }) => attachProcess(context, processTickets, caller, body)),
     copyFiles: known((caller, { body }) => copyFiles(context, processTickets, caller, body)),
     streamProcess: known((caller, { params }, call) =>
-      streamProcess(context, { tickets: processTickets, places }, caller, params.ticket, call),
+      streamProcess(context, { tickets: processTickets, ...limits }, caller, params.ticket, call),
     ),
     streamConsole: known((caller, { params }, call) => streamConsole(context, tickets, caller, params.ticket, call)),
   } satisfies Partial<Handlers>;

@@ -37,7 +37,12 @@ export function sendEvents(
   });
   // The header is sent at once: the first event may come much later.
   reply.raw.flushHeaders();
-  pipeline(Readable.from(lines(events, sse, stallMs, () => reply.raw.destroy())), reply.raw).catch((error: NodeJS.ErrnoException) => {
+  // By default 16 lines wait for the reader, however long they are.
+  const body = Readable.from(
+    lines(events, sse, stallMs, () => reply.raw.destroy()),
+    { highWaterMark: 1 },
+  );
+  pipeline(body, reply.raw).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ERR_STREAM_PREMATURE_CLOSE" || error.name === "AbortError")
       request.log.debug("the reader of events has disconnected");
     else request.log.error({ err: error }, "events failed");

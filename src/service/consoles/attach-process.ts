@@ -11,8 +11,8 @@ import { addressPath } from "../context/address.ts";
 import type { LookupParts, ObservationsPart, StreamsPart, UsesPart } from "../context/parts.ts";
 import type { Tickets } from "../sessions/tickets.ts";
 import { consoleLab, nodeOf } from "./consoles.ts";
-import { endOf, refuseNul } from "./exec-nodes.ts";
-import type { ExecPlaces } from "./exec-places.ts";
+import { endOf, type ProgramLimits, refuseNul } from "./exec-nodes.ts";
+import type { OutputTurns } from "./output-turns.ts";
 
 export interface ProcessGrant {
   readonly path: string;
@@ -52,7 +52,7 @@ export async function attachProcess(
 /** Redeems a ticket and starts the program. It ends with the connection, the session and the lab. */
 export async function streamProcess(
   context: LookupParts & StreamsPart & UsesPart,
-  { tickets, places }: { readonly tickets: Tickets<ProcessGrant>; readonly places: ExecPlaces },
+  { tickets, places, turns }: ProgramLimits & { readonly tickets: Tickets<ProcessGrant> },
   caller: Caller,
   ticket: string,
   call: Call,
@@ -87,7 +87,9 @@ export async function streamProcess(
         // Input and output are a use of the lab; a shell that is only open is none.
         const note = () => context.uses.note(path);
         connection.on("data", note);
-        void sendOutput(connection, key, process, { ended: ended.signal, note }).finally(close);
+        void sendOutput(connection, key, process, { ended: ended.signal, note, count: (bytes) => turns.count(caller.user, bytes) }).finally(
+          close,
+        );
       },
     };
   } catch (error) {
@@ -96,12 +98,14 @@ export async function streamProcess(
   }
 }
 
+type Counting = (bytes: number) => ReturnType<OutputTurns["count"]>;
+
 /** Sends the output of the program as frames, and its end. */
 async function sendOutput(
   connection: Duplex,
   node: string,
   process: NodeProcess,
-  { ended, note }: { readonly ended: AbortSignal; readonly note: () => void },
+  { ended, note, count }: { readonly ended: AbortSignal; readonly note: () => void; readonly count: Counting },
 ): Promise<void> {
   const writer = new BlockWriter(connection);
   const sendControl = (event: NodeExecEvent) => writer.write(frame(frameTypes.control, Buffer.from(JSON.stringify(event))));
@@ -115,21 +119,32 @@ async function sendOutput(
       for await (const item of process.output) {
         send(item);
         await writer.room();
+        if (item.stream !== "end") await count(item.data.length);
         if (connection.destroyed) return;
       }
     } else {
-      let isPaused = false;
-      const hold = async (): Promise<void> => {
-        if (isPaused) return;
-        isPaused = true;
-        listening.pause();
-        await writer.room();
-        isPaused = false;
+      let uncounted = 0;
+      let isSettling = false;
+      const settle = async (): Promise<void> => {
+        while (uncounted > 0) {
+          const turn = count(uncounted);
+          uncounted = 0;
+          if (turn === undefined && !writer.isFull) continue;
+          // Some output may still come after the pause.
+          listening.pause();
+          await turn;
+          await writer.room();
+        }
+        isSettling = false;
         listening.resume();
       };
       const listening: ProcessListening = process.listen((item) => {
         send(item);
-        if (writer.isFull && !isPaused) queueMicrotask(hold);
+        if (item.stream === "end") return;
+        uncounted += item.data.length;
+        if (isSettling) return;
+        isSettling = true;
+        queueMicrotask(settle);
       });
       await listening.ended;
     }

@@ -11,9 +11,16 @@ import { type ConsoleLab, type ConsoleNode, consoleLab } from "./consoles.ts";
 import { EventChannel } from "./event-channel.ts";
 import type { ExecPlaces } from "./exec-places.ts";
 import { selectNodes } from "./node-selectors.ts";
+import type { OutputTurns } from "./output-turns.ts";
 
 /** Name of each signal by its number. */
 const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
+
+/** The limits that all programs in nodes share. */
+export interface ProgramLimits {
+  readonly places: ExecPlaces;
+  readonly turns: OutputTurns;
+}
 
 interface Run {
   readonly user: string;
@@ -23,6 +30,7 @@ interface Run {
   readonly stdin: Buffer;
   readonly maxOutputBytes: number;
   readonly places: ExecPlaces;
+  readonly turns: OutputTurns;
   readonly channel: EventChannel<NodeExecEvent>;
   readonly signal: AbortSignal;
 }
@@ -33,7 +41,7 @@ interface Run {
  */
 export async function execNodes(
   context: LookupParts & ObservationsPart & StreamsPart & UsesPart,
-  places: ExecPlaces,
+  { places, turns }: ProgramLimits,
   caller: Caller,
   payload: NodeExecPayload,
   call: Call,
@@ -57,7 +65,7 @@ export async function execNodes(
   ];
   const signal = AbortSignal.any([call.signal, ended.signal]);
   const channel = new EventChannel<NodeExecEvent>();
-  const run: Run = { user: caller.user, path, processes: host.processes, program, stdin, maxOutputBytes, places, channel, signal };
+  const run: Run = { user: caller.user, path, processes: host.processes, program, stdin, maxOutputBytes, places, turns, channel, signal };
   signal.addEventListener("abort", () => channel.close(), { once: true });
   const finished = Promise.all(nodes.map((node) => runIn(node, run))).finally(() => {
     channel.close();
@@ -145,13 +153,20 @@ async function runIn(node: ConsoleNode, run: Run): Promise<void> {
 
 type End = Pick<NodeExecEvent, "exit_code" | "signal" | "reason">;
 
+/** Maximum bytes of one output event. Larger strings are garbage that is collected late, and several users' calls wait for them. */
+const pieceBytes = 32 << 10;
+
 /** Forwards output up to the limit. Returns the end of the program. */
-async function forward(node: string, { output }: NodeProcess, { channel, maxOutputBytes }: Run): Promise<End> {
+async function forward(node: string, { output }: NodeProcess, { user, channel, turns, maxOutputBytes }: Run): Promise<End> {
   let left = maxOutputBytes;
   for await (const item of output) {
     if (item.stream === "end") return endOf(item);
     const data = item.data.length > left ? item.data.subarray(0, left) : item.data;
-    if (data.length > 0) await channel.put(outputEvent(node, item.stream, data));
+    for (let at = 0; at < data.length; at += pieceBytes) {
+      const piece = data.subarray(at, at + pieceBytes);
+      await channel.put(outputEvent(node, item.stream, piece), piece.length);
+      await turns.count(user, piece.length);
+    }
     if (item.data.length > left) return { signal: "SIGKILL", reason: "output_limit" };
     left -= data.length;
   }

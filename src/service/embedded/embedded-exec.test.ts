@@ -81,6 +81,27 @@ async function sleepers(node: string): Promise<string> {
   return outputOf(await run({ node, argv: ["sh", "-c", "ps -o args | grep '^sleep' || true"] })).toString();
 }
 
+test("a caller that does not read holds the program back after little output", async () => {
+  const gone = new AbortController();
+  // Counts what it could write.
+  const script = "i=0; while :; do dd if=/dev/zero bs=128k count=8 2> /dev/null; i=$((i+1)); echo $i > /tmp/written; done";
+  const events = (await post("execNodes", { yaml, node: "h3", argv: ["sh", "-c", script] }, gone.signal))[Symbol.asyncIterator]();
+  await events.next();
+  await events.next();
+  const written = async () => Number(outputOf(await run({ node: "h3", argv: ["cat", "/tmp/written"] })));
+  let before = -1;
+  await until(async () => {
+    await new Promise((settle) => setTimeout(settle, 200));
+    const now = await written();
+    const isHeld = now === before;
+    before = now;
+    return isHeld;
+  });
+  expect(before << 20).toBeLessThan(2 << 20);
+  gone.abort();
+  await events.return?.();
+});
+
 test("the stop of a node is reported by the program that ran in it", async () => {
   const events: NodeExecEvent[] = [];
   for await (const event of await post("execNodes", { yaml, node: "h2", argv: ["sh", "-c", "echo up; exec sleep 1234"] })) {
