@@ -9,6 +9,7 @@ import { parseArguments } from "../src/cli/command/arguments.ts";
 import { findCommand } from "../src/cli/commands.ts";
 import { connect } from "../src/client/index.ts";
 import { errors } from "../src/contract/errors.ts";
+import { EventData } from "../src/contract/schemas/observe.ts";
 import { memoryHost } from "../src/hosts/memory/memory-host.ts";
 import { diagnosticCodes } from "../src/intent/diagnostics/codes.ts";
 import { showDiagnostics } from "../src/intent/diagnostics/show.ts";
@@ -171,6 +172,19 @@ describe("troubleshooting", () => {
         .trim();
     expect(phrases.filter((words) => !printed.includes(longest(words))).map((words) => [words, longest(words)])).toEqual([]);
   });
+});
+
+test("the page of events has a row for each type, and the fields that the contract names", () => {
+  const page = pages.find(({ name }) => name === "docs/events.md")?.text ?? "";
+  const rows = new Map([...page.matchAll(/^\| `(\w+)` \| (.*) \|$/gm)].map(([, type = "", data = ""]) => [type, data]));
+  expect((EventData.properties.type as unknown as { readonly enum: readonly string[] }).enum.filter((type) => !rows.has(type))).toEqual([]);
+  const comment =
+    /What happened\. `data` by type – ([\s\S]*?)\*\//.exec(readFileSync(join(root, "src/contract/schemas/observe.ts"), "utf8"))?.[1] ?? "";
+  const fields = [...comment.matchAll(/(\w+): (\{[^;]*\})/g)].flatMap(([, type = "", data = ""]) =>
+    [...data.matchAll(/[{,] *(\w+)\b/g)].map(([, field = ""]) => ({ type, field })),
+  );
+  expect(fields.length).toBeGreaterThan(30);
+  expect(fields.filter(({ type, field }) => !new RegExp(`\\b${field}\\b`).test(rows.get(type) ?? ""))).toEqual([]);
 });
 
 test("the glossary has each term once, in alphabetical order", () => {

@@ -373,7 +373,7 @@ export const operations = {
     timeoutMs: 180_000,
     replay: true,
     errors: [...project, "invalid_direction", "plan_stale"],
-    summary: "Return the changes that would make the host match the intent, or the intent the host; changes nothing",
+    summary: "Return the changes that would make the host match the intent, or the intent match the host; changes nothing",
   },
   deployProject: {
     ...change,

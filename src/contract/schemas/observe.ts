@@ -349,8 +349,8 @@ export type EventsQuery = Static<typeof EventsQuery>;
 
 /**
  * What happened. `data` by type – node: {id, node, unique_key, name, status, previous?, ready?, exit_code?, forced?, disk_full?, closed_ports?}; link: {id, link, a?, b?}, the link's
- * effective quality; lab: {change: created|updated|deleted}, {live: available|unavailable|absent} {resume: waiting|begins|done|failed, nodes},
- * or {lease: warning|ended|failed, at_end, reason?, ends_at?, code?}; job: {job, operation, user, status,
+ * effective quality; lab: {change: created|updated|deleted}, {live: available|unavailable|absent}, {resume: waiting|begins|done|failed, nodes},
+ * or {lease: warning|ended|failed, at_end, reason?, ends_at?, code?}; capture: {capture, node, interface, status: running|stopped|failed|removed, reason?}; job: {job, operation, user, status,
  * step, steps, outcome?, error?, duration_ms?}; presence: {users}, all users that look at the lab; gap: {after, reason: restart|history}: events may be missing, read the state again; heartbeat: none.
  */
 export const EventData = Type.Object({

@@ -34,6 +34,7 @@ const operationText: Readonly<Record<string, string>> = {
   restoreSnapshot: "restored from a snapshot",
   removeSnapshot: "snapshot removed",
   saveConfigs: "configurations saved",
+  testProject: "tests run",
   adoptLab: "adopted",
   endLease: "lease ended",
 };

@@ -12,6 +12,7 @@ const operations: Readonly<Record<string, string>> = {
   restoreSnapshot: "Restore a snapshot",
   removeSnapshot: "Remove a snapshot",
   saveConfigs: "Save configurations",
+  testProject: "Run the tests",
   editProject: "Edit the text",
   adoptLab: "Adopt",
   endLease: "End of the lease",
