@@ -172,6 +172,11 @@ export interface HostSession {
    */
   readonly checkNewNodes?: (lab: string, count: number) => Promise<string | undefined>;
   /**
+   * Returns the ports of the host's machine that nodes of this lab declare and that it would refuse now, in the order of the nodes. A port that the lab has open
+   * is not refused. Absent: nodes publish no ports.
+   */
+  readonly checkPorts?: (lab: string, nodes: readonly PortsToCheck[]) => Promise<readonly PortProblem[]>;
+  /**
    * Returns the problems of startup configurations, a list for each: lines that the software of their nodes does not accept. Runs no node. An empty list
    * for a template whose configurations the host cannot check. Absent: the host checks none.
    */
@@ -277,6 +282,19 @@ export interface QuarantinedLab {
 export interface ValueProblem {
   readonly problem: string;
   readonly hint: string;
+}
+
+/** A node with its declared ports, as portText writes them. */
+export interface PortsToCheck {
+  readonly key: string;
+  readonly name: string;
+  readonly ports: readonly string[];
+}
+
+/** A declared port that cannot be opened. The problem names the node. */
+export interface PortProblem extends ValueProblem {
+  readonly key: string;
+  readonly port: string;
 }
 
 /** One value for each end of a link, in the definition's endpoint order. */

@@ -155,6 +155,7 @@ export async function openState(
     decoders,
     views: new CaptureViews(decoders),
     captures,
+    ports: fixed.ports,
     ...openWatches(parts, options),
   };
   return { ...shared, quarantine: localQuarantine(shared, paths.run) };

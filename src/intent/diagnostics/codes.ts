@@ -62,6 +62,7 @@ export const diagnosticCodes = {
   pool_exhausted: "a pool of addresses that is too small for the lab",
   template_error: "a template of a configuration with a mistake, or one that makes too much text",
   unrendered_template: "a startup-config that looks like a template, but is not written as {template: …} (a warning)",
+  port_unavailable: "a port of the machine that a node cannot publish now: the start would fail (a warning; only a service checks it)",
   filter_unchecked: "the host could not be asked about traffic filters (a warning of validate)",
 } as const satisfies Record<string, string>;
 

@@ -12,15 +12,15 @@ import { type Intent, readSent } from "../work/intents.ts";
 import { attributeProblems } from "./attributes.ts";
 import { configProblems } from "./config-problems.ts";
 import { fitProblems } from "./fit-problems.ts";
+import { newNodeProblems, portProblems } from "./host-room.ts";
 import { kernelProblems } from "./kernel-needs.ts";
-import { newNodeProblems } from "./new-nodes.ts";
 import { needProblems } from "./template-needs.ts";
 import { trafficFilterProblems } from "./traffic-filters.ts";
 
 /**
  * Checks a client's intent, whether the host can deploy it, and the fields that name its project. The lab itself is not looked up, so that it
- * discloses nothing about it; only the node numbers of the labs that the host shows to the caller are counted. Otherwise the
- * result does not depend on changing values such as free memory. If the host is unreachable, warnings name the skipped checks. Throws bad_request, field_not_allowed, expired_host_session, and invalid_intent with every problem.
+ * discloses nothing about it; only the node numbers of the labs that the host shows to the caller are counted. Otherwise, except for the
+ * ports of the machine that nodes publish, the result does not depend on changing values such as free memory. If the host is unreachable, warnings name the skipped checks. Throws bad_request, field_not_allowed, expired_host_session, and invalid_intent with every problem.
  */
 export async function validateProject(context: LookupParts, caller: Caller, payload: ProjectPayload, call: Call): Promise<ValidateData> {
   if (payload.yaml === undefined) throw badRequest("/yaml", "yaml is missing: send the intent");
@@ -89,6 +89,10 @@ async function hostProblems(
     ),
     ask(
       (host) => needProblems(context, host, intent),
+      async () => [],
+    ),
+    ask(
+      (host) => portProblems(context, host, intent, path),
       async () => [],
     ),
   ]);

@@ -12,8 +12,8 @@ import { type Planned, type PlanOptions, planAgainstHost, type Wanted } from "..
 import { shownOperations, withBoundedTexts } from "../changes/shown-changes.ts";
 import { configProblems, nodesWithConfigs } from "../checks/config-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
+import { countNewNodes, newNodeProblems, portProblems, publishingNodes } from "../checks/host-room.ts";
 import { kernelProblems } from "../checks/kernel-needs.ts";
-import { countNewNodes, newNodeProblems } from "../checks/new-nodes.ts";
 import { quotaProblems } from "../checks/quota-problems.ts";
 import { needProblems } from "../checks/template-needs.ts";
 import type { Call, Caller } from "../common/call.ts";
@@ -86,6 +86,7 @@ export async function planProject(
       configProblems(context, target.host, intent, nodesWithConfigs(operations)),
       kernelProblems(context, target.host, intent, changedNodes(operations)),
       needProblems(context, target.host, intent, changedNodes(operations)),
+      portProblems(context, target.host, intent, target.path, publishingNodes(operations)),
       quotaProblems(context, target, intent, planned, payload.replace === true),
     ]);
     const stored = await storedChanges(context, target, intent.lab);

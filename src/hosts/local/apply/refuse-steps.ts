@@ -1,9 +1,9 @@
 import type { Operation, Step } from "../../../engine/model/plan.ts";
-import { publishedPort } from "../../../intent/lab/published-port.ts";
 import type { Progress } from "../../host.ts";
 import type { StepLog } from "../../host-batches.ts";
 import type { LabDefinition } from "../definitions/definition.ts";
 import { refuseUsedSubnet } from "../management/management.ts";
+import { isReserved, reservedText } from "../reach/check-ports.ts";
 import { vmOf } from "../templates/vm-template.ts";
 import { refuseTakenVni, tunnelRefusal } from "../tunnels/tunnel-refusal.ts";
 import type { ApplyContext } from "./context.ts";
@@ -44,8 +44,7 @@ export async function refuseImpossible(context: ApplyContext, operations: readon
       if (fresh.length > 0) refuseUnlessAdmin(`node ${step.node.name}: bind ${fresh[0]}: only an admin gives nodes paths of the machine`);
       await context.binds.check(before?.owner ?? context.user, step.node.name, fresh);
       for (const text of step.node.ports ?? []) {
-        if (isReserved(text) && !publishes.has(`${step.node.name} ${text}`))
-          refuseUnlessAdmin(`node ${step.node.name}: port ${text}: only an admin publishes ports below 1024 or on other addresses`);
+        if (isReserved(text) && !publishes.has(`${step.node.name} ${text}`)) refuseUnlessAdmin(reservedText(step.node.name, text));
       }
     } catch (error) {
       throw withProgress(error, log);
@@ -79,10 +78,4 @@ export async function warnUnmanaged({ path, definitions, catalogue }: ApplyConte
     const message = `${name} is a running virtual machine: its guest may see its interface in the management network at its next start only`;
     progress.warn?.({ code: "no_management_interface", node: name, message });
   }
-}
-
-/** Returns whether the port is below 1024 or on an address that is not the loopback address. */
-function isReserved(text: string): boolean {
-  const port = publishedPort(text);
-  return port !== undefined && (port.port < 1024 || port.address !== undefined);
 }

@@ -254,6 +254,9 @@ test("only an admin publishes low ports or other addresses", async () => {
     const { plan } = await local.plan("/low", labOf(`name: low\nnodes: {x1: {template: linux, ports: ["${port}"]}}\n`));
     const applied = eve.apply("/low", plan.operations, { ids: noIds, step: () => undefined });
     await expect(applied).rejects.toMatchObject({ code: "operation_not_allowed", message: expect.stringContaining(`port ${port}`) });
+    const [problem, ...others] = await eve.checkPorts!("/low", [{ key: "x1", name: "x1", ports: [port] }]);
+    expect([problem, others]).toMatchObject([{ key: "x1", port, problem: expect.stringContaining("only an admin publishes") }, []]);
+    expect(await local.session.checkPorts!("/low", [{ key: "x1", name: "x1", ports: [`${await freePort()}:80`] }])).toEqual([]);
   }
   expect(await eve.labs()).toEqual([]);
 });

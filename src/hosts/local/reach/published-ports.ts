@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import { Failure } from "../../../contract/errors.ts";
 import { type PublishedPort, portText, publishedPort } from "../../../intent/lab/published-port.ts";
+import type { PortProblem, PortsToCheck, ValueProblem } from "../../host.ts";
 import { Counter, loopbackAddresses, type MachinePort } from "./machine-port.ts";
 import { openTcpPort } from "./tcp-port.ts";
 import { openUdpPort } from "./udp-port.ts";
@@ -42,6 +43,8 @@ interface MissingPort {
   reason: string;
 }
 
+type BindError = NodeJS.ErrnoException & { readonly address: string };
+
 /** The missing ports of a lab, by node and port. */
 interface Missing {
   readonly lab: PublishingLab;
@@ -66,6 +69,8 @@ export class PublishedPorts {
   readonly #retries = new Map<string, Promise<void>>();
   readonly #connections = new Counter(maxOpen.connections);
   readonly #sessions = new Counter(maxOpen.sessions);
+  /** Ends when all checks that were asked for have ended. */
+  #checks: Promise<unknown> = Promise.resolve();
 
   /**
    * Opens the ports of these nodes, and closes all others of the lab. Ports that cannot be opened are left out, and tried again until they are open or no longer
@@ -109,6 +114,34 @@ export class PublishedPorts {
     } finally {
       if (open.size === 0) this.#open.delete(lab.id);
     }
+  }
+
+  /** Returns why ports of these nodes cannot be opened now. Those that the lab has open are left out. Each other port is opened for an instant. */
+  async check(lab: PublishingLab, nodes: readonly PortsToCheck[]): Promise<readonly PortProblem[]> {
+    const own = new Set([...(this.#open.get(lab.id)?.values() ?? [])].map(placeOf));
+    const fresh = nodes.flatMap(({ key, name, ports }) =>
+      ports.flatMap((text) => {
+        const port = publishedPort(text);
+        return port === undefined || own.has(placeOf(port)) ? [] : [{ key, name, text, port }];
+      }),
+    );
+    const [first] = fresh;
+    if (first === undefined) return [];
+    const many = this.#tooMany(lab, fresh.length);
+    if (many !== undefined) return [{ key: first.key, port: first.text, problem: many, hint: "publish fewer ports, or stop other labs" }];
+    const found: PortProblem[] = [];
+    const checking = this.#checks.then(async () => {
+      for (const { key, name, text, port } of fresh) {
+        try {
+          (await this.#bind(port, () => Promise.reject(new Error("the port is only checked")))).close();
+        } catch (error) {
+          found.push({ key, port: text, ...this.#problem(error as BindError, lab, name, port) });
+        }
+      }
+    });
+    this.#checks = checking.catch(() => undefined);
+    await checking;
+    return found;
   }
 
   /** Returns node → why its declared ports that are closed could not be opened. */
@@ -177,45 +210,59 @@ export class PublishedPorts {
     port: PublishedPort,
     connect: (port: PublishedPort) => Promise<Duplex>,
   ): Promise<OpenPort> {
-    const addresses = port.address === undefined ? loopbackAddresses : [port.address];
-    const isUdp = port.protocol === "udp";
+    // A check of the same port would have it open.
+    await this.#checks;
     try {
-      const open = isUdp ? openUdpPort : openTcpPort;
-      const { close } = await open(addresses, port.port, () => connect(port), isUdp ? this.#sessions : this.#connections);
+      const { close } = await this.#bind(port, () => connect(port));
       return { ...port, lab, node: node.name, close };
     } catch (error) {
-      throw this.#refusal(error as NodeJS.ErrnoException & { readonly address: string }, lab, node, port);
+      const { problem, hint } = this.#problem(error as BindError, lab, node.name, port);
+      const message = `${problem}: ${hint}`;
+      throw new Failure("host_error", message, { data: { host: { code: "port_unavailable", message } } });
     }
   }
 
+  #bind({ address, port, protocol }: PublishedPort, connect: () => Promise<Duplex>): Promise<MachinePort> {
+    const addresses = address === undefined ? loopbackAddresses : [address];
+    return protocol === "udp"
+      ? openUdpPort(addresses, port, connect, this.#sessions)
+      : openTcpPort(addresses, port, connect, this.#connections);
+  }
+
   /** Throws host_error for more ports than an owner, or all, may have. */
-  #refuseMany({ owner }: PublishingLab, more: number): void {
-    if (more <= 0) return;
+  #refuseMany(lab: PublishingLab, more: number): void {
+    const message = more <= 0 ? undefined : this.#tooMany(lab, more);
+    if (message !== undefined) throw new Failure("host_error", message, { data: { host: { code: "too_many_ports", message } } });
+  }
+
+  /** Returns the problem of more ports than an owner, or all, may have. */
+  #tooMany({ owner }: PublishingLab, more: number): string | undefined {
     const open = [...this.#open.values()].flatMap((ports) => [...ports.values()]);
     const own = open.filter((port) => port.lab.owner === owner).length;
     const most = own + more > maxPorts.owner ? maxPorts.owner : open.length + more > maxPorts.all ? maxPorts.all : undefined;
-    if (most === undefined) return;
+    if (most === undefined) return undefined;
     const whose = most === maxPorts.owner ? `the labs of ${owner}` : "all labs of this service";
-    const message = `${whose} publish at most ${most} ports together: ${most === maxPorts.owner ? own : open.length} are open, and ${more} more are wanted`;
-    throw new Failure("host_error", message, { data: { host: { code: "too_many_ports", message } } });
+    return `${whose} publish at most ${most} ports together: ${most === maxPorts.owner ? own : open.length} are open, and ${more} more are wanted`;
   }
 
-  #refusal(
-    error: NodeJS.ErrnoException & { readonly address: string },
-    lab: PublishingLab,
-    node: PublishingNode,
-    port: PublishedPort,
-  ): Failure {
+  #problem(error: BindError, lab: PublishingLab, node: string, port: PublishedPort): ValueProblem {
     const { address } = error;
     const isUdp = port.protocol === "udp";
-    const whose = `${isUdp ? "UDP " : ""}port ${port.port} of ${address}, which node ${node.name} publishes (${portText(port)})`;
-    const reasons: Readonly<Record<string, string>> = {
-      EADDRINUSE: `is used ${this.#userOf(port, lab)}: choose another port; ss -${isUdp ? "lunp" : "ltnp"} shows which program listens`,
-      EADDRNOTAVAIL: "cannot be opened: the machine has no such address",
-      EACCES: "cannot be opened: the service's user may not open ports below 1024",
-    };
-    const message = `${whose} ${reasons[error.code ?? ""] ?? `cannot be opened: ${error.message}`}`;
-    return new Failure("host_error", message, { data: { host: { code: "port_unavailable", message } } });
+    const whose = `${isUdp ? "UDP " : ""}port ${port.port} of ${address}, which node ${node} publishes (${portText(port)})`;
+    if (error.code === "EADDRINUSE") {
+      const hint = `choose another port; ss -${isUdp ? "lunp" : "ltnp"} shows which program listens`;
+      return { problem: `${whose} is used ${this.#userOf(port, lab)}`, hint };
+    }
+    if (error.code === "EADDRNOTAVAIL") {
+      const hint = "choose one that ip address shows, or leave the address out for 127.0.0.1 and ::1";
+      return { problem: `${whose} cannot be opened, because the machine has no such address`, hint };
+    }
+    if (error.code === "EACCES")
+      return {
+        problem: `${whose} cannot be opened, because the service's user may not open ports below 1024`,
+        hint: "choose a port from 1024",
+      };
+    return { problem: `${whose} cannot be opened (${error.message})`, hint: "choose another port" };
   }
 
   #userOf(wanted: PublishedPort, own: PublishingLab): string {
@@ -226,4 +273,9 @@ export class PublishedPorts {
       }
     return "by another program";
   }
+}
+
+/** Returns the place of the port on the machine. */
+function placeOf({ address = "", port, protocol }: PublishedPort): string {
+  return `${protocol ?? "tcp"} ${address} ${port}`;
 }

@@ -7,6 +7,7 @@ import type { Decoders } from "../decoder/decoders.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import type { Trash } from "../files/trash.ts";
 import type { LocalLab } from "../lab/local-lab.ts";
+import type { PublishedPorts } from "../reach/published-ports.ts";
 import type { Readiness } from "../readiness/readiness.ts";
 import type { Pulls } from "../registries/pulls.ts";
 import type { Admission } from "../resources/admission.ts";
@@ -36,6 +37,7 @@ export interface LocalState {
   readonly readiness: (id: string) => Readiness;
   readonly forget: (id: string) => void;
   readonly captures: Captures;
+  readonly ports: PublishedPorts;
   readonly decoders: Decoders;
   readonly views: CaptureViews;
   readonly quarantine: HostQuarantine;

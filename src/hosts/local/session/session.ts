@@ -8,6 +8,7 @@ import { observedLab } from "../lab/observed-lab.ts";
 import { tellingTrouble } from "../machine/machine-trouble.ts";
 import { saveConfigs } from "../nodes/save-configs.ts";
 import { savedConfigs } from "../nodes/saved-config.ts";
+import { checkPorts } from "../reach/check-ports.ts";
 import type { InterfaceAddresses } from "../reach/interface-addresses.ts";
 import { fetchImages, imageRules, imageTemplates } from "../registries/user-images.ts";
 import { vmAttributeProblem } from "../templates/attribute-problem.ts";
@@ -62,16 +63,18 @@ type HostCalls =
   | "checkAttribute"
   | "checkPcapFilter"
   | "checkConfigs"
+  | "checkPorts"
   | "users"
   | "load";
 
 /** The calls that need no lab. */
 function hostCalls(
   state: LocalState,
-  { name, role, mayChange, refuseUnlessAdmin }: UserLabs,
+  labs: UserLabs,
   accounts: () => Promise<readonly LocalUser[]>,
 ): Required<Pick<HostSession, HostCalls>> {
   const { definitions, catalogue } = state;
+  const { name, role, mayChange, refuseUnlessAdmin } = labs;
   const user = { name, role };
   return {
     capabilities: async () => ({ reachable: true, features: (await catalogue()).features, stopModes: [0, 1, 2, 3] }),
@@ -91,6 +94,7 @@ function hostCalls(
       (await catalogue()).template(template)?.backend === "vm" ? vmAttributeProblem(attribute, value) : undefined,
     checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter, name),
     checkConfigs: async (configs) => checkConfigs(await catalogue(), configs, name),
+    checkPorts: async (path, nodes) => checkPorts(state.ports, user, await labs.seen(path), nodes),
     users: async () => {
       refuseUnlessAdmin("only an admin can list the host's users");
       return (await tellingTrouble(accounts)).map((one) => ({ user: one.name, role: one.role }));
