@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { elfNeeds } from "../src/hosts/local/setup/images/elf.ts";
 import { type Processor, processors } from "./processors.ts";
 
-/** Throws an Error if the file is no static ELF program for the processor. */
+/** Throws an Error if the file is not a static ELF program for the processor. */
 export async function checkProgram(path: string, processor: Processor): Promise<void> {
   const bytes = await readFile(path);
   const needs = elfNeeds(bytes);

@@ -4,9 +4,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const root = new URL("..", import.meta.url).pathname;
 
 /**
- * The test files that take longest, the longest first; those with emulated processors apart from each other. On a fresh clone vitest knows no durations
- * and starts large files first; a slow file that starts
- * late would then run alone at the end.
+ * The test files that take longest, the longest first. Two files with emulated processors are not neighbours, because on a busy machine each would exceed its time.
+ * On a fresh clone, vitest knows no durations and starts large files first. A slow file that starts late would then run alone at the end.
  */
 export const slowTests: readonly string[] = [
   "test/wire/eve-user.extended.test.ts",

@@ -54,7 +54,7 @@ pid_t groups_clone(struct group_handles *h, unsigned long flags) {
   pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
   if (pid > 0) return pid;
   int directory = *group;
-  /* The child starts inside the group. If the kernel is older or refuses this, the child enters the group later, with the others. */
+  /* The child is in the group already. After an error of clone3, as in older kernels, the child enters it later, with the other groups. */
   *group = pid == 0 ? -1 : openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
   close(directory);
   return pid == 0 ? 0 : clone_process(flags);

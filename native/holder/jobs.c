@@ -421,7 +421,10 @@ static _Noreturn void connect_port(int port, bool datagrams) {
   _exit(0);
 }
 
-/* Gives the connection to a process in the node: to a program, or to the relay of a port. It sends "R" first. The holder does not watch it afterwards. */
+/*
+ * Gives the connection to a process in the node: to a program, or to the relay of a port. The process sends "R" when it has begun. From then on the holder does
+ * not read the connection.
+ */
 static void join(struct client *c, struct node *n, char **program, int port, bool datagrams) {
   struct group_handles handles = groups_open(n->id);
   int node_fd = (int)syscall(SYS_pidfd_open, n->pid, 0);

@@ -125,7 +125,7 @@ void resume_step(void);
 int state_open(const struct config *c);
 void save_state(void); /* to the node's disk; then the hypervisor ends */
 
-/* snapshot.c: a guest with a kernel of its own that has booted, and is not a node yet. */
+/* snapshot.c: a guest with a kernel of its own that has booted, and is no node yet. */
 void snapshot_prepare(void);
 void snapshot_refuse(void); /* this guest boots */
 bool taking_snapshot(void); /* this guest becomes a snapshot instead of a node */

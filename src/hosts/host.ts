@@ -124,8 +124,7 @@ export interface HostSession {
   labs(): Promise<readonly string[]>;
   /**
    * Returns the path of the lab with this id: somebody may have moved or renamed it on the host. undefined: no lab has the id, or the host did not
-   * send all
-   * labs in time. Absent: only Labwright changes the paths of labs.
+   * send all labs in time. Absent: only Labwright changes the paths of labs.
    */
   readonly findLab?: (id: string) => Promise<string | undefined>;
   /**
@@ -408,7 +407,7 @@ export interface Applied {
 
 /** A lab and its copy, for copyExtras. */
 export interface ExtrasCopy {
-  /** Native ids of the lab (`from`) and of its copy (`to`), by the same intent keys. */
+  /** Native ids of the lab (`from`) and of its copy (`to`). A part of the lab and its copy have the same intent key. */
   readonly from: NativeIds;
   readonly to: NativeIds;
   /** Whether startup configs that no node uses are copied: they may contain secrets. */

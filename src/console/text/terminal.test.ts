@@ -27,7 +27,7 @@ test("output in any division into pieces reads as in one piece", () => {
   const letter = fc.constantFrom(..."\x1b\x1b[]P?0;5HKGDmJ\\\x07\r\r\n\n\b\tab é", "\x1b[2K", "\x1b[5C", "\r\n");
   fc.assert(
     fc.property(fc.array(letter), fc.array(fc.integer({ min: 1, max: 5 })), (letters, cuts) => {
-      // Moves to the right leave at most as many blanks as there was text.
+      // The number of blanks that moves to the right leave is limited by the length of the text so far. After this line, no move reaches the limit.
       const raw = `${"x".repeat(20_000)}\n${letters.join("")}`;
       const window = new ReadWindow(1 << 20);
       let at = 0;

@@ -1,9 +1,8 @@
 import type { LabNode } from "../../intent/lab/lab.ts";
 
 /**
- * The fields of a node that are compared one by one. Left out: key (its identity), template (always recreates), start (power), pull (only for
- * the next start), startupConfigFile and
- * fileSources (the sources of texts; the texts are compared).
+ * The fields of a node that are compared one by one. Left out: key (its identity), template (always recreates), start (power), pull (only for the next start),
+ * startupConfigFile and fileSources (the sources of texts; the texts are compared).
  */
 export const nodeFields = [
   "name",

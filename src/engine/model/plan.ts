@@ -3,7 +3,10 @@ import type { KernelFeature } from "./kernel-features.ts";
 import type { Reason } from "./reasons.ts";
 import type { UnsupportedField } from "./support.ts";
 
-/** How a change disturbs running nodes: not at all, by a link that flaps, or by a node that goes down. */
+/**
+ * How a change disturbs running nodes. none: not at all. link: a link flaps. restart: a node stops and starts again. stop: a node stops. recreate: a node is
+ * deleted and made again.
+ */
 export type Disruption = "none" | "link" | "restart" | "stop" | "recreate";
 export type PlanOp = "create" | "update" | "replace" | "delete" | "start" | "stop" | "wipe";
 export type PlanKind = "lab" | "network" | "node" | "config" | "link" | "text";
@@ -20,7 +23,7 @@ export interface Change {
 /** Who made a difference since the last apply: the intent, the host (a change by hand), or both. */
 export type Origin = "intent" | "host" | "both";
 
-/** A node, link or network that feels the change of another resource. */
+/** A node, link or network that the change of another resource disturbs. */
 export interface Affected {
   readonly kind: "node" | "link" | "network";
   readonly key: string;

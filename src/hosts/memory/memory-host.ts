@@ -366,7 +366,7 @@ function runOperation(
     for (const map of [ids.nodes, ids.networks, ids.links]) map.clear();
     return;
   }
-  // The parts of a deleted lab are deleted with it: a list of steps that deletes the lab may run again.
+  // After a crash, the steps of a change run again. If one of them has deleted the lab, its parts are gone too, and the steps before it have nothing to do.
   if (lab === undefined && (step.do === "stop" || step.do === "wipe" || step.do.startsWith("delete-"))) return;
   if (lab === undefined) throw new Failure("lab_not_found", `no lab ${path}`);
   runStep(lab, ids, step, world);

@@ -368,7 +368,7 @@ class Rewriter {
     return from;
   }
 
-  /** Returns the whole of a flow collection, made from the texts of its entries, with its own spacing. */
+  /** Replaces a flow collection by one with these entries, and keeps its spacing. */
   #flow(collection: Collection, texts: readonly string[]): void {
     const [start, end] = collection.range as [number, number, number];
     const count = collection.items.length;

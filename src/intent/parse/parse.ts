@@ -116,7 +116,7 @@ export function parseYaml(text: string, problems: Problems, options: { readonly 
   return root === undefined ? undefined : { document: document as Document.Parsed, root };
 }
 
-/** A tab that indents a line is reported alone: the parser reports its consequences too, by other names. */
+/** Reports errors of the syntax. If a tab indents a line, only the tab is reported: the parser's other errors are consequences of it, with misleading texts. */
 function reportSyntax(text: string, errors: Document.Parsed["errors"], problems: Problems): void {
   const tabs = new Set(errors.flatMap(({ pos }) => tabThatIndents(text, pos[0]) ?? []));
   for (const at of tabs) problems.error("yaml_syntax", place([at, at + 1]), "", "a tab cannot indent a line in YAML", "indent with spaces");

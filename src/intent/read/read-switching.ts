@@ -188,7 +188,7 @@ function readRange(problems: Problems, at: Field, word: string): readonly string
 
 function readSpanningTree(problems: Problems, at: Field): SpanningTree | undefined {
   if (at.value.kind !== "map") {
-    // YAML reads the word off as a boolean in some editors' habits: both spellings are clear here.
+    // Tools that follow YAML 1.1 read and write `off` as false.
     if (at.value.kind === "scalar" && at.value.value === false) return { mode: "off" };
     const mode = readWord(problems, at, spanningTreeModes);
     return mode === undefined ? undefined : { mode };

@@ -53,7 +53,7 @@ class Steps {
   readonly #made = new Set<string>();
   readonly #deleted = new Set<string>();
   readonly #links = new Set<string>();
-  /** Fields with the values that the steps gave them. undefined: the value is read from the host. */
+  /** Fields that the steps set, with their new values. undefined: the value that the host has now counts, because the change is not finished or the host chose it. */
   readonly #values = new Map<string, Record<string, unknown>>();
 
   constructor({ operations, isWhole }: Before) {

@@ -117,7 +117,7 @@ function waitText(waiting: ReadonlyMap<string, Waiting>, states: ReadonlyMap<str
 /** Maximum number of links that an error names. */
 const maxLinks = 4;
 
-/** Returns the links whose missing carrier may be the reason why a node is not ready. */
+/** Returns the end of an error text: which links have no carrier because a node is not started. Empty if there are none. */
 function carrierText(links: Lab["links"], unstarted: ReadonlySet<string>): string {
   const isUnstarted = (end: Endpoint) => "node" in end && unstarted.has(end.node);
   const down = links.filter(({ endpoints: [a, b] }) => isUnstarted(a) !== isUnstarted(b)).map(({ key }) => key);

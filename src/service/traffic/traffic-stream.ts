@@ -33,8 +33,8 @@ const sampleMs = 1_000;
 
 /**
  * Packets with the lab's node and link names, one JSON object per line. A slow viewer or a fast link uses no extra memory or time: packets that are
- * left out are counted, and reported once per second as {"sampled": {at, seen, told, dropped}}: how many packets crossed the links, how many of them were
- * sent to the viewer, and how many the capture of the host lost.
+ * left out are counted, and reported once per second as {"sampled": {at, seen, told, dropped}}: how many packets the viewer asked for, how many of them were
+ * sent, and how many the capture of the host lost.
  */
 export class TrafficStream extends Readable {
   readonly #options: TrafficStreamOptions;
@@ -77,7 +77,7 @@ export class TrafficStream extends Readable {
   }
 
   override _read(): void {
-    // Packets come when they come.
+    // Nothing to do: packet() pushes each packet when it arrives.
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {

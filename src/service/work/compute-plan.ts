@@ -53,7 +53,7 @@ export function computePlan(work: PlanWork): ComputedPlan {
   return { plan: explained(plan, input, ids, { ...explain, files, ...(yaml !== undefined && { yaml }) }), ids, identity };
 }
 
-/** The files stay: only the lines of their parts are shown. */
+/** Removes the secrets from both labs. The files keep theirs: the plan takes only line numbers from them, never text. */
 function withoutSecrets(work: PlanWork): PlanWork {
   const { desired, observed } = work.input;
   const input = { ...work.input, desired: desired && maskLab(desired), observed: observed && maskObserved(observed) };

@@ -18,7 +18,7 @@ export interface InterfaceState {
 
 const running: ReadonlySet<string> = new Set(["running", "starting"]);
 
-/** Returns whether an interface has a carrier, as the states of both ends of its link decide it. */
+/** Returns the state of an interface, and its reason: both ends of a link decide whether it has a carrier. */
 export function interfaceState({ port, status, isPeerSuspended, peerStatus }: InterfaceInput): InterfaceState {
   if (!running.has(status)) return { text: "down", reason: `the node is ${status}` };
   if (port.link === undefined) return { text: "no link" };

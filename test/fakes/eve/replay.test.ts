@@ -17,7 +17,7 @@ import { type FakeEve, startFakeEve } from "./server.ts";
  * - size and times of an exported archive;
  * - in reimport-running the headers, which nobody wrote down.
  *
- * Times are not masked: the fake's clock is set to when the request was made. Only that a file was written in the second after is allowed.
+ * Times are not masked: the fake's clock has the time of the request. The time of a written file may be one second later.
  * Random values are replaced by the recorded ones.
  */
 const transcripts = {

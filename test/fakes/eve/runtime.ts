@@ -242,7 +242,7 @@ export class Runtime {
     } else this.#later(boot().then(configured));
   }
 
-  /** Professional takes any, PNETLab counts its nodes; Community's are fixed. */
+  /** Returns the console port of a node that starts: on Professional any free port, on PNETLab the next number. undefined: Community's port follows from the node. */
   #freshPort(): number | undefined {
     if (this.#settings.edition === "pnetlab") return 30_000 + ++this.#started;
     return this.#perLab ? 0 : undefined;

@@ -211,8 +211,8 @@ async function login(transport: Transport, username: string, password: string, s
 
 /**
  * guess ce6-wrong-password: Community Edition answers a wrong password with an error page where PHP shows its notices: `Undefined index: rows`
- * with PHP 7, `Undefined array key "rows"` with PHP 8. If the host hides these messages,
- * GET /api/auth is sent without a session: its usual answer means that the host works, and that the password is wrong.
+ * with PHP 7, `Undefined array key "rows"` with PHP 8. If the host hides these messages, GET /api/auth is sent without a session: its usual answer means that the
+ * host works, and that the password is wrong.
  */
 async function wrongPasswordBreaks(transport: Transport, page: EveAnswer, signal?: AbortSignal): Promise<boolean> {
   if (/api_authentication/.test(page.message)) return /\brows\b/.test(page.message);

@@ -10,8 +10,7 @@ import { writeLab } from "../write/write-lab.ts";
 
 /**
  * Copies the extras of another lab, the parts beyond its definition, into a lab. Only reads the source. Writes nothing if the copy already has all
- * extras. Throws lab_not_found,
- * host_error.
+ * extras. Throws lab_not_found, host_error.
  */
 export async function copyExtras(place: EvePlace, from: EveLabPath, to: EveLabPath, about: ExtrasCopy): Promise<readonly CopiedExtra[]> {
   const source = await readWhole(place, from);

@@ -62,7 +62,7 @@ function reworded(html: string, text: string): string {
   );
 }
 
-/** Returns whether two texts have the same words and position. */
+/** Returns a key that is equal for texts with the same words and position. */
 export function textKey({ text, x, y }: LabText): string {
   return JSON.stringify([text, x, y]);
 }

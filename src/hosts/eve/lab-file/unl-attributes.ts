@@ -58,8 +58,7 @@ export const interfaceAttributes = {
   remote_id: "integer",
   remote_if: "integer",
   // guess pro-quality-units, pro-quality-names: the names are those of the topology answers of Professional and of a public redevelopment; no file of
-  // Professional itself was
-  // seen. Milliseconds, milliseconds, percent, kbit/s; suspend 0 or 1.
+  // Professional itself was seen. Milliseconds, milliseconds, percent, kbit/s; suspend 0 or 1.
   source_delay: "integer",
   source_jitter: "integer",
   source_loss: "integer",

@@ -25,7 +25,7 @@ const walks = new WeakMap<EveAccount, Promise<LabListing>>();
 
 /**
  * Lists the labs of the host that the user can see, folder by folder, without snapshots.
- * @param options fresh: starts a walk of its own, for a change that must see each lab that exists now
+ * @param fresh starts a walk of its own, for a change that must see each lab that exists now
  */
 export function listLabs(account: EveAccount, { fresh = false }: { readonly fresh?: boolean } = {}): Promise<LabListing> {
   const running = walks.get(account);

@@ -234,8 +234,7 @@ async function lateAfter(
 
 /**
  * Waits until the nodes are down. Throws nodesFailed() for those that are not in time: on Community a stop ends the process at once, elsewhere the
- * guest may
- * shut down first.
+ * guest may shut down first.
  */
 async function until(
   run: PowerRun,

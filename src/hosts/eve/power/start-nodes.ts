@@ -102,8 +102,8 @@ async function statusOf({ place, at, signal }: PowerRun, id: number): Promise<nu
 }
 
 /**
- * Records as failed each node that does not start: at once if it ran and is down again, soon if its process never existed, otherwise after the
- * patience.
+ * Waits until each node runs, or records it as failed: at once if it ran and is down again; after `comeUpMs` if the host has answered and the node has no
+ * process; otherwise after `patienceMs`.
  */
 async function waitUntilUp(start: Start, ids: readonly number[]): Promise<void> {
   const { run, pending, failures } = start;

@@ -60,7 +60,7 @@ function scalar({ type }: TemplateAttribute, raw: string | undefined): Scalar | 
   return type === "integer" || type === "number" ? numberOf(raw) : raw;
 }
 
-/** Returns whether the host generated the address: 00:50:<pod>:00:<id>:00. */
+/** Returns whether the host generated the address: 00:50:<pod>:<id / 512>:<id>:00, also without the first byte. The pod may be that of another user. */
 export function isMadeUp({ id }: UnlNode, value: Scalar): boolean {
   const hex = id.toString(16).padStart(2, "0");
   return new RegExp(`^(00:)?50:[0-9a-f]{2}:[0-9a-f]{2}:${hex}:00$`, "i").test(String(value));

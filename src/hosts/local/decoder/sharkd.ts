@@ -8,8 +8,8 @@ import { spawnPiped } from "../machine/spawn-piped.ts";
 /** An id of the labs' range that no lab uses. The decoder of untrusted packets runs as this user, without a network. */
 const decoderId = idRange.base + idRange.count - 3;
 /**
- * How long a request may take, ms. A full ring of small packets is half a million, which a busy machine reads in 20 s; callers wait 60 s. `short` is for
- * requests that do not look at all packets.
+ * How long a request may take, ms. A capture that is full has at most half a million small packets, which a busy machine reads in 20 s. Callers wait for 60 s.
+ * `short` is for requests that do not look at all packets.
  */
 const usualDeadlines = { long: 50_000, short: 10_000 };
 const shortRequests: ReadonlySet<string> = new Set(["check", "frame", "status"]);

@@ -238,7 +238,7 @@ export class LabWiring {
     }
   }
 
-  /** Returns false, without a change, if a port that the fabric had before the edit is missing. */
+  /** Changes one part of the fabric as the definition has it. Returns false, with the fabric unchanged, if a port of the part before the edit is missing. */
   async #comparePart(sandbox: Sandbox, before: LabDefinition, after: LabDefinition, part: FabricPart, catalogue: Catalogue) {
     const links = linksOfPart(after, part);
     const near = new Set([switchingNode, ...part.nodes, ...nodesAt(links), ...nodesAt(linksOfPart(before, part))]);

@@ -25,7 +25,7 @@ export interface SnapshotClock {
   wait(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** Boots the guest of the spawn with a disk in the draft directory, and returns the directory with the files `state` and `memory`. */
+/** Boots the guest that `spawn` describes, with its disk in the draft directory. Returns the directory, below the draft, that contains the files `state` and `memory`. */
 export type SnapshotMaker = (draft: string, spawn: NodeSpawn, signal: AbortSignal) => Promise<string>;
 
 export interface SnapshotSettings {
@@ -76,7 +76,7 @@ export class KernelSnapshots {
     return layer === undefined ? spawn : { ...spawn, lower: [...spawn.lower, layer] };
   }
 
-  /** Returns the layer with the snapshot, `undefined` if there is none and none can be made now. */
+  /** Returns the directory of the layer that contains the snapshot. `undefined` if there is no snapshot, and none can be made now. */
   async #layer(key: string, spawn: NodeSpawn): Promise<string | undefined> {
     const { images, bootId, clock } = this.#settings;
     const failed = this.#failed.get(key);

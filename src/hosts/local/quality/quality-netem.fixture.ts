@@ -1,6 +1,6 @@
 /**
- * Program for the virtual machine of quality-netem.microvm.extended.test.ts. Shapes link 3 between its two namespaces, drops it while frames are on their way, and
- * prints the result as JSON.
+ * Program that quality-netem.microvm.extended.test.ts runs in its virtual machine. It shapes link 3 between two namespaces of that machine, ends the shaping while
+ * frames are on their way, and prints as JSON how many arrived.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { runOnMachine } from "../machine/machine.ts";

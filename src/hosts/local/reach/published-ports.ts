@@ -166,7 +166,7 @@ export class PublishedPorts {
     const missing = this.#missing.get(lab);
     clearTimeout(missing?.timer);
     this.#missing.delete(lab);
-    // A port that is being opened at this moment would not be free.
+    // A retry that runs now closes the port that it opens. Until then, the caller could not open the same port.
     await this.#retries.get(lab);
     return missing?.ports ?? new Map();
   }

@@ -110,7 +110,7 @@ async function refuseRunning(state: TransferParts, definition: LabDefinition, ca
   const shown = nodes.slice(0, 8).join(", ");
   throw new Failure(
     "nodes_running",
-    `disks are copied from stopped nodes, and these run or hibernate: ${shown}${nodes.length > 8 ? ", …" : ""}`,
+    `disks are copied from stopped nodes: stop these, which run or hibernate: ${shown}${nodes.length > 8 ? ", …" : ""}`,
     {
       data: { nodes },
     },

@@ -2,8 +2,9 @@ import { vxlanPort } from "../../../intent/lab/lab.ts";
 import type { LabDefinition } from "../definitions/definition.ts";
 import { defaultMtu } from "../links/fabric.ts";
 
-/** A network's tunnel to the network of the same number on another machine. */
+/** A network's tunnel to the network with the same VNI on another machine. */
 export interface Tunnel {
+  /** Id of the network in its lab. */
   readonly network: number;
   readonly remote: string;
   readonly vni: number;

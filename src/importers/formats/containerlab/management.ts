@@ -15,7 +15,7 @@ export interface Management {
 /** The network of containerlab if a topology names none. */
 const usual = { ipv4: "172.20.20.0/24", ipv6: "3fff:172:20:20::/64" };
 
-/** Reads `mgmt`. Without a subnet, the host chooses one. Without `mgmt`, nodes with addresses in the usual network of containerlab have that network. */
+/** Reads `mgmt`. Without a subnet, the host chooses one. Without `mgmt`, the lab gets containerlab's usual network if a node has an address in it. */
 export function readManagement(draft: Draft, root: Part): Management | undefined {
   const part = root.get("mgmt");
   if (part === undefined || part.node.kind !== "map") {
