@@ -19,6 +19,7 @@ import { TrafficSwitch } from "../traffic/traffic-switch.tsx";
 import type { TrafficSelection } from "../traffic/use-traffic.ts";
 import { runDrawKey } from "./actions/draw-keys.ts";
 import type { LinkActions } from "./actions/use-link-actions.ts";
+import { BenchDialogs } from "./bench-dialogs.tsx";
 import { DrawTools } from "./draw-tools.tsx";
 import { LabDrawer } from "./lab-drawer.tsx";
 import { Palette } from "./palette.tsx";
@@ -26,13 +27,9 @@ import { PartMenu } from "./part-menu.tsx";
 import { PartPanel } from "./part-panel.tsx";
 import { SelectedParts } from "./selection/selected-parts.tsx";
 import { useBench } from "./use-bench.ts";
-import { WipeQuestion } from "./wipe-question.tsx";
 import "./workbench.css";
 
-/** Parts that are loaded when they are first opened. */
-const InterfacesDialog = lazy(() => import("./interfaces-dialog.tsx"));
-const KeysHelp = lazy(() => import("./keys-help.tsx"));
-const NameDialog = lazy(() => import("./name-dialog.tsx"));
+/** Loaded when it is first opened. */
 const ShapePanel = lazy(() => import("./shape-panel.tsx"));
 
 /** Loaded when the text is opened beside the drawing: the editor is larger than the rest of the page. */
@@ -229,33 +226,17 @@ export function Workbench(props: WorkbenchProps) {
           onClose={() => setMenu(undefined)}
         />
       )}
-      {showsKeys && <KeysHelp onClose={() => setShowsKeys(false)} />}
-      {draws.renaming !== undefined && (
-        <NameDialog
-          name={"text" in draws.renaming ? draws.renaming.text : draws.renaming.label}
-          isText={"text" in draws.renaming}
-          onName={(name) => draws.rename(draws.renaming!, name)}
-          onCancel={() => draws.beginRename(undefined)}
-        />
-      )}
-      {draws.changing !== undefined && (
-        <InterfacesDialog
-          title={`Interfaces of the link ${draws.changing.key}`}
-          ends={draws.changing.ends}
-          onChosen={(interfaces) => draws.setInterfaces(draws.changing!, interfaces)}
-          onCancel={() => draws.beginInterfaces(undefined)}
-        />
-      )}
-      {wiping !== undefined && (
-        <WipeQuestion
-          names={wiping}
-          onCancel={() => setWiping(undefined)}
-          onConfirm={() => {
-            power.run("wipe", wiping);
-            setWiping(undefined);
-          }}
-        />
-      )}
+      <BenchDialogs
+        draws={draws}
+        showsKeys={showsKeys}
+        onKeysClose={() => setShowsKeys(false)}
+        wiping={wiping}
+        onWipe={(nodes) => {
+          power.run("wipe", nodes);
+          setWiping(undefined);
+        }}
+        onWipeCancel={() => setWiping(undefined)}
+      />
     </CaptureAddresses.Provider>
   );
 }
