@@ -142,6 +142,20 @@ test("neighbors of OSPF, BGP, IS-IS and BFD are found in the output of real daem
   ]);
 }, 120_000);
 
+test("a router whose daemon is killed is not ready, with the next step, until the daemon runs again", async () => {
+  const host = await local.host.login("admin", "test");
+  const nodeId = (await live()).get("r1")!.id;
+  const run = async (...argv: string[]) =>
+    (await runProgram(host.processes!, { lab: "/pair", nodeId }, { argv, timeoutMs: 30_000 }, call.signal)).code;
+  await until(async () => (await live()).get("r1")?.ready === true);
+  expect(await run("sh", "-c", "kill -9 $(cat /run/frr/bgpd.pid)")).toBe(0);
+  await until(async () => (await live()).get("r1")?.ready === false);
+  await until(async () => (await live()).get("r1")?.not_ready === "bgpd has ended: run frr-start bgpd in the node");
+  expect((await live()).get("r2")?.ready).toBe(true);
+  expect(await run("frr-start", "bgpd")).toBe(0);
+  await until(async () => (await live()).get("r1")?.ready === true);
+}, 60_000);
+
 async function change(yaml: string) {
   const plan = await post("planProject", { yaml });
   const applied = (await post("reconcileProject", { yaml, plan_identity: plan.plan_identity, confirm: false })) as ReconcileData;

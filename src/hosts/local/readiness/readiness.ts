@@ -1,5 +1,6 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import { type Daemon, daemonsOf, isRunning, nodeInits } from "./node-daemons.ts";
 
 /** A running node whose template has a ready check. */
 export interface Candidate {
@@ -7,6 +8,8 @@ export interface Candidate {
   /** Time of the start. After another start the node is checked again. */
   readonly startedAt: number;
   readonly argv: readonly string[];
+  /** Daemons of the node that must go on running. The text is the command that starts one, without its name. */
+  readonly daemons?: { readonly names: ReadonlySet<string>; readonly restart: string | undefined };
 }
 
 interface Known {
@@ -18,6 +21,10 @@ interface Known {
   /** ms; after a check that did not end in time, the next one has twice the time. */
   limit: number;
   reason?: string;
+  /** Those of a ready node. */
+  daemons: readonly Daemon[];
+  /** Its init on the machine. */
+  init?: number | undefined;
 }
 
 /** ms of the first check. A node with a kernel of its own takes many times as long if the machine is busy and emulates its processor. */
@@ -28,12 +35,16 @@ const shortestInterval = 200;
 const longestInterval = 1_000;
 /** ms that each node that is not ready adds to the interval: the checks of a lab must not take a processor from its nodes, which are starting. */
 const intervalPerNode = 10;
+/** ms between two looks at the daemons of ready nodes. */
+const lookInterval = 1_000;
+/** A node that starts longer ago has started all of its daemons, ms. */
+const bootTime = 30_000;
 /** A check with more output, in bytes, is killed. */
 const maxOutputBytes = 4096;
 
 /**
  * Checks whether the nodes of one lab are ready. Checks run only when a caller reads the results: at most 5 times per second and node, in large labs once, and
- * `parallel` at a time. A ready node is not checked again until it restarts or the wiring changes.
+ * `parallel` at a time. A ready node is not checked again until it restarts, the wiring changes, or one of its daemons ends.
  */
 export class Readiness {
   readonly #known = new Map<number, Known>();
@@ -43,6 +54,8 @@ export class Readiness {
   readonly #checks = new Map<number, Promise<void>>();
   readonly #waiting: (() => void)[] = [];
   #running = 0;
+  /** ms */
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: { readonly parallel?: number; readonly now?: () => number } = {}) {
     this.#parallel = options.parallel ?? 8;
@@ -54,11 +67,12 @@ export class Readiness {
    * @param wiring a number that changes with the lab's links
    */
   async ask(
-    sandbox: Pick<Sandbox, "exec">,
+    sandbox: CheckingSandbox,
     candidates: readonly Candidate[],
     wiring: number,
     patienceMs: number,
   ): Promise<ReadonlyMap<number, boolean>> {
+    this.#lookAtDaemons(candidates);
     const interval = this.#interval(candidates);
     const checks = candidates.flatMap((candidate) => this.#due(sandbox, candidate, wiring, interval) ?? []);
     if (checks.length > 0) await within(Promise.all(checks), patienceMs);
@@ -78,17 +92,29 @@ export class Readiness {
     this.#known.delete(node);
   }
 
+  /** Makes nodes be checked again of which a daemon has ended. Reads one small file of /proc for each daemon. */
+  #lookAtDaemons(candidates: readonly Candidate[]): void {
+    if (this.#now() - this.#lookedAt < lookInterval) return;
+    this.#lookedAt = this.#now();
+    for (const { node } of candidates) {
+      const known = this.#known.get(node);
+      if (known === undefined || !known.ready || known.daemons.every(isRunning)) continue;
+      known.ready = false;
+      known.checkedAt = Number.NEGATIVE_INFINITY;
+    }
+  }
+
   #interval(candidates: readonly Candidate[]): number {
     const missing = candidates.filter(({ node }) => this.#known.get(node)?.ready !== true).length;
     return Math.min(longestInterval, Math.max(shortestInterval, missing * intervalPerNode));
   }
 
   /** Returns the check of the node that runs, or that begins now; undefined if none is due. */
-  #due(sandbox: Pick<Sandbox, "exec">, candidate: Candidate, wiring: number, interval: number): Promise<void> | undefined {
+  #due(sandbox: CheckingSandbox, candidate: Candidate, wiring: number, interval: number): Promise<void> | undefined {
     const { node, startedAt } = candidate;
     let known = this.#known.get(node);
     if (known?.startedAt !== startedAt || known.wiring !== wiring) {
-      known = { startedAt, wiring, ready: false, checkedAt: Number.NEGATIVE_INFINITY, limit: firstLimit };
+      known = { startedAt, wiring, ready: false, checkedAt: Number.NEGATIVE_INFINITY, limit: firstLimit, daemons: [] };
       this.#known.set(node, known);
     }
     const running = this.#checks.get(node);
@@ -99,19 +125,41 @@ export class Readiness {
     return check;
   }
 
-  async #check(sandbox: Pick<Sandbox, "exec">, { node, argv }: Candidate, known: Known): Promise<void> {
+  async #check(sandbox: CheckingSandbox, candidate: Candidate, known: Known): Promise<void> {
+    const { node, argv } = candidate;
     if (this.#running < this.#parallel) this.#running++;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve)); // takes the place of a check that has ended
     const { ready, isLate, reason } = await checked(sandbox, node, argv, known.limit);
     known.ready = ready;
     known.checkedAt = this.#now();
     if (isLate) known.limit = Math.min(known.limit * 2, maxLimit);
-    if (reason === "") delete known.reason;
-    else known.reason = reason;
+    const text = noteDaemons(sandbox, candidate, known, reason) ?? reason;
+    if (text === "") delete known.reason;
+    else known.reason = text;
     const next = this.#waiting.shift();
     if (next === undefined) this.#running--;
     else next();
   }
+}
+
+type CheckingSandbox = Pick<Sandbox, "exec"> & Partial<Pick<Sandbox, "pid">>;
+
+/** Notes the daemons of a ready node. Returns the reason of a node that is not ready because the daemon that its check names has ended. */
+function noteDaemons({ pid }: CheckingSandbox, { node, startedAt, daemons }: Candidate, known: Known, reason: string): string | undefined {
+  if (pid === undefined || daemons === undefined) return undefined;
+  known.init ??= nodeInits(pid).get(node);
+  if (known.init === undefined) return undefined;
+  const running = daemonsOf(known.init, daemons.names);
+  if (known.ready) {
+    known.daemons = running;
+    return undefined;
+  }
+  const [name = ""] = reason.split(" ", 1);
+  if (!daemons.names.has(name) || running.some((one) => one.name === name)) return undefined;
+  // A node that boots has not started all of them yet.
+  const hasStarted = known.daemons.some((one) => one.name === name) || Date.now() - startedAt > bootTime;
+  if (!hasStarted) return undefined;
+  return `${name} has ended${daemons.restart === undefined ? "" : `: run ${daemons.restart} ${name} in the node`}`;
 }
 
 interface Result {

@@ -14,6 +14,7 @@ interface FixedRow {
   readonly name: string;
   /** Command line of the template's ready check. */
   readonly ready: readonly string[] | undefined;
+  readonly daemons: Candidate["daemons"];
   /** It has a disk of its own. */
   readonly disk: boolean;
   readonly runs: boolean;
@@ -27,9 +28,11 @@ export async function liveNodes(state: LocalState, definition: LabDefinition, ca
   const live = state.lab(definition.id);
   const life = await live.life(definition, catalogue);
   const rows = fixedRowsOf(definition, catalogue);
-  const candidates = rows.flatMap(({ node, ready: argv }): Candidate[] => {
+  const candidates = rows.flatMap(({ node, ready: argv, daemons }): Candidate[] => {
     const one = argv === undefined ? undefined : life.get(node);
-    return argv === undefined || one?.power !== "running" || one.startedAt === undefined ? [] : [{ node, startedAt: one.startedAt, argv }];
+    return argv === undefined || one?.power !== "running" || one.startedAt === undefined
+      ? []
+      : [{ node, startedAt: one.startedAt, argv, ...(daemons !== undefined && { daemons }) }];
   });
   const sandbox = live.sandbox;
   const ready =
@@ -93,13 +96,20 @@ function readyProgram({ kernel }: DefinedNode, template: LocalTemplate | undefin
   return kernel === "own" ? [supervisor, "ready", ...(argv ?? [])] : argv;
 }
 
+/** The daemons of a node with a kernel of its own are not processes of this machine. */
+function daemonsOf({ kernel }: DefinedNode, template: LocalTemplate | undefined): Candidate["daemons"] {
+  const { daemons, restart } = template?.ready ?? {};
+  return daemons === undefined || kernel === "own" ? undefined : { names: new Set(daemons), restart };
+}
+
 function fixedRowsOf(definition: LabDefinition, catalogue: Catalogue): readonly FixedRow[] {
   const known = fixedRows.get(definition);
   if (known?.catalogue === catalogue) return known.rows;
   const rows = definition.nodes.map((node): FixedRow => {
     const { id, name, template, power } = node;
-    const ready = readyProgram(node, catalogue.template(template));
-    return { node: id, id: String(id), name, ready, disk: catalogue.limits(node) !== undefined, runs: power === "running" };
+    const found = catalogue.template(template);
+    const [ready, daemons] = [readyProgram(node, found), daemonsOf(node, found)];
+    return { node: id, id: String(id), name, ready, daemons, disk: catalogue.limits(node) !== undefined, runs: power === "running" };
   });
   fixedRows.set(definition, { catalogue, rows });
   return rows;

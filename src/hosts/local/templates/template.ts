@@ -9,6 +9,14 @@ import { matchLength, softwareText } from "./software.ts";
 import { hypervisorImage, kernelImage, maxShareOfMachine, ownKernelInterfaces, ownKernelMinRam, type VmTemplate } from "./vm-template.ts";
 
 /** One template file, read and checked. docs/templates.md explains each key. */
+export interface ReadyCheck {
+  readonly argv: readonly string[];
+  /** Names of daemons that must go on running for the node to stay ready. */
+  readonly daemons?: readonly string[];
+  /** The program in the node that starts an ended daemon, with the daemon's name as its argument; for people. */
+  readonly restart?: string;
+}
+
 export interface LocalTemplate {
   readonly id: string;
   /** Other ids of the same template, such as the short names of containerlab's kinds. */
@@ -51,7 +59,7 @@ export interface LocalTemplate {
     readonly pager?: { readonly pattern: string; readonly key: string };
   };
   /** A program in the node: exit code 0 means ready, 1 not yet. Absent: a node is ready when it has booted. */
-  readonly ready?: { readonly argv: readonly string[] };
+  readonly ready?: ReadyCheck;
   /** The hardware of the virtual machine; present for a vm. */
   readonly vm?: VmTemplate;
   /** How a container starts, if not only by its image. */

@@ -1,5 +1,5 @@
 import { isMap, LineCounter, parseDocument } from "yaml";
-import type { LocalTemplate } from "../template.ts";
+import type { LocalTemplate, ReadyCheck } from "../template.ts";
 import { templateFields } from "../template.ts";
 import { maxVmInterfaces, supervisor } from "../vm-template.ts";
 import { readAttributes } from "./read-attributes.ts";
@@ -108,12 +108,8 @@ function templateOf(top: Reader, file: string, find: FindTemplate): LocalTemplat
   const containerReader = backend === "container" ? map.get("container").optional() : undefined;
   const container = containerReader === undefined ? base?.container : readContainer(containerReader);
   const usual = readImages(map, { backend, images, base });
-  const readyArgv =
-    vm === undefined
-      ? (map.get("ready").optional()?.map(["argv"]).get("argv").texts() ?? base?.ready?.argv)
-      : vm.ready === undefined
-        ? undefined
-        : [supervisor, "ready"];
+  const ready =
+    vm === undefined ? (readReady(map.get("ready")) ?? base?.ready) : vm.ready === undefined ? undefined : { argv: [supervisor, "ready"] };
   const savedConfig =
     map
       .get("saved-config")
@@ -150,7 +146,7 @@ function templateOf(top: Reader, file: string, find: FindTemplate): LocalTemplat
     ...(count === undefined ? {} : { ethernet: count }),
     boot,
     console,
-    ...(readyArgv === undefined ? {} : { ready: { argv: readyArgv } }),
+    ...(ready === undefined ? {} : { ready }),
     ...(vm === undefined ? {} : { vm }),
     ...(container === undefined ? {} : { container }),
     needs: map.get("needs").optional() === undefined ? (base?.needs ?? []) : readNeeds(map.get("needs")),
@@ -260,4 +256,12 @@ function readLimits(reader: Reader): LocalTemplate["limits"] {
     ...(processes === undefined ? {} : { processes }),
     ...(disk === undefined ? {} : { disk }),
   };
+}
+
+function readReady(reader: Reader): ReadyCheck | undefined {
+  const map = reader.optional()?.map(["argv"], ["daemons", "restart"]);
+  if (map === undefined) return undefined;
+  const daemons = map.get("daemons").optional()?.texts();
+  const restart = map.get("restart").optional()?.text();
+  return { argv: map.get("argv").texts(), ...(daemons !== undefined && { daemons }), ...(restart !== undefined && { restart }) };
 }
