@@ -40,6 +40,7 @@ import { lock, unlock } from "./commands/lock.ts";
 import { login } from "./commands/login.ts";
 import { logout } from "./commands/logout.ts";
 import { logs } from "./commands/logs.ts";
+import { machines } from "./commands/machines.ts";
 import { open } from "./commands/open.ts";
 import { pictures } from "./commands/pictures.ts";
 import { plan } from "./commands/plan.ts";
@@ -176,6 +177,7 @@ export const commands: readonly Command[] = [
   image,
   registry,
   users,
+  machines,
   quota,
   fanout,
   board,

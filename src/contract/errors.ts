@@ -100,6 +100,11 @@ export const errors = {
     when: "the service's database does not answer: nothing was changed, or data.job names the change, which continues when the database answers again",
     retryAfter: 5,
   },
+  machine_unreachable: {
+    status: 503,
+    when: "another machine of the fleet has the lab and does not answer; data.machine names it, data.seen_at is its last sign of life. A change that it had begun may go on there",
+    retryAfter: 5,
+  },
   shutting_down: { status: 503, when: "the service shuts down and ended the call; data contains the progress of the call", retryAfter: 5 },
   overloaded: {
     status: 503,

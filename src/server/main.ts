@@ -1,6 +1,7 @@
 /** The process of `labwright serve`. Opens the host and the store, starts the service and the HTTPS server, and ends cleanly while labs keep running. */
 import { randomBytes } from "node:crypto";
 import { access, readFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { isatty } from "node:tty";
 import { SerialQueue } from "../base/keyed-queue.ts";
@@ -15,8 +16,10 @@ import { imageRecords } from "../hosts/local/images/images.ts";
 import { type LocalPaths, localPaths } from "../hosts/local/machine/paths.ts";
 import { memoryHost } from "../hosts/memory/memory-host.ts";
 import { createService } from "../service/create-service.ts";
-import type { Store } from "../service/store/store.ts";
+import { idMark as machineMark } from "../service/store/machines.ts";
+import { labsHere, type Store } from "../service/store/store.ts";
 import { type AuditFile, openAuditFile } from "./audit/audit-file.ts";
+import { type Fleet, openFleet } from "./fleet/fleet.ts";
 import { loadPages } from "./http/pages.ts";
 import { urlImports } from "./import-url/load-source.ts";
 import type { OidcOptions } from "./oidc/routes.ts";
@@ -89,6 +92,8 @@ async function serve(options: ServeOptions): Promise<void> {
   const store = await openStore(options, labs, log);
   const readCertificate = () => serverCertificate({ stateDir, names: options.names, warn, ...(options.own && { own: options.own }) });
   const certificate = await readCertificate();
+  const fleet = options.advertise === undefined ? undefined : await joinedFleet(options, options.advertise, store, version, log);
+  cleanup.defer(() => fleet?.close());
   const host = await openHost(options, store, warn);
   cleanup.defer(() => host.close());
   const { sessionIdleMs, sessionAbsoluteMs } = options;
@@ -110,6 +115,7 @@ async function serve(options: ServeOptions): Promise<void> {
     mappingFolder: join(stateDir, "mappings"),
     ...(options.importUrls.length > 0 && { urlImports: urlImports({ patterns: options.importUrls }) }),
     ...(oidc !== undefined && { oidc: { name: oidc.name } }),
+    ...(fleet !== undefined && { fleet: fleet.calls }),
     ...(sessionIdleMs === undefined ? {} : { sessionIdleMs }),
     ...(sessionAbsoluteMs === undefined ? {} : { sessionAbsoluteMs }),
   });
@@ -128,6 +134,7 @@ async function serve(options: ServeOptions): Promise<void> {
     pages,
     oidc,
     docs: () => loadPages(packagePath("dist/docs")),
+    fleet,
     listen: { host: options.listen, port: options.port, anyPort: options.anyPort },
     log: { level: logLevel, stream: lines },
     audit: audit?.record,
@@ -165,6 +172,22 @@ async function serve(options: ServeOptions): Promise<void> {
 
   const signal = await ending;
   log("info", "ending; labs keep running", { signal });
+}
+
+/** Joins the fleet of the database. */
+async function joinedFleet(
+  { stateDir, machineName, joinTokenFile }: ServeOptions,
+  url: string,
+  { shared }: Store,
+  version: string,
+  log: ReturnType<typeof jsonLog>,
+): Promise<Fleet> {
+  if (shared === undefined) throw new Error("--advertise needs --store");
+  const token =
+    joinTokenFile === undefined
+      ? undefined
+      : await readFile(joinTokenFile, "utf8").catch((error: Error) => Promise.reject(new Error(`--join-token-file: ${error.message}`)));
+  return openFleet({ stateDir, machines: shared.machines, name: machineName ?? hostname(), url, token: token?.trim(), version, log });
 }
 
 /** Reads the files of the options for sign-ins at a provider. The service does not start without them; the provider itself may be down. */
@@ -218,8 +241,10 @@ async function openHost(
   };
   const first = await begin().catch((error: unknown) => Promise.reject(usersTrouble(file, error)));
   if (first.password !== undefined) announce(first.password);
-  const recorded = new Map(store.labs.list().flatMap(({ path, labId: id, owner }) => (id === undefined ? [] : [[path, { id, owner }]])));
-  return localHost({ paths, warn, nat, recorded, hostsFile, bindAllow, tunnels, accounts: shared?.accounts });
+  const own = shared?.machines.own;
+  const idMark = own === undefined ? undefined : machineMark(own);
+  const recorded = new Map(labsHere(store).flatMap(({ path, labId: id, owner }) => (id === undefined ? [] : [[path, { id, owner }]])));
+  return localHost({ paths, warn, nat, recorded, hostsFile, bindAllow, tunnels, accounts: shared?.accounts, idMark });
 }
 
 /** Throws if the machine is not set up: without these files no node can start. */

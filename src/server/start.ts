@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance, LogController } from "fastify";
 import { Failure } from "../contract/errors.ts";
 import { openApiDocument } from "../contract/openapi.ts";
 import type { Service } from "../service/service.ts";
+import type { Fleet } from "./fleet/fleet.ts";
 import { defaultMaxConnections } from "./http/connection-limit.ts";
 import { toFailure } from "./http/failures.ts";
 import { answerMalformed } from "./http/malformed.ts";
@@ -36,6 +37,8 @@ export interface ServerOptions {
   readonly log?: { readonly level?: "debug" | "info" | "warn" | "error"; readonly stream?: { write(line: string): void } };
   /** Receives the entries of the audit log. Absent: there is none. */
   readonly audit?: ((entry: Readonly<Record<string, unknown>>) => void) | undefined;
+  /** This service as a machine of a fleet. Absent: it is none. */
+  readonly fleet?: Pick<Fleet, "routes" | "listen"> | undefined;
   /** The time that a client has for its first byte, for its TLS handshake and for its header, ms. Default: 10,000. */
   readonly headerWaitMs?: number;
   readonly webSockets?: WebSocketLimits;
@@ -82,6 +85,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   secure.on("checkExpectation", (request, response) => secure.emit("request", request, response));
   secure.on("tlsClientError", (error) => app.log.debug({ err: error }, "TLS handshake failed"));
   const streams = routeUpgrades(secure, app.routing as never);
+  const members = await options.fleet?.listen((request, response) => {
+    if (noteRequest(request, response)) readByStream(request.socket);
+    app.routing(request, response);
+  });
+  const memberStreams = members && routeUpgrades(members, app.routing as never);
   const maxConnections = options.maxConnections ?? defaultMaxConnections();
   const connections = acceptConnections(secure, {
     waitMs: headerWaitMs,
@@ -101,12 +109,21 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let shown = certificate;
   let closed: Promise<void> | undefined;
   const close = async () => {
-    const ended = new Promise<void>((resolve) => secure.close(() => resolve()));
+    const ended = Promise.all(
+      [secure, members].map((server) => new Promise<void>((resolve) => (server === undefined ? resolve() : server.close(() => resolve())))),
+    );
     closing.abort(new Failure("shutting_down", "the service is shutting down and has cut off the call"));
     streams.destroy();
+    memberStreams?.destroy();
     const late = setTimeout(() => cut.abort(), graceMs);
-    const last = setTimeout(() => connections.destroy(), graceMs + lastAnswerMs);
-    const idle = setInterval(() => secure.closeIdleConnections(), 50);
+    const last = setTimeout(() => {
+      connections.destroy();
+      members?.closeAllConnections();
+    }, graceMs + lastAnswerMs);
+    const idle = setInterval(() => {
+      secure.closeIdleConnections();
+      members?.closeIdleConnections();
+    }, 50);
     try {
       await ended;
       await app.close();
@@ -179,6 +196,7 @@ function createApp(options: ServerOptions, headerWaitMs: number, signals: { read
     stallMs: options.stallMs ?? 30_000,
     bodyWaitMs: headerWaitMs,
     audit: options.audit,
+    fleet: options.fleet?.routes,
   });
   if (options.oidc !== undefined) addOidc(app, options.service, options.oidc, options.audit);
   if (options.pages !== undefined) addPages(app, options.pages);

@@ -2,6 +2,7 @@ import type { InspectionData } from "../contract/schemas/observe.ts";
 import type { Host } from "../hosts/host.ts";
 import { Captures } from "./captures/captures.ts";
 import { type Clock, systemClock } from "./common/clock.ts";
+import type { FleetCalls } from "./common/fleet-calls.ts";
 import type { Log } from "./common/log.ts";
 import { RecentMap } from "./common/recent-map.ts";
 import type { UrlImports } from "./common/url-imports.ts";
@@ -18,13 +19,14 @@ import { LabUses } from "./leases/lab-uses.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { HostLoads } from "./observe/host-load.ts";
 import { Observations } from "./observe/observations.ts";
+import { Placements } from "./placement/placements.ts";
 import { resumeLabs } from "./power/resume-labs.ts";
 import { recoverJobs } from "./recover.ts";
 import type { Service } from "./service.ts";
 import { ExternalSignIns } from "./sessions/external-sign-ins.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { Tickets } from "./sessions/tickets.ts";
-import type { ResumePolicy, Store } from "./store/store.ts";
+import { labsHere, type ResumePolicy, type Store } from "./store/store.ts";
 import { ConsoleDesk } from "./streams/console-desk.ts";
 import { LabIdentities } from "./streams/lab-identities.ts";
 import { OpenStreams } from "./streams/open-streams.ts";
@@ -63,6 +65,8 @@ export interface ServiceOptions {
   readonly urlImports?: UrlImports;
   /** The provider at which users may sign in, as people call it. Absent: none. */
   readonly oidc?: { readonly name: string };
+  /** The other machines of the fleet. Absent: this service is not part of one. */
+  readonly fleet?: FleetCalls;
   /** Folder of more tables of node types for imports, read at each of them. It need not exist. */
   readonly mappingFolder?: string;
 }
@@ -124,6 +128,8 @@ export function createService(options: ServiceOptions): Service {
     consoles: new ConsoleDesk(isRecorded, (path) => identities.look(path)),
     resumeDefault: options.resume ?? "never",
     urlImports: options.urlImports,
+    placements: new Placements(),
+    fleet: options.fleet,
     interrupted: new Set(),
     uses: new LabUses(clock.now),
     streams: new OpenStreams(),
@@ -142,7 +148,7 @@ export function createService(options: ServiceOptions): Service {
   return {
     handlers: handlersOf({
       context,
-      tickets: new Tickets<ConsoleGrant>(clock),
+      tickets: new Tickets<ConsoleGrant>(context),
       browsers,
       captures,
       traffic,
@@ -204,7 +210,7 @@ async function recoverAll(context: Context, captures: Captures, begun: () => voi
   // A lab with an interrupted change is resumed after that change.
   const unfinished = await store.jobs.unfinished();
   const cutOff = new Set(unfinished.map(({ lab }) => lab));
-  const records = store.labs.list();
+  const records = labsHere(store);
   const recovering = [
     captures.begin(records),
     recoverJobs(context, unfinished),

@@ -28,6 +28,8 @@ import { explainMoved } from "./context/moved.ts";
 import { deleteQuarantined, explainAbsence, listQuarantine, restoreQuarantined } from "./context/quarantine.ts";
 import { downloadDisk, exportDisks, finishDiskImport, importDisks, removeDiskTransfer, uploadDiskPart } from "./disks/disk-transfers.ts";
 import { listDisks, removeDisks } from "./disks/disks.ts";
+import { createJoinToken, listMachines, removeMachine, setMachine } from "./fleet/machines.ts";
+import { ofOtherMachines } from "./fleet/of-all-machines.ts";
 import { importFile } from "./imports/import-file.ts";
 import { testProject } from "./lab-tests/test-project.ts";
 import type { Browsers } from "./labs/browsers.ts";
@@ -107,7 +109,8 @@ function wrappers(context: Context) {
           call.onLab?.(path);
           outer?.(path);
         };
-        return await currentCall.run({ user: caller.user, onLab }, () => handle(caller, request, call));
+        const { isForwarded = false, placement } = call;
+        return await currentCall.run({ user: caller.user, onLab, isForwarded, placement }, () => handle(caller, request, call));
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
         if (error.code === "expired_host_session") sessions.forgetHostSession(caller);
@@ -224,13 +227,17 @@ function labHandlers({ context, browsers }: HandlerParts, { known }: Wrappers) {
     getProjectStatus: known((caller, { body }) => projectStatus(context, caller, body)),
     inspectProject: known((caller, { body }) => inspectProject(context, caller, body)),
     openProject: known((caller, { body }) => browsers.openProject(caller, body)),
-    listLabs: known((caller) => listLabs(context, caller)),
+    listLabs: known((caller, _request, call) => listLabs(context, caller, call)),
     getLabGrants: known((caller, { query }) => labGrants(context, caller, query)),
     setLabGrants: known((caller, { body }) => setLabGrants(context, caller, body)),
     setLabLock: known((caller, { body }) => setLabLock(context, caller, body)),
     extendLease: known((caller, { body }) => extendLease(context, caller, body)),
     listQuotas: known((caller) => listQuotas(context, caller)),
     setQuota: known((caller, { body }) => setQuota(context, caller, body)),
+    listMachines: known((caller) => listMachines(context, caller)),
+    setMachine: known((caller, { body }) => setMachine(context, caller, body)),
+    removeMachine: known((caller, { body }) => removeMachine(context, caller, body)),
+    createJoinToken: known((caller, { body }) => createJoinToken(context, caller, body)),
     setLabResume: known((caller, { body }) => setLabResume(context, caller, body)),
     listSnapshots: known((caller, { body }) => listSnapshots(context, caller, body)),
     listPictures: known((caller, { body }) => listPictures(context, caller, body)),
@@ -245,7 +252,7 @@ const maxProgramsPerMinute = 1_200;
 
 function consoleHandlers({ context, tickets }: HandlerParts, { known }: Wrappers) {
   const limits = { places: new ExecPlaces(), turns: new OutputTurns() };
-  const processTickets = new Tickets<ProcessGrant>(context.clock, { maxPerMinute: maxProgramsPerMinute });
+  const processTickets = new Tickets<ProcessGrant>(context, { maxPerMinute: maxProgramsPerMinute });
   return {
     listProjectConsoles: known((caller, { body }) => listConsoles(context, caller, body)),
     execConsole: known((caller, { body }, call) => execConsole(context, caller, body, call)),
@@ -264,10 +271,15 @@ function consoleHandlers({ context, tickets }: HandlerParts, { known }: Wrappers
 }
 
 /** Handlers of packet captures and live traffic. */
-function packetHandlers({ captures, traffic }: HandlerParts, { known }: Wrappers) {
+function packetHandlers({ context, captures, traffic }: HandlerParts, { known }: Wrappers) {
   return {
     startCapture: known((caller, { body }) => captures.start(caller, body)),
-    listCaptures: known((caller, { query }) => captures.list(caller, query.lab)),
+    listCaptures: known(async (caller, { query }, call) => {
+      const own = await captures.list(caller, query.lab);
+      if (query.lab !== undefined) return own;
+      const { lists, ...rest } = await ofOtherMachines(context, "listCaptures", caller, call);
+      return { captures: [own, ...lists].flatMap((list) => list.captures), ...rest };
+    }),
     getCapture: known((caller, { params }) => captures.get(caller, params.id)),
     downloadCapture: known((caller, { params }, call) => captures.download(caller, params.id, call)),
     listCapturePackets: known((caller, { params, query }) => captures.packets(caller, params.id, query)),

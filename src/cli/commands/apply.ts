@@ -134,11 +134,14 @@ function waiting(operations: readonly { readonly kind: string; readonly key: str
   return [...new Set(operations.map(({ op, kind, key }) => `${op} ${kind} ${key}`))].join(", ");
 }
 
-function outcome({ lab, status, applied, skippedPrune, fullDeploy, unsupported }: ResultOf<"reconcileProject">, plan: Plan): string {
+function outcome(
+  { lab, status, applied, skippedPrune, fullDeploy, unsupported, placement }: ResultOf<"reconcileProject">,
+  plan: Plan,
+): string {
   const extras = extrasText(skippedPrune);
   const done =
     status === "unchanged"
       ? unchangedText(plan, true)
-      : `${fullDeploy === true ? "deployed" : "applied"} ${lab}: ${applied} step${applied === 1 ? "" : "s"}${extras}`;
+      : `${fullDeploy === true ? "deployed" : "applied"} ${lab}${placement === undefined ? "" : ` on ${placement.machine}`}: ${applied} step${applied === 1 ? "" : "s"}${extras}`;
   return [done, ...(unsupported ?? []).map((text) => `unsupported: ${text}`)].join("\n");
 }

@@ -67,9 +67,9 @@ export const deploy: Command = {
     )
       .catch(pathIsTaken)
       .catch(reportingFailures(context, project));
-    context.result(data, ({ lab, nodes, links, unsupported }) =>
+    context.result(data, ({ lab, nodes, links, unsupported, placement }) =>
       [
-        `deployed ${lab}: ${counted(nodes, "node")}, ${counted(links, "link")}`,
+        `deployed ${lab}${placement === undefined ? "" : ` on ${placement.machine}`}: ${counted(nodes, "node")}, ${counted(links, "link")}`,
         ...(unsupported ?? []).map((text) => `unsupported: ${text}`),
       ].join("\n"),
     );

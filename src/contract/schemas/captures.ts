@@ -46,7 +46,8 @@ export type CaptureData = Static<typeof CaptureData>;
 export const CapturesQuery = Type.Object({ lab: optionalText });
 export type CapturesQuery = Static<typeof CapturesQuery>;
 
-export const CapturesData = Type.Object({ captures: list(CaptureData) });
+/** unreachable: machines of the fleet that do not answer, whose captures are missing. */
+export const CapturesData = Type.Object({ captures: list(CaptureData), unreachable: Type.Optional(list(text)) });
 export type CapturesData = Static<typeof CapturesData>;
 
 export const CaptureRemovedData = Type.Object({ capture: text });

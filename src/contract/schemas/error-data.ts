@@ -103,6 +103,8 @@ export const errorData = {
   link_not_found: data({ endpoints: list(text) }),
   plan_stale: data({ revision: optionalText }),
   lab_elsewhere: data({ lab: text }),
+  /** seen_at: RFC 3339. */
+  machine_unreachable: data({ machine: text, seen_at: optionalText }),
   store_unavailable: data({ job: optionalText }),
   lab_busy: data({
     operation: Type.Object({ name: text, user: text, started_at: text, step: integer, steps: integer }),

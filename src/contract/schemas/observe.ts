@@ -135,6 +135,8 @@ export type LabSourceData = Static<typeof LabSourceData>;
 
 export const StatusData = Type.Object({
   lab: text,
+  /** Present in a fleet: the machine of the lab. */
+  machine: optionalText,
   name: text,
   mode: text,
   /** The caller's right on the lab; absent: the service does not manage the lab. */
@@ -308,6 +310,10 @@ export type OpenData = Static<typeof OpenData>;
 
 export const LabEntry = Type.Object({
   lab: text,
+  /** Present in a fleet: the machine of the lab. */
+  machine: optionalText,
+  /** Present if that machine does not answer: its last report. exists is then as the record says. */
+  unreachable_since: Type.Optional(time),
   name: text,
   mode: text,
   owner: optionalText,

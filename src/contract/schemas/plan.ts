@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { PlacementData } from "./machines.ts";
 import { Diagnostic, optionalWarnings } from "./project.ts";
 import {
   flag,
@@ -68,6 +69,8 @@ export const PlanSummary = Type.Object({
 export type PlanSummary = Static<typeof PlanSummary>;
 
 export const PlanData = Type.Object({
+  /** Present in a fleet for a new lab: where it will be, and why. */
+  placement: Type.Optional(PlacementData),
   lab: optionalText,
   exists: optionalFlag,
   summary: Type.Optional(PlanSummary),
@@ -98,6 +101,8 @@ export const PlanData = Type.Object({
 export type PlanData = Static<typeof PlanData>;
 
 export const ReconcileData = Type.Object({
+  /** Present in a fleet for a new lab: where it is, and why. */
+  placement: Type.Optional(PlacementData),
   lab: optionalText,
   applied: optionalInteger,
   skippedPrune: optionalInteger,

@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { PlacementData } from "./machines.ts";
 import {
   flag,
   integer,
@@ -132,6 +133,8 @@ export type ChangeWarning = Static<typeof ChangeWarning>;
 export const optionalWarnings = Type.Optional(list(ChangeWarning));
 
 export const DeployData = Type.Object({
+  /** Present in a fleet: where the new lab is, and why. */
+  placement: Type.Optional(PlacementData),
   lab: optionalText,
   nodes: optionalInteger,
   links: optionalInteger,

@@ -56,6 +56,7 @@ import { JobData, JobsData } from "./jobs.ts";
 import { LeaseData, LeasePayload } from "./lease.ts";
 import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "./links.ts";
 import { LabLockData, LabLockPayload } from "./lock.ts";
+import { JoinTokenData, JoinTokenPayload, MachinePayload, MachineRemovePayload, MachinesData } from "./machines.ts";
 import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
 import { PictureQuery, PicturesData, TasksData } from "./pictures.ts";
 import { PlanData, ReconcileData } from "./plan.ts";
@@ -124,6 +125,7 @@ export const requestSchemas = {
   revokeToken: { body: TokenRevokePayload },
   listHostUsers: {},
   listQuotas: {},
+  listMachines: {},
   setHostUser: { body: HostUserPayload },
   removeHostUser: { body: HostUserRemovePayload },
   completeLinkInterfaces: { body: AuthoringPayload },
@@ -176,6 +178,9 @@ export const requestSchemas = {
   deleteQuarantined: { params: byId },
   extendLease: { body: LeasePayload },
   setQuota: { body: QuotaPayload },
+  setMachine: { body: MachinePayload },
+  removeMachine: { body: MachineRemovePayload },
+  createJoinToken: { body: JoinTokenPayload },
   setLabResume: { body: ResumePayload },
   saveConfigs: { body: ProjectPayload },
   testProject: { body: TestPayload },
@@ -283,6 +288,10 @@ export const dataSchemas = {
   extendLease: LeaseData,
   listQuotas: QuotasData,
   setQuota: QuotasData,
+  listMachines: MachinesData,
+  setMachine: MachinesData,
+  removeMachine: MachinesData,
+  createJoinToken: JoinTokenData,
   setLabResume: ResumeData,
   saveConfigs: SaveConfigsData,
   testProject: TestData,

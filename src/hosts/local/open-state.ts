@@ -63,6 +63,8 @@ export interface LocalHostOptions {
   readonly tunnels?: TunnelPolicy | undefined;
   /** The file in which nodes with a management address get names. Absent: none. Only root has management networks. */
   readonly hostsFile?: string | undefined;
+  /** The start of the ids of captures: that of the machine in a fleet. */
+  readonly idMark?: string | undefined;
   /** Replace the defaults. */
   readonly captureLimits?: Partial<CaptureLimits>;
   /** Replaces the defaults. */
@@ -118,9 +120,8 @@ export async function openState(
 
   await step("ending abandoned kernel snapshots", () => endAbandonedSnapshots(paths));
   await adoptLabs(parts, labs, means, step);
-  const captures = new Captures(paths.tap, { ...captureLimits, ...options.captureLimits }, trash, () =>
-    definitions.ids().map((id) => definitions.directory(id)),
-  );
+  const directories = () => definitions.ids().map((id) => definitions.directory(id));
+  const captures = new Captures(paths.tap, { ...captureLimits, ...options.captureLimits }, trash, directories, options.idMark);
   await step("a look at the captures", () => captures.sweep());
   await step("the repair of links", () => repairLinks(parts, exclusive));
 

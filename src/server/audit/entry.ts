@@ -3,6 +3,7 @@ import type { FastifyRequest } from "fastify";
 import type { ErrorCode } from "../../contract/errors.ts";
 import type { OperationId, OperationRow } from "../../contract/operations.ts";
 import type { Caller } from "../../service/common/call.ts";
+import { forwardedOf } from "../forwarding/forwarded.ts";
 
 /** Characters of a session's SHA-256 that an entry has: enough to distinguish sessions. */
 const sessionLength = 12;
@@ -77,7 +78,7 @@ export function auditEntry(
       token_name: caller.apiToken.name,
       token_scope: caller.apiToken.scope,
     }),
-    address: request.socket.remoteAddress,
+    address: forwardedOf(request.raw)?.address ?? request.socket.remoteAddress,
     on: {
       ...(lab !== undefined && { lab: short(lab) }),
       ...Object.fromEntries(recorded.flatMap((name) => (body[name] === undefined ? [] : [[name, short(body[name])]]))),

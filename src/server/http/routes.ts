@@ -22,6 +22,7 @@ import { drain, type ParseJson, readJsonBody, YieldingQueue } from "./body.ts";
 import { browserCookie, keepCookie } from "./browser.ts";
 import { envelopeBody } from "./envelope-body.ts";
 import { badRequest, failureEnvelope, loggedFailure, toFailure } from "./failures.ts";
+import { type FleetRoutes, hereOrForwarded } from "./here-or-forwarded.ts";
 import { identify } from "./identify.ts";
 
 type Handler = (request: unknown, caller: Caller | null, call: Call) => Promise<unknown>;
@@ -49,6 +50,8 @@ export interface RouteOptions {
   readonly bodyWaitMs: number;
   /** Receives the entries of the audit log. Absent: there is none. */
   readonly audit?: ((entry: Readonly<Record<string, unknown>>) => void) | undefined;
+  /** The other machines of the fleet. Absent: this service is not part of one. */
+  readonly fleet?: FleetRoutes | undefined;
 }
 
 /**
@@ -232,11 +235,14 @@ async function answer(routes: Routes, { id, row, schema, handler }: Route, reque
   const cookie = row.auth === "ticket" ? browserCookie(request.headers.cookie) : undefined;
   const call = new RequestCall(request, late, { cookie, onJob: () => audit(request, undefined) });
   state.call = call;
-  const work = handler(parts, state.caller ?? null, call);
   const ms = row.errors.includes("host_timeout") ? deadlineOf(row, call.prefer, request.body) : undefined;
-  const result = await inTime(ms, { late, cutOffs, job: () => call.job }, work, (outcome) =>
-    request.log.warn({ operation: id, outcome: outcome.status }, "ended after its answer"),
-  );
+  const run = () =>
+    inTime(ms, { late, cutOffs, job: () => call.job }, handler(parts, state.caller ?? null, call), (outcome) =>
+      request.log.warn({ operation: id, outcome: outcome.status }, "ended after its answer"),
+    );
+  const done = await hereOrForwarded(options.fleet, request, reply, run);
+  if (done === undefined) return reply;
+  const { result } = done;
   if (row.answer === "upgrade") {
     // A stream that was granted while the server began to close has ended with the call's signal.
     options.closing.throwIfAborted();

@@ -29,6 +29,12 @@ export interface ServeOptions {
   readonly store?: string;
   /** File with the password of that database. */
   readonly storePasswordFile?: string;
+  /** Makes this service a machine of the database's fleet: the address at which the others reach it, https://HOST:PORT. */
+  readonly advertise?: string;
+  /** Its name in the fleet. Absent: that of the host. */
+  readonly machineName?: string;
+  /** File with the one-time token of a machine that joins. */
+  readonly joinTokenFile?: string;
   /** Starts with a new database although labs exist: their records are lost. */
   readonly adopt: boolean;
   /** Networks, as ADDRESS or ADDRESS/BITS, that labs may reach (`allow`) or may not reach (`deny`) through nat networks. */
@@ -66,6 +72,10 @@ export const usage = `Usage: labwright serve [FLAG...]
   --store URL              keeps the service's data in PostgreSQL, such as postgres://labwright@db.example/labwright?sslmode=verify-full;
                            default: a file in the state directory
   --store-password-file FILE   the password of that database; otherwise PGPASSWORD or ~/.pgpass
+  --advertise URL          makes this service a machine of the fleet of that database: the others reach it at this address of the machine,
+                           such as https://192.0.2.7:8444, and only they
+  --machine-name NAME      its name in the fleet (default: the host name)
+  --join-token-file FILE   the output of labwright machines token; a new machine needs it once, the first one does not
   --cert FILE              your own certificate chain and key, PEM; without them
   --key FILE               the first start creates a certificate
   --name NAME              one more name or address for that certificate; may be repeated
@@ -102,7 +112,7 @@ export const usage = `Usage: labwright serve [FLAG...]
                            SIGHUP opens it again. Default: no audit log
   --help
 
-Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_HOST_URL, LABWRIGHT_HOST_PIN, LABWRIGHT_STATE_DIR, LABWRIGHT_STORE, LABWRIGHT_STORE_PASSWORD_FILE, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
+Environment: LABWRIGHT_LISTEN, LABWRIGHT_PORT, LABWRIGHT_HOST, LABWRIGHT_HOST_URL, LABWRIGHT_HOST_PIN, LABWRIGHT_STATE_DIR, LABWRIGHT_STORE, LABWRIGHT_STORE_PASSWORD_FILE, LABWRIGHT_ADVERTISE, LABWRIGHT_MACHINE_NAME, LABWRIGHT_JOIN_TOKEN_FILE, LABWRIGHT_CERT, LABWRIGHT_KEY, LABWRIGHT_NAMES (comma
 list), LABWRIGHT_SESSION_IDLE, LABWRIGHT_SESSION_LIFETIME, LABWRIGHT_RESUME, LABWRIGHT_NAT_ALLOW and LABWRIGHT_NAT_DENY (comma lists), LABWRIGHT_VXLAN_LOCAL, LABWRIGHT_VXLAN_REMOTE (comma list), LABWRIGHT_VXLAN_VNIS, LABWRIGHT_VXLAN_PORT, LABWRIGHT_HOSTS_FILE, LABWRIGHT_BIND_ALLOW (colon list), LABWRIGHT_IMPORT_URL_ALLOW (comma list), LABWRIGHT_LOG_LEVEL, LABWRIGHT_AUDIT_LOG, LABWRIGHT_OIDC_ISSUER and so on for each --oidc flag, replace the flags. LABWRIGHT_ADMIN_PASSWORD is the
 password of the user admin, which the first start creates.
 `;
@@ -144,6 +154,13 @@ export function serveOptions(
   const store = values.store ?? env.LABWRIGHT_STORE;
   const storePasswordFile = values["store-password-file"] ?? env.LABWRIGHT_STORE_PASSWORD_FILE;
   if (store === undefined && values["store-password-file"] !== undefined) throw new Error("--store-password-file needs --store");
+  const advertise = values.advertise ?? (env.LABWRIGHT_ADVERTISE || undefined);
+  if (advertise !== undefined && store === undefined)
+    throw new Error("--advertise needs --store: the machines of a fleet share a database");
+  const machineName = values["machine-name"] ?? (env.LABWRIGHT_MACHINE_NAME || undefined);
+  const joinTokenFile = values["join-token-file"] ?? (env.LABWRIGHT_JOIN_TOKEN_FILE || undefined);
+  if (advertise === undefined && (values["machine-name"] ?? values["join-token-file"]) !== undefined)
+    throw new Error("--machine-name and --join-token-file need --advertise");
   const auditLog = values["audit-log"] ?? (env.LABWRIGHT_AUDIT_LOG || undefined);
   const resume = oneOf("--resume", values.resume ?? env.LABWRIGHT_RESUME ?? "never", ["always", "never"]);
   if (host !== "embedded" && values.resume === "always") {
@@ -188,6 +205,9 @@ export function serveOptions(
     ...(oidc !== undefined && { oidc }),
     ...(store !== undefined && { store }),
     ...(storePasswordFile !== undefined && { storePasswordFile }),
+    ...(advertise !== undefined && { advertise: advertiseOf(advertise) }),
+    ...(machineName !== undefined && { machineName: machineNameOf(machineName) }),
+    ...(joinTokenFile !== undefined && { joinTokenFile }),
     adopt: values.adopt ?? false,
     nat,
     ...(hostsFile !== undefined && { hostsFile }),
@@ -226,6 +246,9 @@ function flagsOf(args: readonly string[]) {
         name: { type: "string", multiple: true },
         store: { type: "string" },
         "store-password-file": { type: "string" },
+        advertise: { type: "string" },
+        "machine-name": { type: "string" },
+        "join-token-file": { type: "string" },
         "session-idle": { type: "string" },
         "session-lifetime": { type: "string" },
         resume: { type: "string" },
@@ -286,6 +309,22 @@ function tunnelFlags(
   if (first === "" || range.first < min || range.last > max || range.first > range.last)
     throw new Error(`--vxlan-vnis takes FIRST-LAST, from ${min} to ${max}, not ${JSON.stringify(vnis)}`);
   return { local, remotes: networksOf("--vxlan-remote", remotes), vnis: range, port: portOf("--vxlan-port", port) };
+}
+
+function advertiseOf(given: string): string {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  // URL leaves out the usual port.
+  const port = /:(\d+)\/?$/.exec(given)?.[1];
+  if (url?.protocol !== "https:" || port === undefined || port === "0" || url.pathname !== "/" || url.username !== "" || /[?#]/.test(given))
+    throw new Error(
+      `--advertise takes an address of this machine with a port, such as https://192.0.2.7:8444, not ${JSON.stringify(given)}`,
+    );
+  return `https://${url.hostname}:${port}`;
+}
+
+function machineNameOf(given: string): string {
+  if (/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/i.test(given)) return given;
+  throw new Error(`--machine-name takes up to 63 letters, digits, dots and dashes, not ${JSON.stringify(given)}`);
 }
 
 function hostsFileOf(given: string): string | undefined {

@@ -1,5 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { Call } from "../../service/common/call.ts";
+import type { PlacementFacts } from "../../service/common/elsewhere.ts";
+import { forwardedOf } from "../forwarding/forwarded.ts";
 import type { RunningCall } from "./running-calls.ts";
 
 /** The call of a request for the service, with the values that its deadline needs. */
@@ -9,6 +11,8 @@ export class RequestCall implements Call {
   readonly cookie?: string;
   readonly idempotencyKey?: string;
   readonly respondAsync: boolean;
+  readonly isForwarded: boolean;
+  readonly placement?: PlacementFacts;
   /** The header Prefer, or an empty text. */
   readonly prefer: string;
   readonly #running: RunningCall;
@@ -17,13 +21,16 @@ export class RequestCall implements Call {
   #lab: string | undefined;
 
   constructor(
-    { id, socket, headers }: FastifyRequest,
+    { id, raw, socket, headers }: FastifyRequest,
     running: RunningCall,
     { cookie, onJob }: { readonly cookie: string | undefined; readonly onJob: () => void },
   ) {
     const key = headers["idempotency-key"];
     this.requestId = id;
-    this.address = socket.remoteAddress ?? "";
+    const forwarded = forwardedOf(raw);
+    this.isForwarded = forwarded !== undefined;
+    if (forwarded?.placement !== undefined) this.placement = forwarded.placement;
+    this.address = forwarded?.address ?? socket.remoteAddress ?? "";
     if (cookie !== undefined) this.cookie = cookie;
     if (typeof key === "string") this.idempotencyKey = key;
     this.prefer = String(headers.prefer ?? "");

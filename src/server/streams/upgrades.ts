@@ -88,19 +88,11 @@ export function accept(
   headers: Readonly<Record<string, string>>,
   webSockets: WebSockets,
 ): void {
-  const waiting = pending.get(request);
-  if (waiting === undefined) throw new Error("not an upgrade request");
-  pending.delete(request);
-  const { connection, head, protocol } = waiting;
-  asking.delete(connection);
-  if (!connection.readable || !connection.writable) {
-    // The client has disconnected: the signal of the call, which observes the response, releases the grant.
-    connection.destroy();
-    return;
-  }
-  response.removeAllListeners("finish");
-  response.detachSocket(connection as Parameters<ServerResponse["detachSocket"]>[0]);
-  if (protocol === "websocket") {
+  const isFrames = isWebSocket(request);
+  const { connection, head } = takeConnection(request, response);
+  // The client has disconnected: the signal of the call, which observes the response, releases the grant.
+  if (connection.destroyed) return;
+  if (isFrames) {
     webSockets.accept(request, connection, head, grant, headers);
     return;
   }
@@ -108,6 +100,23 @@ export function accept(
   connection.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${grant.protocol}\r\n${lines.join("")}\r\n`);
   if (head.length > 0) connection.unshift(head);
   grant.attach(connection);
+}
+
+/**
+ * Takes the connection of an upgrade request out of HTTP: the caller writes the answer. It is destroyed if the client has disconnected.
+ * @returns head: bytes that arrived early
+ */
+export function takeConnection(request: IncomingMessage, response: ServerResponse): { readonly connection: Duplex; readonly head: Buffer } {
+  const waiting = pending.get(request);
+  if (waiting === undefined) throw new Error("not an upgrade request");
+  pending.delete(request);
+  const { connection } = waiting;
+  asking.delete(connection);
+  if (connection.readable && connection.writable) {
+    response.removeAllListeners("finish");
+    response.detachSocket(connection as Parameters<ServerResponse["detachSocket"]>[0]);
+  } else connection.destroy();
+  return waiting;
 }
 
 /** Connections that left HTTP. The server ends them when it closes, because it would wait for them forever. */

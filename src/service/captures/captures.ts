@@ -20,6 +20,7 @@ import { checkLabPath } from "../../intent/lab/lab-path.ts";
 import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
 import { timeText } from "../common/clock.ts";
+import { Elsewhere } from "../common/elsewhere.ts";
 import { badRequest } from "../common/refusals.ts";
 import { addressObserved, addressPath } from "../context/address.ts";
 import { allowUse } from "../context/allow.ts";
@@ -31,7 +32,8 @@ import { quotaExceeded } from "../quotas/admit.ts";
 import { countsFor, quotasOf } from "../quotas/quota.ts";
 import { reaches, rightOn, seesUnrecorded } from "../sessions/rights.ts";
 import { Tickets } from "../sessions/tickets.ts";
-import type { LabRecord } from "../store/store.ts";
+import { machineOfId } from "../store/machines.ts";
+import { type LabRecord, labsHere } from "../store/store.ts";
 import { joinStream } from "../streams/join-stream.ts";
 import { CaptureWatch } from "./capture-watch.ts";
 
@@ -61,7 +63,7 @@ export class Captures {
       log: context.log,
     });
     this.#browsers = browsers;
-    this.#tickets = new Tickets(context.clock);
+    this.#tickets = new Tickets(context);
   }
 
   /** Also watches captures that an earlier run of the service has started. */
@@ -157,10 +159,10 @@ export class Captures {
   /** Returns the paths of the labs that the caller may see: managed labs, and unmanaged labs on the host. */
   async #seenBy(caller: Caller): Promise<readonly string[]> {
     const { host, sessions, store } = this.#context;
-    const records = store.labs.list();
+    const records = labsHere(store);
     const managed = records.filter((record) => rightOn(record, caller) !== undefined).map(({ path }) => path);
     if (!seesUnrecorded(host, caller)) return managed;
-    const recorded = new Set(records.map(({ path }) => path));
+    const recorded = new Set(store.labs.list().map(({ path }) => path));
     const onHost = await (await sessions.hostSession(caller)).labs();
     return [...managed, ...onHost.filter((path) => !recorded.has(path) && reaches(caller, path))];
   }
@@ -294,6 +296,8 @@ export class Captures {
     await this.#supported(caller);
     const path = await this.#context.host.labOfCapture?.(id);
     const missing = () => new Failure("capture_not_found", `there is no capture ${id}`);
+    const machine = path === undefined ? machineOfId(this.#context.store.shared?.machines, id) : undefined;
+    if (machine !== undefined) throw new Elsewhere(machine);
     if (path === undefined || !reaches(caller, path)) throw missing();
     return this.#lab(caller, path).catch((error: unknown) => {
       throw error instanceof Failure && error.code === "lab_not_found" ? missing() : error;

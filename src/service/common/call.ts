@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { UpgradeGrant } from "../../contract/operations.ts";
 import type { TokenScope } from "../../contract/token-scopes.ts";
+import type { PlacementFacts } from "./elsewhere.ts";
 
 /** Context of a request, passed from the server to a use case. */
 export interface Call {
@@ -12,6 +13,10 @@ export interface Call {
   readonly address: string;
   /** The browser's current cookie value, if the request creates a new cookie. */
   readonly cookie?: string;
+  /** Another machine of the fleet passes it on: an answer is about this machine alone. */
+  readonly isForwarded?: boolean;
+  /** Of a forwarded call about a new lab. */
+  readonly placement?: PlacementFacts;
   /** Prefer: respond-async was given. */
   readonly respondAsync: boolean;
   /** The header Idempotency-Key, unchecked. */

@@ -6,6 +6,7 @@ import { checkFiles } from "../../intent/parse/files.ts";
 import type { Caller } from "../common/call.ts";
 import { currentCall } from "../common/current-call.ts";
 import { badRequest, labNotFound, pathNotAvailable } from "../common/refusals.ts";
+import { refuseElsewhere } from "../placement/refuse-elsewhere.ts";
 import { recordFor } from "../sessions/record-for.ts";
 import { type Right, refuseOutOfReach, rightOn, seesUnrecorded } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
@@ -38,11 +39,13 @@ export async function addressProject(
   const path = pathOf(payload, manifest, sent?.lab.name);
   currentCall.getStore()?.onLab?.(path);
   refuseOutOfReach(caller, path);
+  await refuseElsewhere(context, path);
 
   if (await isHidden(context, caller, path)) {
     throw options.makes === true && sent !== undefined && !loaded ? pathNotAvailable(path) : labNotFound(path);
   }
   const record = context.store.labs.get(path);
+  if (options.makes === true && record === undefined && sent !== undefined && !loaded) await placeNew(context, path, sent);
   const given = loaded || payload.state === undefined || payload.state === null ? undefined : stateIds(payload.state, context.host, path);
   const intent = sent ?? (await recordedIntent(context, record));
   const place = await placeOf(context, caller, path, record);
@@ -57,6 +60,12 @@ export async function addressProject(
   };
 }
 
+/** A lab that is on this machine already, without a record, stays here. */
+async function placeNew({ store, host, placements }: LookupParts, path: string, { lab }: Intent): Promise<void> {
+  const machines = store.shared?.machines;
+  if (machines?.own !== undefined && (await host.holds?.(path)) !== true) await placements.place(machines, path, lab);
+}
+
 /** Returns the lab at a path that the caller may use. `record`: the record of the lab, which the function that calls has read. */
 export async function placeOf({ sessions }: SessionsPart, caller: Caller, path: string, record: LabRecord | undefined): Promise<LabPlace> {
   const host = await sessions.hostSessionFor(caller, record?.owner);
@@ -69,6 +78,7 @@ export async function placeOf({ sessions }: SessionsPart, caller: Caller, path: 
  */
 export async function addressPath(context: LookupParts, caller: Caller, path: string, right: Right = "view"): Promise<LabPlace> {
   currentCall.getStore()?.onLab?.(path);
+  await refuseElsewhere(context, path);
   const record = recordFor(context, caller, path);
   if (right !== "view") allowUse({ caller, record, path }, right);
   return placeOf(context, caller, path, record);

@@ -1,6 +1,7 @@
 import type {
   ChangeParts,
   EventsPart,
+  FleetPart,
   HostLoadsPart,
   IdentitiesPart,
   ResumePart,
@@ -15,6 +16,7 @@ export interface Context
     StreamsPart,
     IdentitiesPart,
     EventsPart,
+    FleetPart,
     HostLoadsPart,
     ResumePart,
     UrlImportsPart,

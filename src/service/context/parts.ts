@@ -1,6 +1,7 @@
 import type { InspectionData } from "../../contract/schemas/observe.ts";
 import type { Host } from "../../hosts/host.ts";
 import type { Clock } from "../common/clock.ts";
+import type { FleetCalls } from "../common/fleet-calls.ts";
 import type { Log } from "../common/log.ts";
 import type { RecentMap } from "../common/recent-map.ts";
 import type { UrlImports } from "../common/url-imports.ts";
@@ -10,6 +11,7 @@ import type { Jobs } from "../jobs/jobs.ts";
 import type { LabUses } from "../leases/lab-uses.ts";
 import type { HostLoads } from "../observe/host-load.ts";
 import type { Observations } from "../observe/observations.ts";
+import type { Placements } from "../placement/placements.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { ResumePolicy, Store } from "../store/store.ts";
 import type { ConsoleDesk } from "../streams/console-desk.ts";
@@ -106,12 +108,21 @@ export interface UsesPart {
   readonly uses: LabUses;
 }
 
+export interface PlacementsPart {
+  readonly placements: Placements;
+}
+
+export interface FleetPart {
+  /** undefined: this service is not part of a fleet. */
+  readonly fleet: FleetCalls | undefined;
+}
+
 export interface VersionPart {
   readonly version: string;
 }
 
 /** Finds the lab of a call: its record, its intent, and the session with its host. */
-export interface LookupParts extends HostPart, StorePart, SessionsPart, WorkPart {}
+export interface LookupParts extends HostPart, StorePart, SessionsPart, WorkPart, PlacementsPart {}
 
 /** Runs changes of labs. */
 export interface ChangeParts

@@ -6,6 +6,7 @@ import type { Call, Caller } from "../common/call.ts";
 import type { Clock } from "../common/clock.ts";
 import { badRequest, labNotFound } from "../common/refusals.ts";
 import type { Observations } from "../observe/observations.ts";
+import { refuseElsewhere } from "../placement/refuse-elsewhere.ts";
 import { recordFor } from "../sessions/record-for.ts";
 import { reaches, rightOn } from "../sessions/rights.ts";
 import type { Sessions } from "../sessions/sessions.ts";
@@ -135,6 +136,7 @@ export class Events {
     const checked = checkLabPath(lab);
     if ("problem" in checked) throw badRequest("/lab", checked.problem);
     const { path } = checked;
+    await refuseElsewhere(this.#parts, path);
     const record = recordFor(this.#parts, caller, path);
     if (record === undefined && !(await host.labs()).includes(path)) throw labNotFound(path);
     return path;

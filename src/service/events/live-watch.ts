@@ -6,7 +6,7 @@ import { RecentMap } from "../common/recent-map.ts";
 import type { Observations } from "../observe/observations.ts";
 import { rightOn } from "../sessions/rights.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import type { LabRecord, Store } from "../store/store.ts";
+import { type LabRecord, labsHere, type Store } from "../store/store.ts";
 import { type Intent, recordedIntent } from "../work/intents.ts";
 import type { Work } from "../work/work.ts";
 import type { Audience, News } from "./event-log.ts";
@@ -107,7 +107,7 @@ export class LiveWatch {
   #watched(): ReadonlyMap<string, WatchedLab> {
     const { store } = this.#options;
     const watched = new Map<string, WatchedLab>();
-    const records = [...this.#listeners].some(({ lab }) => lab === undefined) ? store.labs.list() : [];
+    const records = [...this.#listeners].some(({ lab }) => lab === undefined) ? labsHere(store) : [];
     for (const listener of this.#listeners) {
       const { caller, lab } = listener;
       const paths = lab === undefined ? records.filter((record) => rightOn(record, caller) !== undefined).map(({ path }) => path) : [lab];

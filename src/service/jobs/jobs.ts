@@ -4,6 +4,7 @@ import type { ChangeWarning, RunningOperation } from "../../contract/schemas/pro
 import type { Operation } from "../../engine/model/plan.ts";
 import type { Caller } from "../common/call.ts";
 import { type Clock, timeText } from "../common/clock.ts";
+import { Elsewhere } from "../common/elsewhere.ts";
 import type { Log } from "../common/log.ts";
 import { newId } from "../common/new-id.ts";
 import { reaches } from "../sessions/rights.ts";
@@ -189,6 +190,9 @@ export class Jobs {
     const row = await this.#find(id, caller);
     if (caller.role === "viewer") throw new Failure("operation_not_allowed", "a viewer may not cancel changes");
     const running = this.#byLab.get(row.lab);
+    const machines = running === undefined && row.status === "running" ? this.#store.shared?.machines : undefined;
+    const owner = await machines?.ownerOf(row.lab, false);
+    if (owner !== undefined) throw new Elsewhere(owner.number, row.lab);
     if (running === undefined || running.id !== id)
       throw new Failure("operation_not_allowed", "the change cannot be cancelled: it has ended");
     running.cancelled = true;

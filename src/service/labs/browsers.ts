@@ -29,7 +29,7 @@ export class Browsers {
   constructor(context: LookupParts & ClockPart & ObservationsPart, webUi: WebUi | undefined) {
     this.#context = context;
     this.#webUi = webUi;
-    this.#tickets = new Tickets(context.clock, { lifetimeMs: ticketMs });
+    this.#tickets = new Tickets(context, { lifetimeMs: ticketMs });
   }
 
   /** Whether there are pages to open. */

@@ -20,6 +20,7 @@ import type { ConditionsPart, JobsPart, LookupParts, ObservationsPart, ResumePar
 import { isQuarantined } from "../context/quarantine.ts";
 import type { Target } from "../context/target.ts";
 import { usesOf } from "../leases/lease.ts";
+import { ownMachine } from "../placement/own-machine.ts";
 import { resumeState } from "../power/resume.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
 
@@ -58,6 +59,7 @@ export async function projectStatus(
   if (chosen !== undefined && (live === undefined || live.available)) refuseUnknown(chosen, live?.nodes ?? [], target);
   return {
     lab: path,
+    ...ownMachine(context.store),
     name: structure?.name ?? intent?.lab.name ?? path.split("/").at(-1)!,
     mode,
     ...(right !== undefined && { right }),

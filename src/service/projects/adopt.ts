@@ -11,6 +11,7 @@ import { badRequest, labNotFound } from "../common/refusals.ts";
 import type { ChangeParts, HostPart, JobsPart, StorePart } from "../context/parts.ts";
 import { checkFields, pathOf } from "../context/selector.ts";
 import { noIds } from "../context/target.ts";
+import { refuseElsewhere } from "../placement/refuse-elsewhere.ts";
 import { refuseOutOfReach } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
 
@@ -24,6 +25,7 @@ export async function adoptLab(context: ChangeParts, caller: Caller, payload: La
     throw new Failure("operation_not_allowed", "only an admin may adopt a lab that the service has no record of");
   const path = pathOf(payload, checkFields(payload), undefined);
   refuseOutOfReach(caller, path);
+  await refuseElsewhere(context, path);
   refuseOwner(context, owner);
   const host = await context.sessions.hostSession(caller);
   const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);

@@ -25,6 +25,7 @@ import type { ChangeParts, HostPart, StorePart, WorkPart } from "../context/part
 import type { ProjectState } from "../context/state.ts";
 import { noIds, type Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
+import { ownPlacement } from "../placement/own-machine.ts";
 import type { JobRow } from "../store/store.ts";
 import { type Intent, readSent } from "../work/intents.ts";
 
@@ -185,7 +186,7 @@ function nothingApplied(error: unknown): boolean {
 }
 
 function deployed(target: Target, { lab }: Intent, state: ProjectState, unsupported: readonly string[]): DeployData {
-  return { lab: target.path, nodes: lab.nodes.length, links: lab.links.length, state, unsupported: [...unsupported] };
+  return { lab: target.path, ...ownPlacement(), nodes: lab.nodes.length, links: lab.links.length, state, unsupported: [...unsupported] };
 }
 
 /** Throws invalid_intent for parts of the intent that this host cannot create: unknown templates, missing images, more memory than is free … */

@@ -25,6 +25,7 @@ import type { LookupParts, PlansPart, StorePart, WorkPart } from "../context/par
 import { refuseQuarantined } from "../context/quarantine.ts";
 import type { Target } from "../context/target.ts";
 import { unquoted } from "../context/unquoted.ts";
+import { ownPlacement, placementText } from "../placement/own-machine.ts";
 import { includes, rightOn } from "../sessions/rights.ts";
 import type { Direction } from "../store/store.ts";
 import { recordedIntent } from "../work/intents.ts";
@@ -70,6 +71,7 @@ export async function planProject(
   if (!peek) await remember(context, target, direction, identity);
   const facts = {
     lab: target.path,
+    ...ownPlacement(),
     exists: observed !== null,
     ...(!peek && { plan_identity: identity }),
     locked: observed?.locked ?? false,
@@ -94,7 +96,7 @@ export async function planProject(
     return {
       ...facts,
       ...plan,
-      text: `${plan.text}${storedText(stored)}${warnings.length === 0 ? "" : warningsText(warnings)}`,
+      text: `${plan.text}${placementText()}${storedText(stored)}${warnings.length === 0 ? "" : warningsText(warnings)}`,
       ...(warnings.length > 0 && { warnings: [...warnings] }),
       ...(stored.length > 0 && { stored: [...stored] }),
     };

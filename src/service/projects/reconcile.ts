@@ -21,6 +21,7 @@ import { refuseMoved } from "../context/moved.ts";
 import type { ChangeParts, ClockPart, PlansPart, StorePart } from "../context/parts.ts";
 import { noIds, type Target } from "../context/target.ts";
 import { isLeaseOf } from "../leases/lease.ts";
+import { ownPlacement } from "../placement/own-machine.ts";
 import { type Intent, readSent } from "../work/intents.ts";
 import { applyIntent } from "./deploy.ts";
 import { reconcileFromHost } from "./from-host.ts";
@@ -101,6 +102,7 @@ async function reconcileToHost({ context, job, target, interrupted }: ChangeRun,
   const done = interrupted?.done ?? 0;
   const answer = {
     lab: target.path,
+    ...ownPlacement(),
     skippedPrune: plan.summary.skipped_prune,
     fullDeploy: observed === null,
     applicable: plan.applicable,

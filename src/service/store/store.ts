@@ -3,6 +3,7 @@ import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostSession, NativeIds } from "../../hosts/host.ts";
 import type { AccountStore } from "../../hosts/host-accounts.ts";
 import type { LabLease } from "../../intent/lab/lab.ts";
+import type { MachineStore } from "./machines.ts";
 
 /** A bearer session. The token itself is not stored. Times are ms since the epoch. */
 export interface SessionRow {
@@ -322,10 +323,17 @@ export interface SharedStore {
   readonly shown: string;
   /** The accounts of the embedded host, for all services. */
   readonly accounts: AccountStore;
+  readonly machines: MachineStore;
   /** Time since the last answer, ms; undefined while the database answers. Reads from memory may be as old. */
   silentMs(): number | undefined;
   /** Called when this service must not change labs any more, because it cannot prove that it still owns them. */
   onDoubtful(listener: () => void): void;
   /** Called when it may change labs again. */
   onRenewed(listener: () => void): void;
+}
+
+/** The records of the labs of this machine; without a fleet, of all labs. */
+export function labsHere({ labs, shared }: Pick<Store, "labs" | "shared">): readonly LabRecord[] {
+  const machines = shared?.machines;
+  return machines?.own === undefined ? labs.list() : labs.list().filter(({ path }) => machines.elsewhere(path) === undefined);
 }

@@ -5,6 +5,7 @@ import { files, flag, integer, map, number, optionalText, text } from "../../con
 import { tokenScopes } from "../../contract/token-scopes.ts";
 import type { AccountRow } from "../../hosts/host-accounts.ts";
 import { leaseEnds } from "../../intent/lab/lab.ts";
+import type { MachineRow } from "./machines.ts";
 import type { ApiToken, JobAnswer, LabRecord, QuotaRow } from "./store.ts";
 
 /** Fields that older releases did not write are optional. */
@@ -68,6 +69,8 @@ const quotaSchema = Type.Object({
   members: Type.Optional(Type.Array(text)),
 });
 
+const factsSchema = Type.Object({ version: text, processors: number, load: number, memory: number, availableMemory: number });
+
 const answerSchema = Type.Union([
   Type.Object({ error: Type.Object({ code: text, error: text }) }),
   Type.Object({ result: Type.Optional(Type.Unknown()), error: Type.Optional(Type.Never()) }),
@@ -95,6 +98,34 @@ export function readQuota(quota: string): QuotaRow {
   const value = parsed(what, quota);
   checked(what, quotaSchema, value);
   return value as QuotaRow;
+}
+
+/** Columns of a machine. labels, facts: JSON. */
+interface MachineColumns extends Pick<MachineRow, "number" | "name" | "url" | "state"> {
+  readonly labels: string;
+  readonly facts: string;
+  readonly joined_at: number;
+  readonly seen_at: number;
+  readonly silent_ms: number;
+}
+
+/** Returns a machine of its row. Throws `internal` if it is damaged. */
+export function readMachine({ number, name, url, state, ...columns }: MachineColumns): MachineRow {
+  const what = `the machine ${name}`;
+  const [labels, facts] = [parsed(what, columns.labels), parsed(what, columns.facts)];
+  checked(what, map(text), labels);
+  checked(what, factsSchema, facts);
+  return {
+    number,
+    name,
+    url,
+    state,
+    labels: labels as MachineRow["labels"],
+    facts: facts as MachineRow["facts"],
+    joinedAt: columns.joined_at,
+    seenAt: columns.seen_at,
+    silentMs: columns.silent_ms,
+  };
 }
 
 /** Returns an account of its row. Throws `internal` if it is damaged. */

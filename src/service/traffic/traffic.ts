@@ -62,7 +62,7 @@ export class Traffic {
   constructor(context: TrafficParts) {
     this.#context = context;
     this.#desk = new TrafficDesk((path) => context.store.labs.get(path) !== undefined);
-    this.#tickets = new Tickets(context.clock);
+    this.#tickets = new Tickets(context);
   }
 
   /** Links watched now. */

@@ -51,17 +51,20 @@ export class Captures {
   readonly #trash: Trash;
   /** Returns the directories of all labs, to add up the sizes of the host's captures. */
   readonly #labs: () => readonly string[];
+  readonly #idMark: string;
   /** Starts run one after the other, so that two starts do not take the same last free place. */
   readonly #starts = new SerialQueue();
   /** Ids of captures that are being started. Their records have no process yet: without this set they would count as lost. */
   readonly #starting = new Set<string>();
 
   /** @param trash receives removed captures: their directories belong to the lab, which may change them at any time */
-  constructor(tap: string, limits: CaptureLimits, trash: Trash, labs: () => readonly string[]) {
+  /** @param idMark the start of each id, hexadecimal */
+  constructor(tap: string, limits: CaptureLimits, trash: Trash, labs: () => readonly string[], idMark = "") {
     this.tap = tap;
     this.#limits = limits;
     this.#trash = trash;
     this.#labs = labs;
+    this.#idMark = idMark;
   }
 
   /** Removes directories of captures whose start was interrupted before they had a record. Called only at the start of the service. */
@@ -81,7 +84,7 @@ export class Captures {
 
   async #start(lab: CapturedLab & { readonly sandbox: Sandbox }, request: StartedCapture, port: string): Promise<HostCapture> {
     await this.#refuseTooMany(await this.list(lab));
-    const id = randomBytes(8).toString("hex");
+    const id = `${this.#idMark}${randomBytes(8).toString("hex").slice(this.#idMark.length)}`;
     const directory = this.directory(lab, id);
     const { ringBytes, maxSeconds } = this.#limits;
     await mkdir(join(lab.directory, "captures"), { recursive: true, mode: 0o711 });

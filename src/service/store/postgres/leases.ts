@@ -43,7 +43,12 @@ const sql = {
     text: "UPDATE services SET ended_at = clock_timestamp() WHERE id = $1 AND ended_at IS NULL AND ends_at <= clock_timestamp()",
   },
   current: { name: "current_lease", text: "SELECT holder, fence FROM leases WHERE lab = $1" },
-  isEnded: { name: "is_service_ended", text: "SELECT ended_at IS NOT NULL AS ended, installation FROM services WHERE id = $1 FOR SHARE" },
+  isEnded: {
+    name: "is_service_ended",
+    text: `SELECT ended_at IS NOT NULL AS ended, installation,
+      EXISTS (SELECT FROM labs WHERE path = $2) OR EXISTS (SELECT FROM jobs WHERE lab = $2 AND status = 'running') AS has_lab, (SELECT name FROM machines m WHERE m.installation = s.installation) AS machine
+      FROM services s WHERE id = $1 FOR SHARE OF s`,
+  },
   endJobs: {
     name: "end_jobs_of_lost_lab",
     text: `UPDATE jobs SET status = 'failed', outcome = 'interrupted', finished_at = $3, error = $2, request = 'null'
@@ -51,6 +56,15 @@ const sql = {
   },
   take: { name: "take_lease", text: "UPDATE leases SET holder = $2, fence = nextval('fences') WHERE lab = $1 RETURNING fence" },
 } as const satisfies Readonly<Record<string, Statement>>;
+
+/** The service that has the lease of a lab. */
+interface Owner extends Record<string, unknown> {
+  readonly ended: boolean;
+  readonly installation: string;
+  readonly has_lab: boolean;
+  /** Its machine in the fleet; null: none. */
+  readonly machine: string | null;
+}
 
 /** Error of a change whose service lost the lab. */
 const takenOver = {
@@ -98,6 +112,11 @@ export class Leases {
 
   get holder(): number {
     return this.#holder;
+  }
+
+  /** Whether this service has found out that it owns the lab. */
+  owns(lab: string): boolean {
+    return this.#fences.has(lab);
   }
 
   /** Returns the fence of a lab, which this service takes if no other service owns it. Throws `lab_elsewhere`. */
@@ -202,8 +221,12 @@ export class Leases {
       if (before === undefined) throw new Failure("store_unavailable", `the lease of ${lab} changes; try again`, { retryAfter: 1 });
       if (before.holder === holder) return before;
       await query(sql.endLate, [before.holder]);
-      const [owner] = (await query<{ ended: boolean; installation: string }>(sql.isEnded, [before.holder])).rows;
-      if (owner?.ended === false) {
+      const [owner] = (await query<Owner>(sql.isEnded, [before.holder, lab])).rows;
+      const isOwn = owner?.installation === this.#options.installation;
+      // A lease outlives its lab.
+      const hasLab = owner?.has_lab === true;
+      if (hasLab && owner.machine !== null && !isOwn) throw ofMachine(lab, owner.machine);
+      if (hasLab && !owner.ended) {
         throw new Failure<"lab_elsewhere">(
           "lab_elsewhere",
           `${lab} belongs to another service on the same database: send the call to that service`,
@@ -213,9 +236,15 @@ export class Leases {
         );
       }
       // The jobs of an earlier process on this state directory are finished by recovery.
-      if (owner?.installation !== this.#options.installation) await query(sql.endJobs, [lab, JSON.stringify(takenOver), Date.now()]);
+      if (!isOwn) await query(sql.endJobs, [lab, JSON.stringify(takenOver), Date.now()]);
       const taken = await query<{ fence: number }>(sql.take, [lab, holder]);
       return { holder, fence: taken.rows[0]!.fence };
     });
   }
+}
+
+/** The nodes of a lab are on the machine that owns it: no other takes it over while that one is in the fleet. */
+function ofMachine(lab: string, machine: string): Failure {
+  const text = `${lab} is on the machine ${machine}, which does not answer: nothing was changed. If it is lost for good: labwright machines remove ${machine}`;
+  return new Failure<"lab_elsewhere">("lab_elsewhere", text, { data: { lab } });
 }

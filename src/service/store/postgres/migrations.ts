@@ -52,6 +52,14 @@ const migrations: readonly string[] = [
   "SELECT 1",
   // account: JSON. Earlier releases would make accounts of their own.
   "CREATE TABLE accounts (name text PRIMARY KEY, account text NOT NULL)",
+  // authority, labels, facts: JSON. sealed: encrypted with a key that the database does not have.
+  `CREATE TABLE fleet (one boolean PRIMARY KEY DEFAULT true CHECK (one), authority text NOT NULL);
+   CREATE TABLE machines (
+     number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE, installation text NOT NULL UNIQUE, url text NOT NULL,
+     state text NOT NULL, labels text NOT NULL, facts text NOT NULL, joined_at timestamptz NOT NULL, seen_at timestamptz NOT NULL
+   );
+   CREATE TABLE join_tokens (hash text PRIMARY KEY, sealed text NOT NULL, expires_at timestamptz NOT NULL);
+   CREATE TABLE placements (lab text PRIMARY KEY, machine integer NOT NULL, placed_at timestamptz NOT NULL);`,
 ];
 
 /** Only one service migrates at a time; the others wait. Any constant number. */

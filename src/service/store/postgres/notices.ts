@@ -3,7 +3,7 @@ import type { PostgresAddress } from "./address.ts";
 
 /** A row that another service has changed. */
 export interface Notice {
-  readonly kind: "lab" | "job" | "session" | "quota" | "account";
+  readonly kind: "lab" | "job" | "session" | "quota" | "account" | "machine";
   readonly key: string;
 }
 

@@ -6,6 +6,7 @@ import { History } from "./history.ts";
 import { Jobs } from "./jobs.ts";
 import { Labs } from "./labs.ts";
 import { Leases } from "./leases.ts";
+import { Machines } from "./machines.ts";
 import { prepare } from "./migrations.ts";
 import { type Notice, Notices } from "./notices.ts";
 import { Quotas } from "./quotas.ts";
@@ -46,11 +47,15 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
     log("warn", "a change of another service could not be read", { what, error: String(error) });
   const heard = ({ kind, key }: Notice) => {
     const refresh = {
-      lab: () => labs.refresh(key),
+      lab: async () => {
+        await machines.refreshOwner(key);
+        await labs.refresh(key);
+      },
       job: () => jobs.refresh(key),
       session: () => sessions.refresh(key),
       quota: () => quotas.catchUp(),
       account: () => accounts.catchUp(),
+      machine: () => machines.catchUpWhole(),
     };
     refresh[kind]().catch((error: unknown) => {
       unread(`${kind} ${key}`, error);
@@ -68,6 +73,7 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
       await jobs.catchUp();
       await quotas.catchUp();
       await accounts.catchUp();
+      await machines.catchUpWhole();
     },
   );
   const labs = new Labs(database, leases, notices, unread);
@@ -76,6 +82,7 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
   const sessions = new Sessions(database, notices);
   const quotas = new Quotas(database, notices);
   const accounts = new Accounts(database, notices);
+  const machines = new Machines(database, leases, notices);
   await using opened = new AsyncDisposableStack();
   opened.defer(() => database.close());
   await leases.open();
@@ -93,6 +100,7 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
     shared: {
       shown: address.shown,
       accounts,
+      machines,
       silentMs: () => (database.isReachable ? undefined : database.silentMs),
       onDoubtful: (listener) => void doubtful.add(listener),
       onRenewed: (listener) => void renewed.add(listener),

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { selfSigned } from "../../../../test/self-signed.ts";
+import { type PostgresAddress, postgresAddress } from "../postgres/address.ts";
+import { postgresStore } from "../postgres/postgres-store.ts";
 import { cluster, postgresPrograms } from "../testing/cluster.fixture.ts";
-import { type PostgresAddress, postgresAddress } from "./address.ts";
-import { postgresStore } from "./postgres-store.ts";
 
 let folder: string;
 let made: Promise<PostgresAddress> | undefined;

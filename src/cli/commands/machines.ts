@@ -1,0 +1,95 @@
+import type { ResultOf } from "../../client/index.ts";
+import type { Command } from "../command/command.ts";
+import { UsageError } from "../command/usage-error.ts";
+import { table } from "../show/table.ts";
+
+type Machine = ResultOf<"listMachines">["machines"][number];
+
+const actions = ["list", "cordon", "uncordon", "labels", "remove", "token"] as const;
+
+export const machines: Command = {
+  name: "machines",
+  summary: "List the machines of a fleet with their load; take one out of service, label it, remove it, or let a new one join; for admins",
+  operands: "list|cordon NAME|uncordon NAME|labels NAME [KEY=VALUE…]|remove NAME|token",
+  maxOperands: 40,
+  choices: [...actions, "ls"],
+  details:
+    "A fleet is several services on one PostgreSQL database (labwright serve --store --advertise). A new lab goes to the machine with the largest free share of\n" +
+    "its memory. A cordoned machine gets no new labs; its labs run on. labels replaces all labels of a machine; without any it removes them. token prints a\n" +
+    "one-time token with which one machine joins: labwright serve --join-token-file. remove is for a machine that is lost, or has no labs.",
+  flags: [
+    { long: "hours", value: "N", summary: "Lifetime of the token, 1 to 168 hours (default 1)" },
+    { long: "force", summary: "Remove a machine that answers and has labs; their nodes run on without a record" },
+  ],
+  example: "labwright machines list",
+  run: async (context, args) => {
+    const [action = "list", name, ...rest] = args.operands;
+    const client = await context.client();
+    const show = (data: ResultOf<"listMachines">) => context.result(data, ({ machines: all }) => shown(all));
+    if (action !== "labels" && rest.length > 0) throw new UsageError(`"${rest[0]}" is one argument too many`);
+    switch (action) {
+      case "list":
+      case "ls":
+        show(await client.listMachines());
+        return 0;
+      case "token":
+        context.result(await client.createJoinToken({ hours: hoursOf(args.text("hours")) }), ({ token }) => token);
+        return 0;
+      case "cordon":
+      case "uncordon":
+        show(await client.setMachine({ name: named(name), state: action === "cordon" ? "cordoned" : "active" }));
+        return 0;
+      case "labels":
+        show(await client.setMachine({ name: named(name), labels: labelsOf(rest) }));
+        return 0;
+      case "remove":
+        show(await client.removeMachine({ name: named(name), ...(args.has("force") && { force: true }) }));
+        return 0;
+      default:
+        throw new UsageError(`machines takes ${actions.join(", ")}, not "${action}"`);
+    }
+  },
+};
+
+function named(name: string | undefined): string {
+  if (name === undefined) throw new UsageError("name a machine: labwright machines list shows them");
+  return name;
+}
+
+function labelsOf(words: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    words.map((word) => {
+      const [, key, value] = /^([^=]+)=(.*)$/.exec(word) ?? [];
+      if (key === undefined || value === undefined) throw new UsageError(`a label is KEY=VALUE, not "${word}"`);
+      return [key, value];
+    }),
+  );
+}
+
+function hoursOf(text: string | undefined): number {
+  if (text === undefined) return 1;
+  if (!/^\d{1,3}$/.test(text) || Number(text) < 1 || Number(text) > 168) throw new UsageError(`--hours takes 1 to 168, not "${text}"`);
+  return Number(text);
+}
+
+function shown(all: readonly Machine[]): string {
+  return table(
+    ["MACHINE", "STATE", "LABS", "MEMORY FREE", "LOAD", "VERSION", "LABELS", "ADDRESS"],
+    all.map((one) => [
+      one.name,
+      one.answers ? one.state : `no answer since ${one.seen_at}`,
+      String(one.labs),
+      `${gibibytes(one.available_memory_mib)} of ${gibibytes(one.memory_mib)} GiB`,
+      `${one.load} of ${one.processors}`,
+      one.version,
+      Object.entries(one.labels)
+        .map(([key, value]) => `${key}=${value}`)
+        .join(" "),
+      one.url,
+    ]),
+  );
+}
+
+function gibibytes(mebibytes: number): string {
+  return (mebibytes / 1_024).toFixed(1);
+}

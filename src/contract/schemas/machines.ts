@@ -1,0 +1,56 @@
+import Type, { type Static } from "typebox";
+import { flag, integer, list, map, name, number, optionalFlag, text, time, word } from "./shapes.ts";
+
+const state = word(["active", "cordoned"]);
+
+/** A machine of the fleet. Memory: MiB. */
+export const MachineData = Type.Object({
+  name: text,
+  /** Address at which the other machines reach it. */
+  url: text,
+  /** cordoned: it gets no new labs. */
+  state,
+  /** It has reported within the last 9 seconds. */
+  answers: flag,
+  /** true: it has answered this call. Absent: another one. */
+  own: optionalFlag,
+  labels: map(text),
+  /** Release of its service. */
+  version: text,
+  processors: integer,
+  /** Average number of running processes in the last minute. */
+  load: number,
+  memory_mib: integer,
+  available_memory_mib: integer,
+  labs: integer,
+  joined_at: time,
+  /** Its last report. */
+  seen_at: time,
+});
+export type MachineData = Static<typeof MachineData>;
+
+/** Sorted by name. */
+export const MachinesData = Type.Object({ machines: list(MachineData) });
+export type MachinesData = Static<typeof MachinesData>;
+
+/** Absent fields stay as they are. labels: replaces all labels. */
+export const MachinePayload = Type.Object({
+  name,
+  state: Type.Optional(state),
+  labels: Type.Optional(map(Type.String({ maxLength: 255 }))),
+});
+export type MachinePayload = Static<typeof MachinePayload>;
+
+/** force: also a machine that answers and has labs. */
+export const MachineRemovePayload = Type.Object({ name, force: optionalFlag });
+export type MachineRemovePayload = Static<typeof MachineRemovePayload>;
+
+/** hours: lifetime of the token; absent: 1. */
+export const JoinTokenPayload = Type.Object({ hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 168 })) });
+export type JoinTokenPayload = Static<typeof JoinTokenPayload>;
+
+export const JoinTokenData = Type.Object({ token: text, expires_at: time });
+export type JoinTokenData = Static<typeof JoinTokenData>;
+
+/** The machine of a new lab, and the reasons, for people. */
+export const PlacementData = Type.Object({ machine: text, reasons: list(text) });

@@ -1,0 +1,16 @@
+import { cpus, loadavg, totalmem } from "node:os";
+import type { MachineFacts } from "../../service/store/machines.ts";
+
+const mebibyte = 1_048_576;
+
+/** Size and load of this machine. */
+export function factsNow(version: string): MachineFacts {
+  return {
+    version,
+    processors: cpus().length,
+    load: Math.round((loadavg()[0] ?? 0) * 100) / 100,
+    memory: Math.round(totalmem() / mebibyte),
+    // MemAvailable of the kernel: without buffers that it would give up.
+    availableMemory: Math.round(process.availableMemory() / mebibyte),
+  };
+}

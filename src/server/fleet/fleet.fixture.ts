@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { RawClient } from "../../../test/wire/raw-client.ts";
+import { memoryHost } from "../../hosts/memory/memory-host.ts";
+import { createService } from "../../service/create-service.ts";
+import type { PostgresAddress } from "../../service/store/postgres/address.ts";
+import { postgresStore } from "../../service/store/postgres/postgres-store.ts";
+import type { Store } from "../../service/store/store.ts";
+import { type RunningServer, startServer } from "../start.ts";
+import { fingerprintOf } from "../tls/certificate.ts";
+import { selfSigned } from "../tls/self-signed.ts";
+import { type Fleet, openFleet } from "./fleet.ts";
+
+/** A service of a fleet with a memory host, as a machine of its own would be. */
+export interface Member extends AsyncDisposable {
+  readonly name: string;
+  readonly store: Store;
+  readonly fleet: Fleet;
+  readonly server: RunningServer;
+  /** Address at which the other machines reach it. */
+  readonly url: string;
+  /** Lines of the service's log. */
+  readonly log: string[];
+  readonly stateDir: string;
+  /** A client of this member; the token is valid at all members. */
+  client(token: string | null): RawClient;
+  login(user: string): Promise<string>;
+  /** Ends without leaving the fleet, as after a crash: its lease and its row stay. */
+  crash(): Promise<void>;
+}
+
+export interface MemberOptions {
+  readonly name: string;
+  readonly address: PostgresAddress;
+  readonly token?: string;
+  /** Of an earlier member that has crashed. */
+  readonly stateDir?: string;
+  /** Number of the loopback address of its member listener. */
+  readonly place: number;
+}
+
+const users = [
+  { name: "admin", password: "admin", role: "admin" },
+  { name: "ann", password: "ann", role: "user" },
+  { name: "bob", password: "bob", role: "user" },
+] as const;
+
+/** An address of the loopback that no other test process has. */
+function addressOf(place: number): string {
+  return `127.${192 + ((process.pid >> 14) & 31)}.${(process.pid >> 6) & 255}.${((process.pid & 63) << 2) + place}`;
+}
+
+export async function openMember({
+  name,
+  address,
+  token,
+  stateDir = mkdtempSync(join(tmpdir(), "labwright-member-")),
+  place,
+}: MemberOptions): Promise<Member> {
+  const log: string[] = [];
+  const write = (level: string, text: string, fields?: object) => void log.push(`${level} ${text} ${JSON.stringify(fields ?? {})}`);
+  const store = await postgresStore(address, { installation: `installation of ${stateDir}`, log: write });
+  const url = `https://${addressOf(place)}:8444`;
+  const fleet = await openFleet({ stateDir, machines: store.shared!.machines, name, url, token, version: "0.0.0", log: write }).catch(
+    async (error) => {
+      await store.close();
+      throw error;
+    },
+  );
+  const host = memoryHost({ users });
+  const service = createService({ host, store, log: write, version: "0.0.0", fleet: fleet.calls, closeWaitMs: 200 });
+  await service.recover();
+  const made = selfSigned({ names: ["localhost"], from: new Date(Date.now() - 1_000), until: new Date(Date.now() + 1e9) });
+  const server = await startServer({
+    service,
+    certificate: { ...made, fingerprint: fingerprintOf(made.certificate) },
+    version: "0.0.0",
+    fleet,
+    headerWaitMs: 2_000,
+    graceMs: 200,
+  });
+  const clients: RawClient[] = [];
+  const client = (bearer: string | null) => {
+    const opened = new RawClient(server.url, bearer);
+    clients.push(opened);
+    return opened;
+  };
+  const crash = async () => {
+    for (const one of clients.splice(0)) one[Symbol.dispose]();
+    fleet.close();
+    await server.close();
+  };
+  return {
+    name,
+    store,
+    fleet,
+    server,
+    url,
+    log,
+    stateDir,
+    client,
+    login: async (user) => (await client(null).post("/api/v1/login", { username: user, password: user })).json.data.token as string,
+    crash,
+    [Symbol.asyncDispose]: async () => {
+      await crash();
+      await service.close();
+      await host.close();
+      rmSync(stateDir, { recursive: true, force: true });
+    },
+  };
+}

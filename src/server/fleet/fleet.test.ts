@@ -1,0 +1,268 @@
+import { request } from "node:https";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type OperationId, operations } from "../../contract/operations.ts";
+import { requestSchemas } from "../../contract/schemas/table.ts";
+import type { PostgresAddress } from "../../service/store/postgres/address.ts";
+import { cluster, postgresPrograms } from "../../service/store/testing/cluster.fixture.ts";
+import { forwardedHeader, forwardedText } from "../forwarding/forwarded.ts";
+import { createCertificate } from "../tls/x509.ts";
+import { type Member, openMember } from "./fleet.fixture.ts";
+
+const pair = (name: string) => `name: ${name}\nnodes:\n  h1: {template: linux}\n  h2: {template: linux}\nlinks: [[h1:eth0, h2:eth0]]\n`;
+
+let cleanup: AsyncDisposableStack;
+let address: PostgresAddress;
+beforeEach(() => {
+  cleanup = new AsyncDisposableStack();
+});
+afterEach(() => cleanup.disposeAsync());
+
+async function member(name: string, place: number, more: { readonly token?: string; readonly stateDir?: string } = {}): Promise<Member> {
+  return cleanup.use(await openMember({ name, place, address, ...more }));
+}
+
+/** A fleet of two members, and a session that both know. */
+async function two(): Promise<{ readonly one: Member; readonly other: Member; readonly admin: string; readonly ann: string }> {
+  address = await (await cluster()).database();
+  const one = await member("one", 1);
+  const { token } = await one.fleet.calls.createToken(60_000);
+  const other = await member("other", 2, { token });
+  await one.store.shared!.machines.report({ version: "0.0.0", processors: 2, load: 0, memory: 1_000, availableMemory: 100 });
+  const [admin, ann] = [await one.login("admin"), await one.login("ann")];
+  await expect.poll(async () => (await other.client(ann).get("/api/v1/session")).status).toBe(200);
+  return { one, other, admin, ann };
+}
+
+/** Makes a lab that belongs to `owner`. */
+async function deploy(owner: Member, rest: readonly Member[], token: string, name: string): Promise<void> {
+  for (const { name: machine } of rest) await owner.store.shared!.machines.set(machine, { state: "cordoned" });
+  const answer = await owner.client(token).post("/api/v1/projects/deploy", { yaml: pair(name) });
+  expect(answer.json).toMatchObject({ ok: true, data: { placement: { machine: owner.name } } });
+  for (const { name: machine } of rest) await owner.store.shared!.machines.set(machine, { state: "active" });
+  for (const { store } of rest) await expect.poll(() => store.labs.get(`/${name}`)).toBeDefined();
+}
+
+const is = { skip: postgresPrograms === undefined, timeout: 60_000 };
+
+describe("the machines of a fleet", () => {
+  test("any of them answers a call about a lab of another one: data, failures, events, streams and changes", is, async () => {
+    const { one, other, ann } = await two();
+    await deploy(one, [other], ann, "away");
+    const client = other.client(ann);
+    const status = await client.post("/api/v1/projects/status", { lab: "/away" });
+    expect(status.json).toMatchObject({ ok: true, data: { lab: "/away", machine: "one", exists: true } });
+    const missing = await client.post("/api/v1/console/attach", { lab: "/away", node: "h9" });
+    expect(missing.json).toMatchObject({ ok: false, code: "node_not_found" });
+    const attached = await client.post("/api/v1/console/attach", { lab: "/away", node: "h1" });
+    const { stream } = attached.json.data as { stream: string };
+    expect(stream).toMatch(/^0001[0-9a-f]{60}$/);
+    const console = await other
+      .client(ann)
+      .secure(
+        `GET /api/v1/console/stream/${stream} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann}\r\nConnection: Upgrade\r\nUpgrade: host-telnet\r\n\r\n`,
+      );
+    await expect.poll(console.heard).toContain("101 Switching Protocols");
+    console.socket.write("echo over-there\r");
+    await expect.poll(console.heard).toContain("over-there");
+    const closed = console.ended();
+    console.socket.destroy();
+    await closed;
+    const events = await other
+      .client(ann)
+      .secure(`GET /api/v1/events?lab=/away HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann}\r\n\r\n`);
+    await expect.poll(events.heard).toContain("200 OK");
+    const stopped = await client.post("/api/v1/projects/exec", { lab: "/away", action: "stop", nodes: ["h2"] });
+    expect(stopped.json).toMatchObject({ ok: true });
+    await expect.poll(events.heard).toContain('"status":"stopped"');
+    events.socket.destroy();
+    expect((await other.client(ann).get("/api/v1/jobs")).json.data.jobs).toHaveLength(2);
+    const gone = await client.post("/api/v1/projects/destroy", { lab: "/away" });
+    expect(gone.json).toMatchObject({ ok: true });
+    expect(one.store.labs.get("/away")).toBeUndefined();
+  });
+
+  test("each operation on a lab answers at another machine as at the lab's own", is, async () => {
+    const { one, other, admin, ann } = await two();
+    await deploy(one, [other], ann, "away");
+    const takesLab = (id: OperationId) => {
+      const { body, query } = requestSchemas[id] as { body?: { properties?: object }; query?: { properties?: object } };
+      return { body: Object.hasOwn(body?.properties ?? {}, "lab"), query: Object.hasOwn(query?.properties ?? {}, "lab") };
+    };
+    const codes: Record<string, readonly unknown[]> = {};
+    for (const id of Object.keys(operations) as OperationId[]) {
+      const { method, path, answer } = operations[id];
+      const takes = takesLab(id);
+      if ((!takes.body && !takes.query) || answer !== "data" || id === "destroyProject") continue;
+      const asked = async (by: Member) => {
+        const client = by.client(id === "adoptLab" ? admin : ann);
+        const sent = takes.body ? { body: JSON.stringify({ lab: "/away" }) } : {};
+        const at = takes.query ? `${path}?lab=/away` : path;
+        const { json } = await client.call(method, at.replaceAll(/\{\w+\}/g, "none"), sent);
+        return [json.ok, json.code, json.error];
+      };
+      const [own, away] = [await asked(one), await asked(other)];
+      expect(away, id).toEqual(own);
+      codes[id] = own;
+    }
+    expect(Object.keys(codes).length).toBeGreaterThan(30);
+    expect(codes.getProjectStatus).toEqual([true, undefined, undefined]);
+  });
+
+  test("the lists of all of them are one list; rights count everywhere", is, async () => {
+    const { one, other, admin, ann } = await two();
+    const bob = await other.login("bob");
+    await expect.poll(async () => (await one.client(bob).get("/api/v1/session")).status).toBe(200);
+    await deploy(one, [other], ann, "first");
+    await deploy(other, [one], ann, "second");
+    const listed = async (by: Member, token: string) =>
+      (await by.client(token).get("/api/v1/labs")).json.data.labs.map(({ lab, machine }: { lab: string; machine: string }) => [
+        lab,
+        machine,
+      ]);
+    for (const by of [one, other]) {
+      expect(await listed(by, ann)).toEqual([
+        ["/first", "one"],
+        ["/second", "other"],
+      ]);
+      expect(await listed(by, bob)).toEqual([]);
+    }
+    expect((await other.client(bob).post("/api/v1/projects/status", { lab: "/first" })).json).toMatchObject({ code: "lab_not_found" });
+    const machines = await other.client(admin).get("/api/v1/machines");
+    expect(machines.json.data.machines).toMatchObject([
+      { name: "one", state: "active", answers: true, labs: 1 },
+      { name: "other", own: true, labs: 1 },
+    ]);
+    expect((await other.client(ann).get("/api/v1/machines")).json).toMatchObject({ code: "operation_not_allowed" });
+  });
+
+  test("a new lab goes where most memory is free, also the deploy of its plan, and never to a cordoned machine", is, async () => {
+    const { one, other, admin, ann } = await two();
+    const machines = one.store.shared!.machines;
+    await one.store.shared!.machines.report({ version: "0.0.0", processors: 2, load: 0, memory: 1_000, availableMemory: 100 });
+    await other.store.shared!.machines.report({ version: "0.0.0", processors: 2, load: 0, memory: 1_000, availableMemory: 900 });
+    await machines.report({ version: "0.0.0", processors: 2, load: 0, memory: 1_000, availableMemory: 100 });
+    const plan = await one.client(ann).post("/api/v1/projects/plan", { yaml: pair("new") });
+    expect(plan.json.data).toMatchObject({ placement: { machine: "other" } });
+    expect(plan.json.data.text).toContain("Machine: other (other has 900 of 1000 MiB free (90 %)");
+    // By now the other one looks full; the plan counts.
+    await other.store.shared!.machines.report({ version: "0.0.0", processors: 2, load: 0, memory: 1_000, availableMemory: 70 });
+    await machines.report({ version: "0.0.0", processors: 2, load: 0, memory: 1_000, availableMemory: 100 });
+    const { plan_identity: identity } = plan.json.data as { plan_identity: string };
+    const applied = await one.client(ann).post("/api/v1/projects/reconcile", { yaml: pair("new"), plan_identity: identity });
+    expect(applied.json).toMatchObject({ ok: true, data: { placement: { machine: "other" }, fullDeploy: true } });
+    const cordoned = await one
+      .client(admin)
+      .call("PUT", "/api/v1/machines", { body: JSON.stringify({ name: "other", state: "cordoned" }) });
+    expect(cordoned.json.data.machines[1]).toMatchObject({ name: "other", state: "cordoned" });
+    expect((await one.client(ann).post("/api/v1/projects/deploy", { yaml: pair("newer") })).json.data.placement.machine).toBe("one");
+    const large = "name: large\nnodes:\n  h1: {template: linux, memory: 4096}\n";
+    const refused = await one.client(ann).post("/api/v1/projects/deploy", { yaml: large });
+    expect(refused.json).toMatchObject({ code: "host_error" });
+    expect(refused.json.error).toMatch(
+      /no machine of the fleet can take the lab: one has \d+ MiB free, and the lab needs 4096; other is cordoned/,
+    );
+  });
+
+  test(
+    "a machine that does not answer: calls and lists say since when, its labs stay its own, and it goes on when it is back",
+    is,
+    async () => {
+      const { one, other, ann } = await two();
+      await deploy(one, [other], ann, "away");
+      await one.crash();
+      const lost = await other.client(ann).post("/api/v1/projects/status", { lab: "/away" });
+      expect(lost).toMatchObject({
+        status: 503,
+        json: { code: "machine_unreachable", data: { machine: "one", seen_at: expect.any(String) } },
+      });
+      const changed = await other.client(ann).post("/api/v1/projects/destroy", { lab: "/away" });
+      expect(changed.json.error).toContain("no connection to it: nothing was changed");
+      const [entry] = (await other.client(ann).get("/api/v1/labs")).json.data.labs;
+      expect(entry).toMatchObject({ lab: "/away", machine: "one", unreachable_since: expect.any(String), exists: true });
+      const again = await member("one", 1, { stateDir: one.stateDir });
+      await expect
+        .poll(async () => (await other.client(ann).post("/api/v1/projects/status", { lab: "/away" })).json.data?.machine)
+        .toBe("one");
+      expect(again.store.shared!.machines.own).toBe(1);
+    },
+  );
+});
+
+describe("joining", () => {
+  test("needs a token, which one machine uses once; the first machine needs none; a removed one needs a new token", is, async () => {
+    const { one, other, admin } = await two();
+    await expect(openMember({ name: "third", place: 3, address })).rejects.toThrow(
+      "the database has a fleet, and this machine is not part of it",
+    );
+    const made = await one.client(admin).post("/api/v1/machines/join-tokens", {});
+    const { token } = made.json.data as { token: string };
+    await expect(openMember({ name: "other", place: 3, address, token })).rejects.toThrow(
+      "another machine of the fleet has the name other",
+    );
+    await member("third", 3, { token });
+    await expect(openMember({ name: "fourth", place: 0, address, token })).rejects.toThrow("the join token is unknown, used or expired");
+    await expect(openMember({ name: "fourth", place: 0, address, token: "lwj_damaged" })).rejects.toThrow("the join token is damaged");
+    const brief = await one.fleet.calls.createToken(1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await expect(openMember({ name: "fourth", place: 0, address, token: brief.token })).rejects.toThrow("unknown, used or expired");
+    await other.crash();
+    const removed = await one.client(admin).post("/api/v1/machines/remove", { name: "other", force: true });
+    expect(removed.json.data.machines.map(({ name }: { name: string }) => name)).toEqual(["one", "third"]);
+    await expect(openMember({ name: "other", place: 2, address, stateDir: other.stateDir })).rejects.toThrow(
+      "this machine was removed from the fleet",
+    );
+  });
+
+  test("the database alone has neither the key of the fleet nor a token", is, async () => {
+    await two();
+    const made = await cluster();
+    const database = String((address as unknown as { url: string }).url)
+      .split("/")
+      .at(-1)!;
+    const text = JSON.stringify([
+      ...(await made.query(database, "SELECT * FROM fleet")),
+      ...(await made.query(database, "SELECT * FROM join_tokens")),
+    ]);
+    expect(text).not.toContain("PRIVATE KEY");
+    expect(text).not.toContain("lwj_");
+  });
+});
+
+describe("the port of a machine for the others", () => {
+  const ask = (url: string, tls: object) =>
+    new Promise<{ readonly status: number; readonly text: string }>((resolve, reject) => {
+      const headers = {
+        [forwardedHeader]: forwardedText({ caller: { user: "admin", role: "admin", session: "forged" }, requestId: "1", address: "" }),
+      };
+      const sent = request(`${url}/api/v1/labs`, { rejectUnauthorized: false, agent: false, headers, ...tls }, async (response) => {
+        const parts: Buffer[] = [];
+        for await (const part of response) parts.push(part as Buffer);
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() });
+      });
+      sent.on("error", reject).end();
+    });
+
+  test(
+    "refuses clients without a certificate, with one of their own, and a machine that was removed; users cannot name a caller",
+    is,
+    async () => {
+      const { one, other, admin } = await two();
+      await expect(ask(one.url, {})).rejects.toThrow();
+      const forged = createCertificate({
+        subject: "labwright machine 2",
+        names: [],
+        from: new Date(Date.now() - 1e6),
+        until: new Date(Date.now() + 1e9),
+        use: "member",
+      });
+      await expect(ask(one.url, { cert: forged.certificate, key: forged.key })).rejects.toThrow();
+      // On the port of users, the header of machines is one of many.
+      expect(await ask(one.server.url, {})).toMatchObject({ status: 401 });
+      const own = other.fleet.credentials();
+      expect(await ask(one.url, { cert: own.certificate, key: own.key })).toMatchObject({ status: 200 });
+      await other.crash();
+      await one.client(admin).post("/api/v1/machines/remove", { name: "other" });
+      await expect(ask(one.url, { cert: own.certificate, key: own.key })).rejects.toThrow();
+    },
+  );
+});

@@ -1,0 +1,96 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Server } from "node:https";
+import { Failure } from "../../contract/errors.ts";
+import { type DataOf, operations } from "../../contract/operations.ts";
+import type { Caller } from "../../service/common/call.ts";
+import type { FleetCalls, ListOfMachine } from "../../service/common/fleet-calls.ts";
+import type { Log } from "../../service/common/log.ts";
+import type { MachineStore } from "../../service/store/machines.ts";
+import type { FleetRoutes } from "../http/here-or-forwarded.ts";
+import { factsNow } from "./facts.ts";
+import { Forwarder } from "./forwarder.ts";
+import { listenForMembers, memberTls } from "./member-listener.ts";
+import { joinFleet, type MemberCredentials } from "./membership.ts";
+
+export interface FleetOptions {
+  readonly stateDir: string;
+  readonly machines: MachineStore;
+  readonly name: string;
+  /** Address at which the other machines reach this one: https://HOST:PORT. */
+  readonly url: string;
+  readonly token?: string | undefined;
+  readonly version: string;
+  readonly log: Log;
+}
+
+/** This service as a machine of a fleet. */
+export interface Fleet {
+  readonly calls: FleetCalls;
+  readonly routes: FleetRoutes;
+  /** The certificate of this machine now. */
+  credentials(): MemberCredentials;
+  /** Listens for the other machines. */
+  listen(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<Server>;
+  close(): void;
+}
+
+/** Interval of reports, ms. A machine that has not reported for three of them does not answer. */
+const reportMs = 3_000;
+/** Certificates are valid for 30 days. */
+const renewMs = 24 * 3_600_000;
+/** Longest wait for the list of another machine's labs, ms. */
+const listMs = 5_000;
+
+/** Joins the fleet and reports from then on. Throws an Error for the user. */
+export async function openFleet({ stateDir, machines, name, url, token, version, log }: FleetOptions): Promise<Fleet> {
+  const membership = await joinFleet({ stateDir, machines, name, url, token, facts: factsNow(version) });
+  let credentials = membership.credentials();
+  const forwarder = new Forwarder(() => credentials);
+  let server: Server | undefined;
+  let isMember = true;
+  const report = async () => {
+    try {
+      await machines.report(factsNow(version));
+      const isThere = machines.list().some(({ number }) => number === membership.number);
+      if (isMember && !isThere)
+        log("error", "this machine was removed from the fleet: its calls are refused, and other machines may take its labs over");
+      isMember = isThere;
+    } catch {
+      // The database does not answer, which it has logged itself.
+    } finally {
+      reporting = setTimeout(() => void report(), reportMs).unref();
+    }
+  };
+  let reporting = setTimeout(() => void report(), reportMs).unref();
+  const renewing = setInterval(() => {
+    credentials = membership.credentials();
+    server?.setSecureContext(memberTls(credentials));
+    forwarder.renew();
+  }, renewMs).unref();
+  log("info", "this service is a machine of the fleet", { machine: name, number: membership.number, url });
+  return {
+    calls: {
+      createToken: (lifetimeMs) => membership.createToken(lifetimeMs),
+      list: async <Id extends ListOfMachine>(number: number, id: Id, caller: Caller, requestId: string) => {
+        const machine = machines.list().find((one) => one.number === number);
+        if (machine === undefined)
+          throw new Failure("machine_unreachable", "the machine has just left the fleet", { data: { machine: String(number) } });
+        const { method, path: url } = operations[id];
+        return (await forwarder.ask(machine, { method, url }, { caller, requestId, address: "" }, listMs)) as DataOf<Id>;
+      },
+    },
+    routes: { machines, forwarder },
+    credentials: () => credentials,
+    listen: async (handle) => {
+      const { hostname, port } = new URL(url);
+      const host = hostname.replace(/^\[|\]$/g, "");
+      server = await listenForMembers({ credentials, host, port: Number(port), machines: () => machines.list(), handle });
+      return server;
+    },
+    close: () => {
+      clearTimeout(reporting);
+      clearInterval(renewing);
+      forwarder.close();
+    },
+  };
+}

@@ -1,0 +1,204 @@
+import type { ClientRequest, IncomingMessage } from "node:http";
+import { Agent, type RequestOptions, request as send } from "node:https";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { PeerCertificate } from "node:tls";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Failure } from "../../contract/errors.ts";
+import type { MachineRow } from "../../service/store/machines.ts";
+import { type Forwarded, forwardedHeader, forwardedText, notOwnerHeader } from "../forwarding/forwarded.ts";
+import { isUpgrade, takeConnection } from "../streams/upgrades.ts";
+import { memberTls } from "./member-listener.ts";
+import { type MemberCredentials, subjectOf } from "./membership.ts";
+
+/** Time to connect to another machine, ms. */
+const connectMs = 2_000;
+/** An idle connection is closed after this time, ms. */
+const idleMs = 60_000;
+/** Headers of a client that the owner of the lab needs too. */
+const passed = ["accept", "prefer", "idempotency-key", "last-event-id", "range", "if-none-match", "user-agent", "cookie"];
+const passedOfUpgrades = ["upgrade", "sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol", "sec-websocket-extensions"];
+/** Headers of an answer that belong to one connection. */
+const ofConnection = new Set(["connection", "keep-alive", "transfer-encoding", "date", notOwnerHeader]);
+
+type Target = Pick<MachineRow, "number" | "name" | "url" | "seenAt">;
+
+/** Passes calls on to other machines of the fleet, and their answers back, without a copy in memory. */
+export class Forwarder {
+  readonly #agents = new Map<number, Agent>();
+  readonly #credentials: () => MemberCredentials;
+
+  constructor(credentials: () => MemberCredentials) {
+    this.#credentials = credentials;
+  }
+
+  /** Uses new credentials for new connections. */
+  renew(): void {
+    for (const agent of this.#agents.values()) agent.destroy();
+    this.#agents.clear();
+  }
+
+  close(): void {
+    this.renew();
+  }
+
+  /**
+   * Passes a call on, and its answer back. Returns false, with nothing sent, if the other machine does not own the lab any more. Throws machine_unreachable.
+   * @param body the checked body of the request; undefined: it has none
+   */
+  async forward(machine: Target, request: FastifyRequest, reply: FastifyReply, forwarded: Forwarded, body: unknown): Promise<boolean> {
+    const outgoing = this.#send(machine, request.raw, forwarded, body === undefined ? undefined : JSON.stringify(body));
+    const left = () => outgoing.destroy();
+    reply.raw.once("close", left);
+    const answer = await answerOf(outgoing, machine);
+    if ("socket" in answer && "head" in answer) {
+      join(request, reply, answer);
+      return true;
+    }
+    const { response } = answer;
+    if (response.headers[notOwnerHeader] !== undefined) {
+      reply.raw.off("close", left);
+      response.resume();
+      return false;
+    }
+    const headers = Object.fromEntries(Object.entries(response.headers).filter(([name]) => !ofConnection.has(name)));
+    reply.hijack();
+    reply.raw.writeHead(response.statusCode ?? 502, { ...headers, "x-request-id": request.id });
+    // The header is sent at once: the first event may come much later.
+    reply.raw.flushHeaders();
+    await pipeline(response, reply.raw).catch((error: Error) =>
+      request.log.debug({ err: error }, "an answer of another machine was cut off"),
+    );
+    return true;
+  }
+
+  /** Calls another machine for a part of an answer. Returns the data of its envelope. Throws its failure, and machine_unreachable. */
+  async ask(machine: Target, call: Pick<IncomingMessage, "method" | "url">, forwarded: Forwarded, withinMs: number): Promise<unknown> {
+    const outgoing = this.#send(machine, { ...call, headers: {} }, forwarded, undefined);
+    const late = setTimeout(() => outgoing.destroy(new Error(`no answer within ${withinMs} ms`)), withinMs);
+    try {
+      const answer = await answerOf(outgoing, machine);
+      if (!("response" in answer)) throw new Error("not a call for data");
+      const parts: Buffer[] = [];
+      for await (const part of answer.response) parts.push(part as Buffer);
+      const envelope = JSON.parse(Buffer.concat(parts).toString("utf8")) as { ok: boolean; data?: unknown; code?: string; error?: string };
+      if (!envelope.ok) throw new Failure(envelope.code as "internal", envelope.error ?? "");
+      return envelope.data;
+    } catch (error) {
+      throw error instanceof Failure ? error : unreachable(machine, error as Error, true);
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
+  #send(
+    machine: Target,
+    { method, url, headers }: Pick<IncomingMessage, "method" | "url" | "headers">,
+    forwarded: Forwarded,
+    text: string | undefined,
+  ): ClientRequest {
+    const isStream = headers.upgrade !== undefined && method === "GET";
+    const names = isStream ? [...passed, ...passedOfUpgrades] : passed;
+    const { hostname, port } = new URL(machine.url);
+    const options: RequestOptions = {
+      host: hostname.replace(/^\[|\]$/g, ""),
+      port,
+      method,
+      path: url,
+      headers: {
+        ...Object.fromEntries(names.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]]))),
+        ...(isStream && { connection: "Upgrade" }),
+        [forwardedHeader]: forwardedText(forwarded),
+        ...(text !== undefined && { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) }),
+      },
+      ...(isStream ? { ...this.#tls(machine.number), agent: false } : { agent: this.#agent(machine.number) }),
+    };
+    const outgoing = send(options);
+    outgoing.end(text);
+    return outgoing;
+  }
+
+  #agent(number: number): Agent {
+    const known = this.#agents.get(number);
+    if (known !== undefined) return known;
+    const agent = new Agent({ ...this.#tls(number), keepAlive: true, timeout: idleMs, noDelay: true, scheduling: "lifo" } as never);
+    this.#agents.set(number, agent);
+    return agent;
+  }
+
+  #tls(number: number) {
+    return {
+      ...memberTls(this.#credentials()),
+      // The number identifies a machine; its address may change.
+      checkServerIdentity: (_name: string, { subject }: PeerCertificate) =>
+        subject.CN === subjectOf(number) ? undefined : new Error(`the certificate is not that of machine ${number}`),
+    };
+  }
+}
+
+type Answer =
+  | { readonly response: IncomingMessage }
+  | { readonly response: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
+
+function answerOf(outgoing: ClientRequest, machine: Target): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    let isConnected = false;
+    const slow = setTimeout(() => outgoing.destroy(new Error(`no connection within ${connectMs} ms`)), connectMs);
+    outgoing.once("socket", (socket) => {
+      const connected = () => {
+        isConnected = true;
+        clearTimeout(slow);
+      };
+      if (outgoing.reusedSocket) connected();
+      else socket.once("secureConnect", connected);
+    });
+    outgoing.once("response", (response) => resolve({ response }));
+    outgoing.once("upgrade", (response, socket, head) => resolve({ response, socket, head }));
+    outgoing.once("error", (error) => {
+      clearTimeout(slow);
+      reject(unreachable(machine, error, isConnected));
+    });
+  });
+}
+
+function unreachable({ name, seenAt }: Target, cause: Error, isSent: boolean): Failure {
+  const then = isSent
+    ? "the connection to it ended before its answer: a change that it had begun may go on there (labwright jobs)"
+    : "no connection to it: nothing was changed";
+  const data = { machine: name, seen_at: new Date(seenAt).toISOString() };
+  return new Failure("machine_unreachable", `the machine ${name} does not answer (its last report was at ${data.seen_at}); ${then}`, {
+    data,
+    cause,
+    retryAfter: 5,
+  });
+}
+
+/** Joins the client's connection to that of a stream on another machine. */
+function join(
+  { raw, id }: FastifyRequest,
+  reply: FastifyReply,
+  { response, socket, head }: { readonly response: IncomingMessage; readonly socket: Duplex; readonly head: Buffer },
+): void {
+  reply.hijack();
+  if (!isUpgrade(raw)) throw new Error("an upgrade for a request that asked for none");
+  const client = takeConnection(raw, reply.raw);
+  const end = () => {
+    socket.destroy();
+    client.connection.destroy();
+  };
+  if (client.connection.destroyed) {
+    end();
+    return;
+  }
+  const lines = Object.entries(response.headers)
+    .filter(([name]) => name !== "x-request-id")
+    .map(([name, value]) => `${name}: ${String(value)}\r\n`);
+  client.connection.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join("")}X-Request-Id: ${id}\r\n\r\n`);
+  if (client.head.length > 0) client.connection.unshift(client.head);
+  if (head.length > 0) socket.unshift(head);
+  socket.on("error", end);
+  // Not destroyed: what the machine sent before is still on its way to the client.
+  socket.once("close", () => client.connection.end());
+  client.connection.once("close", end);
+  client.connection.pipe(socket).pipe(client.connection);
+}

@@ -1,0 +1,13 @@
+import type { DataOf } from "../../contract/operations.ts";
+import type { Caller } from "./call.ts";
+
+/** Operations that list what a machine has. */
+export type ListOfMachine = "listLabs" | "listCaptures";
+
+/** Calls to the other machines of the fleet. */
+export interface FleetCalls {
+  /** Returns a token with which one machine may join within a time, ms. */
+  createToken(lifetimeMs: number): Promise<{ readonly token: string; readonly expiresAt: number }>;
+  /** The list of another machine, of what the caller may see there. Throws machine_unreachable. */
+  list<Id extends ListOfMachine>(machine: number, id: Id, caller: Caller, requestId: string): Promise<DataOf<Id>>;
+}

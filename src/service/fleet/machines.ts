@@ -1,0 +1,102 @@
+import { Failure } from "../../contract/errors.ts";
+import type {
+  JoinTokenData,
+  JoinTokenPayload,
+  MachinePayload,
+  MachineRemovePayload,
+  MachinesData,
+} from "../../contract/schemas/machines.ts";
+import type { Caller } from "../common/call.ts";
+import { timeText } from "../common/clock.ts";
+import { badRequest } from "../common/refusals.ts";
+import type { FleetPart, LogPart, StorePart } from "../context/parts.ts";
+import { silentAfterMs } from "../placement/choose-place.ts";
+import type { MachineStore } from "../store/machines.ts";
+
+type Parts = StorePart & LogPart & FleetPart;
+
+const hourMs = 3_600_000;
+const defaultTokenHours = 1;
+
+/** Lists the machines of the fleet. Throws operation_not_allowed for callers who are no admins, and without a fleet. */
+export async function listMachines(context: Parts, caller: Caller): Promise<MachinesData> {
+  const machines = fleetOf(context, caller);
+  const owners = [...(await machines.owners()).values()];
+  return {
+    machines: machines.list().map(({ number, name, url, state, labels, facts, joinedAt, seenAt, silentMs }) => ({
+      name,
+      url,
+      state,
+      answers: silentMs <= silentAfterMs,
+      ...(number === machines.own && { own: true }),
+      labels,
+      version: facts.version,
+      processors: facts.processors,
+      load: facts.load,
+      memory_mib: facts.memory,
+      available_memory_mib: facts.availableMemory,
+      labs: owners.filter((owner) => owner === number).length,
+      joined_at: timeText(joinedAt),
+      seen_at: timeText(seenAt),
+    })),
+  };
+}
+
+/** Changes the state or the labels of a machine. Throws as listMachines, and bad_request for an unknown machine. */
+export async function setMachine(context: Parts, caller: Caller, { name, state, labels }: MachinePayload): Promise<MachinesData> {
+  const machines = fleetOf(context, caller);
+  const change = { ...(state !== undefined && { state }), ...(labels !== undefined && { labels }) };
+  if (!(await machines.set(name, change))) throw unknown(machines, name);
+  context.log("info", "a machine was changed", { machine: name, ...change, by: caller.user });
+  return listMachines(context, caller);
+}
+
+/**
+ * Removes a machine from the fleet: the others refuse its calls, and may take its labs over. Throws as setMachine, and operation_not_allowed for a machine
+ * that still answers and has labs, unless `force` is set.
+ */
+export async function removeMachine(context: Parts, caller: Caller, { name, force }: MachineRemovePayload): Promise<MachinesData> {
+  const machines = fleetOf(context, caller);
+  const { machines: shown } = await listMachines(context, caller);
+  const found = shown.find((one) => one.name === name);
+  if (found === undefined) throw unknown(machines, name);
+  if (found.own === true) throw new Failure("operation_not_allowed", `${name} is the machine that you ask: send the call to another one`);
+  if (found.answers && found.labs > 0 && force !== true)
+    throw new Failure(
+      "operation_not_allowed",
+      `${name} answers and has ${found.labs === 1 ? "a lab" : `${found.labs} labs`}, whose nodes would run on without a record: destroy them first, or add --force`,
+    );
+  await machines.remove(name);
+  context.log("warn", "a machine was removed from the fleet", { machine: name, labs: found.labs, by: caller.user });
+  return listMachines(context, caller);
+}
+
+/** Creates a token with which one machine may join. Throws as listMachines. */
+export async function createJoinToken(
+  context: Parts,
+  caller: Caller,
+  { hours = defaultTokenHours }: JoinTokenPayload,
+): Promise<JoinTokenData> {
+  fleetOf(context, caller);
+  const { token, expiresAt } = await context.fleet!.createToken(hours * hourMs);
+  context.log("info", "a token for a new machine was created", { by: caller.user, hours });
+  return { token, expires_at: timeText(expiresAt) };
+}
+
+function fleetOf({ store, fleet }: Parts, caller: Caller): MachineStore {
+  if (caller.role !== "admin") throw new Failure("operation_not_allowed", "only admins see and change the machines of the fleet");
+  const machines = store.shared?.machines;
+  if (fleet === undefined || machines?.own === undefined)
+    throw new Failure("operation_not_allowed", "this service is not part of a fleet: start it with --store and --advertise");
+  return machines;
+}
+
+function unknown(machines: MachineStore, name: string): Failure {
+  return badRequest(
+    "/name",
+    `there is no machine ${name}; there are ${machines
+      .list()
+      .map((one) => one.name)
+      .join(", ")}`,
+  );
+}

@@ -1,0 +1,38 @@
+import { Failure } from "../../contract/errors.ts";
+import type { Lab } from "../../intent/lab/lab.ts";
+import { currentCall } from "../common/current-call.ts";
+import { Elsewhere } from "../common/elsewhere.ts";
+import type { MachineStore } from "../store/machines.ts";
+import { choosePlace, memoryOf, type PlacedSince } from "./choose-place.ts";
+
+/** How long a lab that does not exist yet keeps its machine: from a plan until its deploy, ms. */
+const keptMs = 15 * 60_000;
+
+/** Chooses machines for new labs. */
+export class Placements {
+  #placed: readonly PlacedSince[] = [];
+
+  /** Throws Elsewhere if a new lab belongs on another machine, and host_error if no machine has room for it. A call that another machine passes on stays here. */
+  async place(machines: MachineStore, path: string, lab: Pick<Lab, "nodes">): Promise<void> {
+    const call = currentCall.getStore();
+    if (machines.own === undefined || call === undefined || call.isForwarded) return;
+    const rows = machines.list();
+    const memory = memoryOf(lab);
+    this.#placed = this.#placed.filter(({ machine, at }) => {
+      const row = rows.find(({ number }) => number === machine);
+      return row !== undefined && at > Date.now() - row.silentMs;
+    });
+    const chosen = choosePlace(rows, memory, this.#placed);
+    if ("refused" in chosen)
+      throw new Failure("host_error", `no machine of the fleet can take the lab: ${chosen.refused.join("; ")}`, {
+        data: { host: chosen.refused.join("; ") },
+      });
+    const number = await machines.place(path, chosen.machine.number, keptMs);
+    this.#placed = [...this.#placed, { machine: number, memory, at: Date.now() }];
+    const machine = rows.find((row) => row.number === number) ?? chosen.machine;
+    const reasons = machine === chosen.machine ? chosen.reasons : [`${machine.name} was chosen for this lab a short time ago`];
+    const placement = { machine: machine.name, reasons: [...reasons] };
+    if (number !== machines.own) throw new Elsewhere(number, path, placement);
+    call.placement = placement;
+  }
+}

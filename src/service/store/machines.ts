@@ -1,0 +1,100 @@
+/** The machines of a fleet: services on one database that pass calls on to each other. */
+
+/** Size and load of a machine, as it reports them. */
+export interface MachineFacts {
+  /** Release of its service. */
+  readonly version: string;
+  readonly processors: number;
+  /** Average number of running processes in the last minute. */
+  readonly load: number;
+  /** MiB. */
+  readonly memory: number;
+  /** MiB that new nodes may use. */
+  readonly availableMemory: number;
+}
+
+export type MachineState = "active" | "cordoned";
+
+/** A machine of the fleet. Times are ms since the epoch, by the clock of the database. */
+export interface MachineRow {
+  /** Unique for ever, from 1. In the certificate of the machine, and in the ids of its tickets and captures. */
+  readonly number: number;
+  readonly name: string;
+  /** Address at which other machines reach it, such as https://192.0.2.7:8444. */
+  readonly url: string;
+  /** cordoned: it gets no new labs. */
+  readonly state: MachineState;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly facts: MachineFacts;
+  readonly joinedAt: number;
+  /** Its last report. */
+  readonly seenAt: number;
+  /** Time from its last report until this row was read. */
+  readonly silentMs: number;
+}
+
+/** A machine that joins, or starts again. */
+export interface JoiningMachine extends Pick<MachineRow, "name" | "url" | "facts"> {
+  /** SHA-256 of the id of its one-time token, hex. Absent: it is a machine of the fleet already. */
+  readonly token?: string;
+}
+
+/** Certificate of the fleet's authority, and its key, which only machines of the fleet can read. */
+export interface FleetAuthority {
+  /** PEM. */
+  readonly certificate: string;
+  readonly sealedKey: string;
+}
+
+/** Letters at the start of an id that a machine of a fleet makes: its number, hexadecimal. */
+const markLetters = 4;
+
+/** The start of the ids of a machine. */
+export function idMark(machine: number): string {
+  return machine.toString(16).padStart(markLetters, "0");
+}
+
+/** The other machine of the fleet whose mark a hexadecimal id has; undefined: none has it. */
+export function machineOfId(machines: MachineStore | undefined, id: string): number | undefined {
+  if (machines?.own === undefined || !/^[0-9a-f]+$/.test(id)) return undefined;
+  const marked = Number.parseInt(id.slice(0, markLetters), 16);
+  return marked !== machines.own && machines.list().some(({ number }) => number === marked) ? marked : undefined;
+}
+
+/** The machines, in memory and in the database. */
+export interface MachineStore {
+  /** This machine, once it has joined. */
+  readonly own: number | undefined;
+  /** Sorted by name, as read at the last report of this machine; empty without a fleet. */
+  list(): readonly MachineRow[];
+  authority(): Promise<FleetAuthority | undefined>;
+  /** Begins a fleet with this authority. Returns false if there is one already. */
+  found(authority: FleetAuthority): Promise<boolean>;
+  /** Whether this state directory is one of the fleet's machines. */
+  hasJoined(): Promise<boolean>;
+  /** Adds this machine with its token, which is used up, or updates it. Throws an Error for the user. */
+  join(machine: JoiningMachine): Promise<number>;
+  /** Reports that this machine is there, and reads the others. */
+  report(facts: MachineFacts): Promise<void>;
+  /** Returns false if there is no such machine. */
+  set(name: string, change: { readonly state?: MachineState; readonly labels?: Readonly<Record<string, string>> }): Promise<boolean>;
+  /** Removes a machine; its labs may be taken by others. Returns false if there is no such machine. */
+  remove(name: string): Promise<boolean>;
+  /** @param sealed what the holder of the token needs to join; nobody else can read it */
+  putToken(hash: string, sealed: string, lifetimeMs: number): Promise<{ readonly expiresAt: number }>;
+  /** What belongs to an unused token. */
+  sealedBy(hash: string): Promise<string | undefined>;
+  /**
+   * The other machine that owns a lab; undefined: this one does, or nobody.
+   * @param isRecorded whether the lab has a record: a lab without one has an owner only while its first change runs
+   */
+  ownerOf(lab: string, isRecorded: boolean): Promise<MachineRow | undefined>;
+  /** The number of the other machine that owns a lab with a record, from memory; undefined: this one does. */
+  elsewhere(lab: string): number | undefined;
+  /** The machine that was returned does not own the lab any more: the next `ownerOf` reads the database. */
+  forgetOwner(lab: string): void;
+  /** Gives a lab that does not exist yet to a machine, unless another one, which still takes labs, got it less than `keptMs` ago. Returns the machine that has it. */
+  place(lab: string, machine: number, keptMs: number): Promise<number>;
+  /** The numbers of the machines that own labs, by lab: for lists. */
+  owners(): Promise<ReadonlyMap<string, number>>;
+}

@@ -1,0 +1,217 @@
+import type { FleetAuthority, JoiningMachine, MachineFacts, MachineRow, MachineStore } from "../machines.ts";
+import { readMachine } from "../stored-json.ts";
+import type { Database, Statement } from "./database.ts";
+import type { Leases } from "./leases.ts";
+import type { Notices } from "./notices.ts";
+
+const sql = {
+  list: {
+    name: "list_machines",
+    text: `SELECT number, name, url, state, labels, facts, (extract(epoch FROM joined_at) * 1000)::bigint AS joined_at,
+      (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at, (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::bigint AS silent_ms FROM machines ORDER BY name`,
+  },
+  authority: { name: "fleet_authority", text: "SELECT authority FROM fleet" },
+  found: { name: "found_fleet", text: "INSERT INTO fleet (authority) VALUES ($1) ON CONFLICT DO NOTHING" },
+  own: { name: "own_machine", text: "SELECT number FROM machines WHERE installation = $1" },
+  useToken: { name: "use_join_token", text: "DELETE FROM join_tokens WHERE hash = $1 AND expires_at > clock_timestamp()" },
+  anyMachine: { name: "any_machine", text: "SELECT number FROM machines LIMIT 1" },
+  lock: { name: "lock_machines", text: "LOCK TABLE machines IN EXCLUSIVE MODE" },
+  named: { name: "machine_named", text: "SELECT installation FROM machines WHERE name = $1" },
+  insert: {
+    name: "insert_machine",
+    text: `INSERT INTO machines (name, installation, url, state, labels, facts, joined_at, seen_at)
+      VALUES ($1, $2, $3, 'active', '{}', $4, clock_timestamp(), clock_timestamp()) RETURNING number`,
+  },
+  update: {
+    name: "update_machine",
+    text: "UPDATE machines SET name = $1, url = $3, facts = $4, seen_at = clock_timestamp() WHERE installation = $2 RETURNING number",
+  },
+  report: { name: "report_machine", text: "UPDATE machines SET facts = $2, seen_at = clock_timestamp() WHERE installation = $1" },
+  set: {
+    name: "set_machine",
+    text: `WITH written AS (UPDATE machines SET state = coalesce($2, state), labels = coalesce($3, labels) WHERE name = $1 RETURNING name)
+      SELECT pg_notify('labwright', $4) FROM written`,
+  },
+  remove: {
+    name: "remove_machine",
+    text: `WITH gone AS (DELETE FROM machines WHERE name = $1 RETURNING installation),
+      ended AS (UPDATE services SET ended_at = clock_timestamp() FROM gone WHERE services.installation = gone.installation AND ended_at IS NULL)
+      SELECT pg_notify('labwright', $2) FROM gone`,
+  },
+  putToken: {
+    name: "put_join_token",
+    text: `WITH old AS (DELETE FROM join_tokens WHERE expires_at <= clock_timestamp())
+      INSERT INTO join_tokens (hash, sealed, expires_at) VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
+      RETURNING (extract(epoch FROM expires_at) * 1000)::bigint AS expires_at`,
+  },
+  sealed: { name: "sealed_by_join_token", text: "SELECT sealed FROM join_tokens WHERE hash = $1 AND expires_at > clock_timestamp()" },
+  // A lease outlives its lab.
+  owner: {
+    name: "owner_of_lab",
+    text: `SELECT m.number FROM leases l JOIN services s ON s.id = l.holder JOIN machines m ON m.installation = s.installation WHERE l.lab = $1
+      AND (EXISTS (SELECT FROM labs WHERE path = $1) OR EXISTS (SELECT FROM jobs WHERE lab = $1 AND status = 'running'))`,
+  },
+  place: {
+    name: "place_lab",
+    text: `WITH old AS (DELETE FROM placements WHERE placed_at < clock_timestamp() - interval '1 day' AND lab <> $1)
+      INSERT INTO placements AS p (lab, machine, placed_at) VALUES ($1, $2, clock_timestamp()) ON CONFLICT (lab) DO UPDATE
+      SET machine = CASE WHEN p.placed_at > clock_timestamp() - $3 * interval '1 ms' AND EXISTS (
+        SELECT FROM machines m WHERE m.number = p.machine AND m.state = 'active' AND m.seen_at > clock_timestamp() - interval '9 s')
+        THEN p.machine ELSE excluded.machine END, placed_at = clock_timestamp() RETURNING machine`,
+  },
+  owners: {
+    name: "owners_of_labs",
+    text: `SELECT l.lab, m.number FROM labs JOIN leases l ON l.lab = labs.path JOIN services s ON s.id = l.holder
+      JOIN machines m ON m.installation = s.installation`,
+  },
+} as const satisfies Readonly<Record<string, Statement>>;
+
+/** The machines of a fleet, in memory and in PostgreSQL. */
+export class Machines implements MachineStore {
+  readonly #database: Pick<Database, "query" | "transaction">;
+  readonly #leases: Pick<Leases, "installation" | "owns">;
+  readonly #notices: Pick<Notices, "text">;
+  #rows: readonly MachineRow[] = [];
+  #own: number | undefined;
+  /** Number of reads that have begun, and of the one whose rows are in memory. */
+  #begun = 0;
+  #current = 0;
+  /** Of labs with a record. */
+  #owners = new Map<string, number>();
+
+  constructor(
+    database: Pick<Database, "query" | "transaction">,
+    leases: Pick<Leases, "installation" | "owns">,
+    notices: Pick<Notices, "text">,
+  ) {
+    this.#database = database;
+    this.#leases = leases;
+    this.#notices = notices;
+  }
+
+  get own(): number | undefined {
+    return this.#own;
+  }
+
+  list(): readonly MachineRow[] {
+    return this.#rows;
+  }
+
+  /** Reads all machines, if this one has joined: nobody else needs them. */
+  async catchUp(): Promise<void> {
+    if (this.#own === undefined) return;
+    this.#begun += 1;
+    const number = this.#begun;
+    const { rows } = await this.#database.query<Parameters<typeof readMachine>[0] & Record<string, unknown>>(sql.list, []);
+    // A read that began later, and so has newer rows, may have ended before.
+    if (number < this.#current) return;
+    this.#current = number;
+    this.#rows = rows.map(readMachine);
+  }
+
+  /** Reads the machines and the owners of all labs. */
+  async catchUpWhole(): Promise<void> {
+    await this.catchUp();
+    if (this.#own !== undefined) this.#owners = new Map(await this.owners());
+  }
+
+  /** Reads the owner of a lab whose record another service has written. */
+  async refreshOwner(lab: string): Promise<void> {
+    if (this.#own === undefined) return;
+    this.#owners.delete(lab);
+    const number = await this.#readOwner(lab);
+    if (number !== undefined) this.#owners.set(lab, number);
+  }
+
+  elsewhere(lab: string): number | undefined {
+    const owner = this.#own === undefined || this.#leases.owns(lab) ? undefined : this.#owners.get(lab);
+    return owner === this.#own ? undefined : owner;
+  }
+
+  async authority(): Promise<FleetAuthority | undefined> {
+    const { rows } = await this.#database.query<{ authority: string }>(sql.authority, []);
+    return rows[0] && (JSON.parse(rows[0].authority) as FleetAuthority);
+  }
+
+  async found(authority: FleetAuthority): Promise<boolean> {
+    return (await this.#database.query(sql.found, [JSON.stringify(authority)])).count === 1;
+  }
+
+  async hasJoined(): Promise<boolean> {
+    return (await this.#database.query(sql.own, [this.#leases.installation])).count === 1;
+  }
+
+  async join({ name, url, facts, token }: JoiningMachine): Promise<number> {
+    const { installation } = this.#leases;
+    const values = [name, installation, url, JSON.stringify(facts)];
+    const joined = await this.#database.transaction(async (query): Promise<number | Error> => {
+      await query(sql.lock, []);
+      const [taken] = (await query<{ installation: string }>(sql.named, [name])).rows;
+      if (taken !== undefined && taken.installation !== installation)
+        return new Error(`another machine of the fleet has the name ${name}: give this one another with --machine-name`);
+      const updated = await query<{ number: number }>(sql.update, values);
+      if (updated.rows[0] !== undefined) return updated.rows[0].number;
+      const isFirst = (await query(sql.anyMachine, [])).count === 0;
+      if (!isFirst && token === undefined)
+        return new Error("this machine was removed from the fleet: it joins again with a new token of labwright machines token");
+      if (token !== undefined && (await query(sql.useToken, [token])).count === 0)
+        return new Error("the join token is unknown, used or expired: make a new one with labwright machines token");
+      return (await query<{ number: number }>(sql.insert, values)).rows[0]!.number;
+    });
+    if (joined instanceof Error) throw joined;
+    this.#own = joined;
+    await this.catchUpWhole();
+    return joined;
+  }
+
+  async report(facts: MachineFacts): Promise<void> {
+    await this.#database.query(sql.report, [this.#leases.installation, JSON.stringify(facts)]);
+    await this.catchUp();
+  }
+
+  async set(name: string, { state, labels }: Parameters<MachineStore["set"]>[1]): Promise<boolean> {
+    const written = [name, state ?? null, labels === undefined ? null : JSON.stringify(labels), this.#notices.text("machine", name)];
+    const { count } = await this.#database.query(sql.set, written);
+    await this.catchUp();
+    return count === 1;
+  }
+
+  async remove(name: string): Promise<boolean> {
+    const { count } = await this.#database.query(sql.remove, [name, this.#notices.text("machine", name)]);
+    await this.catchUp();
+    return count === 1;
+  }
+
+  async putToken(hash: string, sealed: string, lifetimeMs: number): Promise<{ readonly expiresAt: number }> {
+    const { rows } = await this.#database.query<{ expires_at: number }>(sql.putToken, [hash, sealed, lifetimeMs]);
+    return { expiresAt: rows[0]!.expires_at };
+  }
+
+  async sealedBy(hash: string): Promise<string | undefined> {
+    return (await this.#database.query<{ sealed: string }>(sql.sealed, [hash])).rows[0]?.sealed;
+  }
+
+  async ownerOf(lab: string, isRecorded: boolean): Promise<MachineRow | undefined> {
+    if (this.#own === undefined || this.#rows.length < 2 || (isRecorded && this.#leases.owns(lab))) return undefined;
+    const known = (isRecorded ? this.#owners.get(lab) : undefined) ?? (await this.#readOwner(lab));
+    return known === undefined || known === this.#own ? undefined : this.#rows.find(({ number }) => number === known);
+  }
+
+  forgetOwner(lab: string): void {
+    this.#owners.delete(lab);
+  }
+
+  async place(lab: string, machine: number, keptMs: number): Promise<number> {
+    return (await this.#database.query<{ machine: number }>(sql.place, [lab, machine, keptMs])).rows[0]!.machine;
+  }
+
+  async owners(): Promise<ReadonlyMap<string, number>> {
+    const { rows } = await this.#database.query<{ lab: string; number: number }>(sql.owners, []);
+    return new Map(rows.map(({ lab, number }) => [lab, number]));
+  }
+
+  async #readOwner(lab: string): Promise<number | undefined> {
+    const { rows } = await this.#database.query<{ number: number }>(sql.owner, [lab]);
+    return rows[0]?.number;
+  }
+}
