@@ -184,10 +184,22 @@ describe("dir and out", () => {
     .filter(({ name }) => name === "dir" || name === "out")
     .map((each) => [`${each.id}.${each.name}`, each] as const);
 
-  test("are known to every body but those of sign-in, of tokens, of quotas, of users, of files of other tools and of disks", () => {
+  test("are known to every body but those of sign-in, of tokens, of quotas, of machines, of users, of files of other tools and of disks", () => {
     const without = bodies.filter(({ schema }) => schema.properties.dir === undefined).map(({ id }) => id);
     expect(without).toEqual([
-      ...["login", "finishLogin", "createBrowserSession", "createToken", "revokeToken", "setQuota", "setHostUser", "removeHostUser"],
+      ...[
+        "login",
+        "finishLogin",
+        "createBrowserSession",
+        "createToken",
+        "revokeToken",
+        "setQuota",
+        "setMachine",
+        "removeMachine",
+        "createJoinToken",
+        "setHostUser",
+        "removeHostUser",
+      ],
       ...["importFile", "exportDisks", "importDisks", "uploadDiskPart"],
     ]);
   });

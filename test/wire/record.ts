@@ -87,6 +87,10 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["setLabResume", { lab, resume: "always" }],
   ["setQuota", { kind: "user", name: "ann", labs: 5, nodes: 40, memory_mib: 8_192 }],
   ["listQuotas"],
+  ["listMachines"],
+  ["setMachine", { name: "beta", state: "cordoned" }],
+  ["removeMachine", { name: "beta" }],
+  ["createJoinToken", { hours: 2 }],
   ["extendLease", { lab, extend_ms: 7_200_000 }],
   ["adoptLab", { lab: "/lost", owner: "ann" }],
   ["getOpenApi"],
@@ -111,6 +115,10 @@ export async function recordExchanges(): Promise<Readonly<Record<OperationId, Ex
     setHostUser: admin,
     removeHostUser: admin,
     setQuota: admin,
+    listMachines: admin,
+    setMachine: admin,
+    removeMachine: admin,
+    createJoinToken: admin,
   };
   const exchanges = new Map<OperationId, Exchange>();
   const words: Record<string, string> = { id: "none", ticket: "0".repeat(64), number: "1" };

@@ -312,7 +312,7 @@ export const LabEntry = Type.Object({
   lab: text,
   /** Present in a fleet: the machine of the lab. */
   machine: optionalText,
-  /** Present if that machine does not answer: its last report. exists is then as the record says. */
+  /** Present if that machine does not answer: its last report. exists is then what the record has. */
   unreachable_since: Type.Optional(time),
   name: text,
   mode: text,

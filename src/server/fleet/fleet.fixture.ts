@@ -26,6 +26,8 @@ export interface Member extends AsyncDisposable {
   /** A client of this member; the token is valid at all members. */
   client(token: string | null): RawClient;
   login(user: string): Promise<string>;
+  /** Reports at once that this memory is free, MiB, of 1,000. */
+  hasFree(memory: number): Promise<void>;
   /** Ends without leaving the fleet, as after a crash: its lease and its row stay. */
   crash(): Promise<void>;
 }
@@ -62,12 +64,21 @@ export async function openMember({
   const write = (level: string, text: string, fields?: object) => void log.push(`${level} ${text} ${JSON.stringify(fields ?? {})}`);
   const store = await postgresStore(address, { installation: `installation of ${stateDir}`, log: write });
   const url = `https://${addressOf(place)}:8444`;
-  const fleet = await openFleet({ stateDir, machines: store.shared!.machines, name, url, token, version: "0.0.0", log: write }).catch(
-    async (error) => {
-      await store.close();
-      throw error;
-    },
-  );
+  let availableMemory = 1_000;
+  const facts = () => ({ version: "0.0.0", processors: 2, load: 0, memory: 1_000, availableMemory });
+  const fleet = await openFleet({
+    facts,
+    stateDir,
+    machines: store.shared!.machines,
+    name,
+    url,
+    token,
+    version: "0.0.0",
+    log: write,
+  }).catch(async (error) => {
+    await store.close();
+    throw error;
+  });
   const host = memoryHost({ users });
   const service = createService({ host, store, log: write, version: "0.0.0", fleet: fleet.calls, closeWaitMs: 200 });
   await service.recover();
@@ -101,6 +112,10 @@ export async function openMember({
     stateDir,
     client,
     login: async (user) => (await client(null).post("/api/v1/login", { username: user, password: user })).json.data.token as string,
+    hasFree: async (memory) => {
+      availableMemory = memory;
+      await store.shared!.machines.report(facts());
+    },
     crash,
     [Symbol.asyncDispose]: async () => {
       await crash();

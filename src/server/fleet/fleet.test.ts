@@ -27,7 +27,7 @@ async function two(): Promise<{ readonly one: Member; readonly other: Member; re
   const one = await member("one", 1);
   const { token } = await one.fleet.calls.createToken(60_000);
   const other = await member("other", 2, { token });
-  await one.store.shared!.machines.report({ version: "0.0.0", processors: 2, load: 0, memory: 1_000, availableMemory: 100 });
+  await one.hasFree(1_000);
   const [admin, ann] = [await one.login("admin"), await one.login("ann")];
   await expect.poll(async () => (await other.client(ann).get("/api/v1/session")).status).toBe(200);
   return { one, other, admin, ann };
@@ -137,16 +137,14 @@ describe("the machines of a fleet", () => {
 
   test("a new lab goes where most memory is free, also the deploy of its plan, and never to a cordoned machine", is, async () => {
     const { one, other, admin, ann } = await two();
-    const machines = one.store.shared!.machines;
-    await one.store.shared!.machines.report({ version: "0.0.0", processors: 2, load: 0, memory: 1_000, availableMemory: 100 });
-    await other.store.shared!.machines.report({ version: "0.0.0", processors: 2, load: 0, memory: 1_000, availableMemory: 900 });
-    await machines.report({ version: "0.0.0", processors: 2, load: 0, memory: 1_000, availableMemory: 100 });
+    await other.hasFree(900);
+    await one.hasFree(100);
     const plan = await one.client(ann).post("/api/v1/projects/plan", { yaml: pair("new") });
     expect(plan.json.data).toMatchObject({ placement: { machine: "other" } });
     expect(plan.json.data.text).toContain("Machine: other (other has 900 of 1000 MiB free (90 %)");
     // By now the other one looks full; the plan counts.
-    await other.store.shared!.machines.report({ version: "0.0.0", processors: 2, load: 0, memory: 1_000, availableMemory: 70 });
-    await machines.report({ version: "0.0.0", processors: 2, load: 0, memory: 1_000, availableMemory: 100 });
+    await other.hasFree(70);
+    await one.hasFree(100);
     const { plan_identity: identity } = plan.json.data as { plan_identity: string };
     const applied = await one.client(ann).post("/api/v1/projects/reconcile", { yaml: pair("new"), plan_identity: identity });
     expect(applied.json).toMatchObject({ ok: true, data: { placement: { machine: "other" }, fullDeploy: true } });

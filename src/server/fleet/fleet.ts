@@ -5,7 +5,7 @@ import { type DataOf, operations } from "../../contract/operations.ts";
 import type { Caller } from "../../service/common/call.ts";
 import type { FleetCalls, ListOfMachine } from "../../service/common/fleet-calls.ts";
 import type { Log } from "../../service/common/log.ts";
-import type { MachineStore } from "../../service/store/machines.ts";
+import type { MachineFacts, MachineStore } from "../../service/store/machines.ts";
 import type { FleetRoutes } from "../http/here-or-forwarded.ts";
 import { factsNow } from "./facts.ts";
 import { Forwarder } from "./forwarder.ts";
@@ -20,6 +20,8 @@ export interface FleetOptions {
   readonly url: string;
   readonly token?: string | undefined;
   readonly version: string;
+  /** Size and load of this machine now. */
+  readonly facts?: () => MachineFacts;
   readonly log: Log;
 }
 
@@ -42,15 +44,24 @@ const renewMs = 24 * 3_600_000;
 const listMs = 5_000;
 
 /** Joins the fleet and reports from then on. Throws an Error for the user. */
-export async function openFleet({ stateDir, machines, name, url, token, version, log }: FleetOptions): Promise<Fleet> {
-  const membership = await joinFleet({ stateDir, machines, name, url, token, facts: factsNow(version) });
+export async function openFleet({
+  stateDir,
+  machines,
+  name,
+  url,
+  token,
+  version,
+  facts = () => factsNow(version),
+  log,
+}: FleetOptions): Promise<Fleet> {
+  const membership = await joinFleet({ stateDir, machines, name, url, token, facts: facts() });
   let credentials = membership.credentials();
   const forwarder = new Forwarder(() => credentials);
   let server: Server | undefined;
   let isMember = true;
   const report = async () => {
     try {
-      await machines.report(factsNow(version));
+      await machines.report(facts());
       const isThere = machines.list().some(({ number }) => number === membership.number);
       if (isMember && !isThere)
         log("error", "this machine was removed from the fleet: its calls are refused, and other machines may take its labs over");

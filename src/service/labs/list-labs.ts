@@ -20,8 +20,10 @@ export async function listLabs(context: ListParts, caller: Caller, call: Pick<Ca
   const machines = context.store.shared?.machines;
   if (machines?.own === undefined) return { labs: await labsHere(context, caller, context.store.labs.list()) };
   const owners = await machines.owners();
-  const ownedBy = (number: number) => context.store.labs.list().filter(({ path }) => (owners.get(path) ?? machines.own) === number);
-  const own = await labsHere(context, caller, ownedBy(machines.own));
+  const ownedBy = (number: number | undefined) => context.store.labs.list().filter(({ path }) => owners.get(path) === number);
+  // Those of a machine that was removed, which no other has taken over, are listed by the machine that the user asks.
+  const lost = call.isForwarded === true ? [] : ownedBy(undefined);
+  const own = await labsHere(context, caller, [...ownedBy(machines.own), ...lost]);
   if (call.isForwarded === true) return { labs: own };
   const others = machines.list().filter(({ number }) => number !== machines.own);
   const lists = await Promise.all(

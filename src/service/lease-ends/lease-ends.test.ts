@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Failure } from "../../contract/errors.ts";
-import { type Bench, type Client, createBench, failureOf, pair } from "../service.fixture.ts";
+import { type Bench, type Client, createBench, failureOf, pair, until } from "../service.fixture.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -108,6 +108,7 @@ it("a lease waits for the change that runs, and a locked lab is tried again late
   let release = () => {};
   bench.step = () => new Promise((settle) => (release = settle));
   const wiping = ann.call("execProject", { lab, action: "wipe", node: "r1" });
+  await until(async () => (await ann.get("listJobs")).jobs[0]?.operation === "execProject");
   await pass(bench, 10 * minute);
   expect((await ann.get("listJobs")).jobs[0]).toMatchObject({ operation: "execProject", status: "running" });
   bench.step = () => {};

@@ -82,7 +82,7 @@ export interface MachineStore {
   remove(name: string): Promise<boolean>;
   /** @param sealed what the holder of the token needs to join; nobody else can read it */
   putToken(hash: string, sealed: string, lifetimeMs: number): Promise<{ readonly expiresAt: number }>;
-  /** What belongs to an unused token. */
+  /** The text that `putToken` stored for an unused token. */
   sealedBy(hash: string): Promise<string | undefined>;
   /**
    * The other machine that owns a lab; undefined: this one does, or nobody.
