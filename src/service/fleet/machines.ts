@@ -18,7 +18,7 @@ type Parts = StorePart & LogPart & FleetPart;
 const hourMs = 3_600_000;
 const defaultTokenHours = 1;
 
-/** Lists the machines of the fleet. Throws operation_not_allowed for callers who are no admins, and without a fleet. */
+/** Lists the machines of the fleet. Throws operation_not_allowed for callers other than admins, and without a fleet. */
 export async function listMachines(context: Parts, caller: Caller): Promise<MachinesData> {
   const machines = fleetOf(context, caller);
   const owners = [...(await machines.owners()).values()];
