@@ -20,7 +20,8 @@ export function wholeBlocks({ dropHeader }: { readonly dropHeader: boolean }): (
     while (bytes.length - at >= 8) {
       const type = view.getUint32(at, true);
       const length = view.getUint32(at + 4, true);
-      if (length < 12 || length % 4 !== 0 || length > maxBlockBytes) throw new RangeError(`a pcapng block of ${length} bytes`);
+      if (length < 12 || length % 4 !== 0 || length > maxBlockBytes)
+        throw new RangeError(`the capture is damaged: a block has ${length} bytes`);
       if (bytes.length - at < length) break;
       at += length;
       if (inHeader && (type === sectionHeader || type === interfaceDescription)) from = at;

@@ -42,9 +42,11 @@ export class PcapngReader {
     let at = 0;
     while (bytes.length - at >= 12) {
       const type = view.getUint32(at, true);
-      if (type === sectionHeader && view.getUint32(at + 8, true) !== littleEndianMagic) throw new RangeError("no little-endian pcapng");
+      if (type === sectionHeader && view.getUint32(at + 8, true) !== littleEndianMagic)
+        throw new RangeError("the capture is not little-endian pcapng");
       const length = view.getUint32(at + 4, true);
-      if (length < 12 || length % 4 !== 0 || length > maxBlockBytes) throw new RangeError(`a pcapng block of ${length} bytes`);
+      if (length < 12 || length % 4 !== 0 || length > maxBlockBytes)
+        throw new RangeError(`the capture is damaged: a block has ${length} bytes`);
       if (bytes.length - at < length) break;
       if (type === enhancedPacket) this.#listener.packet(packetIn(bytes, view, at, length));
       else if (type === statistics) this.#readDropped(view, at, length);

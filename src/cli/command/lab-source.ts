@@ -25,7 +25,7 @@ export async function labSource(file: { readonly path: string } | undefined): Pr
     );
   }
   const hint = "delete it, or import the lab again: the lab itself does not need it";
-  if (text.length > maxBytes) throw new UsageError(`${path} is larger than 4 MiB: no import report is`, hint);
+  if (text.length > maxBytes) throw new UsageError(`${path} is larger than 4 MiB, the maximum of an import report`, hint);
   try {
     return { source: JSON.parse(text) };
   } catch {

@@ -188,7 +188,8 @@ async function readBounded(path: string, name: string, mustBePlain: boolean): Pr
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(65_536));
     if (bytesRead === 0) return Buffer.concat(parts);
     size += bytesRead;
-    if (size > maxFileBytes) throw new UsageError(`${name} is larger than 32 MiB: no lab file is`, "name the lab's file with -t FILE");
+    if (size > maxFileBytes)
+      throw new UsageError(`${name} is larger than 32 MiB, the maximum of a lab's file`, "name the lab's file with -t FILE");
     parts.push(buffer.subarray(0, bytesRead));
   }
 }

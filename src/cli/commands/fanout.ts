@@ -127,7 +127,7 @@ async function studentsOf(name: string): Promise<readonly Student[]> {
   } catch (error) {
     throw fileFailure(error, name);
   }
-  if (bytes.length > maxRosterBytes) throw new UsageError(`${name} is larger than 8 MiB: no roster is`);
+  if (bytes.length > maxRosterBytes) throw new UsageError(`${name} is larger than 8 MiB, the maximum of a roster`);
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -97,7 +97,7 @@ export async function runDialogue(stream: Duplex, steps: readonly DialogueStep[]
         if (left() <= 0 && !console.ended && options.signal?.aborted !== true) {
           finish(false);
           const data = { ...shown() };
-          throw new Failure("console_timeout", `step ${index + 1}: what it expects did not come within ${timeoutMs} ms`, { data });
+          throw new Failure("console_timeout", `step ${index + 1}: the expected text did not appear within ${timeoutMs} ms`, { data });
         }
         if (console.length > window) await delay(Math.max(0, Math.min(floodMs, left())));
         await change(Number.POSITIVE_INFINITY);

@@ -9,7 +9,7 @@ export interface RoutingSettings {
   /** Of IS-IS, as in a NET. */
   readonly isisArea?: string;
   readonly level?: IsisLevel;
-  /** Of BGP. Absent: one that follows from the name of the node. */
+  /** Number of the autonomous system, of BGP. Absent: a number that follows from the name of the node. */
   readonly as?: number;
 }
 

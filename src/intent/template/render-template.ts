@@ -162,7 +162,7 @@ class Rendering {
     if (isList(owner) && typeof name === "number") return owner.at(name);
     if (owner === null) return undefined;
     throw new TemplateError(
-      `${isList(owner) ? "a list has numbers, and" : "this value is not a map:"} ${JSON.stringify(textOf(name, at))} is not in it`,
+      `${isList(owner) ? "the entries of a list have numbers:" : "this value is not a map:"} ${JSON.stringify(textOf(name, at))} is not in it`,
       at,
     );
   }
@@ -244,7 +244,7 @@ function isIn(a: Data, b: Data, at: number): boolean {
 
 function compares(operator: string, a: Data, b: Data, at: number): boolean {
   const isComparable = (typeof a === "number" && typeof b === "number") || (typeof a === "string" && typeof b === "string");
-  if (!isComparable) throw new TemplateError("only two numbers or two texts are compared", at);
+  if (!isComparable) throw new TemplateError(`${operator} compares two numbers or two texts`, at);
   const order = a < b ? -1 : a > b ? 1 : 0;
   if (operator === "<") return order < 0;
   if (operator === ">") return order > 0;
@@ -263,5 +263,5 @@ function arithmetic(operator: string, a: number, b: number, at: number): number 
 
 function numberOf(value: Data, at: number): number {
   if (typeof value === "number") return value;
-  throw new TemplateError("this needs a number", at, "write | int behind a text");
+  throw new TemplateError("a number is needed here", at, "a text becomes a number with | int");
 }

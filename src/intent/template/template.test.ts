@@ -87,7 +87,7 @@ test.each([
   ["{{ name.upper() }}", "templates call no functions", 13],
   ["{{ 1 / 0 }}", "a division by zero", 5],
   ["{{ list }}", "a list or map is not text", 2],
-  ["{{ 1 < 'a' }}", "only two numbers or two texts are compared", 5],
+  ["{{ 1 < 'a' }}", "< compares two numbers or two texts", 5],
   ["{{ a ! b }}", '"!" is not expected here', 5],
   ["{% for x in list if x != 'a' %}{% endfor %}", "a loop has no condition", 17],
   ["{{ name if yes }}", '"if" in an expression needs "else"', 14],

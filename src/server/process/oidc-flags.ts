@@ -54,7 +54,7 @@ export function oidcFlags(host: string, given: (name: OidcFlagName) => string | 
   ];
   const scope = given("scope") ?? "openid profile email";
   if (!scope.split(" ").includes("openid"))
-    throw new Error(`--oidc-scope contains openid, such as "openid profile groups", not ${JSON.stringify(scope)}`);
+    throw new Error(`--oidc-scope must contain openid, such as "openid profile groups", not ${JSON.stringify(scope)}`);
   return {
     issuer,
     clientId,

@@ -193,7 +193,7 @@ test("a provider for sign-ins needs an https issuer and a client id; groups, nam
   for (const issuer of ["http://id.example", "id.example", "https://id.example?a", "https://a:b@id.example"]) {
     expect(refused("--oidc-issuer", issuer, "--oidc-client-id", "x")).toThrow(/takes an https URL/);
   }
-  expect(refused(...given, "--oidc-scope", "profile")).toThrow(/contains openid/);
+  expect(refused(...given, "--oidc-scope", "profile")).toThrow(/must contain openid/);
   expect(refused(...given, "--host", "memory")).toThrow(/is for --host embedded/);
 });
 

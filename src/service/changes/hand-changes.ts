@@ -205,7 +205,7 @@ function isSameEnd(a: ObservedEndpoint, b: ObservedEndpoint): boolean {
   return "nodeId" in b && a.nodeId === b.nodeId && a.interface === b.interface;
 }
 
-/** Returns the ids with those of parts that were deleted by hand, as if they had been deleted after the change: a plan finds the recorded part by its key. */
+/** Returns the ids after the change, and the ids of parts that were deleted by hand during it. With the id, the next plan finds that the recorded part is missing. */
 function withDeleted({ ids }: Read, then: Read | undefined, { nodes, networks }: ObservedLab): JoinedIds {
   if (then === undefined) return ids;
   const kept = (

@@ -245,7 +245,7 @@ async function refuseMissing(context: JobsPart, { caller, record, host, path }: 
   throw labNotFound(path);
 }
 
-/** Returns true also for a lab that its host cannot read. */
+/** Returns whether the host has the lab. True also for a lab that the host cannot read. */
 async function isThere(host: Target["host"], path: string): Promise<boolean> {
   try {
     return (await host.observe(path)) !== null;

@@ -55,7 +55,10 @@ function opened(file: string, options: DatabaseOptions, first = ""): DatabaseSyn
 function prepared(db: DatabaseSync, file: string): DatabaseSync {
   db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON");
   const { journal_mode: mode } = db.prepare("PRAGMA journal_mode").get() as { journal_mode: string };
-  if (file !== ":memory:" && mode !== "wal") throw new Error(`the database ${file} cannot have a write-ahead log (its journal is ${mode})`);
+  if (file !== ":memory:" && mode !== "wal")
+    throw new Error(
+      `the database ${file} cannot have a write-ahead log (its journal is ${mode}): use a state directory on a local file system`,
+    );
   return db;
 }
 

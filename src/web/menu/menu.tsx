@@ -21,7 +21,7 @@ interface MenuProps {
 /** A context menu. Arrow keys choose an entry; Escape, Tab and a click elsewhere close it. */
 export function Menu({ label, x, y, items, onClose }: MenuProps) {
   const menu = useRef<HTMLDivElement>(null);
-  // A layout effect: the focus is back before the dialog of an entry opens, which moves it there when it ends.
+  // In a layout effect, because the chosen entry may open a dialog: the focus must be back at its earlier place before, as the dialog returns it there.
   useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     menu.current!.querySelector("button")?.focus();

@@ -18,7 +18,7 @@ export function Labs({ mayChange }: { readonly mayChange: boolean }) {
   const features = useCapabilities()?.features ?? {};
   useTitle("Labs");
   const actions = useLabActions(reload);
-  /** The dialog that is open. An empty entry: the lab to duplicate is chosen in the dialog. */
+  /** The dialog that is open, and its lab. Without `entry`, the dialog asks which lab to duplicate. */
   const [asked, setAsked] = useState<{ readonly what: "destroy" | "duplicate" | "stop"; readonly entry?: LabEntry }>();
   const [query, setQuery] = useState("");
   if (labs === undefined) {

@@ -104,7 +104,7 @@ export function hostError(doing: string, answer: EveAnswer): Failure {
   if (code === 60000) return new Failure("lab_not_found", `${doing}: ${message}`, more);
   if (code === 20024) return new Failure("node_not_found", `${doing}: ${message}`, more);
   if (code === 90032) return new Failure("operation_not_allowed", `${doing}: the host does not allow this user to do it`, more);
-  const broke = broken ? "; the host broke while it worked, so what it has done is not known" : "";
+  const broke = broken ? "; the host failed during its work, so it is not known what it has done" : "";
   return new Failure("host_error", `${doing}: ${host.message}${broke}`, more);
 }
 

@@ -19,7 +19,7 @@ import { renumbered } from "../write/given-ids.ts";
 import { writeLab, writeNewLab } from "../write/write-lab.ts";
 import { restoredIds } from "./restored-ids.ts";
 
-/** The folder's listing has the time of each file. */
+/** Lists the snapshots of a lab: the files of its folder of snapshots. The time of a snapshot is that of its file. */
 export async function listSnapshots({ account }: EvePlace, at: EveLabPath): Promise<readonly LabSnapshot[]> {
   const answer = await account.call({ path: `/api/folders${encodePath(folderOf(at))}`, read: true });
   // 60008: there is no such folder.

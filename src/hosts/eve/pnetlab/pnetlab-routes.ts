@@ -92,7 +92,7 @@ export class PnetlabRoutes {
         return change("nodes/start", { id: number });
       case "GET nodes/N/stop":
       case "GET nodes/N/wipe": {
-        // Nodes run and have disks only in a session.
+        // Without a session of the lab, no node runs and none has a disk: there is nothing to do.
         if ((await labs.session(file)) === undefined) return eveAnswer(undefined, 200, of === "stop" ? "(80051)" : "(80053)");
         return change(`nodes/${of}`, { id: number });
       }

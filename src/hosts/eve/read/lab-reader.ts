@@ -14,7 +14,7 @@ interface Kept {
   readonly lab: UnlLab;
 }
 
-/** File times are whole seconds: a file that was written within this time may be written again without showing it, ms. */
+/** A file that was written less than this time ago is read again, ms. File times are whole seconds, so a second write may leave the time as it is. */
 const settledMs = 2_000;
 
 /**

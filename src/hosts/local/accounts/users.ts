@@ -131,7 +131,7 @@ export function usersOf(store: AccountStore): Users {
 function withAdmin(before: readonly AccountRow[], after: readonly AccountRow[]): readonly AccountRow[] {
   const has = (users: readonly AccountRow[]) => users.some(({ role }) => role === "admin");
   if (has(after) || !has(before)) return after;
-  throw new Failure("bad_request", "the last admin stays: make another one first");
+  throw new Failure("bad_request", "the last admin cannot be removed or get another role: make another user an admin first");
 }
 
 /** A guess takes 32 MiB and about 60 ms. */

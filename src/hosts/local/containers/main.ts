@@ -150,7 +150,7 @@ async function remove({ images, vmImages, state }: LocalPaths, name: string): Pr
     throw new ArchiveError(
       "ambiguous",
       `${name} is an image of a container and of a virtual machine`,
-      `remove the directory ${join(vmImages, name)} for the latter`,
+      `to remove the image of the virtual machine, remove the directory ${join(vmImages, name)}`,
     );
   if (!isMachine && !isContainer) throw new ArchiveError("not_found", `there is no image ${name}`, "labwright image list shows them");
   if (isContainer) return removeImage(images, state, name);

@@ -123,7 +123,7 @@ function readSize(node: DraftNode, part: Part): void {
   ] as const) {
     const number = value?.number;
     if (value === undefined) continue;
-    if (!isOwn) value.dropped(`template ${node.template} takes what it needs`);
+    if (!isOwn) value.dropped(`nodes of template ${node.template} have the processors and memory that the template needs`);
     else if (value.isNull || number === 0) value.dropped("the template's default");
     else node.set(field, number !== undefined && Number.isInteger(number) && number > 0 && number <= max ? number : undefined, value);
   }

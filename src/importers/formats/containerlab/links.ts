@@ -161,7 +161,7 @@ function endOf(part: Part): End | undefined {
   if (part.node.kind === "map") {
     const [node, face] = [part.get("node"), part.get("interface")];
     if (node?.text === undefined) return undefined;
-    part.get("mac")?.dropped("interfaces have addresses of the host's own");
+    part.get("mac")?.dropped("the host chooses the MAC addresses of interfaces");
     for (const key of ["ipv4", "ipv6"]) part.get(key)?.dropped("write addresses as commands or into the configuration");
     return { node, name: node.text, interface: face?.text ?? "", parts: [node, face] };
   }

@@ -35,7 +35,8 @@ export function readFields(node: DraftNode, form: NodeForm): void {
 function readSize(node: DraftNode, form: NodeForm): void {
   const [cpu, memory] = [form.one("cpu"), form.one("memory")];
   if (node.choice.isStandIn && node.choice.rule?.role !== "host") {
-    for (const part of [cpu, memory]) part?.dropped(`template ${node.template} takes what it needs`);
+    for (const part of [cpu, memory])
+      part?.dropped(`nodes of template ${node.template} have the processors and memory that the template needs`);
     return;
   }
   if (cpu !== undefined) node.set("cpu", cpu.number !== undefined && cpu.number > 0 && cpu.number <= 1024 ? cpu.number : undefined, cpu);

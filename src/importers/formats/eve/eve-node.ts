@@ -75,7 +75,10 @@ export function placeOf(left: Part | undefined, top: Part | undefined): Position
 /** A stand-in takes what its template needs, not what another software needs. */
 function readSize(node: DraftNode, part: Part, isIol: boolean): void {
   const [cpu, ram, ethernet, serial] = ["@cpu", "@ram", "@ethernet", "@serial"].map((key) => part.get(key));
-  const size = node.machine !== undefined || node.template === "container" ? undefined : `template ${node.template} takes what it needs`;
+  const size =
+    node.machine !== undefined || node.template === "container"
+      ? undefined
+      : `nodes of template ${node.template} have the processors and memory that the template needs`;
   const cpus = cpu?.number;
   if (size !== undefined) for (const each of [cpu, ram]) each?.dropped(size);
   else {

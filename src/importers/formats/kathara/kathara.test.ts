@@ -53,7 +53,9 @@ test("files of a device and of all devices are files of the nodes", () => {
 test("a line that is none of Kathara's is reported with its number, and a file without devices is refused", () => {
   const { report } = imported({ "lab.conf": 'pc1[0]="A"\npc2 [0]\n' });
   expect(report.find(({ line }) => line === 2)).toMatchObject({ level: "dropped", message: "the line is not DEVICE[ARGUMENT]=VALUE" });
-  expect(() => imported({ "lab.conf": "LAB_NAME=x\n" }, { format: "kathara" })).toThrow("lab.conf: no line is DEVICE[ARGUMENT]=VALUE");
+  expect(() => imported({ "lab.conf": "LAB_NAME=x\n" }, { format: "kathara" })).toThrow(
+    "lab.conf: no line has the form DEVICE[ARGUMENT]=VALUE",
+  );
 });
 
 test("a startup file does not end the boot, and its ifconfig is written with ip", () => {

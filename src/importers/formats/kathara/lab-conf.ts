@@ -41,7 +41,7 @@ export function labConfTree(text: string, file: string): SourceMap {
     if (name === undefined) entries.set(`line ${line}`, { node: scalar(raw.trim(), line), line });
     else entries.set(name, { node: scalar(unquoted(text ?? ""), line), line });
   }
-  if (devices.size === 0) refuse("no line is DEVICE[ARGUMENT]=VALUE", { file });
+  if (devices.size === 0) refuse("no line has the form DEVICE[ARGUMENT]=VALUE", { file });
   for (const [device, { line, entries: list }] of devices) {
     const values = [...list].map(([argument, scalars]): readonly [string, SourceEntry] => {
       const [first] = scalars;

@@ -269,7 +269,7 @@ function withServiceIntent(state: PlanState, intent: IntentText): PlanState {
   if (state.running !== undefined) return state;
   // The change elsewhere may have been taken back.
   if (sameIntent(intent, state.base)) return state.newer === undefined ? state : { ...state, newer: undefined };
-  // A warning is about the user's own request, such as a cancelled one, whose text the service has.
+  // A warning stays: it is about the user's own request, such as one that was cancelled after the service stored its text.
   const notice = state.notice.isWarning === true ? state.notice : untold.notice;
   if (sameIntent(intent, state.intent)) return { ...state, base: intent, newer: undefined, notice };
   if (isEdited(state)) return { ...state, newer: intent };

@@ -35,7 +35,7 @@ function attributeOf(reader: Reader): LocalAttribute {
   const numeric = type === "integer" || type === "number";
   const min = map.get("min").optional()?.number();
   const max = map.get("max").optional()?.number();
-  if (!numeric && (min !== undefined || max !== undefined)) reader.fail(`min and max make no sense for type ${type}`);
+  if (!numeric && (min !== undefined || max !== undefined)) reader.fail(`type ${type} has no min and max: remove them`);
   const fallback = map.get("default").optional();
   const unit = map.get("unit").optional()?.text();
   const description = map.get("description").optional()?.text();

@@ -124,7 +124,7 @@ function templateOf(top: Reader, file: string, find: FindTemplate): LocalTemplat
       ?.integer(0, 1 << 30) ?? base?.need;
   const configLanguage = map.get("config-language").optional()?.oneOf(["frr"]) ?? base?.configLanguage;
   const systemCalls = map.get("system-calls").optional()?.oneOf(["usual", "wide"]) ?? base?.systemCalls;
-  if (backend === "bridge") map.get("system-calls").optional()?.fail("a bridge has no process: system-calls makes no sense");
+  if (backend === "bridge") map.get("system-calls").optional()?.fail("a bridge has no process: remove system-calls");
   const fieldsReader = given(map, "fields", base);
   const { fields, reasons } = fieldsReader === undefined ? base! : fieldRules(fieldsReader, base);
   const attributes = readAttributes(map, base);
@@ -230,13 +230,13 @@ function checkBackend(
     if (images.length === 0) map.get("images").fail("a namespace template needs at least one image");
     if (boot.length === 0) map.get("boot").fail("a namespace template needs the command that boots a node");
   } else if (backend === "container") {
-    if (boot.length > 0) top.fail("a container's image defines what it runs: boot makes no sense");
+    if (boot.length > 0) top.fail("a container's image defines what it runs: remove boot");
   } else if (backend === "vm") {
-    if (boot.length > 0) map.get("boot").fail("a virtual machine boots by itself: boot makes no sense");
+    if (boot.length > 0) map.get("boot").fail("a virtual machine boots by itself: remove boot");
     if (type !== "serial") (at.console?.get("type") ?? top).fail("the console of a virtual machine is serial");
     at.interfaces?.get("max").optional()?.integer(1, maxVmInterfaces);
   } else if (images.length + boot.length > 0 || type !== "none") {
-    top.fail("a bridge has no process: images, boot and a console make no sense");
+    top.fail("a bridge has no process: remove images, boot and console");
   }
   if (backend !== "container" && (type === "telnet") !== argv.length > 0)
     (at.console?.get("argv") ?? top).fail("a console of type telnet needs argv, and another type has none");
