@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { KernelFeature } from "../../engine/model/kernel-features.ts";
 import type { TunnelRules } from "../../engine/model/plan.ts";
 import { type Feature, featureNames, type HostNetworkType } from "../host.ts";
-import { findImages, type LocalImage } from "./images/images.ts";
+import { type LocalImage, readImages } from "./images/images.ts";
 import { findVmImages } from "./images/vm-images.ts";
 import { managementWorks } from "./management/management.ts";
 import { natWorks } from "./nat/nat.ts";
@@ -61,9 +61,9 @@ export function openCatalogue(options: {
       if (!warned.has(text)) options.warn(text);
       warned.add(text);
     }
-    const own = await findImages(options.images);
+    const { images: own, problems: damaged } = await readImages(options.images);
     const vm = await findVmImages(options.vmImages);
-    for (const text of vm.problems) {
+    for (const text of [...damaged, ...vm.problems]) {
       if (!warned.has(text)) options.warn(text);
       warned.add(text);
     }

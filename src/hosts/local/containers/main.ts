@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { ArchiveError } from "../../../files/tar/archive-error.ts";
-import { findImages } from "../images/images.ts";
+import { imageRecords, readImages } from "../images/images.ts";
 import { findVmImages } from "../images/vm-images.ts";
 import { commandLine, UsageError } from "../machine/command-line.ts";
 import { idRange } from "../machine/idmap.ts";
@@ -110,10 +110,11 @@ async function main(stop: AbortController): Promise<void> {
 }
 
 async function list({ images: directory, vmImages, state }: LocalPaths, json: boolean): Promise<void> {
-  const images = (await findImages(directory)).filter((image) => image.container !== undefined);
+  const containers = await readImages(directory);
+  const images = containers.images.filter((image) => image.container !== undefined);
   const machines = await findVmImages(vmImages);
   const users = await imageUsers(state);
-  for (const problem of machines.problems) console.error(`note: ${printable(problem)}`);
+  for (const problem of [...containers.problems, ...machines.problems]) console.error(`note: ${printable(problem)}`);
   if (json) {
     const all = [...images.map(shownImage), ...machines.images.map(shownVmImage)];
     console.log(
@@ -145,7 +146,7 @@ function counted(count: number): string {
 
 async function remove({ images, vmImages, state }: LocalPaths, name: string): Promise<void> {
   const isMachine = (await findVmImages(vmImages)).images.some((image) => image.name === name);
-  const isContainer = (await findImages(images)).some((image) => image.container !== undefined && image.name === name);
+  const isContainer = [...(await imageRecords(images)).values()].some((image) => image.container !== undefined && image.name === name);
   if (isMachine && isContainer)
     throw new ArchiveError(
       "ambiguous",

@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type ImageRecord, imageRecords } from "../images/images.ts";
+import { damagedContainers, type ImageRecord, imageRecords } from "../images/images.ts";
 import { imageUsers } from "./image-users.ts";
 import { downloadFolder, removeOldParts } from "./pull-image.ts";
 import { layerRecord, removeUnusedLayers, unusedLayers } from "./store/layers.ts";
@@ -14,14 +14,14 @@ export interface PruneOptions {
 }
 
 export interface Pruned {
-  /** Names of the removed images, sorted. */
+  /** Names of the removed images, sorted; of a damaged one, its directory. */
   readonly images: readonly string[];
   /** Bytes on disk: layers that no other image has, and parts of downloads. */
   readonly bytes: number;
 }
 
 /**
- * Removes the container images that no lab uses: those that were pulled, or all. Also removes layers without an image, and parts of downloads that nobody
+ * Removes the container images that no lab uses: those that were pulled, or all. Also removes images whose record is damaged, layers without an image, and parts of downloads that nobody
  * continues. A lab that needs a removed image pulls it again.
  */
 export async function pruneImages(directory: string, state: string, { all, dry }: PruneOptions): Promise<Pruned> {
@@ -33,13 +33,14 @@ export async function pruneImages(directory: string, state: string, { all, dry }
   const gone = [...records].filter(([, record]) => isUnused(record));
   const kept = [...records].filter(([, record]) => !isUnused(record)).map(([, record]) => record);
   const layers = await unusedLayers(directory, kept);
-  const sizes = await Promise.all(layers.map(async (layer) => (await layerRecord(directory, layer)).size_bytes));
+  const sizes = await Promise.all(layers.map(async (layer) => (await layerRecord(directory, layer))?.size_bytes ?? 0));
+  const damaged = await damagedContainers(directory);
   if (!dry) {
-    for (const [entry] of gone) await rm(join(directory, entry), { recursive: true });
+    for (const entry of [...gone.map(([name]) => name), ...damaged]) await rm(join(directory, entry), { recursive: true });
     await removeUnusedLayers(directory);
   }
   const parts = await removeOldParts(downloadFolder(directory), { maxAge: dry ? Number.POSITIVE_INFINITY : partAge });
-  return { images: gone.map(([, { name }]) => name).sort(), bytes: sizes.reduce((sum, size) => sum + size, parts) };
+  return { images: [...gone.map(([, { name }]) => name), ...damaged].sort(), bytes: sizes.reduce((sum, size) => sum + size, parts) };
 }
 
 /** A pull that runs writes to its part more often than this, ms. */

@@ -1,9 +1,9 @@
 import { createReadStream } from "node:fs";
 import { mkdir, readdir, rm, stat, statfs } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { type ImageReference, imageReference } from "../../../engine/model/image-reference.ts";
 import { ArchiveError } from "../../../files/tar/archive-error.ts";
-import { type ImageRecord, imageRecords } from "../images/images.ts";
+import { hasAllLayers, type ImageRecord, imageRecords } from "../images/images.ts";
 import { idRange } from "../machine/idmap.ts";
 import { download } from "../registries/download.ts";
 import { endpointsOf } from "../registries/endpoints.ts";
@@ -13,7 +13,7 @@ import type { RegistrySettings } from "../registries/settings.ts";
 import { imageName } from "./add-image.ts";
 import { unpackLimits } from "./archive/budget.ts";
 import { type RemoteImage, type RemoteLayer, readRemoteImage } from "./remote-image.ts";
-import { layerDirectory } from "./store/layers.ts";
+import { layerDirectory, layerRecord } from "./store/layers.ts";
 import {
   type AddedImage,
   chainsOf,
@@ -182,7 +182,7 @@ async function downloadLayers(image: RemoteImage, folders: readonly string[], pa
   const { directory, say, signal, retryMs } = options;
   const missing: { readonly layer: RemoteLayer; readonly folder: string }[] = [];
   for (const [i, layer] of image.layers.entries()) {
-    if (!(await exists(folders[i]!)) && !missing.some((one) => one.layer.digest === layer.digest))
+    if (!(await isLayer(folders[i]!)) && !missing.some((one) => one.layer.digest === layer.digest))
       missing.push({ layer, folder: folders[i]! });
   }
   const total = missing.reduce((sum, { layer }) => sum + layer.size, 0);
@@ -202,7 +202,7 @@ async function downloadLayers(image: RemoteImage, folders: readonly string[], pa
       paths.add(path);
       await using _lock = await lockFile(`${path}.lock`, all);
       // Another process was faster.
-      if (!(await exists(folder)) && !(await exists(path))) {
+      if (!(await isLayer(folder)) && !(await exists(path))) {
         const onBytes = (count: number) => {
           bytes.set(layer.digest, count);
           report();
@@ -223,6 +223,10 @@ async function downloadLayers(image: RemoteImage, folders: readonly string[], pa
   );
   const [failed] = (await Promise.allSettled(workers)).filter((one) => one.status === "rejected");
   if (failed !== undefined) throw stop.signal.reason ?? failed.reason;
+}
+
+async function isLayer(folder: string): Promise<boolean> {
+  return (await layerRecord(dirname(folder), basename(folder))) !== undefined;
 }
 
 function sourceOf(image: RemoteImage, directory: string): Source {
@@ -248,8 +252,10 @@ function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
+/** Returns the image of this name, if all of its layers are there. */
 async function known(directory: string, name: string): Promise<ImageRecord | undefined> {
-  return [...(await imageRecords(directory)).values()].find((record) => record.container !== undefined && record.name === name);
+  const found = [...(await imageRecords(directory)).values()].find((record) => record.container !== undefined && record.name === name);
+  return found !== undefined && (await hasAllLayers(directory, found)) ? found : undefined;
 }
 
 /** Removes parts of downloads that are older than the given time. Returns their bytes. */

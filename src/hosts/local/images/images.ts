@@ -73,18 +73,36 @@ export interface ImageRecord {
   readonly pulled?: PulledFrom;
 }
 
-/**
- * The newest build of each image in `directory`, sorted by name; none if the directory does not exist. A container image may have the
- * same name as an image that a template boots.
- */
+/** The content of an image directory. */
+export interface ImageDirectory {
+  /** The newest complete build of each image, sorted by name. A container image may have the same name as an image that a template boots. */
+  readonly images: readonly LocalImage[];
+  /** The damaged images, each with the fault and the next step, for people. */
+  readonly problems: readonly string[];
+}
+
+/** Returns the newest build of each image in `directory`; none if the directory does not exist. Damaged images are left out. */
 export async function findImages(directory: string): Promise<readonly LocalImage[]> {
-  const records = await imageRecords(directory);
+  return (await readImages(directory)).images;
+}
+
+/** Returns the images in `directory`, and the damaged ones. */
+export async function readImages(directory: string): Promise<ImageDirectory> {
+  const { records, damaged } = await readRecords(directory);
   const layers = new Set(await layerDirectories(directory));
   const newest = new Map<string, LocalImage>();
+  const problems = [...damaged].map(
+    ([entry, fault]) => `${join(directory, entry)} is damaged: ${fault}; ${isContainerEntry(entry) ? pruneHint : setupHint}`,
+  );
   for (const [entry, record] of records) {
     const container = record.container;
     const below = record.layers.map((layer) => records.get(layer));
-    if (container === undefined ? below.includes(undefined) : record.layers.some((layer) => !layers.has(layer))) continue;
+    const lacking = record.layers.filter((layer, i) => (container === undefined ? below[i] === undefined : !layers.has(layer)));
+    if (lacking.length > 0) {
+      // A base image may still be in the making, or be replaced.
+      if (container !== undefined) problems.push(`image ${record.name} lacks ${lacking.join(", ")}: ${againHint(record)}`);
+      continue;
+    }
     const trees = container === undefined ? [entry, ...record.layers] : record.layers;
     const image: LocalImage = {
       name: record.name,
@@ -102,7 +120,14 @@ export async function findImages(directory: string): Promise<readonly LocalImage
     const other = newest.get(key);
     if (other === undefined || other.modified < image.modified) newest.set(key, image);
   }
-  return [...newest.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return { images: [...newest.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), problems };
+}
+
+const pruneHint = "labwright image prune removes it; then pull or add the image again";
+const setupHint = "labwright setup builds it again";
+
+function againHint({ name, pulled }: ImageRecord): string {
+  return pulled === undefined ? "add its file again, with labwright image add" : `labwright image pull ${name} gets it again`;
 }
 
 /** Names of the directories that hold one layer of container images each. */
@@ -110,17 +135,55 @@ export async function layerDirectories(directory: string): Promise<readonly stri
   return (await entriesOf(directory)).filter((entry) => /^layer-[0-9a-f]{24}$/.test(entry)).sort();
 }
 
-/** Directory name → record, of every complete image in `directory`. */
+/** Directory name → record, of every image in `directory` whose record can be read. Its layers may be missing. */
 export async function imageRecords(directory: string): Promise<ReadonlyMap<string, ImageRecord>> {
+  return (await readRecords(directory)).records;
+}
+
+/** Returns the directory names of the container images whose record is damaged. */
+export async function damagedContainers(directory: string): Promise<readonly string[]> {
+  return [...(await readRecords(directory)).damaged.keys()].filter(isContainerEntry);
+}
+
+/** Returns whether all layers of a container image exist. */
+export async function hasAllLayers(directory: string, { layers }: Pick<ImageRecord, "layers">): Promise<boolean> {
+  const found = new Set(await layerDirectories(directory));
+  return layers.every((layer) => found.has(layer));
+}
+
+function isContainerEntry(entry: string): boolean {
+  return entry.startsWith("container-");
+}
+
+async function readRecords(
+  directory: string,
+): Promise<{ readonly records: ReadonlyMap<string, ImageRecord>; readonly damaged: ReadonlyMap<string, string> }> {
   const records = new Map<string, ImageRecord>();
+  const damaged = new Map<string, string>();
   for (const entry of (await entriesOf(directory)).sort()) {
-    const text = await readFile(join(directory, entry, "image.json"), "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
-      throw error;
-    });
-    if (text !== undefined) records.set(entry, JSON.parse(text) as ImageRecord);
+    try {
+      const record: unknown = JSON.parse(await readFile(join(directory, entry, "image.json"), "utf8"));
+      if (isImageRecord(record)) records.set(entry, record);
+      else damaged.set(entry, "image.json does not describe an image");
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT" || code === "ENOTDIR") continue;
+      damaged.set(entry, code === undefined ? "image.json is not JSON" : `image.json cannot be read (${code})`);
+    }
   }
-  return records;
+  return { records, damaged };
+}
+
+/** Checks the fields without which an image cannot be found or would lead out of the directory. */
+function isImageRecord(value: unknown): value is ImageRecord {
+  if (typeof value !== "object" || value === null) return false;
+  const { name, layers, digest, created, container } = value as Partial<Record<keyof ImageRecord, unknown>>;
+  return (
+    [name, digest, created].every((text) => typeof text === "string") &&
+    Array.isArray(layers) &&
+    layers.every((layer) => typeof layer === "string" && /^\w[\w.-]*$/.test(layer)) &&
+    (container === undefined || (typeof container === "object" && container !== null))
+  );
 }
 
 async function entriesOf(directory: string): Promise<string[]> {

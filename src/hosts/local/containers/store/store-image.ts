@@ -3,10 +3,10 @@ import { chmod, chown, lstat, mkdir, readdir, rename, rm, statfs, writeFile } fr
 import { join } from "node:path";
 import { ArchiveError } from "../../../../files/tar/archive-error.ts";
 import { writeFileAtomic } from "../../../../files/write-file-atomic.ts";
-import { type ContainerConfig, type ImageRecord, imageRecords, type PulledFrom } from "../../images/images.ts";
+import { type ContainerConfig, hasAllLayers, type ImageRecord, imageRecords, type PulledFrom } from "../../images/images.ts";
 import { Budget, type UnpackLimits } from "../archive/budget.ts";
 import { type Bytes, decompressed } from "../archive/decompress.ts";
-import { chainId, type LayerRecord, layerDirectory, layerRecord, removeUnusedLayers } from "./layers.ts";
+import { chainId, type LayerRecord, layerDirectory, layerRecord, removeDamagedLayer, removeUnusedLayers } from "./layers.ts";
 import { removeTree } from "./remove-tree.ts";
 import { lockImages } from "./store-lock.ts";
 import { unpackLayer } from "./unpack-layer.ts";
@@ -127,19 +127,22 @@ async function unpack(source: Source, name: string, budget: Budget, work: string
     .digest("hex");
   const others = [...(await imageRecords(directory))].filter(([, other]) => other.container !== undefined && other.name === name);
   const same = others.find(([, other]) => other.digest === digest);
-  if (same !== undefined) return { record: await withOrigin(directory, same, options.pulled), unchanged: true, notes: [] };
-  if (others.length > 0 && !options.replace) {
+  if (same !== undefined && (await hasAllLayers(directory, same[1])))
+    return { record: await withOrigin(directory, same, options.pulled), unchanged: true, notes: [] };
+  if (others.some((one) => one !== same) && !options.replace) {
     throw new ArchiveError("exists", `there is another image ${name}`, "--replace takes its place, --name gives this one another name");
   }
   for (const [i, layer] of source.layers.entries()) {
     signal?.throwIfAborted();
     const chain = chains[i]!;
     const entry = layerDirectory(chain, ids);
-    if (await exists(join(directory, entry))) {
+    const known = await layerRecord(directory, entry);
+    if (known !== undefined) {
       say(`layer ${i + 1} of ${source.layers.length} is there`);
-      made.push({ directory: entry, record: await layerRecord(directory, entry) });
+      made.push({ directory: entry, record: known });
       continue;
     }
+    if (await exists(join(directory, entry))) await removeDamagedLayer(directory, entry);
     say(`unpacking layer ${i + 1} of ${source.layers.length}`);
     const home = join(work, entry);
     const root = join(home, "rootfs");
@@ -188,8 +191,10 @@ async function unpack(source: Source, name: string, budget: Budget, work: string
   await mkdir(home);
   await writeFile(join(home, "image.json"), `${JSON.stringify(record, null, 2)}\n`);
   await chmod(home, 0o755);
+  // The directory exists if its record is damaged, or lacked a layer.
+  await rm(join(directory, entry), { recursive: true, force: true });
   await rename(home, join(directory, entry));
-  for (const [other] of others) await rm(join(directory, other), { recursive: true });
+  for (const [other] of others) if (other !== entry) await rm(join(directory, other), { recursive: true });
   return { record, unchanged: false, notes: notes(left) };
 }
 

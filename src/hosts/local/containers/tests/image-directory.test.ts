@@ -1,13 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { ArchiveError } from "../../../../files/tar/archive-error.ts";
 import { tarArchive } from "../../../../files/tar/tar-writer.ts";
 import { testedProgram } from "../../../../files/tested-program.fixture.ts";
-import { findImages } from "../../images/images.ts";
+import { findImages, readImages } from "../../images/images.ts";
+import { pruneImages } from "../prune-images.ts";
 import { removeImage } from "../remove-image.ts";
 import { lockImages } from "../store/store-lock.ts";
 import { refusal, testImages } from "./add-image.fixture.ts";
@@ -134,6 +135,62 @@ describe("images in the directory", () => {
     expect(readlinkSync(blob)).toBe(join(at.top, "elsewhere"));
     expect(await refusal(add(join(at.top, "layout")))).toMatchObject({ code: "bad_archive" });
   });
+});
+
+describe("a damaged image", () => {
+  const base = tarArchive([file("base", "base")]);
+  const one = tarArchive([file("one", "one")]);
+  const archive = dockerArchive([base, one], configOf([base, one]), ["one"]);
+  const entryOf = (start: string) => left().find((name) => name.startsWith(start))!;
+
+  test.each(['{"name": "on', "null", "[]", '{"name":"x","digest":"1","created":"2026","layers":["../../etc"]}'])(
+    "with the record %s hides no other image, and comes again with its file or goes with prune",
+    async (text) => {
+      await add(base, { name: "other" });
+      await add(archive);
+      writeFileSync(join(at.images, entryOf(`container-${(await digestOf("one")).slice(0, 12)}`), "image.json"), text);
+      const { images, problems } = await readImages(at.images);
+      expect(images.map(({ name }) => name)).toEqual(["other"]);
+      expect(problems).toEqual([
+        expect.stringMatching(/container-[0-9a-f]{12} is damaged: image\.json .*; labwright image prune removes it/),
+      ]);
+      // The layers stay: the record may only be unreadable for a moment.
+      await add(base, { name: "third" });
+      expect(left().filter((name) => name.startsWith("layer-"))).toHaveLength(2);
+      expect((await add(archive)).unchanged).toBe(false);
+      expect(await readImages(at.images)).toMatchObject({ images: [{ name: "one" }, { name: "other" }, { name: "third" }], problems: [] });
+      writeFileSync(join(at.images, entryOf(`container-${(await digestOf("one")).slice(0, 12)}`), "image.json"), text);
+      expect((await pruneImages(at.images, at.top, { all: false, dry: false })).images).toEqual([expect.stringMatching(/^container-/)]);
+      expect(left().filter((name) => name.startsWith("layer-"))).toHaveLength(1);
+    },
+  );
+
+  test("without one of its layers is named, is complete again with its file, and can be removed", async () => {
+    await add(archive);
+    const removeTop = async () => rmSync(join((await trees("one")).at(-1)!, ".."), { recursive: true });
+    await removeTop();
+    const { images, problems } = await readImages(at.images);
+    expect(images).toEqual([]);
+    expect(problems).toEqual([expect.stringMatching(/^image one lacks layer-[0-9a-f]{24}: add its file again/)]);
+    expect((await add(archive)).unchanged).toBe(false);
+    expect((await trees("one")).map((tree) => readdirSync(tree))).toEqual([["base"], ["one"]]);
+    await removeTop();
+    await removeImage(at.images, at.top, "one");
+    expect(left()).toEqual([]);
+  });
+
+  test("whose layer has no readable record gets this layer again", async () => {
+    await add(archive);
+    const top = join((await trees("one")).at(-1)!, "..");
+    writeFileSync(join(top, "layer.json"), "");
+    await add(dockerArchive([base, one], configOf([base, one]), ["two"]));
+    expect(JSON.parse(readFileSync(join(top, "layer.json"), "utf8"))).toMatchObject({ size_bytes: 3 });
+    expect((await trees("two")).map((tree) => readdirSync(tree))).toEqual([["base"], ["one"]]);
+  });
+
+  async function digestOf(name: string): Promise<string> {
+    return (await findImages(at.images)).find((image) => image.name === name)!.digest;
+  }
 });
 
 /** The names in a directory; none if it does not exist. */

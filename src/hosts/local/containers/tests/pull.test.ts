@@ -147,6 +147,20 @@ describe("an image that is here", () => {
     expect((await at.pull(name, { always: true })).unchanged).toBe(true);
   });
 
+  test("but lacks a layer is pulled again, this layer alone", async () => {
+    await plain.push("lacking:1", imageOf(base, ["v", "1"]));
+    at.use(plain.host, { plainHttp: true });
+    const name = `${plain.host}/lacking:1`;
+    await at.pull(name);
+    const [image] = await findImages(at.images);
+    rmSync(join(image!.layers[0]!, ".."), { recursive: true });
+    expect(await findImages(at.images)).toEqual([]);
+    expect((await at.pull(name)).unchanged).toBe(false);
+    expect(await content(name, "v")).toBe("1");
+    expect(at.texts.filter((text) => text.startsWith("downloaded")).at(-1)).toMatch(/1 of 1 layers$/);
+    expect((await at.pull(name)).unchanged).toBe(true);
+  });
+
   test("from a file is not replaced by one of a registry", async () => {
     const archive = join(at.state, "it.tar");
     const { config } = imageOf(["v", "1"]);
