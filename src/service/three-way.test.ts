@@ -57,6 +57,18 @@ describe("the origin of a difference since the last apply", () => {
     expect(plan.text).toMatch(/name +R-one → r1 \(changed on the host\)/);
   });
 
+  test("is the host if a configuration was saved or removed there", async () => {
+    const { ann, byHand } = await deployed(pair);
+    const configured = pair.replace("r1: {template: frr}", 'r1: {template: frr, startup-config: "hostname r1\\n"}');
+    await byHand(configured);
+    expect(summaries((await ann.call("planProject", { yaml: pair })).actions)).toEqual(["delete config r1: host"]);
+    const back = await ann.call("planProject", { yaml: pair, direction: "from_host" });
+    expect(back.actions).toMatchObject([{ op: "create", kind: "config", origin: "host", reason: { code: "changed_on_host" } }]);
+    const other = await deployed(configured);
+    await other.byHand(pair);
+    expect(summaries((await other.ann.call("planProject", { yaml: configured })).actions)).toEqual(["create config r1: host"]);
+  });
+
   test("is both where both changed the same thing to different values, and nothing where they agree", async () => {
     const { ann, byHand } = await deployed(pair);
     await byHand(pair.replace("r1: {template: frr}", "r1: {template: frr, name: by-hand}"));

@@ -71,7 +71,7 @@ test("a dragged node is saved into the text with its comments and into the host,
   const { page } = tab;
   const before = await centreOf(node(other.page, "r1").locator("rect"));
   await drag(page, "r1", { x: 90, y: 120 });
-  await page.getByText("1 change; no running node is disturbed").waitFor();
+  await page.getByText("1 change: moves r1; no running node is disturbed").waitFor();
   await page.getByRole("button", { name: "Apply", exact: true }).click();
   await page.getByText("Applied, 1 step. The host matches the text.").waitFor();
   const { r1, r2 } = await positions("drawn");
@@ -94,7 +94,7 @@ test("a text that another user changed meanwhile is compared with one's own, and
   await openLab(page, "contested");
   await page.getByRole("button", { name: "Add", exact: true }).waitFor();
   await node(page, "r1").press("Alt+ArrowDown");
-  await page.getByText("1 change; no running node is disturbed").waitFor();
+  await page.getByText("1 change: moves r1; no running node is disturbed").waitFor();
   const theirs = text("contested").replace("{x: 0, y: 0}", "{x: -90, y: -20}");
   expect((await client.post("/api/v1/projects/reconcile", { yaml: theirs })).json.data.status).toBe("applied");
   await page.getByText(/The lab's text was changed elsewhere meanwhile/).waitFor();

@@ -219,7 +219,7 @@ test("the names of 100 nodes are readable and cover no other name, and enlarged,
   // Another arrangement moves all nodes, and is undone.
   const place = await node("leaf1").getAttribute("transform");
   await page.getByLabel("Arrange").selectOption("distances");
-  await page.getByText(/changes; no running node is disturbed/).waitFor();
+  await page.getByText(/changes: moves .*; no running node is disturbed/).waitFor();
   expect(await node("leaf1").getAttribute("transform")).not.toBe(place);
   await page.getByRole("button", { name: "Undo" }).click();
   await expect.poll(() => node("leaf1").getAttribute("transform")).toBe(place);

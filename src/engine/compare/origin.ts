@@ -58,7 +58,8 @@ export function markOrigins(input: OriginInput): readonly Action[] {
 
   return actions(input, (action) => {
     const id = resourceId(action);
-    const isPart = action.kind !== "lab" && action.kind !== "text";
+    // A configuration is a field of its node, also if it is created or deleted.
+    const isPart = action.kind !== "lab" && action.kind !== "text" && action.kind !== "config";
     if (isPart && action.op === "create") {
       const was = then.get(id);
       if (was === undefined) return { ...action, origin: "intent" };

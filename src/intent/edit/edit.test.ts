@@ -267,6 +267,30 @@ test("a startup configuration that came from a file is changed in the file", () 
   expect(editIntent(yaml, files, wanted)).toEqual({ yaml, files: { ...files, "./conf/r1.conf": "hostname new\n" } });
 });
 
+test("a node of one line that gets a configuration becomes a node of several lines, and keeps the text of its other keys", () => {
+  const yaml = "name: a\nnodes:\n  r1: {template: frr, position: {x: 1,  y: 2}, env: {A: 'b'}}\n  r2: {template: frr} # kept\nlinks: []\n";
+  const configured = withNode("r1", (node) => ({ ...node, startupConfig: "hostname r1\n!\n" }));
+  const wanted = `name: a
+nodes:
+  r1:
+    template: frr
+    position: {x: 1,  y: 2}
+    env: {A: 'b'}
+    startup-config: |
+      hostname r1
+      !
+  r2: {template: frr} # kept
+links: []
+`;
+  expect(edited(yaml, configured)).toBe(wanted);
+  // With a comment behind it, the line stays.
+  const commented = edited(
+    yaml,
+    withNode("r2", (node) => ({ ...node, startupConfig: "hostname r2\n!\n" })),
+  );
+  expect(commented).toContain("} # kept\n");
+});
+
 test("two nodes that share a file and want different texts get a file each", () => {
   const yaml =
     "name: a\nnodes:\n  r1: {template: frr, startup-config: conf/all.conf}\n  r2: {template: frr, startup-config: conf/all.conf}\n";

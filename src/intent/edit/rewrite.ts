@@ -176,7 +176,7 @@ class Rewriter {
   #changeValue(map: YAMLMap, index: number, target: Target, isBody: boolean): void {
     const pair = map.items[index] as Pair<unknown, unknown>;
     const node = pair.value as Node | null;
-    if (this.#inside(node, target, isBody)) return;
+    if (this.#unfolded(map, index, target) || this.#inside(node, target, isBody)) return;
     const data = this.#merged(node, target);
     const start = this.#layout.colonEnd(pair);
     const end = this.#layout.entryEnd(map, index);
@@ -203,6 +203,37 @@ class Rewriter {
       const from = this.#layout.entryStart(list, index);
       this.#replace(from, end, writeItem(data, this.#layout.indent(list), { quote, step: this.#layout.step }).trimStart());
     }
+  }
+
+  /** Whether a map of one line became a map of lines: a text of several lines, such as a configuration, cannot be read in one line. */
+  #unfolded(map: YAMLMap, index: number, target: Target): boolean {
+    const pair = map.items[index] as Pair<unknown, unknown>;
+    const node = pair.value as Node | null;
+    if (map.flow || !isMap(node) || node.flow !== true || !(target instanceof Changes)) return false;
+    const start = this.#layout.colonEnd(pair);
+    const end = this.#layout.entryEnd(map, index);
+    // Line breaks and comments in the map, and anything around it, are the author's.
+    if (/[\n#]/.test(this.#text.slice(start, end)) || this.#text.slice(start, node.range![0]).trim() !== "") return false;
+    if (this.#layout.isFollowed(end)) return false;
+    const before = new Map(node.items.map((entry, at) => [this.#key(entry), at]));
+    const texts = [...target.entries].flatMap(([key, value]) => {
+      if (value === remove) return [];
+      const at = before.get(key);
+      return [[key, at === undefined ? materialise(value) : this.#merged(node.items[at]!.value as Node, value)] as const];
+    });
+    if (!texts.some(([, data]) => typeof data === "string" && blockText(data, 2) !== undefined)) return false;
+    const changed = new Map<string, Data>(texts);
+    const indent = this.#layout.indent(map) + this.#layout.step;
+    const write = (key: string, data: Data) => writePair(key, data, indent, { step: this.#layout.step });
+    const kept = node.items.flatMap((entry, at) => {
+      const key = this.#key(entry);
+      if (target.entries.get(key) === remove) return [];
+      if (changed.has(key)) return [write(key, changed.get(key)!)];
+      return [" ".repeat(indent) + this.#text.slice(this.#layout.entryStart(node, at), this.#layout.entryEnd(node, at))];
+    });
+    const added = texts.filter(([key]) => !before.has(key)).map(([key, data]) => write(key, data));
+    this.#replace(start, end, `\n${[...kept, ...added].join("\n")}`);
+    return true;
   }
 
   /** Whether the value is a collection of the wanted kind, which is changed inside and stays. */

@@ -33,7 +33,19 @@ test("names what is added, deleted, restarted and affected", () => {
 test("is short for large plans and for harmless ones", () => {
   const many = Array.from({ length: 7 }, (_, at) => action({ op: "create", key: `h${at}` }));
   expect(changeSummary(many)).toBe("7 changes: adds h0, h1, h2, h3 and 3 more");
-  expect(changeSummary([action({})])).toBe("1 change; no running node is disturbed");
+  expect(changeSummary([action({})])).toBe("1 change: changes r1; no running node is disturbed");
   expect(changeSummary([])).toBe("No change of the host");
   expect(changeSummary([], ["shapes"])).toBe("No change of the host: Save keeps the shapes");
+});
+
+test("names renamed, moved and changed parts, and a configuration instead of its node", () => {
+  const field = (name: string, before: unknown, after: unknown) => ({ changes: [{ field: name, before, after }] });
+  const renamed = action({ key: "h1", ...field("name", "h1", "host-1") });
+  const moved = action({ key: "r3", ...field("position", { x: 1, y: 2 }, { x: 3, y: 4 }) });
+  expect(changeSummary([renamed, moved, action({ kind: "config" })])).toBe(
+    "3 changes: renames h1 to host-1; moves r3; changes the configuration of r1; no running node is disturbed",
+  );
+  expect(changeSummary([moved, action({ op: "create", key: "r4" })])).toBe("2 changes: adds r4; moves r3");
+  const removed = action({ op: "delete", kind: "config", key: "r2", disruption: "restart" });
+  expect(changeSummary([removed])).toBe("1 change: deletes the configuration of r2; restarts r2");
 });

@@ -106,6 +106,19 @@ test("a plan marks parts that are created, changed, deleted, down or affected", 
   });
 });
 
+test("a node whose configuration is deleted or created is marked as changed or down, not as deleted or created", () => {
+  const { nodes } = graphOf(lab, {
+    actions: [
+      action({ op: "delete", kind: "config", key: "r1", disruption: "restart" }),
+      action({ op: "create", kind: "config", key: "r2", disruption: "none" }),
+    ],
+  });
+  expect(nodes.slice(0, 2).map(({ label, mark }) => [label, mark])).toEqual([
+    ["r1", "down"],
+    ["r2", "changed"],
+  ]);
+});
+
 test("a part of the host that the text does not have is marked as deleted only if applying the text deletes it", () => {
   const text = "name: x\nnodes:\n  r1: {template: frr, position: {x: 7, y: 8}}\n";
   const marks = (prunes: boolean) => {

@@ -30,8 +30,9 @@ export function planMarks(actions: readonly PlanAction[]): ReadonlyMap<string, P
   return marks;
 }
 
-function markOf({ op, disruption }: PlanAction): PlanMark {
-  if (op === "create") return "created";
-  if (op === "delete") return "deleted";
+function markOf({ op, kind, disruption }: PlanAction): PlanMark {
+  // A node whose configuration is created or deleted changes.
+  if (op === "create" && kind !== "config") return "created";
+  if (op === "delete" && kind !== "config") return "deleted";
   return disruption === "none" || disruption === "link" ? "changed" : "down";
 }
