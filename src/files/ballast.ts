@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { open, rename, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { ifThere } from "./if-there.ts";
 
 /**
  * A file that reserves disk space. A program that starts on a full file system removes the file, and then has the space to start. The file is recreated
@@ -20,7 +21,7 @@ export class Ballast {
   /** Removes the file if the file system has less free space than the file. Returns whether it was removed. */
   async drop(): Promise<boolean> {
     const { free, bytes } = await this.#room();
-    const there = await stat(this.#file).catch(ignoreMissing);
+    const there = await ifThere(stat(this.#file));
     if (there === undefined || free >= bytes) return false;
     await rm(this.#file, { force: true });
     return true;
@@ -43,7 +44,7 @@ export class Ballast {
 
   async #make(): Promise<void> {
     const { free, bytes } = await this.#room();
-    const there = await stat(this.#file).catch(ignoreMissing);
+    const there = await ifThere(stat(this.#file));
     if ((there?.size ?? 0) >= bytes || free < spareFactor * bytes) return;
     const draft = `${this.#file}.tmp`;
     const handle = await open(draft, "w", 0o600);
@@ -69,7 +70,3 @@ const lookMs = 5_000;
 const spareFactor = 4;
 const pieceBytes = 2 ** 20;
 const [minBytes, maxBytes] = [2 ** 20, 8 * 2 ** 20];
-
-function ignoreMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== "ENOENT") throw error;
-}

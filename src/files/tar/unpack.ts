@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { chmod, type FileHandle, lchown, link, lstat, lutimes, mkdir, open, rename, rm, symlink, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { ifThere } from "../if-there.ts";
 import { ArchiveError } from "./archive-error.ts";
 import { readTar, type TarEntry } from "./tar-reader.ts";
 
@@ -191,8 +192,5 @@ function unsafe(name: string, why: string): ArchiveError {
 }
 
 async function statOf(path: string): Promise<Awaited<ReturnType<typeof lstat>> | undefined> {
-  return await lstat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
+  return await ifThere(lstat(path));
 }

@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Failure } from "../../contract/errors.ts";
+import { ifThere } from "../../files/if-there.ts";
 import { sendFailure } from "./routes.ts";
 
 interface PageFile {
@@ -44,10 +45,7 @@ const policy = [
 
 /** Reads the built pages into memory; they are few and small. `undefined` if the pages were not built. */
 export async function loadPages(directory: string): Promise<Pages | undefined> {
-  const names = await readdir(directory, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
+  const names = await ifThere(readdir(directory, { recursive: true }));
   if (names === undefined) return undefined;
   const pages = new Map<string, PageFile>();
   for (const name of names) {

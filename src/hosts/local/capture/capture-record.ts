@@ -1,5 +1,6 @@
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { ifThere } from "../../../files/if-there.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
 import type { CaptureRequest } from "../../host-captures.ts";
 import { captureLimits, ringFiles } from "./capture-limits.ts";
@@ -98,11 +99,8 @@ export async function ringFilesIn(directory: string): Promise<readonly RingFile[
     const sequence = /^packets_(\d{1,15})\.pcapng$/.exec(name)?.[1];
     if (sequence === undefined) continue;
     const path = join(directory, name);
-    const stats = await lstat(path).catch((error: NodeJS.ErrnoException) => {
-      // The ring has removed the file meanwhile.
-      if (error.code === "ENOENT") return undefined;
-      throw error;
-    });
+    // The ring may have removed the file meanwhile.
+    const stats = await ifThere(lstat(path));
     if (stats?.isFile()) found.push({ path, sequence: Number(sequence), bytes: Math.min(stats.size, maxRingFileBytes) });
   }
   // A ring has one file more while its oldest file is being removed.

@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { mkdir, readdir, rm, stat, statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type ImageReference, imageReference } from "../../../engine/model/image-reference.ts";
+import { ifThere } from "../../../files/if-there.ts";
 import { ArchiveError } from "../../../files/tar/archive-error.ts";
 import { hasAllLayers, type ImageRecord, imageRecords } from "../images/images.ts";
 import { idRange } from "../machine/idmap.ts";
@@ -260,14 +261,10 @@ async function known(directory: string, name: string): Promise<ImageRecord | und
 
 /** Removes parts of downloads that are older than the given time. Returns their bytes. */
 export async function removeOldParts(folder: string, { maxAge = maxPartAge } = {}): Promise<number> {
-  const absent = (error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  };
   let bytes = 0;
-  for (const name of (await readdir(folder).catch(absent)) ?? []) {
+  for (const name of (await ifThere(readdir(folder))) ?? []) {
     const path = join(folder, name);
-    const found = await stat(path).catch(absent);
+    const found = await ifThere(stat(path));
     if (found === undefined || Date.now() - found.mtimeMs < maxAge) continue;
     bytes += found.size;
     await rm(path, { force: true });

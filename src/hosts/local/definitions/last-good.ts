@@ -1,5 +1,6 @@
 import { link, readdir, readFile, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { ifThere } from "../../../files/if-there.ts";
 import type { Spares } from "../../../files/spare-files.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
 import { exists } from "../files/file-exists.ts";
@@ -26,10 +27,7 @@ export async function readLastGood(directory: string, id: string): Promise<LabDe
 /** Writes the copy, unless it has this text already. */
 export async function writeLastGood(directory: string, text: string): Promise<void> {
   const file = lastGoodFile(directory);
-  const before = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
+  const before = await ifThere(readFile(file, "utf8"));
   if (before !== text) await writeFileAtomic(file, text, 0o600);
 }
 

@@ -1,5 +1,6 @@
 import { access, constants, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { ifThere } from "../../../files/if-there.ts";
 import { idRange } from "../machine/idmap.ts";
 import type { LocalPaths } from "../machine/paths.ts";
 import { findImages } from "./images.ts";
@@ -23,10 +24,8 @@ export async function impassable(directories: readonly string[]): Promise<readon
   const all = new Set(directories.flatMap(withParents).sort());
   const closed: string[] = [];
   for (const directory of all) {
-    const found = await stat(directory).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return undefined; // the service makes it later
-      throw error;
-    });
+    // The service makes a missing directory later.
+    const found = await ifThere(stat(directory));
     if (found === undefined || (found.mode & 0o001) !== 0 || (found.gid === idRange.base && (found.mode & 0o010) !== 0)) continue;
     const mode = (found.mode & 0o7777).toString(8).padStart(4, "0");
     closed.push(

@@ -3,6 +3,7 @@ import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { KeyedQueue, SerialQueue } from "../../../base/keyed-queue.ts";
 import { Failure } from "../../../contract/errors.ts";
+import { ifThere } from "../../../files/if-there.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
 import { type Ipv4Subnet, ipv4Subnet, ipv4Text, nodeAddresses, overlap, subnetText } from "../../../intent/addresses/ipv4.ts";
 import { type Ipv6Subnet, ipv6Subnet, overlap6, subnet6Text } from "../../../intent/addresses/ipv6.ts";
@@ -266,7 +267,7 @@ async function makeUplink(lab: string, sandbox: Pick<Sandbox, "pid" | "run">, { 
     // Nodes must not configure the machine.
     const settings = ipv6 === undefined ? { disable_ipv6: 1 } : { accept_ra: 0, autoconf: 0, disable_ipv6: 0 };
     for (const [name, value] of Object.entries(settings))
-      await writeFile(`/proc/sys/net/ipv6/conf/${device}/${name}`, String(value)).catch(ignoreMissing);
+      await ifThere(writeFile(`/proc/sys/net/ipv6/conf/${device}/${name}`, String(value)));
   }
   // Again each time: a crash may have left a part. The rules are in force before the device is up.
   const bridge = `link show dev ${managementBridge}\n`;
@@ -303,10 +304,6 @@ async function inLab(sandbox: Pick<Sandbox, "run">, lines: string): Promise<void
 async function deleteIfExists(argv: readonly string[]): Promise<void> {
   const result = await runOnMachine(argv);
   if (result.code !== 0 && !/No such file or directory|Cannot find device|No such device/.test(result.stderr)) succeeded(argv, result);
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== "ENOENT") throw error;
 }
 
 function unavailable(message: string): Failure {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { KeyedQueue, SerialQueue } from "../../../base/keyed-queue.ts";
+import { ifThere } from "../../../files/if-there.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
 import { networkBridge } from "../links/fabric.ts";
 import { runOnMachine, succeeded } from "../machine/machine.ts";
@@ -138,7 +139,7 @@ async function makeUplink(uplink: NatUplink, sandbox: Pick<Sandbox, "pid" | "run
   const inner = `u${network}`;
   await machine(["ip", "-batch", "-"], `link add name ${device} type veth peer name ${inner} netns ${sandbox.pid}\n`);
   // Nodes must not reach the machine's IPv6 services.
-  await writeFile(`/proc/sys/net/ipv6/conf/${device}/disable_ipv6`, "1").catch(ignoreMissing);
+  await ifThere(writeFile(`/proc/sys/net/ipv6/conf/${device}/disable_ipv6`, "1"));
   rulesInForce.delete(uplink.table);
   await setRules(uplink, policy);
   await machine(["ip", "-batch", "-"], `addr add ${prefix}.1/24 dev ${device}\nlink set dev ${device} up\n`);
@@ -238,7 +239,7 @@ async function dhcpConfiguration(prefix: string, bridge: string): Promise<string
 /** Returns the machine's resolvers, without those on its loopback, which labs cannot reach. */
 async function nameservers(): Promise<readonly string[]> {
   for (const file of ["/run/systemd/resolve/resolv.conf", "/etc/resolv.conf"]) {
-    const text = await readFile(file, "utf8").catch(ignoreMissing);
+    const text = await ifThere(readFile(file, "utf8"));
     const found = [...(text ?? "").matchAll(/^nameserver\s+(\d+\.\d+\.\d+\.\d+)\s*$/gm)].map((match) => match[1]!);
     const usable = found.filter((address) => !address.startsWith("127."));
     if (usable.length > 0) return usable;
@@ -254,9 +255,4 @@ async function machine(argv: readonly string[], stdin: string) {
 async function deleteIfExists(argv: readonly string[]): Promise<void> {
   const result = await runOnMachine(argv);
   if (result.code !== 0 && !/No such file or directory|Cannot find device|No such device/.test(result.stderr)) succeeded(argv, result);
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code === "ENOENT") return undefined;
-  throw error;
 }

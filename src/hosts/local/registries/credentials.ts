@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import { ifThere } from "../../../files/if-there.ts";
 import { ArchiveError } from "../../../files/tar/archive-error.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
 
@@ -22,10 +23,7 @@ export function credentialsPath(state: string): string {
 /** Returns the credentials by host. Throws ArchiveError not_allowed if other users of the machine can read the file. */
 export async function readCredentials(state: string): Promise<ReadonlyMap<string, Credential>> {
   const path = credentialsPath(state);
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
+  const file = await ifThere(open(path, constants.O_RDONLY | constants.O_NOFOLLOW));
   if (file === undefined) return new Map();
   await using opened = file;
   if (((await opened.stat()).mode & 0o077) !== 0) {

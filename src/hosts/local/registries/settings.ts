@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { type Document, isMap, parseDocument } from "yaml";
 import { isRegistry } from "../../../engine/model/image-reference.ts";
+import { ifThere } from "../../../files/if-there.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
 
 /** The registries that the administrator has configured: registries.yaml in the state directory. It holds no secrets. */
@@ -138,8 +139,5 @@ function wrong(place: string, problem: string): SettingsError {
 }
 
 async function textOf(path: string): Promise<string | undefined> {
-  return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
+  return ifThere(readFile(path, "utf8"));
 }

@@ -3,6 +3,7 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
+import { ifThere } from "../../../files/if-there.ts";
 import { ArchiveError } from "../../../files/tar/archive-error.ts";
 import { opaqueAttribute } from "../../../files/tar/tar-header.ts";
 import { readTar, type TarEntry } from "../../../files/tar/tar-reader.ts";
@@ -65,10 +66,7 @@ async function* machineEntries({ node, upper }: DiskToPack): AsyncGenerator<Buff
   await using folder = await open(join(upper, machineFolder), flags | constants.O_DIRECTORY);
   for (let index = 0; index < maxMachineDisks; index++) {
     const name = `disk${index}.qcow2`;
-    const opened = await open(`/proc/self/fd/${folder.fd}/${name}`, flags).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return undefined;
-      throw error;
-    });
+    const opened = await ifThere(open(`/proc/self/fd/${folder.fd}/${name}`, flags));
     if (opened === undefined) continue;
     await using file = opened;
     const stats = await file.stat();

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { lstat, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
+import { ifThere } from "../../../files/if-there.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
 import type { DiskCopy } from "../../host-disks.ts";
 import type { Trash } from "../files/trash.ts";
@@ -92,10 +93,7 @@ export class TransferStore {
   }
 
   async #madeAt(name: string): Promise<number | undefined> {
-    const stats = await lstat(join(this.#directory, name)).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return undefined;
-      throw error;
-    });
+    const stats = await ifThere(lstat(join(this.#directory, name)));
     return stats?.mtimeMs;
   }
 

@@ -1,5 +1,6 @@
 import { chmod, stat } from "node:fs/promises";
 import { Failure } from "../../../contract/errors.ts";
+import { ifThere } from "../../../files/if-there.ts";
 
 const device = "/dev/net/tun";
 
@@ -9,10 +10,7 @@ const device = "/dev/net/tun";
  * @param effect what does not work without it
  */
 export async function openTun(effect = "virtual machines have no interfaces here"): Promise<void> {
-  const found = await stat(device).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
+  const found = await ifThere(stat(device));
   if (found === undefined) throw lacking(effect, "is missing: load the kernel's module tun (in a container: let it have the device)");
   if ((found.mode & 0o006) === 0o006) return;
   if (process.getuid?.() !== 0) throw lacking(effect, "may not be opened by ordinary users: chmod 666 it, as udev does");

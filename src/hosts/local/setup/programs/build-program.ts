@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { chmod, copyFile, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { ifThere } from "../../../../files/if-there.ts";
 import { packagePath } from "../../../../files/program-path.ts";
 import { buildKind, compileProgram, compilerFlags, type ProgramName, programNames, sourceFiles } from "./compile.ts";
 
@@ -63,10 +64,7 @@ export async function programSources(name: ProgramName, processor: string = proc
 }
 
 async function textOf(path: string): Promise<string | undefined> {
-  return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
+  return ifThere(readFile(path, "utf8"));
 }
 
 async function isThere(path: string): Promise<boolean> {
