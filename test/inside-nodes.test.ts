@@ -323,6 +323,67 @@ test("cp names what is wrong, and a node that sends a hostile archive changes no
   expect([existsSync(join(folder, "escaped")), existsSync(join(folder, "../escaped"))]).toEqual([false, false]);
 });
 
+test("cp into a folder that exists writes over its files and keeps the others; a file in the place of a folder is refused", async () => {
+  const at = (name: string) => join(folder, name);
+  await mkdir(at("merged/same/.hidden"), { recursive: true });
+  await writeFile(at("merged/same/file"), "new");
+  await writeFile(at("merged/same/.hidden/x"), "new");
+  await writeFile(at("merged/-odd name"), "new");
+  await symlink("file", at("merged/same/link"));
+  const script =
+    "mkdir -p /tmp/merged/same; cd /tmp/merged; echo old > same/file; echo old > same/other; ln -s /etc same/link; mkdir .labwright-part.999999";
+  expect(await cli(["exec", "h1", "--", "sh", "-c", script])).toMatchObject({ code: 0 });
+  expect(await cli(["cp", "./merged", "h1:/tmp/"])).toEqual({ code: 0, stdout: "", stderr: "" });
+  const list = "cd /tmp/merged; cat same/file same/.hidden/x './-odd name' same/other; readlink same/link; ls -A /etc/file 2> /dev/null";
+  expect(await cli(["exec", "h1", "--", "sh", "-c", list])).toMatchObject({ stdout: "newnewnewold\nfile\n" });
+  expect(await cli(["cp", "./merged/same/file", "h1:/tmp/merged/same/.hidden/file"])).toMatchObject({ code: 0 });
+  await rm(at("merged/same"), { recursive: true });
+  await writeFile(at("merged/same"), "file");
+  const { code, stderr } = await cli(["cp", "./merged", "h1:/tmp/"]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("./merged/same is a folder in the node and none in the copy")]);
+  expect(await cli(["exec", "h1", "--", "sh", "-c", "ls -A /tmp | grep labwright"])).toMatchObject({ stdout: "" });
+  // The folder of a copy that was killed goes with the next copy to its place.
+  expect(await cli(["cp", "./merged/-odd name", "h1:/tmp/merged/"])).toMatchObject({ code: 0 });
+  expect(await cli(["exec", "h1", "--", "sh", "-c", "ls -A /tmp/merged | grep labwright"])).toMatchObject({ stdout: "" });
+});
+
+test("cp into a node leaves nothing of a copy that is cut off or does not fit, and keeps the file that was there", async () => {
+  expect(await cli(["exec", "h1", "--", "sh", "-c", "echo before > /tmp/cut"])).toMatchObject({ code: 0 });
+  // Its input never ends: the copy is killed when a part is in the node.
+  const child = begin(["cp", "-", "h1:/tmp"]);
+  const large = tarArchive([{ name: "cut", data: Buffer.alloc(30 << 20, "x") }]);
+  child.stdin?.on("error", () => {});
+  child.stdin?.write(large.subarray(0, 20 << 20));
+  const files = async () => (await cli(["exec", "h1", "--", "sh", "-c", "cat /tmp/cut | head -c 20; ls -A /tmp | grep labwright"])).stdout;
+  await eventually("a part is in the node", 30_000, files, (text) => text.includes(".labwright-part."));
+  expect(await files()).toContain("before\n");
+  child.kill("SIGKILL");
+  await once(child, "close");
+  await eventually("nothing is left", 30_000, files, (text) => text === "before\n");
+  // A full disk.
+  const small = "echo before > /dev/shm/large; cat /dev/zero > /dev/shm/fill 2> /dev/null; truncate -s 63M /dev/shm/fill";
+  expect(await cli(["exec", "h1", "--", "sh", "-c", small])).toMatchObject({ code: 0 });
+  await writeFile(join(folder, "large"), Buffer.alloc(3 << 20));
+  const { code, stderr } = await cli(["cp", "./large", "h1:/dev/shm/large"]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("No space left")]);
+  expect(await cli(["exec", "h1", "--", "sh", "-c", "cat /dev/shm/large; rm /dev/shm/fill; ls -A /dev/shm"])).toMatchObject({
+    stdout: "before\nlarge\n",
+  });
+});
+
+test("cp ends if tar in the node does nothing for the given time", async () => {
+  const replace = `mkdir -p /usr/local/bin; printf '#!/bin/sh\nexec sleep 600\n' > /usr/local/bin/tar; chmod +x /usr/local/bin/tar`;
+  expect(await cli(["exec", "h1", "--", "sh", "-c", replace])).toMatchObject({ code: 0 });
+  const { code, stderr } = await cli(["cp", "--idle-timeout", "1", "h1:/etc", "./idle"]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("h1:/etc: tar in the node did nothing for 1 s, so the copy was ended")]);
+  await writeFile(join(folder, "more"), Buffer.alloc(30 << 20));
+  expect((await cli(["cp", "--idle-timeout", "1", "./more", "h1:/tmp/more"])).stderr).toContain(
+    "h1:/tmp/more: tar in the node did nothing",
+  );
+  expect(await cli(["exec", "h1", "--", "rm", "/usr/local/bin/tar"])).toMatchObject({ code: 0 });
+  expect(existsSync(join(folder, "idle"))).toBe(false);
+});
+
 test("cp reports why it refuses the archive of a node that sends nothing, or does not stop sending", async () => {
   const archives = {
     top: tarArchive([{ name: "./", type: "5" }]),

@@ -21,11 +21,13 @@ export const cp: Command = {
     "One of both is NODE:/PATH, the other one a path here, or - for a tar archive on standard input or output. If TARGET is a folder, the copy is in it,\n" +
     "otherwise TARGET is the name of the copy. NODE may be several nodes, as for exec, also a comma list; out of several\n" +
     "nodes, the copies are in folders with their names. Links, modes and times are kept. Files in a node belong to its root, files here to you; --archive keeps\n" +
-    "the numeric owners and setuid bits, which needs root here. Devices and the like are left out. An archive of a node cannot write outside of TARGET.",
+    "the numeric owners and setuid bits, which needs root here. Devices and the like are left out. An archive of a node cannot write outside of TARGET. A copy\n" +
+    "that is cut off leaves no incomplete file under its name, here and in the node.",
   flags: [
     topoFlag,
     labFlag,
     { long: "archive", short: "a", summary: "Keep the numeric owners of the files and their setuid bits" },
+    { long: "idle-timeout", value: "SECONDS", summary: "End the copy if the node does nothing for this time; default: 60" },
     { long: "max-size", value: "GIB", summary: "Refuse more than this from a node; default: 64" },
   ],
   example: "labwright cp r1:/etc/frr ./frr",
@@ -46,7 +48,8 @@ export const cp: Command = {
     const expected = source.nodes === undefined && source.path !== "-" && progress.visible ? await bytesBelow(source.path) : undefined;
     const copied = new CopyProgress(title, expected === undefined ? undefined : expected * names.length);
     const onBytes = (count: number) => progress.update(copied.add(count));
-    const run: CopyRun = { context, owners: args.has("archive"), maxBytes, onBytes };
+    const idleMs = args.milliseconds("idle-timeout") ?? 60_000;
+    const run: CopyRun = { context, owners: args.has("archive"), maxBytes, idleMs, onBytes };
     if (names.length !== 1 && (source.path === "-" || target.path === "-"))
       throw new UsageError("cp: an archive on standard input or output is of one node");
     const copy = async (node: string): Promise<void> => {

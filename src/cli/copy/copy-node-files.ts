@@ -6,12 +6,15 @@ import { pack } from "../../files/tar/pack.ts";
 import { unpack } from "../../files/tar/unpack.ts";
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
+import { IdleLimit } from "./idle-limit.ts";
 
 export interface CopyRun {
   readonly context: Context;
   /** Keeps numeric owners on this machine or in the node. */
   readonly owners: boolean;
   readonly maxBytes: number;
+  /** The copy ends if its node does nothing for this time, ms. */
+  readonly idleMs: number;
   /** Called with the bytes that were copied since the last call. */
   readonly onBytes: (count: number) => void;
 }
@@ -26,14 +29,21 @@ class TarOutput {
   #complaint = "";
   end: RemoteEnd | undefined;
   readonly #program: RemoteProcess;
+  readonly #idle: IdleLimit | undefined;
 
-  constructor(program: RemoteProcess) {
+  /** @param idle limits the wait for each piece; absent: none */
+  constructor(program: RemoteProcess, idle?: IdleLimit) {
     this.#program = program;
+    this.#idle = idle;
   }
 
   /** The memory of each piece is reused when the next one is asked for. */
   async *bytes(): AsyncGenerator<Buffer, void, undefined> {
-    for await (const item of this.#program) {
+    const items = this.#program[Symbol.asyncIterator]();
+    for (;;) {
+      const next = items.next();
+      const { value: item, done } = await (this.#idle?.of(next) ?? next);
+      if (done === true) return;
       if (item.stream === "end") this.end = item;
       else if (item.stream === "stdout") {
         yield item.data;
@@ -67,7 +77,7 @@ class TarOutput {
 
 /** Copies a file or folder of a node to this machine. @param target an existing folder, or the name of the copy */
 export async function copyFromNode(run: CopyRun, node: string, path: string, target: string): Promise<void> {
-  const { context, owners, maxBytes, onBytes } = run;
+  const { context, owners, maxBytes, idleMs, onBytes } = run;
   const isFolder = await existingFolder(target);
   if (isFolder === undefined && target.endsWith("/"))
     throw new UsageError(`cp: there is no folder ${target}`, `mkdir -p ${target} makes it`);
@@ -77,7 +87,8 @@ export async function copyFromNode(run: CopyRun, node: string, path: string, tar
   const { selector } = await context.project();
   using program = await client.openCopy({ ...selector, node, path, direction: "from_node" });
   program.endInput();
-  const output = new TarOutput(program);
+  using idle = new IdleLimit(idleMs, `${node}:${path}`, () => program[Symbol.dispose]());
+  const output = new TarOutput(program, idle);
   const skipped: string[] = [];
   const onSkipped = (name: string) => skipped.push(name);
   const expected = posix.basename(posix.normalize(path));
@@ -100,12 +111,13 @@ export async function copyFromNode(run: CopyRun, node: string, path: string, tar
 }
 
 /** Writes the archive of a node's file or folder to standard output. */
-export async function archiveFromNode({ context, onBytes }: CopyRun, node: string, path: string): Promise<void> {
+export async function archiveFromNode({ context, idleMs, onBytes }: CopyRun, node: string, path: string): Promise<void> {
   const client = await context.client();
   const { selector } = await context.project();
   using program = await client.openCopy({ ...selector, node, path, direction: "from_node" });
   program.endInput();
-  const output = new TarOutput(program);
+  using idle = new IdleLimit(idleMs, `${node}:${path}`, () => program[Symbol.dispose]());
+  const output = new TarOutput(program, idle);
   const { stdout } = context.terminal;
   for await (const chunk of output.bytes()) {
     onBytes(chunk.length);
@@ -115,7 +127,7 @@ export async function archiveFromNode({ context, onBytes }: CopyRun, node: strin
 }
 
 /** Copies a file or folder of this machine into a node; "-" is a tar archive on standard input. */
-export async function copyToNode({ context, owners, onBytes }: CopyRun, source: string, node: string, path: string): Promise<void> {
+export async function copyToNode({ context, owners, idleMs, onBytes }: CopyRun, source: string, node: string, path: string): Promise<void> {
   const isArchive = source === "-";
   if (!isArchive)
     await lstat(source).catch((error: NodeJS.ErrnoException) => Promise.reject(new UsageError(`cp: ${source}: ${error.message}`)));
@@ -123,8 +135,9 @@ export async function copyToNode({ context, owners, onBytes }: CopyRun, source: 
   const { selector } = await context.project();
   using program = await client.openCopy({ ...selector, node, path, direction: "to_node" });
   const output = new TarOutput(program);
+  using idle = new IdleLimit(idleMs, `${node}:${path}`, () => program[Symbol.dispose]());
   const items = output.bytes();
-  const place = await firstLine(items);
+  const place = await idle.of(firstLine(items));
   if (place === undefined) return output.check(`${node}:${path}`);
   if (place === "parent" && (isArchive || path.endsWith("/"))) throw new UsageError(`cp: ${node} has no folder ${path}`);
   const name = place === "folder" ? basename(resolve(source)) : posix.basename(path);
@@ -135,13 +148,21 @@ export async function copyToNode({ context, owners, onBytes }: CopyRun, source: 
     for await (const _ of items);
   })();
   rest.catch(() => {}); // thrown below
-  for await (const chunk of archive) {
-    if (output.end !== undefined) break;
-    await program.write(chunk);
-    onBytes(chunk.length);
+  try {
+    for await (const chunk of archive) {
+      if (output.end !== undefined) break;
+      await idle.of(program.write(chunk));
+      onBytes(chunk.length);
+    }
+  } catch (error) {
+    idle.check();
+    // tar removes what it has begun.
+    program.signal("SIGTERM");
+    await idle.of(rest).catch(() => {});
+    throw error;
   }
   program.endInput();
-  await rest;
+  await idle.of(rest);
   output.check(`${node}:${path}`);
 }
 

@@ -19,7 +19,12 @@ export interface ProcessGrant {
   readonly key: string;
   readonly nodeId: string;
   readonly program: NodeProgram;
+  /** The program removes what it has begun if it gets SIGTERM. */
+  readonly cleansUp?: true;
 }
+
+/** The time that a program has to clean up after its client has left, ms. */
+const cleanUpMs = 5_000;
 
 /** The best shell that the node has. */
 const shell = ["/bin/sh", "-c", "command -v bash > /dev/null && exec bash; exec sh"];
@@ -30,7 +35,7 @@ export async function attachProcess(
   tickets: Tickets<ProcessGrant>,
   caller: Caller,
   payload: NodeAttachPayload,
-  properties: Pick<NodeProgram, "conversation"> = {},
+  { cleansUp, ...properties }: Pick<NodeProgram, "conversation"> & Pick<ProcessGrant, "cleansUp"> = {},
 ): Promise<NodeAttachData> {
   const lab = await consoleLab(context, caller, payload, "operate");
   const { path, host } = lab.target;
@@ -46,7 +51,11 @@ export async function attachProcess(
     ...(terminal !== undefined && { terminal }),
     ...properties,
   };
-  return { node: key, stream: tickets.issue(caller.session, { path, key, nodeId: node.id, program }), transport: "host-process" };
+  return {
+    node: key,
+    stream: tickets.issue(caller.session, { path, key, nodeId: node.id, program, ...(cleansUp && { cleansUp }) }),
+    transport: "host-process",
+  };
 }
 
 /** Redeems a ticket and starts the program. It ends with the connection, the session and the lab. */
@@ -57,7 +66,7 @@ export async function streamProcess(
   ticket: string,
   call: Call,
 ): Promise<Upgrade> {
-  const { path, key, nodeId, program } = tickets.redeem(ticket, caller.session);
+  const { path, key, nodeId, program, cleansUp } = tickets.redeem(ticket, caller.session);
   const { host } = await addressPath(context, caller, path, "operate");
   if (host.processes === undefined) throw unsupported("nodeExec");
   const ended = new AbortController();
@@ -80,7 +89,8 @@ export async function streamProcess(
       attach: (connection) => {
         // From now on the end of the connection ends the program.
         call.signal.removeEventListener("abort", close);
-        connection.once("close", close).on("error", close);
+        const leave = cleansUp === true ? () => endSoon(process, close) : close;
+        connection.once("close", leave).on("error", leave);
         // A client that does not read must not hold up the end of its session or lab.
         ended.signal.addEventListener("abort", () => void (connection.writableEnded || connection.destroy()));
         takeInput(connection, process);
@@ -156,6 +166,12 @@ async function sendOutput(
   }
   await writer.sent();
   connection.end();
+}
+
+/** Lets the program clean up. Its end, or the end of its time, closes it. */
+function endSoon(process: NodeProcess, close: () => void): void {
+  process.signal(constants.signals.SIGTERM);
+  setTimeout(close, cleanUpMs).unref();
 }
 
 /** Passes on the frames of the client, as fast as the program reads. Closes the connection after a malformed one, and if the client ends its side. */
