@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { Failure } from "../contract/errors.ts";
 import { packagePath } from "../files/program-path.ts";
 import { importers } from "./importers.ts";
+import { readMapping } from "./mapping/read-mapping.ts";
 import { imported, silentLeaves, sourceOf } from "./testing.fixture.ts";
 
 const formats = packagePath("src/importers/formats");
@@ -197,4 +198,36 @@ test("a startup-config may be in a folder with the names of the lab and the node
   const text =
     "name: t\ntopology:\n  nodes:\n    r: {kind: cisco_xrd, image: x, startup-config: 'c/__clabLabName__/__clabNodeName__.cfg'}\n";
   expect(Object.values(imported({ "t.clab.yml": text, "c/t/r.cfg": "hostname r\n" }).files)).toEqual(["hostname r\n"]);
+});
+
+describe.each(["constructor", "__proto__", "toString"])("%s, a name that every object inherits", (name) => {
+  const options = { images: { linux: ["default"] } };
+
+  test("is an unknown device of netlab, and a pool of its own", () => {
+    const text = `addressing: {${name}: {ipv4: 10.0.0.0/8}}\nnodes: {a: {device: ${name}}, b: {device: frr}}\nlinks: [{a: , b: , pool: ${name}}]\n`;
+    expect(outcome({ "lab.yml": text }, "netlab")).toBe("netlab");
+    expect(imported({ "lab.yml": text }, { ...options, format: "netlab" }).yaml).toContain("a:");
+  });
+
+  test("is an unknown type of GNS3", () => {
+    const nodes = [{ node_id: "1", name: "a", node_type: name, x: 0, y: 0, properties: {} }];
+    const text = JSON.stringify({ name: "x", type: "topology", version: "2.2.0", revision: 9, topology: { nodes, links: [] } });
+    expect(imported({ "x.gns3": text }, options).yaml).toContain("a:");
+  });
+
+  test("is a template without images in a table of node types", () => {
+    const mapping = readMapping([{ file: "own.yaml", text: `containerlab: [{types: [x], template: ${name}, config: ios}]` }]);
+    const text = "name: c\ntopology:\n  nodes:\n    a: {kind: x, image: i, startup-config: a.cfg}\n";
+    expect(imported({ "c.clab.yml": text, "a.cfg": "hostname a" }, { ...options, mapping }).yaml).toContain("a:");
+  });
+});
+
+test("the report names the variables of containerlab without their values, which viewers of the lab may not see", () => {
+  const text = 'name: c\ntopology:\n  nodes:\n    a: {kind: linux, env: {PASSWORD: "${PW:=hunter1}", KEY: "${GIVEN}"}}\n';
+  const { report, yaml } = imported({ "c.clab.yml": text }, { variables: { GIVEN: "hunter2" } });
+  expect(yaml).toContain("PASSWORD: hunter1");
+  expect(JSON.stringify(report)).not.toMatch(/hunter/);
+  expect(report.find(({ path }) => path.endsWith("/PASSWORD"))?.message).toBe(
+    "as it is; the variable PW has its default; the variable GIVEN has the given value",
+  );
 });

@@ -55,6 +55,7 @@ const change: fc.Arbitrary<Change> = fc.record({
       "&a ",
       "*a",
       "__proto__",
+      "constructor",
       "../..",
       "<",
       "--",

@@ -1,3 +1,4 @@
+import { ownValue } from "../tree/own-value.ts";
 import { genericMachine, type MachineOf, type MachineTemplate } from "./machine-template.ts";
 import { type Mapping, type Role, ruleFor, type TypeRule } from "./mapping.ts";
 
@@ -74,7 +75,7 @@ export function chooseTemplate(options: ChoiceOptions, tool: string, type: strin
     };
   }
   const name = wanted === undefined || wanted === "" ? type : wanted;
-  const there = [...(options.images?.[template] ?? []), ...(kind === undefined ? [] : (options.images?.["container"] ?? []))];
+  const there = [...(ownValue(options.images, template) ?? []), ...(kind === undefined ? [] : (options.images?.["container"] ?? []))];
   const found = imageThatIs(there, name);
   const own = { rule, template, isStandIn: false, ...(machine !== undefined && { machine }), ...(kind !== undefined && { kind }) };
   if (found !== undefined) return { ...own, image: found, message: `${shown} is template ${template} with image ${found}` };
@@ -92,7 +93,7 @@ export function chooseTemplate(options: ChoiceOptions, tool: string, type: strin
         message: `${shown} is template vrnetlab with image ${packed}`,
       };
     }
-    const ofSoftware = options.images?.[template] ?? [];
+    const ofSoftware = ownValue(options.images, template) ?? [];
     const generic = imageThatIs(options.images?.[genericMachine.id] ?? [], name);
     if (generic !== undefined && ofSoftware.length === 0) {
       const message = `${shown} is template ${genericMachine.id} with image ${generic}, which was added without template ${template}`;

@@ -1,6 +1,7 @@
 import type { Draft } from "../draft/draft.ts";
 import type { DraftNode } from "../draft/draft-node.ts";
 import type { ConfigLanguage } from "../mapping/mapping.ts";
+import { ownValue } from "../tree/own-value.ts";
 import type { Part } from "../tree/part.ts";
 import { pcConfig } from "./pc-config.ts";
 
@@ -22,7 +23,7 @@ export function carryConfig(draft: Draft, node: DraftNode, text: string, part: P
   const { rule, isStandIn } = node.choice;
   const language = rule?.config;
   const isScript = language !== "shell" || !/^\s*(#cloud-config|\{)|^(users|packages|runcmd|write_files|network|hostname):/m.test(text);
-  const isOwn = isScript && !isStandIn && language !== undefined && (languages[node.template]?.includes(language) ?? false);
+  const isOwn = isScript && !isStandIn && language !== undefined && (ownValue(languages, node.template)?.includes(language) ?? false);
   if (isOwn && language === "pc") {
     carryPcConfig(draft, node, { text, part, path });
     return;

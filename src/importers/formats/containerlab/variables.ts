@@ -1,7 +1,7 @@
 /** A text with its variables replaced. */
 export interface Expanded {
   readonly text: string;
-  /** The variables of each line and their values, for the report. */
+  /** The variables of each line, for the report. */
   readonly notes: ReadonlyMap<number, string>;
 }
 
@@ -23,7 +23,8 @@ export function expandVariables(text: string, values: Readonly<Record<string, st
       const isUnset = given === undefined || (operator?.startsWith(":") === true && given === "");
       const value = isUnset ? fallback : given;
       if (value === undefined) return found;
-      used.push(`the variable ${name} is ${JSON.stringify(value)}${isUnset ? ", its default" : ""}`);
+      // Not the value: viewers of the lab see the report, and the value may be a password.
+      used.push(`the variable ${name} has ${isUnset ? "its default" : "the given value"}`);
       return value.replaceAll("\n", " ");
     });
     if (used.length > 0) notes.set(index + 1, used.join("; "));

@@ -2,6 +2,7 @@ import type { Draft } from "../../draft/draft.ts";
 import type { DraftNode } from "../../draft/draft-node.ts";
 import { carryConfig } from "../../reading/carry-config.ts";
 import type { SourceFiles } from "../../source/source-files.ts";
+import { ownValue } from "../../tree/own-value.ts";
 import { Part } from "../../tree/part.ts";
 import { scalar } from "../../tree/source-tree.ts";
 import { interfacesCommands } from "./interfaces-file.ts";
@@ -66,7 +67,7 @@ export function readConfigs(draft: Draft, node: DraftNode, context: Context): vo
   const found =
     kind === "dynamips"
       ? dynamipsConfig(context)
-      : (usual[kind] ?? []).map((name) => fileOf(context, name)).find((each) => each !== undefined);
+      : (ownValue(usual, kind) ?? []).map((name) => fileOf(context, name)).find((each) => each !== undefined);
   if (found !== undefined) carryConfig(draft, node, context.files.text(found) ?? "", fileValue(context, found));
 }
 

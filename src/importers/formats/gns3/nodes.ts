@@ -3,6 +3,7 @@ import { DraftNode } from "../../draft/draft-node.ts";
 import { chooseTemplate } from "../../mapping/choose-template.ts";
 import type { ReadOptions } from "../../reading/importer.ts";
 import type { SourceFiles } from "../../source/source-files.ts";
+import { ownValue } from "../../tree/own-value.ts";
 import type { Part } from "../../tree/part.ts";
 import { readConfigs } from "./configs.ts";
 import { portName } from "./port-names.ts";
@@ -129,7 +130,7 @@ function imageOf(kind: string, properties: Part | undefined): Part | undefined {
     virtualbox: ["vmname"],
     vmware: ["vmx_path"],
   };
-  const parts = (keys[kind] ?? []).map((key) => properties?.get(key));
+  const parts = (ownValue(keys, kind) ?? []).map((key) => properties?.get(key));
   return parts.find((part) => (part?.text ?? "") !== "");
 }
 

@@ -1,3 +1,4 @@
+import { ownValue } from "../../tree/own-value.ts";
 import type { Part } from "../../tree/part.ts";
 import { refuse } from "../../tree/refuse.ts";
 import { deep } from "./deep.ts";
@@ -38,7 +39,7 @@ export class Pools {
     for (const name of new Set([...Object.keys(defaults), ...given]))
       this.#pools.set(
         name,
-        readPool((key) => deep(root, "addressing", name, key), defaults[name], name),
+        readPool((key) => deep(root, "addressing", name, key), ownValue(defaults, name), name),
       );
     // As in netlab, VLANs get their networks before links do.
     for (const [name, vlan] of root.get("vlans")?.entries ?? []) this.#shared.set(`vlan ${name}`, this.#networksOf(vlan));

@@ -2,6 +2,7 @@ import type { Draft } from "../../draft/draft.ts";
 import { DraftNode } from "../../draft/draft-node.ts";
 import { chooseTemplate } from "../../mapping/choose-template.ts";
 import type { ReadOptions } from "../../reading/importer.ts";
+import { ownValue } from "../../tree/own-value.ts";
 import type { Part } from "../../tree/part.ts";
 import { refuse } from "../../tree/refuse.ts";
 import { deep, firstOf } from "./deep.ts";
@@ -84,7 +85,7 @@ export function readNodes(draft: Draft, root: Part, options: ReadOptions): Netla
     ]);
     const role = firstOf(sources.map((each) => deep(each, "role")));
     const type = role?.text === "bridge" ? "ovs" : isClab ? `clab:${word}` : word;
-    const choice = chooseTemplate(options, "netlab", type, image?.text ?? usualImages[type]);
+    const choice = chooseTemplate(options, "netlab", type, image?.text ?? ownValue(usualImages, type));
     const place = draft.place(name, choice, { name: namePart, type: device, image });
     role?.mapped(role.text === "bridge" ? "a switch" : "addresses and routes");
     const own = firstOf([...sources.map((each) => deep(each, "module"))]);
