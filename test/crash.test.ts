@@ -359,5 +359,10 @@ tests: [{from: a, command: "false", within: 600, given: {suspend: "a:eth0", stop
     async () => (await client.getJob({ id: job })).outcome,
     () => service!.log(),
   );
+  expect(await client.getJob({ id: job })).toMatchObject({
+    status: "failed",
+    outcome: "interrupted",
+    error: { code: "cancelled", error: expect.stringContaining("a restart of the service ended the tests") },
+  });
   await client.destroyProject({ lab: "/tested", wipe: true });
 });

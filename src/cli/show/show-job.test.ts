@@ -48,6 +48,12 @@ test.each([
   expect(unfinishedChange(last(operation, "interrupted"))).toContain(`${note}; labwright jobs j1`);
 });
 
+test("tests that were cut off are noted with the command that runs them again", () => {
+  expect(unfinishedChange(last("testProject", "interrupted"))).toBe(
+    "the tests of /campus did not finish (interrupted): labwright test runs them again",
+  );
+});
+
 test("a destroy that failed before its first step is not noted, and an interrupted snapshot is noted with the way to check it", () => {
   const { lab, last_job: end } = last("destroyProject", "failed");
   expect(unfinishedChange({ lab, last_job: { ...end, failed_early: true } })).toBeUndefined();

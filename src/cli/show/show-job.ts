@@ -93,6 +93,7 @@ export function unfinishedChange({ lab, last_job: last }: Pick<ResultOf<"getProj
     return `an apply of ${lab} did not finish (${outcome}): labwright plan shows the rest, labwright apply does it; labwright jobs ${job} shows its steps`;
   if (operation === "takeSnapshot" && isCut)
     return `a snapshot of ${lab} was interrupted: repeat the command; labwright snapshot list shows whether it was taken`;
+  if (operation === "testProject" && isCut) return `the tests of ${lab} did not finish (${outcome}): labwright test runs them again`;
   if (isCut)
     return `the last change of ${lab} (${changeName(operation)}) did not finish (${outcome}): repeat it; labwright jobs ${job} shows its steps`;
   return undefined;

@@ -44,7 +44,11 @@ export const testKind: ChangeKind<typeof TestRequest, TestData> = {
   run: async ({ context, job, target, interrupted }, request) => {
     if (interrupted === undefined) return testLab(context, job, target, request);
     await restore(context, job, target, request.restore);
-    return dataOf(target.path, []);
+    // A result without tests would look as if all had passed.
+    throw new Failure(
+      "cancelled",
+      "a restart of the service ended the tests; links and nodes are as they were before: run labwright test again",
+    );
   },
 };
 
