@@ -56,6 +56,7 @@ export class TestServer {
       throw new Failure("unsupported", "no provider", { data: { feature: "userChanges" } });
     },
     lookAtLeases: async () => {},
+    lookAtMachines: async () => {},
     keepReady: () => undefined,
     close: async () => {},
   };

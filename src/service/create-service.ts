@@ -11,6 +11,7 @@ import type { ConsoleGrant } from "./consoles/consoles.ts";
 import type { Context } from "./context/context.ts";
 import { Events, type EventsLimits } from "./events/events.ts";
 import { watchedStore } from "./events/watched-store.ts";
+import { Failover } from "./failover/failover.ts";
 import { handlersOf } from "./handlers.ts";
 import { Jobs } from "./jobs/jobs.ts";
 import { Browsers, type WebUi } from "./labs/browsers.ts";
@@ -145,6 +146,7 @@ export function createService(options: ServiceOptions): Service {
   const captures = new Captures(context, browsers);
   const signIns = new ExternalSignIns(context);
   const leases = new LeaseEnds(context);
+  const failover = new Failover(context);
   return {
     handlers: handlersOf({
       context,
@@ -167,16 +169,19 @@ export function createService(options: ServiceOptions): Service {
     authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),
     recover: (begun) => {
       leases.begin();
+      failover.begin();
       return recoverAll(context, captures, begun);
     },
     lookAtLeases: async () => {
       await leases.look();
       await leases.settled();
     },
+    lookAtMachines: () => failover.look(),
     keepReady: () => work.keepReady(),
     close: async () => {
       await context.jobs.close(options.closeWaitMs ?? 10_000);
       await leases.close();
+      await failover.close();
       identities.close();
       events.close();
       metrics.close();

@@ -48,6 +48,8 @@ export interface Service {
   recover(begun?: () => void): Promise<void>;
   /** Looks at the leases of all labs, as the service does by itself every 15 s after `recover`. Resolves when labs whose leases are over have ended. For tests. */
   lookAtLeases(): Promise<void>;
+  /** Starts labs of lost machines and ends labs that this machine has lost, as the service does by itself every 3 s after `recover`. Resolves when that is done. For tests. */
+  lookAtMachines(): Promise<void>;
   /** Starts a worker thread in advance, so that the first large intent need not wait for it. */
   keepReady(): void;
   close(): Promise<void>;

@@ -74,6 +74,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     imports: ["common", "context"],
     fleet: ["store", "common", "placement", "context"],
     projects: ["store", "common", "placement", "leases", "sessions", "work", "jobs", "context", "changes", "checks"],
+    failover: ["store", "placement", "work", "jobs", "context", "changes", "projects"],
     consoles: ["common", "sessions", "context"],
     power: ["store", "common", "leases", "jobs", "context", "changes", "consoles"],
     labs: ["store", "common", "placement", "leases", "sessions", "work", "jobs", "observe", "context", "changes", "power"],

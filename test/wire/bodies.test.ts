@@ -67,6 +67,7 @@ beforeAll(async () => {
       signInBrowser: async () => ({ user: "ann", fragment: "" }),
       signInProgram: async () => ({ user: "ann", code: "" }),
       lookAtLeases: async () => {},
+      lookAtMachines: async () => {},
       keepReady: () => undefined,
       close: async () => {},
     },

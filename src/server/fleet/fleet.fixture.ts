@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RawClient } from "../../../test/wire/raw-client.ts";
+import type { Host } from "../../hosts/host.ts";
 import { memoryHost } from "../../hosts/memory/memory-host.ts";
 import { createService } from "../../service/create-service.ts";
+import type { Service } from "../../service/service.ts";
 import type { PostgresAddress } from "../../service/store/postgres/address.ts";
 import { postgresStore } from "../../service/store/postgres/postgres-store.ts";
 import type { Store } from "../../service/store/store.ts";
@@ -17,6 +19,8 @@ export interface Member extends AsyncDisposable {
   readonly name: string;
   readonly store: Store;
   readonly fleet: Fleet;
+  readonly service: Service;
+  readonly host: Host;
   readonly server: RunningServer;
   /** Address at which the other machines reach it. */
   readonly url: string;
@@ -106,6 +110,8 @@ export async function openMember({
     name,
     store,
     fleet,
+    service,
+    host,
     server,
     url,
     log,

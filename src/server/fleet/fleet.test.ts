@@ -184,6 +184,62 @@ describe("the machines of a fleet", () => {
       expect(again.store.shared!.machines.own).toBe(1);
     },
   );
+
+  /** As if this machine had neither renewed its lease nor reported for a minute. */
+  async function lose({ name }: Member): Promise<void> {
+    const database = (address as PostgresAddress & { url: string }).url.split("/").at(-1)!;
+    const { query } = await cluster();
+    await query(database, `UPDATE machines SET seen_at = seen_at - interval '1 min' WHERE name = '${name}'`);
+    await query(
+      database,
+      `UPDATE services SET ends_at = clock_timestamp() - interval '1 s' FROM machines WHERE services.installation = machines.installation AND name = '${name}' AND ended_at IS NULL`,
+    );
+  }
+
+  test("labs with resume: always start on another machine when theirs is lost, once; it ends its own when it is back", is, async () => {
+    const { one, other, ann } = await two();
+    const third = await member("third", 3, { token: (await one.fleet.calls.createToken(60_000)).token });
+    await deploy(one, [other, third], ann, "kept");
+    await deploy(one, [other, third], ann, "left");
+    await one.store.labs.put({ ...one.store.labs.get("/kept")!, resume: "always" });
+    for (const { store } of [other, third]) await expect.poll(() => store.labs.get("/kept")?.resume).toBe("always");
+    await lose(one);
+    // Both read that it is silent, and look at once.
+    await Promise.all([other.hasFree(900), third.hasFree(900)]);
+    await Promise.all([other.service.lookAtMachines(), third.service.lookAtMachines()]);
+    const owners = await other.store.shared!.machines.owners();
+    const taker = owners.get("/kept") === 2 ? other : third;
+    expect([2, 3]).toContain(owners.get("/kept"));
+    expect(owners.get("/left")).toBe(1);
+    expect(await taker.host.holds?.("/kept")).toBe(true);
+    const jobs = (await other.client(ann).get("/api/v1/jobs")).json.data.jobs as { lab: string; operation: string }[];
+    expect(jobs.filter(({ lab, operation }) => lab === "/kept" && operation === "deployProject")).toHaveLength(2);
+    // The lost machine was only away: it reads that it has lost the lab, and ends it; the other lab is still its own.
+    await expect.poll(() => one.store.shared!.machines.elsewhere("/kept")).toBe(owners.get("/kept"));
+    await one.service.lookAtMachines();
+    expect(await one.host.holds?.("/kept")).toBe(false);
+    expect(await one.host.holds?.("/left")).toBe(true);
+    for (const by of [one, other, third]) {
+      const status = await by.client(ann).post("/api/v1/projects/status", { lab: "/kept" });
+      expect(status.json).toMatchObject({ ok: true, data: { machine: taker.name, exists: true } });
+    }
+    await expect
+      .poll(async () => (await other.client(ann).post("/api/v1/projects/exec", { lab: "/left", action: "stop" })).json.ok)
+      .toBe(true);
+  });
+
+  test("a service that was stopped keeps its labs", is, async () => {
+    const { one, other, ann } = await two();
+    await deploy(one, [other], ann, "kept");
+    await one.store.labs.put({ ...one.store.labs.get("/kept")!, resume: "always" });
+    await one.crash();
+    await one.service.close();
+    await lose(one);
+    await other.hasFree(900);
+    await other.service.lookAtMachines();
+    expect(await other.store.shared!.machines.lostLabs()).toEqual([]);
+    expect((await other.store.shared!.machines.owners()).get("/kept")).toBe(1);
+  });
 });
 
 describe("joining", () => {

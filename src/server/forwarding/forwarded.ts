@@ -34,5 +34,10 @@ export function forwardedText(forwarded: Forwarded): string {
 export function forwardedOf(request: IncomingMessage): Forwarded | undefined {
   const text = request.headers[forwardedHeader];
   if (typeof text !== "string" || !members.has(request.socket)) return undefined;
-  return JSON.parse(Buffer.from(text, "base64url").toString("utf8")) as Forwarded;
+  try {
+    return JSON.parse(Buffer.from(text, "base64url").toString("utf8")) as Forwarded;
+  } catch {
+    // A machine of another release. Without a caller, the call is refused.
+    return undefined;
+  }
 }

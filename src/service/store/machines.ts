@@ -91,10 +91,16 @@ export interface MachineStore {
   ownerOf(lab: string, isRecorded: boolean): Promise<MachineRow | undefined>;
   /** The number of the other machine that owns a lab with a record, from memory; undefined: this one does. */
   elsewhere(lab: string): number | undefined;
+  /** The labs of other machines whose owners were read since the last call: this machine may have lost some of them. */
+  takeMoved(): readonly string[];
   /** The machine that was returned does not own the lab any more: the next `ownerOf` reads the database. */
   forgetOwner(lab: string): void;
   /** Gives a lab that does not exist yet to a machine, unless another one, which still takes labs, got it less than `keptMs` ago. Returns the machine that has it. */
   place(lab: string, machine: number, keptMs: number): Promise<number>;
+  /** Labs with a record of machines that do not answer and whose services could not renew their leases. A service that was stopped has not lost its labs. */
+  lostLabs(): Promise<readonly string[]>;
+  /** Takes a lab of such a machine over. Returns false if another machine was faster, or its own machine is back. */
+  takeOver(lab: string): Promise<boolean>;
   /** The numbers of the machines that own labs, by lab: for lists. */
   owners(): Promise<ReadonlyMap<string, number>>;
 }

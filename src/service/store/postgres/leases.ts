@@ -21,6 +21,9 @@ export interface LeaseEvents {
   readonly renewed: (isSame: boolean) => void;
 }
 
+/** Whether a service `s` is lost: it has not ended by itself, and its lease is over. */
+export const isLost = "(s.lost OR (s.ended_at IS NULL AND s.ends_at <= clock_timestamp()))";
+
 const sql = {
   end: { name: "end_services", text: "UPDATE services SET ended_at = clock_timestamp() WHERE installation = $1 AND ended_at IS NULL" },
   register: {
@@ -54,6 +57,16 @@ const sql = {
     text: `UPDATE jobs SET status = 'failed', outcome = 'interrupted', finished_at = $3, error = $2, request = 'null'
       WHERE lab = $1 AND status = 'running'`,
   },
+  lockLost: {
+    name: "lock_lost_service",
+    text: `SELECT s.installation FROM services s JOIN machines m ON m.installation = s.installation
+      WHERE s.id = $1 AND m.seen_at < clock_timestamp() - interval '9 s' AND ${isLost} FOR UPDATE OF s`,
+  },
+  endLost: {
+    name: "end_lost_service",
+    text: "UPDATE services SET ended_at = coalesce(ended_at, clock_timestamp()), lost = true WHERE id = $1",
+  },
+  notify: { name: "notify_taken", text: "SELECT pg_notify('labwright', $1)" },
   take: { name: "take_lease", text: "UPDATE leases SET holder = $2, fence = nextval('fences') WHERE lab = $1 RETURNING fence" },
 } as const satisfies Readonly<Record<string, Statement>>;
 
@@ -119,6 +132,11 @@ export class Leases {
     return this.#fences.has(lab);
   }
 
+  /** Another service has been seen to own the lab. */
+  forget(lab: string): void {
+    this.#fences.delete(lab);
+  }
+
   /** Returns the fence of a lab, which this service takes if no other service owns it. Throws `lab_elsewhere`. */
   fenceOf(lab: string): Promise<Fence> {
     const known = this.#fences.get(lab);
@@ -127,6 +145,29 @@ export class Leases {
     this.#fences.set(lab, taking);
     taking.catch(() => this.#fences.get(lab) === taking && this.#fences.delete(lab));
     return taking;
+  }
+
+  /**
+   * Takes a lab over from a machine of the fleet that is lost. Returns false if it is not, or another machine has taken the lab.
+   * @param notice for the other services
+   */
+  async takeLost(lab: string, notice: string): Promise<boolean> {
+    const holder = this.#holder;
+    const fence = await this.#database.transaction(async (query) => {
+      const [before] = (await query<Fence>(sql.lock, [lab])).rows;
+      if (before === undefined) return undefined;
+      const [lost] = (await query<{ installation: string }>(sql.lockLost, [before.holder])).rows;
+      if (lost === undefined || lost.installation === this.#options.installation) return undefined;
+      // Its renewals fail from here on.
+      await query(sql.endLost, [before.holder]);
+      await query(sql.endJobs, [lab, JSON.stringify(takenOver), Date.now()]);
+      const [taken] = (await query<{ fence: number }>(sql.take, [lab, holder])).rows;
+      await query(sql.notify, [notice]);
+      return taken?.fence;
+    });
+    if (fence === undefined) return false;
+    this.#fences.set(lab, Promise.resolve({ holder, fence }));
+    return true;
   }
 
   /** Returns the owner of a lab, this service or another one. */

@@ -1,7 +1,7 @@
 import type { FleetAuthority, JoiningMachine, MachineFacts, MachineRow, MachineStore } from "../machines.ts";
 import { readMachine } from "../stored-json.ts";
 import type { Database, Statement } from "./database.ts";
-import type { Leases } from "./leases.ts";
+import { isLost, type Leases } from "./leases.ts";
 import type { Notices } from "./notices.ts";
 
 const sql = {
@@ -59,6 +59,11 @@ const sql = {
         SELECT FROM machines m WHERE m.number = p.machine AND m.state = 'active' AND m.seen_at > clock_timestamp() - interval '9 s')
         THEN p.machine ELSE excluded.machine END, placed_at = clock_timestamp() RETURNING machine`,
   },
+  lost: {
+    name: "lost_labs",
+    text: `SELECT l.lab FROM leases l JOIN labs ON labs.path = l.lab JOIN services s ON s.id = l.holder JOIN machines m ON m.installation = s.installation
+      WHERE m.installation <> $1 AND m.seen_at < clock_timestamp() - interval '9 s' AND ${isLost} ORDER BY l.lab`,
+  },
   owners: {
     name: "owners_of_labs",
     text: `SELECT l.lab, m.number FROM labs JOIN leases l ON l.lab = labs.path JOIN services s ON s.id = l.holder
@@ -69,7 +74,7 @@ const sql = {
 /** The machines of a fleet, in memory and in PostgreSQL. */
 export class Machines implements MachineStore {
   readonly #database: Pick<Database, "query" | "transaction">;
-  readonly #leases: Pick<Leases, "installation" | "owns">;
+  readonly #leases: Pick<Leases, "installation" | "owns" | "forget" | "takeLost">;
   readonly #notices: Pick<Notices, "text">;
   #rows: readonly MachineRow[] = [];
   #own: number | undefined;
@@ -78,10 +83,12 @@ export class Machines implements MachineStore {
   #current = 0;
   /** Of labs with a record. */
   #owners = new Map<string, number>();
+  /** Labs of other machines whose owners were read since the last takeMoved. */
+  readonly #moved = new Set<string>();
 
   constructor(
     database: Pick<Database, "query" | "transaction">,
-    leases: Pick<Leases, "installation" | "owns">,
+    leases: Pick<Leases, "installation" | "owns" | "forget" | "takeLost">,
     notices: Pick<Notices, "text">,
   ) {
     this.#database = database;
@@ -112,7 +119,9 @@ export class Machines implements MachineStore {
   /** Reads the machines and the owners of all labs. */
   async catchUpWhole(): Promise<void> {
     await this.catchUp();
-    if (this.#own !== undefined) this.#owners = new Map(await this.owners());
+    if (this.#own === undefined) return;
+    this.#owners = new Map(await this.owners());
+    for (const lab of this.#owners.keys()) this.#noteOwner(lab);
   }
 
   /** Reads the owner of a lab whose record another service has written. */
@@ -120,7 +129,21 @@ export class Machines implements MachineStore {
     if (this.#own === undefined) return;
     this.#owners.delete(lab);
     const number = await this.#readOwner(lab);
-    if (number !== undefined) this.#owners.set(lab, number);
+    if (number === undefined) return;
+    this.#owners.set(lab, number);
+    this.#noteOwner(lab);
+  }
+
+  #noteOwner(lab: string): void {
+    if (this.#owners.get(lab) === this.#own) return;
+    this.#leases.forget(lab);
+    this.#moved.add(lab);
+  }
+
+  takeMoved(): readonly string[] {
+    const moved = [...this.#moved];
+    this.#moved.clear();
+    return moved;
   }
 
   elsewhere(lab: string): number | undefined {
@@ -203,6 +226,17 @@ export class Machines implements MachineStore {
 
   async place(lab: string, machine: number, keptMs: number): Promise<number> {
     return (await this.#database.query<{ machine: number }>(sql.place, [lab, machine, keptMs])).rows[0]!.machine;
+  }
+
+  async lostLabs(): Promise<readonly string[]> {
+    const { rows } = await this.#database.query<{ lab: string }>(sql.lost, [this.#leases.installation]);
+    return rows.map(({ lab }) => lab);
+  }
+
+  async takeOver(lab: string): Promise<boolean> {
+    const isTaken = await this.#leases.takeLost(lab, this.#notices.text("lab", lab));
+    if (isTaken) this.#owners.delete(lab);
+    return isTaken;
   }
 
   async owners(): Promise<ReadonlyMap<string, number>> {

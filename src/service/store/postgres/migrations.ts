@@ -60,6 +60,8 @@ const migrations: readonly string[] = [
    );
    CREATE TABLE join_tokens (hash text PRIMARY KEY, sealed text NOT NULL, expires_at timestamptz NOT NULL);
    CREATE TABLE placements (lab text PRIMARY KEY, machine integer NOT NULL, placed_at timestamptz NOT NULL);`,
+  // lost: its lease was over when another machine took one of its labs over.
+  "ALTER TABLE services ADD COLUMN lost boolean NOT NULL DEFAULT false",
 ];
 
 /** Only one service migrates at a time; the others wait. Any constant number. */

@@ -1,0 +1,139 @@
+import { Failure } from "../../contract/errors.ts";
+import { storedRequest } from "../changes/change-kind.ts";
+import { guarded } from "../changes/managed.ts";
+import { addressRecorded } from "../context/address.ts";
+import type { ChangeParts, EventsPart, ResumePart } from "../context/parts.ts";
+import { choosePlace, memoryOf, type PlacedSince } from "../placement/choose-place.ts";
+import { deployKind } from "../projects/deploy.ts";
+import type { MachineStore } from "../store/machines.ts";
+import type { LabRecord } from "../store/store.ts";
+import { recordedIntent } from "../work/intents.ts";
+import { endLab } from "./end-lab.ts";
+
+type Parts = ChangeParts & EventsPart & ResumePart;
+
+/** Interval of looks, ms: that of the reports of machines. */
+const everyMs = 3_000;
+
+/**
+ * Starts labs of a lost machine here if their policy is `resume: always`, and ends labs here that another machine has taken over meanwhile. A machine is lost
+ * when its service could not renew its lease; a service that was stopped keeps its labs.
+ */
+export class Failover {
+  readonly #context: Parts;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+  /** Labs that this machine has taken over since its last report. */
+  #placed: readonly PlacedSince[] = [];
+  /** Labs whose end failed: tried again, logged once. */
+  readonly #failed = new Set<string>();
+
+  constructor(context: Parts) {
+    this.#context = context;
+  }
+
+  /** Looks from now on, if this service is part of a fleet. */
+  begin(): void {
+    if (this.#context.store.shared?.machines.own === undefined) return;
+    void this.look();
+    this.#timer ??= setInterval(() => void this.look(), everyMs).unref();
+  }
+
+  /** Looks once. Never rejects: what fails is logged and tried again. Resolves when the labs that it starts or ends are started or ended. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const machines = this.#context.store.shared?.machines;
+    if (machines?.own === undefined) return;
+    try {
+      await this.#endLostHere(machines);
+      const isAnySilent = machines.list().some(({ number, silentMs }) => number !== machines.own && silentMs > everyMs * 3);
+      if (isAnySilent) await this.#takeOver(machines);
+    } catch (error) {
+      // The database does not answer, which it has logged itself.
+      if (error instanceof Failure && error.code === "store_unavailable") return;
+      this.#context.log("error", "the labs of lost machines could not be checked", { error: String(error) });
+    }
+  }
+
+  async #takeOver(machines: MachineStore): Promise<void> {
+    const { store, log } = this.#context;
+    const rows = machines.list();
+    this.#placed = this.#placed.filter(({ machine, at }) => rows.some((row) => row.number === machine && at > Date.now() - row.silentMs));
+    // All machines look at the same rows in the same order, so that each lab has one machine that takes it; the database admits only one in any case.
+    let placed = this.#placed;
+    for (const path of await machines.lostLabs()) {
+      const record = store.labs.get(path);
+      if (record === undefined || (record.resume ?? this.#context.resumeDefault) !== "always") continue;
+      const lab = (await recordedIntent(this.#context, record))?.lab;
+      if (lab === undefined) continue;
+      const memory = memoryOf(lab);
+      const chosen = choosePlace(rows, memory, placed);
+      if ("refused" in chosen) continue;
+      const place = { machine: chosen.machine.number, memory, at: Date.now() };
+      placed = [...placed, place];
+      if (place.machine !== machines.own || !(await machines.takeOver(path))) continue;
+      this.#placed = [...this.#placed, place];
+      log("warn", "a lab of a lost machine is started here", { lab: path });
+      await this.#start(path, record).catch((error: unknown) =>
+        log("error", "a lab of a lost machine could not be started", { lab: path, error: String(error) }),
+      );
+    }
+  }
+
+  async #start(path: string, record: LabRecord): Promise<void> {
+    const context = this.#context;
+    const host = await context.sessions.resume(record.owner);
+    const publish = (resume: string) => context.events.publish({ type: "lab", lab: path, data: { resume } });
+    try {
+      publish("begins");
+      const target = await addressRecorded(context, path, record.owner, host, `failover of ${path}`);
+      const { yaml = "", files } = record;
+      const request = { yaml, files, replace: false };
+      const { result } = await context.jobs.start({
+        operation: deployKind.operation,
+        lab: path,
+        user: record.owner,
+        request: storedRequest(deployKind, request),
+        work: (job) => guarded(context, target, job, () => deployKind.run({ context, job, target }, request)),
+      });
+      await result;
+      publish("done");
+    } catch (error) {
+      publish("failed");
+      throw error;
+    } finally {
+      await host.close();
+    }
+  }
+
+  /** Ends the labs on this host that other machines own now. */
+  async #endLostHere(machines: MachineStore): Promise<void> {
+    const { store, log, host } = this.#context;
+    for (const path of new Set([...this.#failed, ...machines.takeMoved()])) {
+      const record = store.labs.get(path);
+      if (record === undefined || machines.elsewhere(path) === undefined || (await host.holds?.(path)) !== true) {
+        this.#failed.delete(path);
+        continue;
+      }
+      try {
+        if (await endLab(this.#context, record)) log("warn", "another machine has taken a lab over: it was ended here", { lab: path });
+        this.#failed.delete(path);
+      } catch (error) {
+        const text = "a lab that another machine has taken over could not be ended";
+        if (!this.#failed.has(path)) log("error", text, { lab: path, error: String(error) });
+        this.#failed.add(path);
+      }
+    }
+  }
+}
