@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { type AddressInfo, connect as connectTcp, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type LabwrightClient, type RemoteEnd, type RemoteProcess } from "../src/client/index.ts";
@@ -82,12 +83,12 @@ async function runs(node: string, words: string): Promise<boolean> {
 }
 
 /** Runs the program with the service of this file. */
-function begin(args: readonly string[]): ChildProcess {
+function begin(args: readonly string[], url = served.url): ChildProcess {
   const env = {
     PATH: process.env.PATH,
     HOME: folder,
     XDG_CONFIG_HOME: join(folder, "config"),
-    LABWRIGHT_URL: served.url,
+    LABWRIGHT_URL: url,
     LABWRIGHT_PIN: served.fingerprint,
     LABWRIGHT_TOKEN: client.token,
   };
@@ -220,6 +221,41 @@ test("labwright shell without a terminal sends its input and ends with the exit 
   expect(await cli(["shell", "h1", "--", "cat"], "to the letter")).toMatchObject({ code: 0, stdout: "to the letter" });
   expect(await cli(["shell", "s1"])).toMatchObject({ code: 1, stderr: expect.stringContaining("labwright console s1") });
   expect(await cli(["shell"])).toMatchObject({ code: 1, stderr: expect.stringContaining("shell needs a node") });
+});
+
+test("exec reports that the connection to the service ended, with an exit code of its own, and the program ends", async () => {
+  const sockets = new Set<Socket>();
+  const { hostname, port } = new URL(served.url);
+  const proxy = createServer((near) => {
+    const far = connectTcp(Number(port), hostname);
+    for (const socket of [near, far]) sockets.add(socket.on("error", () => {}));
+    near.pipe(far).pipe(near);
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const url = `https://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const child = begin(["exec", "h1", "--", "sh", "-c", "echo began; exec sleep 4711"], url);
+  const seen = { stdout: "", stderr: "" };
+  child.stdout?.on("data", (chunk: Buffer) => (seen.stdout += chunk));
+  child.stderr?.on("data", (chunk: Buffer) => (seen.stderr += chunk));
+  await eventually(
+    "it runs",
+    30_000,
+    async () => seen.stdout,
+    (text) => text === "began\n",
+  );
+  for (const socket of sockets) socket.resetAndDestroy();
+  expect(await once(child, "close")).toEqual([255, null]);
+  expect(seen.stderr).toBe(
+    "error: the connection to the service ended before the program: the service has stopped or cannot be reached, or the session or the lab was ended\n" +
+      "  hint: the program ends with its connection; labwright status shows the lab; then run it again\n",
+  );
+  proxy.close();
+  await eventually(
+    "it has ended",
+    30_000,
+    () => runs("h1", "sleep 4711"),
+    (running) => !running,
+  );
 });
 
 test("exec sends a node more input than fits into a request, and ends when the program does", async () => {

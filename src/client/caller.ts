@@ -166,8 +166,22 @@ export class Caller implements Disposable {
 }
 
 function eventStream(body: Readable): Stream<unknown> {
-  const lines = jsonLines<unknown>(body);
+  const lines = untilBroken(jsonLines<unknown>(body));
   return { [Symbol.asyncIterator]: () => lines, [Symbol.dispose]: () => void body.destroy() };
+}
+
+/** Throws the error of a connection that breaks as host_unreachable. */
+async function* untilBroken(lines: AsyncGenerator<unknown>): AsyncGenerator<unknown, void, undefined> {
+  try {
+    yield* lines;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ECONNRESET") throw error;
+    throw new LabwrightError("the connection to the service broke: it has stopped or cannot be reached", {
+      status: 0,
+      code: "host_unreachable",
+      cause: error,
+    });
+  }
 }
 
 function textOf({ status, headers, body }: Answer): TextAnswer {

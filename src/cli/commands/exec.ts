@@ -18,6 +18,8 @@ type ExecEvent = ResultOf<"execNodes"> extends AsyncIterable<infer Item> ? Item 
 
 /** The exit codes of a program that was killed at its time limit, as timeout(1) has it, and at its output limit. */
 const [timedOut, tooMuch] = [124, 125];
+/** The exit code of a call whose connection to the service ended before the program, as ssh has it. */
+const cutOff = 255;
 
 export const exec: Command = {
   name: "exec",
@@ -28,7 +30,8 @@ export const exec: Command = {
     "The program runs beside the node's console and beside other programs. No shell reads its arguments: for pipes and the like write -- sh -c '...'. Its\n" +
     "output is printed as it comes, from several nodes line by line after the node's name. NODE is a name, a pattern such as 'leaf*', kind:NAME,\n" +
     "group:NAME or label:KEY=VALUE. Without NODE it runs in all running nodes that can run programs. The exit code is the program's, 128 and the number of the signal that ended\n" +
-    "it, 124 after the time limit, 125 after the output limit; of several nodes the highest. Nodes that have only a console (virtual machines without a\n" +
+    "it, 124 after the time limit, 125 after the output limit, 255 if the connection to the service ended before the program, which then ends too; of several\n" +
+    "nodes the highest. Nodes that have only a console (virtual machines without a\n" +
     "guest agent, nodes of other hosts) get the words typed there, as labwright cli does. --command, and --node with words without --, are the deprecated form, which types\n" +
     "on the consoles too.",
   flags: [
@@ -138,7 +141,10 @@ async function runInNodes(
         });
   const outcomes = new Map<string, Outcome>();
   let printer = new NodeOutput(context.terminal, []);
-  for await (const event of events) {
+  let broken: unknown;
+  for await (const event of untilBroken(events, (error) => {
+    broken = error;
+  })) {
     if (event.type === "begin") printer = new NodeOutput(context.terminal, event.nodes ?? []);
     for (const node of event.nodes ?? []) outcomes.set(node, { node, stdout: [], stderr: [] });
     const outcome = outcomes.get(event.node ?? "");
@@ -154,6 +160,8 @@ async function runInNodes(
       if (!context.json && !single) printer.end(outcome.node);
     }
   }
+  // Nothing has run yet, or the reason is the service's.
+  if (broken !== undefined && (outcomes.size === 0 || (broken instanceof LabwrightError && broken.status > 0))) throw broken;
   const all = [...outcomes.values()];
   const failed = single ? all[0]?.end : undefined;
   // One node that was named: its failure is shown with its hint, as that of any other command.
@@ -164,9 +172,20 @@ async function runInNodes(
   if (all.length === 0) throw new UsageError("no node runs", "labwright status shows the nodes; labwright start starts them");
   if (context.json) context.result({ results: all.map(asJson) }, () => "");
   else for (const outcome of ran) complain(context, outcome, single, printer);
+  if (!context.json && ran.some(({ end }) => end === undefined))
+    context.terminal.complain("  hint: the program ends with its connection; labwright status shows the lab; then run it again");
   const codes = ran.map(exitCode);
   if (consoleOnly.length > 0 && !context.json) codes.push(await onConsoles(context, consoleOnly, nodes, argv, timeout));
   return Math.max(0, ...codes);
+}
+
+/** Yields the events until the connection breaks, and passes on the error. */
+async function* untilBroken(events: AsyncIterable<ExecEvent>, onError: (error: unknown) => void): AsyncGenerator<ExecEvent> {
+  try {
+    yield* events;
+  } catch (error) {
+    onError(error);
+  }
 }
 
 /** Types the words on nodes that were named and have only a console. Nodes that were not named are skipped. */
@@ -195,7 +214,8 @@ function complain(context: Context, { node, end }: Outcome, single: boolean, pri
 
 /** Returns the problem that the exit code alone does not show. */
 function problemOf(end: ExecEvent | undefined): string | undefined {
-  if (end === undefined) return "the connection ended before the program";
+  if (end === undefined)
+    return "the connection to the service ended before the program: the service has stopped or cannot be reached, or the session or the lab was ended";
   if (end.type === "failed") return `${end.error ?? "failed"} (${end.code ?? "?"})`;
   const reasons = {
     timeout: "killed after the time limit",
@@ -207,7 +227,8 @@ function problemOf(end: ExecEvent | undefined): string | undefined {
 }
 
 function exitCode({ end }: Outcome): number {
-  if (end === undefined || end.type === "failed") return 1;
+  if (end === undefined) return cutOff;
+  if (end.type === "failed") return 1;
   if (end.reason === "timeout") return timedOut;
   if (end.reason === "output_limit") return tooMuch;
   if (end.signal !== undefined) return 128 + (constants.signals[end.signal as NodeJS.Signals] ?? 0);
@@ -215,7 +236,8 @@ function exitCode({ end }: Outcome): number {
 }
 
 function asJson({ node, stdout, stderr, end }: Outcome): object {
-  if (end === undefined || end.type === "failed") return { node, ok: false, code: end?.code, error: problemOf(end) };
+  if (end === undefined || end.type === "failed")
+    return { node, ok: false, code: end === undefined ? "host_unreachable" : end.code, error: problemOf(end) };
   const { exit_code, signal, reason, duration_ms } = end;
   return { node, ok: true, exit_code, signal, reason, ...outputFields("stdout", stdout), ...outputFields("stderr", stderr), duration_ms };
 }
