@@ -223,7 +223,7 @@ describe.each(["constructor", "__proto__", "toString"])("%s, a name that every o
 });
 
 test("the report names the variables of containerlab without their values, which viewers of the lab may not see", () => {
-  const text = 'name: c\ntopology:\n  nodes:\n    a: {kind: linux, env: {PASSWORD: "${PW:=hunter1}", KEY: "${GIVEN}"}}\n';
+  const text = `name: c\ntopology:\n  nodes:\n    a: {kind: linux, env: {PASSWORD: "\${PW:=hunter1}", KEY: "\${GIVEN}"}}\n`;
   const { report, yaml } = imported({ "c.clab.yml": text }, { variables: { GIVEN: "hunter2" } });
   expect(yaml).toContain("PASSWORD: hunter1");
   expect(JSON.stringify(report)).not.toMatch(/hunter/);

@@ -14,6 +14,8 @@ export interface ImportOptions extends ReadOptions {
   readonly format?: string;
   /** The file of the lab, if the source has several. */
   readonly path?: string;
+  /** Files of the source that were not read, because they are too large: their paths and sizes. */
+  readonly leftOut?: readonly { readonly path: string; readonly bytes: number }[];
 }
 
 export interface ImportedLab {
@@ -64,7 +66,7 @@ interface Found {
   readonly score: number;
 }
 
-function find(files: SourceFiles, { format, path }: ImportOptions): Found {
+function find(files: SourceFiles, { format, path, leftOut = [] }: ImportOptions): Found {
   const chosen = format === undefined ? importers : importers.filter((each) => each.format === format);
   if (chosen.length === 0) refuse(`unknown format ${JSON.stringify(format)}; formats: ${importers.map((each) => each.format).join(", ")}`);
   if (path !== undefined && files.bytes(path) === undefined) refuse(`there is no file ${JSON.stringify(path)} in the source`);
@@ -84,7 +86,7 @@ function find(files: SourceFiles, { format, path }: ImportOptions): Found {
   const [only] = paths;
   if (first === undefined && format !== undefined && only !== undefined && paths.length === 1)
     return { importer: chosen[0] as Importer, path: only, score: 0 };
-  if (first === undefined) return refuseUnknown(files, chosen);
+  if (first === undefined) return refuseUnknown(files, chosen, leftOut);
   const candidates = best.map((each) => each.path);
   throw new Failure(
     "invalid_source",
@@ -96,13 +98,16 @@ function find(files: SourceFiles, { format, path }: ImportOptions): Found {
 }
 
 /** A file that is not even YAML, JSON or XML is refused for that reason. */
-function refuseUnknown(files: SourceFiles, chosen: readonly Importer[]): never {
+function refuseUnknown(files: SourceFiles, chosen: readonly Importer[], leftOut: NonNullable<ImportOptions["leftOut"]>): never {
   const [only] = files.paths;
   if (only !== undefined && files.paths.length === 1) {
     const text = files.text(only)?.trimStart();
     if (text === undefined) refuse("the file is neither text nor an archive that can be read", { file: only });
     files.tree(only, text.startsWith("<") ? "xml" : text.startsWith("{") ? "json" : "yaml");
   }
+  const [large] = leftOut;
+  if (large !== undefined && files.paths.length === 0)
+    return refuse(`${large.path} has ${large.bytes} bytes, which is too large to import, and the source has no other lab`);
   return refuse(
     `no lab was found in ${files.paths.length === 1 ? only : `${files.paths.length} files`}; formats: ${chosen.map(({ title }) => title).join(", ")}`,
   );

@@ -14,8 +14,9 @@ export async function importArchive(
   { lab, output, source }: { readonly lab: UnpackedLab; readonly output: string | undefined; readonly source: string },
 ): Promise<void> {
   const folder = output === undefined ? undefined : join(dirname(resolve(output)), capturesFolder);
-  if (folder !== undefined) for (const name of lab.captures.keys()) await mustBeNew(join(folder, name));
-  const written = output === undefined ? [] : [...(await writeProject(output, lab))];
+  const names = folder === undefined ? [] : [...lab.captures.keys()].map((name) => join(folder, name));
+  for (const name of names) await mustBeNew(name);
+  const written = output === undefined ? [] : [...(await writeProject(output, lab, names))];
   if (folder !== undefined && lab.captures.size > 0) {
     try {
       await makeDirectory(folder, 0o777);

@@ -76,6 +76,26 @@ describe("a lab's file", () => {
   });
 });
 
+describe("writing a lab with its files", () => {
+  test.each([
+    ["its own file", { "new.yaml": "x" }],
+    ["the folder of its own file", { "new.yaml/x": "x", "a.cfg": "y" }],
+    ["its report", { "new.import.json": "{}", "a.cfg": "y" }],
+  ])("a file in the place of %s is refused, and nothing is written", async (_, files) => {
+    const report = join(folder, "new.import.json");
+    await expect(writeProject(join(folder, "new.yaml"), { yaml: "name: x\n", files }, [report])).rejects.toThrow(
+      /the lab has a file new\.\S+, and .* is to be written there; nothing was written/,
+    );
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test("a folder that cannot be made is an error that ends", async () => {
+    await expect(writeProject("/proc/none/lab.yaml", { yaml: "name: x\n" })).rejects.toThrow(
+      "/proc/none/lab.yaml: mkdir failed with ENOENT",
+    );
+  });
+});
+
 describe("replacing a file", () => {
   const path = () => join(folder, "lab.yaml");
 

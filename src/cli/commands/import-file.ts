@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { Failure } from "../../contract/errors.ts";
@@ -22,7 +23,7 @@ import { UsageError } from "../command/usage-error.ts";
 import { builtinTemplates } from "../project-files/builtin-templates.ts";
 import { fileFailure } from "../project-files/file-failure.ts";
 import { replaceFile } from "../project-files/replace-file.ts";
-import { readStandardInput } from "../project-files/standard-input.ts";
+import { readStream } from "../project-files/standard-input.ts";
 import { mustBeNew, writeProject } from "../project-files/write-project.ts";
 import { groupedReport, reportLine } from "../show/report/grouped-report.ts";
 
@@ -103,6 +104,7 @@ export const importFile: Command = {
       machineOf: machinesOf(await builtinTemplates()),
       ...(format !== undefined && format !== "json" && { format }),
       ...(path !== undefined && { path }),
+      leftOut: given.leftOut,
       translateConfigs: args.has("translate-configs"),
       variables: variablesOf(args.texts("var")),
       ...(substitute !== undefined && { substitute: substitute as (typeof substitutes)[number] }),
@@ -144,12 +146,12 @@ async function tablesFor(named: readonly string[]): Promise<readonly TableText[]
 
 /** Writes the lab, its files and its report, which a deploy stores with the lab. Returns the names of the written files, the lab last. */
 async function writeWithReport(output: string, lab: ImportedLab, { files }: SourceBytes): Promise<readonly string[]> {
-  const written = await writeProject(output, lab);
+  const path = reportFileOf(output);
+  const written = await writeProject(output, lab, [path]);
   const digest = createHash("sha256")
     .update(files.get(lab.path) ?? "")
     .digest("hex");
   const source = fileSource(lab, { digest, importedAt: new Date().toISOString() });
-  const path = reportFileOf(output);
   await replaceFile(resolve(path), undefined, `${JSON.stringify(source, null, 1)}\n`);
   return [path, ...written];
 }
@@ -179,9 +181,12 @@ async function refusals<T>(work: () => Promise<T>): Promise<T> {
 /** `folder` is set for a single file that is not an archive: the files that it names are there. */
 async function sourceBytes({ terminal }: Context, source: string): Promise<SourceBytes & { readonly folder?: string }> {
   try {
-    if (source === "-") return await unpackSource(await readStandardInput(terminal.stdin, sourceLimits.archiveBytes), "stdin");
+    if (source === "-") return await unpackSource(await readStream(terminal.stdin, sourceLimits.archiveBytes), "stdin");
     const stats = await stat(source);
     if (stats.isDirectory()) return await readFolder(source);
+    // A FIFO or a device has no size.
+    if (!stats.isFile())
+      return await unpackSource(await readStream(createReadStream(source), sourceLimits.archiveBytes, source), basename(source));
     if (stats.size > sourceLimits.archiveBytes)
       throw new UsageError(`${source} has more than ${sourceLimits.archiveBytes} bytes`, "import the file of the lab alone");
     const data = await readFile(source);

@@ -1,6 +1,6 @@
-import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { ResultOf } from "../../client/index.ts";
+import { makeDirectory } from "../../files/make-directory.ts";
 import { readPlain } from "../../files/read-plain-file.ts";
 import { normalFilePath } from "../../intent/parse/files.ts";
 import { readIntent } from "../../intent/read/read.ts";
@@ -63,7 +63,7 @@ export const save: Command = {
 
 /** Writes one file for each node. Replaces existing files. */
 async function writeInto(dir: string, files: Saved["files"] = {}): Promise<readonly string[]> {
-  await mkdir(dir, { recursive: true });
+  await makeDirectory(dir, 0o777);
   const written: string[] = [];
   for (const [name, text] of Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1))) {
     const normal = normalFilePath(name);

@@ -1,6 +1,7 @@
-import { lstat, mkdir, stat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
 import { basename, dirname, join, posix, resolve } from "node:path";
 import type { RemoteEnd, RemoteProcess } from "../../client/index.ts";
+import { makeDirectory } from "../../files/make-directory.ts";
 import { ArchiveError } from "../../files/tar/archive-error.ts";
 import { pack } from "../../files/tar/pack.ts";
 import { unpack } from "../../files/tar/unpack.ts";
@@ -191,6 +192,6 @@ async function existingFolder(path: string): Promise<boolean | undefined> {
 /** Makes and returns the folder of a node below the target of a copy out of several nodes. */
 export async function folderOfNode(target: string, node: string): Promise<string> {
   const folder = join(target, node);
-  await mkdir(folder, { recursive: true });
+  await makeDirectory(folder, 0o777);
   return folder;
 }

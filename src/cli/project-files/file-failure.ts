@@ -18,7 +18,11 @@ const causes: Readonly<Record<string, readonly [string, string]>> = {
 export function fileFailure(error: unknown, path: string | undefined = (error as NodeJS.ErrnoException | undefined)?.path): unknown {
   if (error instanceof NotPlainError && path !== undefined)
     return new UsageError(`${path}: it is a FIFO, a socket or a device`, "name a file");
-  const cause = causes[(error as NodeJS.ErrnoException | undefined)?.code ?? ""];
-  if (!(error instanceof Error) || cause === undefined || path === undefined) return error;
+  const { code = "", syscall } = (error ?? {}) as NodeJS.ErrnoException;
+  const cause = causes[code];
+  if (!(error instanceof Error) || path === undefined) return error;
+  // Known to the file system alone, such as EINVAL of files below /proc.
+  if (cause === undefined)
+    return syscall === undefined ? error : new UsageError(`${path}: ${syscall} failed with ${code}`, "check the path");
   return new UsageError(`${path}: ${cause[0]}`, cause[1]);
 }

@@ -1,5 +1,6 @@
-import { mkdir, realpath, stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { makeDirectory } from "../../files/make-directory.ts";
 import { readPlain } from "../../files/read-plain-file.ts";
 import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 import { UsageError } from "../command/usage-error.ts";
@@ -29,6 +30,6 @@ async function replace(path: string, before: string | undefined, after: string):
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
   if (now !== before) throw new UsageError(`${path} has changed meanwhile and was not replaced`, "check the difference again");
-  await mkdir(dirname(target), { recursive: true });
+  await makeDirectory(dirname(target), 0o777);
   await writeFileAtomic(target, after, mode);
 }

@@ -34,8 +34,16 @@ async function mayWriteIn(folder: string): Promise<void> {
   }
 }
 
-/** Writes an intent as a new file, after the files that it names. Returns the names of the written files. */
-export async function writeProject(file: string, { yaml, files = {} }: AnsweredIntent): Promise<readonly string[]> {
+/**
+ * Writes an intent as a new file, after the files that it names. Returns the names of the written files. Writes nothing if one of them would take the place of
+ * the intent or of another file.
+ * @param beside paths that the caller writes afterwards
+ */
+export async function writeProject(
+  file: string,
+  { yaml, files = {} }: AnsweredIntent,
+  beside: readonly string[] = [],
+): Promise<readonly string[]> {
   if (yaml === undefined) throw new UsageError("the service's answer contains no intent");
   const folder = dirname(resolve(file));
   const writes: { readonly name: string; readonly path: string; readonly text: string }[] = [];
@@ -43,6 +51,12 @@ export async function writeProject(file: string, { yaml, files = {} }: AnsweredI
     const normal = normalFilePath(name);
     if ("problem" in normal) throw new UsageError(`the service's answer contains the file ${JSON.stringify(name)}: ${normal.problem}`);
     const path = join(folder, normal.path);
+    const taken = [file, ...beside].find((each) => `${path}/`.startsWith(`${resolve(each)}/`));
+    if (taken !== undefined)
+      throw new UsageError(
+        `the lab has a file ${normal.path}, and ${taken} is to be written there; nothing was written`,
+        "give the lab another name: --output FOLDER/NAME.lw.yml",
+      );
     const [text, there] = [files[name] as string, await readIfThere(path)];
     if (there !== undefined && there !== text) {
       throw new UsageError(

@@ -30,7 +30,8 @@ export function readZip(
     return read(bytes, maxBytes, leaveOut);
   } catch (error) {
     if (error instanceof SyntaxError) throw error;
-    throw new SyntaxError(`the ZIP archive is damaged: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    // A read beyond the end of the bytes.
+    throw new SyntaxError("the ZIP archive is damaged: it is cut off, or a place in it is wrong", { cause: error });
   }
 }
 
@@ -85,10 +86,19 @@ function unpack(name: string, method: number, packed: Buffer, size: number, chec
     throw new SyntaxError(
       `${shown(name)} in the ZIP archive has compression method ${method}; only 0 (stored) and 8 (deflate) are supported`,
     );
-  const data = method === stored ? packed : inflateRawSync(packed, { maxOutputLength: Math.max(1, size) });
-  if (data.length !== size || crc32(data) !== checksum)
+  const data = method === stored ? packed : inflated(packed, size);
+  if (data === undefined || data.length !== size || crc32(data) !== checksum)
     throw new SyntaxError(`the ZIP archive is damaged: ${shown(name)} does not match its size or checksum`);
   return data;
+}
+
+/** Returns the unpacked bytes. `undefined` if they are damaged, or more than `size`. */
+function inflated(packed: Buffer, size: number): Buffer | undefined {
+  try {
+    return inflateRawSync(packed, { maxOutputLength: Math.max(1, size) });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Writes an archive of these files, deflated. The same files give the same bytes. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { tarArchive } from "../../files/tar/tar-writer.ts";
+import { writeZip } from "../../files/zip/zip.ts";
 import { sample } from "../../importers/samples.fixture.ts";
 import { readIntent } from "../../intent/read/read.ts";
 import { type Bench, type Client, createBench, failureOf } from "../service.fixture.ts";
@@ -88,6 +89,12 @@ test.each([
   ["text that is not base64", { base64: "not base64!" }, "bad_request", "is not base64"],
   ["a URL without permission of the administrator", { url: "https://git.example/a.unl" }, "invalid_source", "--import-url-allow"],
   ["no lab", { text: "hello" }, "invalid_source", "no lab was found"],
+  [
+    "a lab that is too large",
+    { filename: "labs.zip", base64: writeZip([{ name: "a.unl", data: Buffer.alloc(33 << 20) }]).toString("base64") },
+    "invalid_source",
+    "a.unl has 34603008 bytes, which is too large to import",
+  ],
   ["an unknown format", { text: "a", format: "nope" }, "invalid_source", "unknown format"],
   ["a path out of the folder", { files: { "../x": "a" } }, "invalid_source", ".."],
   ["a bomb", { base64: gzipSync(Buffer.alloc(65 * 1024 * 1024)).toString("base64") }, "invalid_source", "unpacks to more than"],

@@ -63,6 +63,7 @@ export async function importSource(input: SourceInput): Promise<ImportFileData> 
     ...(format !== undefined && { format }),
     ...(substitute !== undefined && { substitute }),
     ...(images !== undefined && { images }),
+    leftOut,
   };
   const imported = importedOrOwn(files, options, input.acceptsOwn === true);
   if ("own" in imported) return { ...imported.own, left_out: leftOut };
