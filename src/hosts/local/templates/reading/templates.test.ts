@@ -332,6 +332,31 @@ describe("template directories", () => {
     expect(templates.map((template) => template.file)).toEqual([join(directory, "a.yaml")]);
     expect(problems.map((problem) => problem.file)).toEqual([join(directory, "b.yaml"), join(directory, "c.yaml")]);
   });
+
+  test("that was valid before stays in use while its file has a problem, also for templates that extend it, until the file is valid or removed", async () => {
+    const memory = new Map();
+    const file = join(directory, "a.yaml");
+    const read = async () => {
+      const { templates, problems } = await loadTemplates([directory], memory);
+      return [templates.map(({ id, description }) => `${id}: ${description}`), problems.map(({ message }) => message)];
+    };
+    await writeFile(file, valid);
+    await writeFile(join(directory, "b.yaml"), "id: crate\nextends: box\ndescription: A crate\n");
+    expect(await read()).toEqual([["box: A box", "crate: A crate"], []]);
+    await writeFile(file, valid.replace("links: live", "links: live\nspeed: 7"));
+    expect(await read()).toEqual([
+      ["box: A box", "crate: A crate"],
+      [expect.stringMatching(/^unknown key "speed"/), "the last version without problems stays in use until the service restarts"],
+    ]);
+    await writeFile(file, "");
+    expect((await read())[0]).toEqual(["box: A box", "crate: A crate"]);
+    await writeFile(file, valid.replace("A box", "A better box"));
+    expect(await read()).toEqual([["box: A better box", "crate: A crate"], []]);
+    await rm(file);
+    await read();
+    await writeFile(file, "id: box");
+    expect((await read())[0]).toEqual(["crate: A crate"]);
+  });
 });
 
 describe("a template in use", () => {

@@ -28,12 +28,15 @@ interface TemplateFile {
   /** The extended template that `read` is made with. */
   readonly base?: LocalTemplate | undefined;
   readonly read?: Read;
+  /** The template of the last text without problems. It is in use while the file has problems, so that nodes do not lose their console or readiness. */
+  readonly valid?: LocalTemplate | undefined;
 }
 
 /**
  * Reads every *.yaml and *.yml of the directories and of the folders in them. A template of a later directory takes the place of one with the same id in
  * an earlier: that is how users replace ours. Only a template that extends no other one can be extended. A directory that does not exist has no templates.
- * A template with several ids is there under each of them that no other template has.
+ * A template with several ids is there under each of them that no other template has. A file that was valid before and now has problems gives its last valid
+ * template, together with the problems.
  */
 export async function loadTemplates(
   directories: readonly string[],
@@ -43,11 +46,12 @@ export async function loadTemplates(
   const prepared = await preparedTemplates;
   const readRemembered = (file: string, base: LocalTemplate | undefined) => readOnce({ file, base, memory, prepared });
   const folders = await Promise.all(directories.map(templateFiles));
+  forgetRemoved(directories, new Set(folders.flat()), memory);
   await Promise.all(folders.flat().map((file) => remember(file, memory)));
   const bases = new Map<string, LocalTemplate>();
   for (const file of folders.flat()) {
     if (memory.get(file)?.extends !== undefined) continue;
-    const { template } = readRemembered(file, undefined);
+    const template = readRemembered(file, undefined).template ?? memory.get(file)?.valid;
     if (template !== undefined) bases.set(template.id, template);
   }
   const templates = new Map<string, LocalTemplate>();
@@ -57,10 +61,13 @@ export async function loadTemplates(
     for (const file of files) {
       const read = readRemembered(file, bases.get(memory.get(file)?.extends ?? ""));
       problems.push(...read.problems);
-      if (read.template === undefined) continue;
-      const twin = here.get(read.template.id);
-      if (twin === undefined) here.set(read.template.id, read.template);
-      else problems.push({ file, line: 1, column: 1, message: `id "${read.template.id}" is also the id of ${twin.file}` });
+      const template = read.template ?? memory.get(file)?.valid;
+      if (template === undefined) continue;
+      if (read.template === undefined)
+        problems.push({ file, line: 1, column: 1, message: "the last version without problems stays in use until the service restarts" });
+      const twin = here.get(template.id);
+      if (twin === undefined) here.set(template.id, template);
+      else problems.push({ file, line: 1, column: 1, message: `id "${template.id}" is also the id of ${twin.file}` });
     }
     for (const [id, template] of here) templates.set(id, template);
   }
@@ -85,7 +92,14 @@ async function remember(file: string, memory: TemplateMemory): Promise<void> {
   const known = memory.get(file);
   if (known !== undefined && mark !== undefined && known.mark === mark) return;
   const text = await readFile(file, "utf8");
-  memory.set(file, { mark, text, extends: /^extends:\s*["']?([a-z0-9][a-z0-9._-]*)/m.exec(text)?.[1] });
+  memory.set(file, { mark, text, extends: /^extends:\s*["']?([a-z0-9][a-z0-9._-]*)/m.exec(text)?.[1], valid: known?.valid });
+}
+
+/** Forgets the files of these directories that no longer exist: a removed file has no valid version. */
+function forgetRemoved(directories: readonly string[], files: ReadonlySet<string>, memory: TemplateMemory): void {
+  for (const file of [...memory.keys()]) {
+    if (!files.has(file) && directories.some((directory) => file.startsWith(join(directory, "/")))) memory.delete(file);
+  }
 }
 
 type Read = ReturnType<typeof readTemplate>;
@@ -107,7 +121,7 @@ function readOnce({
   const early = prepared.get(file);
   const isSame = early?.text === known.text && (base === undefined || prepared.get(base.file)?.read.template === base);
   const read = isSame ? early.read : readTemplate(file, known.text, (id) => (id === base?.id ? base : undefined));
-  memory.set(file, { ...known, base, read });
+  memory.set(file, { ...known, base, read, valid: read.template ?? known.valid });
   return read;
 }
 
