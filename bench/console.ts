@@ -32,7 +32,7 @@ export interface Streams {
 const warmMs = 300;
 
 /** Returns the number of bytes that arrive in `ms`. */
-async function measure(stream: Duplex, pid: number, ms: number): Promise<Stream> {
+export async function measure(stream: Duplex, pid: number, ms: number): Promise<Stream> {
   let bytes = 0;
   stream.on("data", (chunk: Buffer) => {
     bytes += chunk.length;

@@ -12,6 +12,7 @@ import { type ChangeTimes, changeTimes } from "./change.ts";
 import { type Stream, streamFromMemory, streamFromTerminal } from "./console.ts";
 import { type EveResult, eveByCalls, eveByDriver } from "./eve.ts";
 import { execFigures } from "./exec.ts";
+import { fleetFigures } from "./fleet.ts";
 import { type FrrResult, frrAlone, frrThroughApi } from "./frr.ts";
 import { addedDelay, type LinkKind, linkFigures } from "./link.ts";
 import { bareKernels, ownKernels } from "./own-kernel.ts";
@@ -35,6 +36,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   status,
   health: healthRows,
   console: consoleRows,
+  fleet: fleetRows,
   eve,
   capture,
   change,
@@ -52,7 +54,7 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 const chosen = names.length > 0 ? names : Object.keys(parts);
-if (chosen.some((name) => !["eve", "frr", "web", "console", "capture", "change", "link", "exec", "ownKernel"].includes(name)))
+if (chosen.some((name) => !["eve", "frr", "web", "console", "fleet", "capture", "change", "link", "exec", "ownKernel"].includes(name)))
   install(["mininet", "wrk"]);
 const tableHead = ["| what | figure | ratio | aim |", "|---|---|---|---|"];
 const rowText = (row: Row) => `| ${row.what} | ${row.figure} | ${row.ratio} | ${row.aim} |`;
@@ -279,6 +281,27 @@ async function healthRows(): Promise<readonly Row[]> {
       figure: `${median(service).toFixed(0)} answers per second of processor time`,
       ratio: `${(median(pairs) * 100).toFixed(0)} % of raw node:https (${median(raw).toFixed(0)})`,
       aim: "≥ 60 %",
+    },
+  ];
+}
+
+async function fleetRows(): Promise<readonly Row[]> {
+  const { status, streams } = await fleetFigures(5);
+  const [own, away] = [median(status.own), median(status.away)];
+  const cost = median(streams.map(({ forwarded, relay }) => forwarded.cost / relay.cost));
+  const rate = median(streams.map(({ forwarded, relay }) => forwarded.rate / relay.rate));
+  return [
+    {
+      what: "status of a lab on another machine of a fleet",
+      figure: `${away.toFixed(2)} ms`,
+      ratio: `+${(away - own).toFixed(2)} ms against a lab of the machine that is asked (${own.toFixed(2)} ms)`,
+      aim: "under +3 ms",
+    },
+    {
+      what: "console stream through another machine",
+      figure: `${median(streams.map(({ forwarded }) => forwarded.rate)).toFixed(0)} MB/s`,
+      ratio: `${(rate * 100).toFixed(0)} % of a relay from TLS to TLS, ${cost.toFixed(2)}× its processor time`,
+      aim: "≥ 80 %",
     },
   ];
 }
