@@ -88,6 +88,7 @@ export function createService(options: ServiceOptions): Service {
       events.job(news);
       metrics.job(news);
     },
+    jobElsewhere: (news) => events.job(news),
   });
   const sessions = new Sessions(host, store, clock, log, {
     idleMs: options.sessionIdleMs ?? 12 * hour,

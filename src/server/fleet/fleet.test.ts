@@ -108,6 +108,26 @@ describe("the machines of a fleet", () => {
     expect(codes.getProjectStatus).toEqual([true, undefined, undefined]);
   });
 
+  test("a reader of the events of all labs hears of records and of changes that ended on other machines", is, async () => {
+    const { one, other, ann } = await two();
+    const events = await other.client(ann).secure(`GET /api/v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann}\r\n\r\n`);
+    await expect.poll(events.heard).toContain("200 OK");
+    await deploy(one, [other], ann, "away");
+    const heard = () =>
+      [...events.heard().matchAll(/\{"id".*\}/g)].map(([text]) => JSON.parse(text) as { type: string; lab?: string; data?: object });
+    await expect.poll(heard).toContainEqual(expect.objectContaining({ type: "lab", lab: "/away", data: { change: "created" } }));
+    await expect.poll(heard).toContainEqual(
+      expect.objectContaining({
+        type: "job",
+        lab: "/away",
+        data: expect.objectContaining({ operation: "deployProject", status: "done" }),
+      }),
+    );
+    await one.client(ann).post("/api/v1/projects/destroy", { lab: "/away" });
+    await expect.poll(heard).toContainEqual(expect.objectContaining({ type: "lab", lab: "/away", data: { change: "deleted" } }));
+    events.socket.destroy();
+  });
+
   test("the lists of all of them are one list; rights count everywhere", is, async () => {
     const { one, other, admin, ann } = await two();
     const bob = await other.login("bob");

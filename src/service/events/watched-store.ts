@@ -1,4 +1,4 @@
-import type { JobOutcome, JobRow, JobStatus, LabRecord, Store } from "../store/store.ts";
+import type { JobFinish, JobOutcome, JobRow, JobStatus, LabRecord, Store } from "../store/store.ts";
 
 export type RecordChange = "created" | "updated" | "deleted";
 
@@ -24,6 +24,8 @@ export interface JobNews {
 export interface JournalListener {
   readonly record: (change: RecordChange, record: LabRecord) => void;
   readonly job: (news: JobNews) => void;
+  /** A job of another service on the same database has ended. */
+  readonly jobElsewhere: (news: JobNews) => void;
 }
 
 /** Minimum interval between step events, ms. */
@@ -57,6 +59,23 @@ export function watchedStore(store: Store, listener: JournalListener): Store {
     job.toldAt = performance.now();
     listener.job({ ...job.about, status: "running", step: job.step, steps: job.steps });
   };
+  store.shared?.onOthers({
+    lab: (before, after) => {
+      if (after === undefined) listener.record("deleted", before!);
+      else if (before === undefined) listener.record("created", after);
+      else if (differs(before, after)) listener.record("updated", after);
+    },
+    job: (row) => {
+      const { status, outcome, error, finishedAt, startedAt, steps, done } = row;
+      const end = {
+        status,
+        ...(finishedAt !== undefined && { finishedAt }),
+        ...(outcome !== undefined && { outcome }),
+        ...(error !== undefined && { error }),
+      };
+      listener.jobElsewhere(endNews({ ...runningFrom(row), startedAt, step: done, steps: steps.length }, end));
+    },
+  });
   return {
     ...store,
     labs: {
@@ -101,18 +120,24 @@ export function watchedStore(store: Store, listener: JournalListener): Store {
         await store.jobs.finish(id, end);
         running.delete(id);
         if (job === undefined) return;
-        const { status, outcome, error, finishedAt } = end;
-        listener.job({
-          ...job.about,
-          status,
-          step: job.step,
-          steps: job.steps,
-          ...(outcome !== undefined && { outcome }),
-          ...(error !== undefined && { error: { code: error.code, error: publicText(error) } }),
-          ...(finishedAt !== undefined && { duration_ms: finishedAt - job.startedAt }),
-        });
+        listener.job(endNews(job, end));
       },
     },
+  };
+}
+
+function endNews(
+  job: Running,
+  { status, outcome, error, finishedAt }: Pick<JobFinish, "status" | "outcome" | "error" | "finishedAt">,
+): JobNews {
+  return {
+    ...job.about,
+    status,
+    step: job.step,
+    steps: job.steps,
+    ...(outcome !== undefined && { outcome }),
+    ...(error !== undefined && { error: { code: error.code, error: publicText(error) } }),
+    ...(finishedAt !== undefined && { duration_ms: finishedAt - job.startedAt }),
   };
 }
 

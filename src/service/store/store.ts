@@ -317,6 +317,13 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** Changes that other services have made. */
+export interface OthersListener {
+  /** undefined: there was none, or is none now. */
+  readonly lab: (before: LabRecord | undefined, after: LabRecord | undefined) => void;
+  readonly job: (row: JobRow) => void;
+}
+
 /** A database that other services use too, and that may not answer. */
 export interface SharedStore {
   /** The database, without a password, for messages. */
@@ -326,6 +333,8 @@ export interface SharedStore {
   readonly machines: MachineStore;
   /** Time since the last answer, ms; undefined while the database answers. Reads from memory may be as old. */
   silentMs(): number | undefined;
+  /** Called when another service has changed the record of a lab, or has ended a job. */
+  onOthers(listener: OthersListener): void;
   /** Called when this service must not change labs any more, because it cannot prove that it still owns them. */
   onDoubtful(listener: () => void): void;
   /** Called when it may change labs again. */

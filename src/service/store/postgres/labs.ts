@@ -59,6 +59,9 @@ export class Labs {
   readonly #writes = new KeyedQueue();
   readonly #failed: (lab: string, error: unknown) => void;
 
+  /** Called with the record that another service has changed, before and after. */
+  onOther: (before: LabRecord | undefined, after: LabRecord | undefined) => void = () => {};
+
   constructor(database: Database, leases: Leases, notices: Notices, failed: (lab: string, error: unknown) => void) {
     this.#database = database;
     this.#leases = leases;
@@ -88,7 +91,11 @@ export class Labs {
       try {
         const entry = await this.#read(path);
         if (this.#committed.has(path)) this.#committed.set(path, entry ?? null);
-        else this.#show(path, entry);
+        else {
+          const before = this.#entries.get(path)?.record;
+          this.#show(path, entry);
+          if (before !== undefined || entry !== undefined) this.onOther(before, entry?.record);
+        }
       } catch (error) {
         this.#failed(path, error);
       }

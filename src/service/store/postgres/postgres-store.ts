@@ -1,4 +1,4 @@
-import type { Store } from "../store.ts";
+import type { OthersListener, Store } from "../store.ts";
 import { Accounts } from "./accounts.ts";
 import type { PostgresAddress } from "./address.ts";
 import { Database } from "./database.ts";
@@ -23,6 +23,7 @@ export interface PostgresOptions {
 /** Opens the store in a PostgreSQL database, and brings its tables to this release. Throws an Error with a readable message if it cannot be used. */
 export async function postgresStore(address: PostgresAddress, { installation, log, leaseMs = 30_000 }: PostgresOptions): Promise<Store> {
   await prepare(address);
+  const others = new Set<OthersListener>();
   const doubtful = new Set<() => void>();
   const renewed = new Set<() => void>();
   const database = new Database(address, (isReachable) => {
@@ -51,7 +52,11 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
         await machines.refreshOwner(key);
         await labs.refresh(key);
       },
-      job: () => jobs.refresh(key),
+      job: async () => {
+        await jobs.refresh(key);
+        const row = others.size === 0 ? undefined : await jobs.calls.get(key);
+        if (row !== undefined) for (const listener of others) listener.job(row);
+      },
       session: () => sessions.refresh(key),
       quota: () => quotas.catchUp(),
       account: () => accounts.catchUp(),
@@ -77,6 +82,9 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
     },
   );
   const labs = new Labs(database, leases, notices, unread);
+  labs.onOther = (before, after) => {
+    for (const listener of others) listener.lab(before, after);
+  };
   const history = new History(database, leases, labs);
   const jobs = new Jobs(database, leases, notices, history);
   const sessions = new Sessions(database, notices);
@@ -102,6 +110,7 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
       accounts,
       machines,
       silentMs: () => (database.isReachable ? undefined : database.silentMs),
+      onOthers: (listener) => void others.add(listener),
       onDoubtful: (listener) => void doubtful.add(listener),
       onRenewed: (listener) => void renewed.add(listener),
     },
