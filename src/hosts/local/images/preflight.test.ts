@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -32,8 +32,13 @@ test.runIf(process.getuid?.() === 0)(
       expect.stringMatching(`${outer} \\(mode 0750\\)`),
       expect.stringMatching(`${inner} \\(mode 0710\\)`),
     ]);
+    await symlink(outer, join(top, "images"));
+    expect(await impassable([join(top, "images")])).toEqual([
+      `nodes cannot reach their disks, images and programs: their ids may not pass ${outer} (mode 0750), where ${top}/images leads; ` +
+        `chmod o+x ${outer}, or move the state directory`,
+    ]);
     await chown(inner, 0, idRange.base);
     await chmod(outer, 0o751);
-    expect(await impassable([inner])).toEqual([]);
+    expect(await impassable([inner, join(top, "images")])).toEqual([]);
   },
 );
