@@ -211,10 +211,11 @@ test("parts are selected with a frame, copied into another lab, aligned and rena
   await node("r2").waitFor();
   // Without its text a lab cannot be edited yet.
   await page.getByRole("button", { name: "Add", exact: true }).waitFor();
-  await page.getByRole("application").focus();
+  // Nothing has the focus yet, and the copies are selected.
   await page.keyboard.press("Control+v");
   await node("r3").waitFor();
   await node("r4").waitFor();
+  await page.getByText("2 selected").waitFor();
   await bar()
     .getByText(/adds r3, r4, link r3:eth0 – r4:eth0/)
     .waitFor();
@@ -225,6 +226,57 @@ test("parts are selected with a frame, copied into another lab, aligned and rena
   await node("edge").waitFor();
   await bar().getByRole("button", { name: "Discard" }).click();
   await node("r3").waitFor({ state: "detached" });
+});
+
+test("Alt and an arrow move all parts of a frame, copies are selected, and a click beside all parts selects nothing", async () => {
+  await deploy("framed");
+  await openLab("framed");
+  const boxOf = (name: string) => centreOf(node(name).locator("rect"));
+  const [a, b] = [await boxOf("r1"), await boxOf("r2")];
+  await page.keyboard.down("Shift");
+  await drag({ x: a.x - 60, y: a.y - 60 }, { x: b.x + 60, y: b.y + 60 });
+  await page.keyboard.up("Shift");
+  await page.getByText("2 selected").waitFor();
+  await page.keyboard.press("Alt+ArrowUp");
+  await bar().getByText("2 changes: moves r1, r2; no running node is disturbed").waitFor();
+  for (const [name, before] of [["r1", a] as const, ["r2", b] as const]) expect((await boxOf(name)).y).toBeLessThan(before.y - 10);
+  await page.keyboard.press("Control+d");
+  await node("r4").waitFor();
+  for (const [name, pressed] of [["r1", "false"] as const, ["r3", "true"] as const, ["r4", "true"] as const])
+    await expect.poll(() => node(name).getAttribute("aria-pressed")).toBe(pressed);
+  await page.mouse.click(a.x - 80, a.y + 80);
+  await page.getByRole("toolbar", { name: "Selected parts" }).waitFor({ state: "detached" });
+  await bar().getByRole("button", { name: "Discard" }).click();
+});
+
+test("the palette finds networks and shapes, too, and Enter adds the first found part", async () => {
+  await deploy("found");
+  await openLab("found");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  const palette = page.getByRole("region", { name: "Add to the lab" });
+  const search = palette.getByRole("searchbox");
+  await search.fill("nothing like this");
+  await palette.getByText("Nothing has this in its name or description.").waitFor();
+  await search.fill("bridge network");
+  await search.press("Enter");
+  await page.getByRole("button", { name: /^Network net1, / }).waitFor();
+  await bar().getByRole("button", { name: "Discard" }).click();
+});
+
+test("a text that the host cannot run keeps Apply disabled, with the reason beside it", async () => {
+  await deploy("refused");
+  await openLab("refused");
+  await page.getByRole("button", { name: "Text", exact: true }).click();
+  const editor = page.locator(".text-pane .cm-content");
+  await editor.getByText("# the only link").click();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.insertText('  - ["r1:eth999", "r2:eth1"]\n');
+  await bar()
+    .getByText(/cannot be applied: .*eth999/)
+    .waitFor();
+  expect(await bar().getByRole("button", { name: "Apply" }).isDisabled()).toBe(true);
+  tab.allowComplaint(/422/);
+  await bar().getByRole("button", { name: "Discard" }).click();
 });
 
 test("a dropped node stays where it was dropped, opening its panel moves nothing, and its move is saved with a comment", async () => {
@@ -253,7 +305,7 @@ test("a text is added, changed, moved and deleted, and a link gets another inter
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByRole("region", { name: "Add to the lab" }).getByRole("button", { name: "text", exact: true }).click();
   const note = (text: string) => page.getByRole("button", { name: `Text: ${text}`, exact: true });
-  await note("Note").press("F2");
+  await note("Note").waitFor();
   await page.getByLabel("Text on the drawing").fill("the core");
   await page.keyboard.press("Enter");
   const from = await centreOf(note("the core"));

@@ -113,10 +113,38 @@ test("the height of the drawer is changed by hand and by keyboard, and kept afte
   await edge.waitFor();
   expect(await height()).toBe(dragged - 32);
   expect((await boxOf(page.getByRole("application"))).height).toBeCloseTo(stage.height, 0);
+  const { width } = await boxOf(node("r1"));
   await page.getByRole("button", { name: "Maximise" }).click();
   await node("r1").waitFor({ state: "hidden" });
-  await page.getByRole("button", { name: "Maximise" }).click();
+  // The pointer is over the drawing then, so that it is not fitted again.
+  await page.getByRole("button", { name: "Restore size" }).click();
   await node("r1").waitFor();
+  expect((await boxOf(node("r1"))).width).toBeCloseTo(width, 0);
+});
+
+test("the bar of changes covers no node of the drawing, and beside the text no end of a panel", async () => {
+  const nodes = Array.from({ length: 9 }, (_, at) => `  c${at}: {template: frr, position: {x: 0, y: ${at * 200}}}\n`).join("");
+  expect((await client.post("/api/v1/projects/deploy", { yaml: `name: column\nnodes:\n${nodes}` })).status).toBe(200);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.goto(`${served.url}/ui/labs/column`);
+  await node("c0").press("Alt+ArrowLeft");
+  const bar = page.getByRole("region", { name: "Changes that are not applied" });
+  await bar.getByRole("button", { name: "Save" }).click();
+  await bar.getByText("Saved. The host is not changed.").waitFor();
+  await page.reload();
+  await bar.getByText("1 change: moves c0").waitFor();
+  const bottom = async (part: Locator) => {
+    const { y, height } = await boxOf(part);
+    return y + height;
+  };
+  const top = async () => (await boxOf(bar)).y;
+  await expect.poll(async () => (await bottom(node("c8"))) < (await top())).toBe(true);
+  await page.getByRole("button", { name: "Text", exact: true }).click();
+  await node("c1").press("Space");
+  const panel = page.getByRole("complementary", { name: "Node c1" });
+  await panel.getByText("Console log").scrollIntoViewIfNeeded();
+  await expect.poll(async () => (await bottom(panel)) <= (await top())).toBe(true);
+  await page.setViewportSize({ width: 1440, height: 900 });
 });
 
 test("the table of nodes is sorted, and stops a node; the event and the job are in the other tabs", async () => {

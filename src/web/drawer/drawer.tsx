@@ -56,8 +56,8 @@ export function Drawer({ tabs, open, onOpen, children }: DrawerProps) {
         </div>
         {open !== undefined && (
           <>
-            <button type="button" class="drawer-button" aria-pressed={size.isMaximised} onClick={toggleMaximised}>
-              Maximise
+            <button type="button" class="drawer-button" onClick={toggleMaximised}>
+              {size.isMaximised ? "Restore size" : "Maximise"}
             </button>
             <button type="button" class="drawer-button" onClick={() => onOpen(undefined)} aria-label="Close the drawer">
               ×

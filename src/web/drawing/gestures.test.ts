@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { LabShape } from "../../intent/shapes/shape.ts";
+import { step } from "../../layout/layout.ts";
 import type { Graph } from "../topology/graph/graph.ts";
-import { aligned, distributed, movableParts } from "./gestures.ts";
+import { aligned, distributed, freePlace, movableParts } from "./gestures.ts";
 
 const frame: LabShape = { type: "rectangle", x: 100, y: 100, width: 200, height: 40 };
 const line: LabShape = { type: "line", x: 0, y: 0, x2: 100, y2: 20 };
@@ -32,4 +33,17 @@ test("nodes and shapes are distributed together, and the outermost ones stay", (
   const places = distributed(movableParts(graph, new Set(["r1", "r2", "shape:1", "text:0"])), "x");
   expect([...places.keys()]).toEqual(["r1", "text:0", "shape:1", "r2"]);
   expect([...places.values()].map(({ x }) => x)).toEqual([0, 167, 233, 500]);
+});
+
+test("a new part comes beside the others: first at the right, then at the left, then below", () => {
+  const at = { x: 10, y: 20 };
+  const places = [{ ...at }];
+  for (let parts = 0; parts < 4; parts++) places.push(freePlace({ nodes: places.map((at) => ({ at })) as never }, at));
+  expect(places.map(({ x, y }) => [(x - at.x) / step, (y - at.y) / step])).toEqual([
+    [0, 0],
+    [1, 0],
+    [-1, 0],
+    [0, 1],
+    [1, 1],
+  ]);
 });

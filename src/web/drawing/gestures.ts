@@ -104,16 +104,20 @@ export function freePlace({ nodes }: Pick<Graph, "nodes">, at: Place, lab?: Pick
   ];
   const isFree = (place: Place) => places.every(({ x, y }) => Math.hypot(x - place.x, y - place.y) >= step * 0.9);
   for (let ring = 0; ring < 40; ring++) {
-    for (let side = 0; side < Math.max(1, ring * 6); side++) {
-      const angle = (2 * Math.PI * side) / Math.max(1, ring * 6);
-      const place = {
-        x: Math.round(at.x + Math.cos(angle) * ring * step * 0.5),
-        y: Math.round(at.y + Math.sin(angle) * ring * step * 0.5),
-      };
-      if (isFree(place)) return place;
-    }
+    const place = ringPlaces(at, ring).find(isFree);
+    if (place !== undefined) return place;
   }
   return at;
+}
+
+/** Returns the places of a grid that are `ring` steps away: those in the row first, of them the right one. */
+function ringPlaces({ x, y }: Place, ring: number): readonly Place[] {
+  const side = Array.from({ length: 2 * ring + 1 }, (_, at) => at - ring);
+  const all = side.flatMap((column) => side.map((row) => ({ column, row })));
+  return all
+    .filter(({ column, row }) => Math.max(Math.abs(column), Math.abs(row)) === ring)
+    .sort((a, b) => Math.abs(a.row) - Math.abs(b.row) || b.row - a.row || Math.abs(a.column) - Math.abs(b.column) || b.column - a.column)
+    .map(({ column, row }) => ({ x: Math.round(x + column * step), y: Math.round(y + row * step) }));
 }
 
 /** Returns the edit that pastes parts so that they do not cover those from which they were copied. */

@@ -13,8 +13,8 @@ export interface Drawing {
   readonly lab: Lab | undefined;
   /** Why the last edit was not possible. */
   readonly problem: string | undefined;
-  /** Draws edits into the text. @param prunes the edits delete parts, so applying them must delete these on the host */
-  readonly draw: (edits: EditsOf, prunes?: boolean) => Promise<void>;
+  /** Draws edits into the text, or shows and returns why they are not possible. @param prunes the edits delete parts, so applying them must delete these on the host */
+  readonly draw: (edits: EditsOf, prunes?: boolean) => Promise<string | undefined>;
   /** As draw, but returns why the edit is not possible, and shows it nowhere. */
   readonly attempt: (edits: EditsOf) => Promise<string | undefined>;
 }
@@ -48,7 +48,11 @@ export function useDrawing({ state, dispatch }: PlanControl, isDrawn: boolean): 
     queue.current = next;
     return next;
   };
-  const draw = async (editsOf: EditsOf, prunes = false) => setProblem(await attempt(editsOf, prunes));
+  const draw = async (editsOf: EditsOf, prunes = false) => {
+    const refused = await attempt(editsOf, prunes);
+    setProblem(refused);
+    return refused;
+  };
   return { lab, problem, draw, attempt: (editsOf) => attempt(editsOf) };
 }
 

@@ -1,6 +1,6 @@
 import { useMemo, useRef } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
-import type { EventData, InspectionData, LiveNodeData } from "../../contract/schemas/observe.ts";
+import type { EventData, InspectionData, LiveNodeData, StatusData } from "../../contract/schemas/observe.ts";
 import { ImportMark } from "../imports/import-mark.tsx";
 import { DriftMark } from "../labs/drift-mark.tsx";
 import { LabHostButtons } from "../labs/lab-host-buttons.tsx";
@@ -121,8 +121,8 @@ export function LabPage({ route, user, mayChange }: LabPageProps) {
         <LeaseMark lease={status.data?.lease} />
         <Presence users={here} user={user} />
         {running !== undefined && (
-          <span class="mark busy">
-            {running.name} by {running.user}: step {running.step} of {running.steps}
+          <span class="mark busy" title={runningText(running)}>
+            {runningText(running)}
           </span>
         )}
         {rights.operate && managed === true && <LabPower lab={lab} nodes={[...live.values()]} resume={status.data?.resume} />}
@@ -192,6 +192,10 @@ function changesShape({ type, data }: EventData, inspection: InspectionData | un
   // A node can also be created or deleted while a change runs, or directly on the host.
   if (type === "node") return removed === true || inspection?.nodes.every((node) => node.id !== id) === true;
   return type === "lab" || type === "link" || type === "gap";
+}
+
+function runningText({ name, user, step, steps }: NonNullable<StatusData["operation"]>): string {
+  return `${name} by ${user}: step ${step} of ${steps}`;
 }
 
 function summary(nodes: readonly LiveNodeData[]): string {

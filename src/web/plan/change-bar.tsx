@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Diagnostic } from "../../contract/schemas/project.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { changeSummary } from "./change-summary.ts";
+import { changeSummary, refusalText } from "./change-summary.ts";
 import { blockedReason, isEdited } from "./control/plan-state.ts";
 import type { PlanControl } from "./control/use-plan.ts";
 import type { Preview } from "./control/use-preview.ts";
@@ -81,12 +81,14 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
             <ProblemList problems={preview.diagnostics ?? none} text={state.intent.yaml} onLine={onLine} onFix={fixIn(control)} />
           )}
           {isShown && plan !== undefined && <Extra control={control} count={plan.summary?.skipped_prune ?? 0} />}
-          {isShown && plan !== undefined && (plan.actions ?? []).length + (plan.unsupported ?? []).length > 0 && (
-            <details>
-              <summary>Details</summary>
-              <PlanList plan={plan} skipsUnsupported={state.options.allowUnsupported} onLine={onLine} />
-            </details>
-          )}
+          {isShown &&
+            plan !== undefined &&
+            (plan.actions ?? []).length + (plan.unsupported ?? []).length + (plan.blocked ?? []).length > 0 && (
+              <details>
+                <summary>Details</summary>
+                <PlanList plan={plan} skipsUnsupported={state.options.allowUnsupported} onLine={onLine} />
+              </details>
+            )}
           {edited && !isBusy && <TextChanges control={control} />}
           <Progress lab={lab} control={control} mayChange={control.mayEdit} />
           {notice.text !== "" && <output class={notice.isWarning === true ? "warning" : ""}>{notice.text}</output>}
@@ -139,10 +141,12 @@ function Summary({ preview }: Pick<ChangeBarProps, "preview">): ComponentChildre
   }
   if (error !== undefined) return <Problem error={error} />;
   if (plan === undefined) return <span role="status">Computing the effect…</span>;
+  const refusal = refusalText(plan);
   return (
     <span role="status" aria-busy={isPending}>
       {changeSummary(plan.actions ?? [], plan.stored)}
       {plan.locked === true && " – the lab is locked on its host"}
+      {refusal !== undefined && <span class="warning"> – {refusal}</span>}
     </span>
   );
 }

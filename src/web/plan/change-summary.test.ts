@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { PlanAction } from "../../contract/schemas/plan.ts";
-import { changeSummary } from "./change-summary.ts";
+import type { PlanAction, PlanData } from "../../contract/schemas/plan.ts";
+import { changeSummary, refusalText } from "./change-summary.ts";
 
 const action = (fields: Partial<PlanAction>): PlanAction =>
   ({
@@ -48,4 +48,15 @@ test("names renamed, moved and changed parts, and a configuration instead of its
   expect(changeSummary([moved, action({ op: "create", key: "r4" })])).toBe("2 changes: adds r4; moves r3");
   const removed = action({ op: "delete", kind: "config", key: "r2", disruption: "restart" });
   expect(changeSummary([removed])).toBe("1 change: deletes the configuration of r2; restarts r2");
+});
+
+test("a plan that cannot be applied names its first reason", () => {
+  const blocked = ["r1 cannot have an interface eth64", "r2 cannot have an interface eth64"].map((text) =>
+    action({ reason: { code: "unknown_interface", text } }),
+  );
+  const refused = (fields: Partial<PlanData>) => refusalText({ applicable: false, ...fields } as PlanData);
+  expect(refused({ blocked })).toBe("cannot be applied: r1 cannot have an interface eth64, and 1 more in Details");
+  expect(refused({ unsupported: ["node r1: cpu"] })).toBe("cannot be applied: this host does not support node r1: cpu");
+  expect(refused({})).toBeUndefined();
+  expect(refused({ applicable: true, unsupported: ["node r1: cpu"] })).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-import type { PlanAction } from "../../contract/schemas/plan.ts";
+import type { PlanAction, PlanData } from "../../contract/schemas/plan.ts";
 
 /** Returns the effect of a plan in one sentence: "3 changes: adds r4; r1 restarts; affects h1, r2". Names at most `most` parts of each kind. @param stored parts that the service keeps */
 export function changeSummary(actions: readonly PlanAction[], stored: readonly string[] = [], most = 4): string {
@@ -59,4 +59,15 @@ function partText({ kind, key }: PlanAction): string {
 function listed(keys: readonly string[], most: number): string {
   const rest = keys.length - most;
   return rest > 0 ? `${keys.slice(0, most).join(", ")} and ${rest} more` : keys.join(", ");
+}
+
+/** Returns why a plan cannot be applied, by its first reason; undefined if it can, or if its lab is locked. */
+export function refusalText({ applicable, blocked = [], unsupported = [] }: PlanData): string | undefined {
+  if (applicable === true) return undefined;
+  const [first, ...others] = [
+    ...blocked.map(({ reason }) => reason.text),
+    ...unsupported.map((what) => `this host does not support ${what}`),
+  ];
+  if (first === undefined) return undefined;
+  return `cannot be applied: ${first}${others.length === 0 ? "" : `, and ${others.length} more in Details`}`;
 }

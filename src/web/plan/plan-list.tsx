@@ -37,11 +37,6 @@ export function PlanList({ plan, skipsUnsupported, onLine }: PlanListProps) {
           To delete {extra === 1 ? "it" : "them"}, choose “Delete parts that are not in the text” and plan again.
         </p>
       )}
-      <ul class="plan-list">
-        {actions.map((action) => (
-          <PlanItem key={action.id} action={action} onLine={onLine} />
-        ))}
-      </ul>
       {blocked.length > 0 && (
         <section class="problem">
           <strong>This cannot be applied now</strong>
@@ -68,6 +63,11 @@ export function PlanList({ plan, skipsUnsupported, onLine }: PlanListProps) {
           </ul>
         </section>
       )}
+      <ul class="plan-list">
+        {actions.map((action) => (
+          <PlanItem key={action.id} action={action} onLine={onLine} />
+        ))}
+      </ul>
       {summary !== undefined && actions.length > 0 && (
         <p>
           {[

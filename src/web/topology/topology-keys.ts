@@ -21,7 +21,7 @@ const arrows: Readonly<Record<string, readonly [number, number]>> = {
   ArrowDown: [0, 1],
 };
 
-/** Returns the command of a key; undefined for any other key. @param canMoveNode whether the focus is on a part that may be moved. @param canResize whether it is a shape */
+/** Returns the command of a key; undefined for any other key. @param canMoveNode whether the focus is on a part that may be moved, or selected parts may be. @param canResize whether it is a shape */
 export function keyCommand(
   { key, altKey, ctrlKey, metaKey, shiftKey }: Key,
   canMoveNode: boolean,

@@ -86,7 +86,10 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
   latest.current = { onSelect, onOpen, onPackets };
   const select = (id: string, how: SelectHow) => latest.current.onSelect(id, how);
   const open = (id: string) => (latest.current.onOpen ?? ((one: string) => select(one, {})))(id);
-  usePointer(stage, { graph, selected, open, onMove, onLink, onFrame, pen, onDraw, onResize, onPreview: setPreview });
+  usePointer(stage, {
+    ...{ graph, selected, open, onMove, onLink, onFrame, pen, onDraw, onResize, onPreview: setPreview },
+    onEmpty: () => selected.size > 0 && onSelect(undefined, {}),
+  });
   const showPackets = (id: string) => latest.current.onPackets?.(id);
   const shapes = useShapes({
     ...{ graph, nodes, live, selected, found, captured, onSelect: select, onOpen: open },
@@ -111,7 +114,8 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
   const onKeyDown = (event: KeyboardEvent) => {
     const node = movable.get((event.target as Element).getAttribute("data-node") ?? "");
     const shape = graph.shapes.find(({ id }) => id === node?.id)?.shape;
-    const command = keyCommand(event, node !== undefined && onMove !== undefined, shape !== undefined && onResize !== undefined);
+    const canMove = onMove !== undefined && (node !== undefined || selected.size > 0);
+    const command = keyCommand(event, canMove, shape !== undefined && onResize !== undefined);
     if (command === undefined) {
       if (onKey?.(event, shapeIdOf(event.target as Element)) === true) event.preventDefault();
       return;
@@ -123,7 +127,7 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
     else if (command.kind === "resize")
       onResize?.(node!.id, resizedShape(shape!, shape!.type === "line" ? "end" : "se", command.dx, command.dy));
     else if (command.kind === "deselect") onSelect(undefined, { byKeyboard: true });
-    else if (node !== undefined) onMove?.(movedBy(command, selected.has(node.id) ? selected : new Set([node.id]), movable));
+    else onMove?.(movedBy(command, node === undefined || selected.has(node.id) ? selected : new Set([node.id]), movable));
   };
   /** Brings the node or link that Tab focused into view. */
   const onFocus = (event: FocusEvent) => {

@@ -30,6 +30,8 @@ interface PointerActions {
   readonly onLink: ((from: string, to: string) => void) | undefined;
   /** Absent: a frame with Shift selects nothing. */
   readonly onFrame: ((ids: readonly string[]) => void) | undefined;
+  /** Called for a click on a place without a part. */
+  readonly onEmpty: () => void;
 }
 
 /** Pans and zooms the stage, drags nodes, draws links and frames, and opens nodes by a double click. */
@@ -76,7 +78,15 @@ export function usePointer({ stage, layer, svg, view, show, placeAt }: Stage, ac
       }
       return true;
     };
-    const removePanZoom = panAndZoom(stage.current!, { view, show: (next) => latestShow.current(next), onPress });
+    const removePanZoom = panAndZoom(stage.current!, {
+      view,
+      show: (next) => latestShow.current(next),
+      onPress,
+      onClick: ({ ctrlKey, metaKey, shiftKey }) => {
+        // With these keys parts are added to the selection: a click that misses one does not lose the others.
+        if (!ctrlKey && !metaKey && !shiftKey) latest.current.onEmpty();
+      },
+    });
     const removeDoubleClick = onDoubleClick(stage.current!, (id) => {
       const { graph, open } = latest.current;
       if (graph.nodes.some((node) => node.id === id && node.kind === "node") || isDrawn(graph, id)) open(id);

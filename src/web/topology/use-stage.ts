@@ -9,6 +9,12 @@ import { areaOf, centred, fitted, type Inset, revealing, type Size, showsAll, ty
 
 /** Opened tools may cover more, px. */
 const maxInset = 60;
+/** Opened details of the bar of changes may cover more, px. */
+const maxBottom = 120;
+/** A lower stage, such as one below a maximised drawer, shows no drawing, px. */
+const minHeight = 120;
+/** A banner or a second row of a bar changes the height of the stage by less, px. */
+const minResize = 80;
 /** Part of the width that the palette may cover for the drawing to be fitted beside it. */
 const maxCovered = 0.75;
 
@@ -37,6 +43,11 @@ export interface Stage {
   readonly watchView: (listener: (view: View) => void) => () => void;
 }
 
+/** Returns the element of the bars over the lower edge of a stage; null if there are none. */
+function barsOf(stage: HTMLElement): Element | null {
+  return stage.closest(".drawing")?.querySelector(":scope > .bars") ?? null;
+}
+
 /** Keeps the view outside of the component's state: a pan or zoom must not render anything. */
 export function useStage(graph: Graph): Stage {
   const stage = useRef<HTMLDivElement>(null);
@@ -62,14 +73,16 @@ export function useStage(graph: Graph): Stage {
   };
   /** The part of the stage that the tools and the palette cover. */
   const inset = (): Inset => {
-    const { top, left } = stage.current!.getBoundingClientRect();
+    const { top, left, bottom } = stage.current!.getBoundingClientRect();
     const tools = stage.current!.parentElement!.querySelector(":scope > .tools")?.getBoundingClientRect();
     const palette = stage.current!.closest(".drawing")?.querySelector(":scope > .palette")?.getBoundingClientRect();
+    const bar = barsOf(stage.current!)?.querySelector(".change-bar")?.getBoundingClientRect();
     const covered = (palette?.right ?? left) - left;
     return {
       top: Math.max(0, Math.min((tools?.bottom ?? top) - top, maxInset)),
       // Beside a palette that leaves hardly any room the drawing would be too small.
       left: covered > size().width * maxCovered ? 0 : covered,
+      bottom: Math.max(0, Math.min(bottom - (bar?.top ?? bottom), maxBottom)),
     };
   };
   const fitAll = () => {
@@ -78,6 +91,11 @@ export function useStage(graph: Graph): Stage {
   };
   const latestFit = useRef(fitAll);
   latestFit.current = fitAll;
+  /** Fits the drawing if a part of it is not visible. */
+  const latestReveal = useRef(() => {});
+  latestReveal.current = () => {
+    if (!showsAll(graph, view.current, size(), inset())) fitAll();
+  };
 
   useLayoutEffect(() => {
     const created = pictureLayer(layer.current!, { view: fitted(area, size(), inset()), area, growth });
@@ -95,7 +113,7 @@ export function useStage(graph: Graph): Stage {
   useLayoutEffect(() => {
     const before = countBefore.current;
     countBefore.current = graph.nodes.length;
-    if (isPointedAt.current() || (before > 0 && showsAll(graph, view.current, size(), inset()))) return;
+    if (isPointedAt.current() || size().height < minHeight || (before > 0 && showsAll(graph, view.current, size(), inset()))) return;
     fitAll();
   }, [graph.nodes.length]);
   const fitsNext = useRef(false);
@@ -106,9 +124,27 @@ export function useStage(graph: Graph): Stage {
   }, [area.left, area.top, area.width, area.height, growth]);
   // A layout effect: the clean-up of useEffect runs only after the next frame, when the stage no longer exists.
   useLayoutEffect(() => {
-    const resized = new ResizeObserver(() => isFitted.current && !isPointedAt.current() && latestFit.current());
+    const ended = new AbortController();
+    let isUsed = false;
+    for (const type of ["pointerdown", "keydown"]) addEventListener(type, () => (isUsed = true), { capture: true, signal: ended.signal });
+    let fittedTo = size();
+    const follow = () => {
+      const now = size();
+      if (!isFitted.current || isPointedAt.current() || now.height < minHeight) return;
+      const isLarge = now.width !== fittedTo.width || Math.abs(now.height - fittedTo.height) >= minResize;
+      if (isLarge) latestFit.current();
+      // A banner that comes, or a bar that grows while a change runs, does not move what the user looks at.
+      else if (!isUsed) latestReveal.current();
+      fittedTo = now;
+    };
+    const resized = new ResizeObserver(follow);
     resized.observe(stage.current!);
-    return () => resized.disconnect();
+    const bars = barsOf(stage.current!);
+    if (bars !== null) resized.observe(bars);
+    return () => {
+      ended.abort();
+      resized.disconnect();
+    };
   }, []);
 
   const placeAt = (clientX: number, clientY: number): Place => {

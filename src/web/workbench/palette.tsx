@@ -17,11 +17,22 @@ interface PaletteProps {
   readonly onClose: () => void;
 }
 
+const newText: NewPart = { kind: "text", text: "Note" };
+
 /** The parts that can be added to a lab: a click adds one in the middle of the drawing, and dragging adds it where it is dropped. */
 export function Palette({ templates, networkTypes, onAdd, pen, onPen, onClose }: PaletteProps) {
   const [wanted, setWanted] = useState("");
   const matches = (text: string) => text.toLowerCase().includes(wanted.trim().toLowerCase());
   const found = templates.filter(({ id, description, type }) => matches(`${id} ${description} ${type}`));
+  const networks = networkTypes.filter((type) => matches(`${type} network`));
+  const shapes = shapeTypes.filter((type) => matches(`shape ${type}`));
+  const hasText = matches("text note");
+  const [first]: readonly NewPart[] = [
+    ...found.map(({ id }) => ({ kind: "node", template: id }) as const),
+    ...networks.map((type) => ({ kind: "network", type }) as const),
+    ...shapes.map((type) => ({ kind: "shape", type }) as const),
+    ...(hasText ? [newText] : []),
+  ];
   return (
     <section class="palette" aria-label="Add to the lab">
       <h2>
@@ -36,7 +47,13 @@ export function Palette({ templates, networkTypes, onAdd, pen, onPen, onClose }:
         placeholder="Find a template"
         value={wanted}
         onInput={(event) => setWanted(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && wanted.trim() !== "" && first !== undefined) onAdd(first);
+        }}
       />
+      <p class="hint" role="status">
+        {first === undefined && "Nothing has this in its name or description."}
+      </p>
       <ul>
         {found.map(({ id, description, type }) => (
           <li key={id}>
@@ -49,7 +66,7 @@ export function Palette({ templates, networkTypes, onAdd, pen, onPen, onClose }:
             />
           </li>
         ))}
-        {networkTypes.filter(matches).map((type) => (
+        {networks.map((type) => (
           <li key={`net ${type}`}>
             <PaletteButton
               part={{ kind: "network", type }}
@@ -60,25 +77,23 @@ export function Palette({ templates, networkTypes, onAdd, pen, onPen, onClose }:
             />
           </li>
         ))}
-        {shapeTypes
-          .filter((type) => matches(`shape ${type}`))
-          .map((type) => (
-            <li key={`shape ${type}`}>
-              <PaletteButton
-                part={{ kind: "shape", type }}
-                label={type}
-                shape={type}
-                hint={`Draw a${type === "ellipse" ? "n" : ""} ${type} by dragging in the drawing`}
-                isPressed={pen === type}
-                onAdd={onAdd}
-                // A key has no place to begin at: the shape gets the usual size.
-                onClick={(event) => (event.detail === 0 ? onAdd({ kind: "shape", type }) : onPen(pen === type ? undefined : type))}
-              />
-            </li>
-          ))}
-        {matches("text note") && (
+        {shapes.map((type) => (
+          <li key={`shape ${type}`}>
+            <PaletteButton
+              part={{ kind: "shape", type }}
+              label={type}
+              shape={type}
+              hint={`Draw a${type === "ellipse" ? "n" : ""} ${type} by dragging in the drawing`}
+              isPressed={pen === type}
+              onAdd={onAdd}
+              // A key has no place to begin at: the shape gets the usual size.
+              onClick={(event) => (event.detail === 0 ? onAdd({ kind: "shape", type }) : onPen(pen === type ? undefined : type))}
+            />
+          </li>
+        ))}
+        {hasText && (
           <li>
-            <PaletteButton part={{ kind: "text", text: "Note" }} label="text" hint="A text on the drawing" onAdd={onAdd} />
+            <PaletteButton part={newText} label="text" hint="A text on the drawing" onAdd={onAdd} />
           </li>
         )}
       </ul>

@@ -18,7 +18,9 @@ import type { ShownTraffic } from "../traffic/shown-traffic.ts";
 import { TrafficSwitch } from "../traffic/traffic-switch.tsx";
 import type { TrafficSelection } from "../traffic/use-traffic.ts";
 import { runDrawKey } from "./actions/draw-keys.ts";
+import { useBarsHeight } from "./actions/use-bars-height.ts";
 import type { LinkActions } from "./actions/use-link-actions.ts";
+import { usePageKeys } from "./actions/use-page-keys.ts";
 import { BenchDialogs } from "./bench-dialogs.tsx";
 import { DrawTools } from "./draw-tools.tsx";
 import { LabDrawer } from "./lab-drawer.tsx";
@@ -74,6 +76,17 @@ export function Workbench(props: WorkbenchProps) {
   const chosenShapes = graph.shapes.filter(({ id }) => selection.selected.has(id));
   const isOfSelection = menu?.id !== undefined && selection.selected.size > 1 && selection.selected.has(menu.id);
   const showPackets = rights.operate ? packetsOf(links.capture, inspection) : undefined;
+  const onKey = (event: KeyboardEvent, focused: string | undefined) => {
+    if (event.key === "?") setShowsKeys(true);
+    return event.key === "?" || (actions !== undefined && runDrawKey(event, { actions, selection, focused, ids: allIds }));
+  };
+  usePageKeys((event) => {
+    const isUsed = onKey(event, undefined);
+    // Further keys, such as the arrows, belong to the drawing, too.
+    if (isUsed && event.key !== "?") selection.container.current?.querySelector<HTMLElement>(".stage")?.focus({ preventScroll: true });
+    return isUsed;
+  });
+  const bars = useBarsHeight();
   const node = inspection.nodes.find(({ id }) => id === selection.single);
   const link = inspection.links.find(({ id }) => `link:${id}` === selection.single);
   return (
@@ -114,10 +127,7 @@ export function Workbench(props: WorkbenchProps) {
             }
             onResize={actions && ((id, shape) => actions.setShapes(new Map([[id, shape]])))}
             onFrame={selection.selectAll}
-            onKey={(event, focused) => {
-              if (event.key === "?") setShowsKeys(true);
-              return event.key === "?" || (actions !== undefined && runDrawKey(event, { actions, selection, focused, ids: allIds }));
-            }}
+            onKey={onKey}
             onMenu={setMenu}
             Overlay={traffic?.Overlay}
             captured={links.captured}
@@ -171,7 +181,7 @@ export function Workbench(props: WorkbenchProps) {
             onConsole={openConsole}
             onShell={openShell}
           />
-          <div class="bars">
+          <div class="bars" ref={bars}>
             <SelectedParts
               inspection={inspection}
               graph={graph}

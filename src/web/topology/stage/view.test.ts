@@ -28,19 +28,28 @@ test("the fitted drawing is centred on the stage, with room for labels", () => {
 });
 
 test("tools over the stage cover no part of the fitted drawing", () => {
-  const view = fitted(areaOf(graph([0, 0], [400, 2000])), stage, { top: 50, left: 0 });
+  const view = fitted(areaOf(graph([0, 0], [400, 2000])), stage, { top: 50, left: 0, bottom: 0 });
   expect(on(view, { x: 0, y: 0 }).y).toBeGreaterThan(50);
   expect(on(view, { x: 0, y: 2000 }).y).toBeLessThan(600);
   expect(on(view, { x: 200, y: 1000 }).y).toBeCloseTo(325);
 });
 
 test("the palette over the stage covers no part of the fitted drawing", () => {
-  const inset = { top: 0, left: 240 };
+  const inset = { top: 0, left: 240, bottom: 0 };
   const drawing = graph([0, 0], [2000, 400]);
   const view = fitted(areaOf(drawing), stage, inset);
   expect(on(view, { x: 0, y: 0 }).x).toBeGreaterThan(240);
   expect(on(view, { x: 2000, y: 0 }).x).toBeLessThan(800);
   expect(on(view, { x: 1000, y: 0 }).x).toBeCloseTo(520);
+  expect(showsAll(drawing, view, stage, inset)).toBe(true);
+  expect(showsAll(drawing, fitted(areaOf(drawing), stage), stage, inset)).toBe(false);
+});
+
+test("the bar of changes over the stage covers no part of the fitted drawing", () => {
+  const inset = { top: 0, left: 0, bottom: 90 };
+  const drawing = graph([0, 0], [400, 2000]);
+  const view = fitted(areaOf(drawing), stage, inset);
+  expect(on(view, { x: 0, y: 2000 }).y).toBeLessThan(510);
   expect(showsAll(drawing, view, stage, inset)).toBe(true);
   expect(showsAll(drawing, fitted(areaOf(drawing), stage), stage, inset)).toBe(false);
 });
@@ -81,7 +90,7 @@ test("a position outside of the stage is revealed by the shortest pan, and a vis
 
 test("a drawing is shown completely if all nodes are on the stage, below the tools", () => {
   const view = { x: 0, y: 0, scale: 1 };
-  expect(showsAll(graph([100, 100], [700, 500]), view, stage, { top: 50, left: 0 })).toBe(true);
-  expect(showsAll(graph([100, 100], [790, 500]), view, stage, { top: 50, left: 0 })).toBe(false);
-  expect(showsAll(graph([100, 70]), view, stage, { top: 50, left: 0 })).toBe(false);
+  expect(showsAll(graph([100, 100], [700, 500]), view, stage, { top: 50, left: 0, bottom: 0 })).toBe(true);
+  expect(showsAll(graph([100, 100], [790, 500]), view, stage, { top: 50, left: 0, bottom: 0 })).toBe(false);
+  expect(showsAll(graph([100, 70]), view, stage, { top: 50, left: 0, bottom: 0 })).toBe(false);
 });

@@ -44,26 +44,27 @@ export function areaOf({ nodes, texts, shapes }: Pick<Graph, "nodes" | "texts" |
   return { left: left - margin, top: top - margin, width: right - left + 2 * margin, height: bottom - top + 2 * margin };
 }
 
-/** Widths of the parts over the upper and the left edge of the stage, px. */
+/** Widths of the parts over the upper, the left and the lower edge of the stage, px. */
 export interface Inset {
   readonly top: number;
   readonly left: number;
+  readonly bottom: number;
 }
 
-const noInset: Inset = { top: 0, left: 0 };
+const noInset: Inset = { top: 0, left: 0, bottom: 0 };
 
 /** Returns whether all nodes are on the stage, and not below the parts over its edges. */
 export function showsAll({ nodes }: Pick<Graph, "nodes">, { x, y, scale }: View, stage: Size, inset: Inset = noInset): boolean {
   const edge = 40 * scale;
   return nodes.every(({ at }) => {
     const [left, top] = [x + at.x * scale, y + at.y * scale];
-    return left >= inset.left + edge && left <= stage.width - edge && top >= inset.top + edge && top <= stage.height - edge;
+    return left >= inset.left + edge && left <= stage.width - edge && top >= inset.top + edge && top <= stage.height - inset.bottom - edge;
   });
 }
 
 /** Returns the view that shows the whole area in the middle of the part of the stage that the inset leaves free, enlarged at most 1.5 times. */
 export function fitted({ left, top, width, height }: Area, stage: Size, inset: Inset = noInset): View {
-  const room = { width: Math.max(1, stage.width - inset.left), height: Math.max(1, stage.height - inset.top) };
+  const room = { width: Math.max(1, stage.width - inset.left), height: Math.max(1, stage.height - inset.top - inset.bottom) };
   const scale = Math.max(minScale, Math.min(1.5, room.width / width, room.height / height));
   return {
     scale,

@@ -28,6 +28,7 @@ export function runDrawKey(event: Key, { actions, selection, focused, ids }: Key
       return true;
     case "rename":
       if (selected.size === 1) actions.beginRename([...selected][0]);
+      else if (focused !== undefined && selected.has(focused)) actions.beginRename(focused);
       return true;
     case "copy":
       actions.copy(selected);

@@ -24,7 +24,7 @@ import {
   textRemovalOf,
 } from "../../drawing/gestures.ts";
 import type { KnownInterfaces } from "../../drawing/interface-names.ts";
-import type { Drawing, DrawTools } from "../../drawing/use-drawing.ts";
+import type { Drawing, DrawTools, EditsOf } from "../../drawing/use-drawing.ts";
 import type { IntentText } from "../../intent/intent-text.ts";
 import type { PlanControl } from "../../plan/control/use-plan.ts";
 import { call } from "../../service/api.ts";
@@ -98,18 +98,25 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
   const { state, dispatch } = control;
   const partAt = (id: string) => graph.nodes.find((one) => one.id === id);
   const keysOf = (ids: ReadonlySet<string>) => new Set(graph.nodes.flatMap(({ id, key }) => (ids.has(id) && key !== null ? [key] : [])));
-  /** The ids before a shape was added: the new one is selected as soon as it is drawn. */
-  const idsBefore = useRef<ReadonlySet<string>>(undefined);
+  /** The ids before parts were added that are selected as soon as they are drawn, and whether the content of a new text is asked for. */
+  const before = useRef<{ readonly ids: ReadonlySet<string>; readonly asksText: boolean }>(undefined);
+  const parts = [...graph.nodes, ...graph.texts, ...graph.shapes];
   useEffect(() => {
-    const added = idsBefore.current && graph.shapes.filter(({ id }) => !idsBefore.current!.has(id));
-    if (added === undefined || added.length === 0) return;
-    idsBefore.current = undefined;
+    if (before.current === undefined) return;
+    const { ids, asksText } = before.current;
+    const added = parts.filter(({ id }) => !ids.has(id));
+    if (added.length === 0) return;
+    before.current = undefined;
     selection.selectAll(added.map(({ id }) => id));
-  }, [graph.shapes]);
-  const addShape = (shape: LabShape) => {
-    idsBefore.current = new Set(graph.shapes.map(({ id }) => id));
-    void draw(() => [{ kind: "add-shapes", shapes: [shape] }]);
+    if (asksText) setRenaming(graph.texts.find(({ id }) => id === added[0]!.id));
+  }, [graph]);
+  const drawAndSelect = (edits: EditsOf, asksText = false) => {
+    before.current = { ids: new Set(parts.map(({ id }) => id)), asksText };
+    void draw(edits).then((refused) => {
+      if (refused !== undefined) before.current = undefined;
+    });
   };
+  const addShape = (shape: LabShape) => drawAndSelect(() => [{ kind: "add-shapes", shapes: [shape] }]);
   const setShapes = (wanted: ReadonlyMap<string, LabShape>) => {
     const changes = graph.shapes.flatMap(({ id, shape }) => (wanted.has(id) ? [[shape, wanted.get(id)] as const] : []));
     if (changes.length > 0) void draw(() => [{ kind: "set-shapes", changes }]);
@@ -125,7 +132,8 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
     const wanted = rounded(dropped ?? places.current?.middle() ?? { x: 0, y: 0 });
     if (part.kind === "shape") return addShape(usualShape(part.type, wanted));
     const taken = hostNames(graph);
-    void draw((lab) => {
+    const put = part.kind === "text" ? (edits: EditsOf) => drawAndSelect(edits, true) : draw;
+    void put((lab) => {
       // A part stays where the user drops it.
       const at = dropped === undefined ? freePlace(graph, wanted, lab) : wanted;
       return [
@@ -214,9 +222,9 @@ export function useDrawActions({ graph, drawing, control, selection, places }: D
       }),
     paste: () => {
       const copied = readCopied();
-      if (copied !== undefined) void draw(() => [keptPlaces(graph), pasteOf(copied, graph)]);
+      if (copied !== undefined) drawAndSelect(() => [keptPlaces(graph), pasteOf(copied, graph)]);
     },
-    duplicate: (ids) => void draw((lab, tools) => [keptPlaces(graph), pasteOf(copyOf(lab, tools, ids), graph)]),
+    duplicate: (ids) => drawAndSelect((lab, tools) => [keptPlaces(graph), pasteOf(copyOf(lab, tools, ids), graph)]),
     align: (axis) => move(aligned(movableParts(graph, selection.selected), axis)),
     distribute: (axis) => move(distributed(movableParts(graph, selection.selected), axis)),
     arrange: (kind) => {
