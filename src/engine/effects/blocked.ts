@@ -136,7 +136,7 @@ export function stuckObstacle({ key, observed }: NodeWork, starts: boolean): Obs
   if (observed?.stuck !== true || !starts) return undefined;
   return {
     code: "node_stuck",
-    text: `a start of it broke off on the host and left its lock behind: labwright wipe ${key} ends that, and deletes the node's disk`,
+    text: `an interrupted start on the host left its lock behind: labwright wipe ${key} removes the lock, and deletes the node's disk`,
   };
 }
 

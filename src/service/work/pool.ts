@@ -202,7 +202,7 @@ function failed({ code, message, data }: Failure): Outcome {
 }
 
 function shuttingDown(): Failure {
-  return new Failure("shutting_down", "the service goes down");
+  return new Failure("shutting_down", "the service is shutting down");
 }
 
 function tooMuch(task: Task | undefined, problem: string): Failure {

@@ -196,7 +196,9 @@ async function login(transport: Transport, username: string, password: string, s
       ?.map((line) => /^unetlab_session=([^;]+)/.exec(line)?.[1])
       .findLast((one) => one !== undefined);
     if (cookie === undefined)
-      throw new Failure("host_error", "the host took the login and gave no session", { data: { host: { message: answer.message } } });
+      throw new Failure("host_error", "the host accepted the login and returned no session", {
+        data: { host: { message: answer.message } },
+      });
     return { cookie: `unetlab_session=${cookie}`, pnetlab: false };
   }
   if (answer.status === 404 && answer.code === 60038) {

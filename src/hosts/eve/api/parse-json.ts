@@ -19,7 +19,7 @@ export function parseJson(body: Buffer): Readonly<Record<string, unknown>> | und
   }
 }
 
-const tooMany = `the host's answer has more than ${maxParts} parts: no EVE-NG host answers so`;
+const tooMany = `the host's answer has more than ${maxParts} parts: this is not an EVE-NG host`;
 
 /** Counts brackets and commas outside of strings in one pass over the bytes. */
 function checkShape(body: Buffer): void {
@@ -35,7 +35,7 @@ function checkShape(body: Buffer): void {
       else if (byte === quote) isText = false;
     } else if (byte === quote) isText = true;
     else if (byte === openList || byte === openObject) {
-      if (++depth > maxDepth) throw hostFailure(`the host's answer is nested deeper than ${maxDepth} levels: no EVE-NG host answers so`);
+      if (++depth > maxDepth) throw hostFailure(`the host's answer is nested deeper than ${maxDepth} levels: this is not an EVE-NG host`);
       if (++parts > maxParts) throw hostFailure(tooMany);
     } else if (byte === closeList || byte === closeObject) depth--;
     else if (byte === comma && ++parts > maxParts) throw hostFailure(tooMany);

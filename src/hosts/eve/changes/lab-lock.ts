@@ -24,5 +24,5 @@ export async function writeLock(place: EvePlace, at: EveLabPath, head: LabHead, 
   }
   world.reader.forget(at.path);
   if ((await isLocked()) === locked) return;
-  throw hostFailure(`the host took the change and has something else: lock of lab ${at.path}: wanted ${locked}, got ${!locked}`);
+  throw hostFailure(`the host accepted the change, but the result differs: lock of lab ${at.path}: wanted ${locked}, got ${!locked}`);
 }

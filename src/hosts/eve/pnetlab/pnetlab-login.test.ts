@@ -37,7 +37,7 @@ test.each<[string, Record<string, string>, RegExp]>([
   ["a cookie that cannot be decoded", { "Set-Cookie": "XSRF-TOKEN=%E0%A4%A; path=/" }, /malformed cookie XSRF-TOKEN/],
   ["a cookie that no header may carry", { "Set-Cookie": "XSRF-TOKEN=a%0D%0AEvil:%201; path=/" }, /malformed cookie XSRF-TOKEN/],
   ["no cookie", {}, /no page to sign in/],
-  ["an address that is none", { Location: "http://[" }, /address that is none/],
+  ["an address that is none", { Location: "http://[" }, /not a sign-in page/],
   ["another host's address", { Location: "http://other.example/login" }, /other\.example/],
 ])("%s of the host's is the host's error", async (_name, headers, words) => {
   const server = createServer((_request, response) => response.writeHead("Location" in headers ? 302 : 200, headers).end("{}"));

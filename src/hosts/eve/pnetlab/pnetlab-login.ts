@@ -61,9 +61,9 @@ async function welcome(transport: Transport, signal?: AbortSignal): Promise<Read
     const to = answer.status >= 300 && answer.status < 400 ? answer.headers.location : undefined;
     if (to === undefined) return cookies;
     const next = URL.parse(to, transport.url.href);
-    if (next === null) throw refused("PNETLab sends to an address that is none to sign in");
+    if (next === null) throw refused("PNETLab redirects to an address that is not a sign-in page");
     // Online accounts sign in at PNETLab's store: the password must not be sent there.
-    if (next.host !== transport.url.host) throw refused(`PNETLab sends to ${next.host} to sign in: turn its offline mode on`);
+    if (next.host !== transport.url.host) throw refused(`PNETLab redirects to ${next.host} for the sign-in: turn its offline mode on`);
     path = next.pathname + next.search;
   }
   return cookies;

@@ -80,7 +80,7 @@ async function stuckNodes(run: PowerRun, ids: readonly number[], before: readonl
 function nodeStuck(node: string): Failure {
   return new Failure(
     "node_stuck",
-    `node ${node} cannot start: a start of it broke off on the host and left its lock behind (status 1), so that the host answers start and stop ` +
+    `node ${node} cannot start: an interrupted start on the host left its lock behind (status 1), so that the host answers start and stop ` +
       "and does neither. labwright wipe ends that, and deletes the node's disk: the host has no other way",
     { data: { node } },
   );
@@ -209,7 +209,8 @@ export async function wipeNodes(run: PowerRun, ids: readonly number[], mode: Sto
   const mine = ids.filter((id) => !foreign.has(id) && !late.includes(id));
   await until(run, mine, (status) => status === 0, pending);
   const unsure = [...pending].map(
-    ([id, { text }]) => [id, hostFailure(`node ${nameOf(nodes, id)} may not be wiped: ${text}; labwright wipe tries again`)] as const,
+    ([id, { text }]) =>
+      [id, hostFailure(`it is not certain that node ${nameOf(nodes, id)} was wiped: ${text}; labwright wipe tries again`)] as const,
   );
   if (unsure.length > 0) throw nodesFailed(new Map(unsure), (id) => nameOf(nodes, id));
 }

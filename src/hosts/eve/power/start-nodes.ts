@@ -95,7 +95,7 @@ function missingImage({ place, lab }: PowerRun, id: number): string | undefined 
   return `the host has ${missing}: put the image there${change}, then start the node again`;
 }
 
-const leftLocked = "its preparation broke off and left its lock behind (status 1): labwright wipe ends that, and deletes its disk";
+const leftLocked = "its interrupted preparation left its lock behind (status 1): labwright wipe removes the lock, and deletes the disk";
 
 async function statusOf({ place, at, signal }: PowerRun, id: number): Promise<number> {
   return (await readNodes(place.account, at, signal)).find((node) => node.id === id)?.status ?? 0;

@@ -87,7 +87,7 @@ export function expectFacts(wanted: ReadonlyMap<string, string | undefined>, got
   const more = differences.length > 1 ? ` and ${differences.length - 1} more` : "";
   const shown = `${first.field}: wanted ${show(first.wanted)}, the host has ${show(first.got)}${more}`;
   const undone = differences.length === wanted.size ? "nothing of the change was done" : `a part of the change was not done: ${shown}`;
-  throw hostFailure(pending === undefined ? `the host took the change and has something else: ${shown}` : `${pending}; ${undone}`, {
+  throw hostFailure(pending === undefined ? `the host accepted the change, but the result differs: ${shown}` : `${pending}; ${undone}`, {
     differences,
   });
 }

@@ -44,7 +44,7 @@ export async function* readCapture(feed: CaptureFeed, follow: boolean, signal?: 
       const { bytesRead } = await file.read(buffer, 0, chunkBytes);
       if (bytesRead > 0) {
         length += bytesRead;
-        if (length > maxRingFileBytes) throw new Failure("host_error", "a file of the capture is larger than its ring can have made it");
+        if (length > maxRingFileBytes) throw new Failure("host_error", "a file of the capture is larger than a capture can write");
         const whole = blocks(new Uint8Array(buffer.subarray(0, bytesRead)));
         if (whole.length > 0) yield whole;
         continue;

@@ -73,7 +73,7 @@ export async function openRequestOn<Stream extends Duplex>(
     // Aborted while connecting: no event will follow.
     signal?.throwIfAborted();
     const result = await new Promise<Frame>((resolve, reject) => {
-      const broke = (why: string) => () => reject(new Failure("host_error", `the lab's holder broke off ${command}: ${why}`));
+      const broke = (why: string) => () => reject(new Failure("host_error", `the lab's holder did not finish ${command}: ${why}`));
       // Ended before this function got it: no event will follow.
       if (socket.destroyed) return broke("the connection closed")();
       const onAbort = () => reject(signal?.reason);

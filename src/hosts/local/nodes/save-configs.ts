@@ -54,7 +54,7 @@ async function saveConfig({ definition, directory, catalogue, sandbox }: LabToSa
     node.kernel === "own" ? await textInside(sandbox, node.id, path, signal) : savedText(directory, node.id, path);
   const text = await read(template.savedConfig!);
   if (text === undefined)
-    throw new Failure("host_error", `${template.savedConfig} of the node is missing, over 1 MiB, or no text in UTF-8`);
+    throw new Failure("host_error", `${template.savedConfig} of the node is missing, over 1 MiB, or not text in UTF-8`);
   return mergedConfig(node, text, await read(shownPath), template.configLanguage);
 }
 
@@ -86,7 +86,8 @@ async function runSave(
 /** Returns a configuration that a program of the node has printed. */
 function printedConfig(output: string): string {
   const text = plainText(Buffer.from(output.replaceAll("\r\n", "\n")));
-  if (text === undefined || text.trim() === "") throw new Failure("host_error", "the node printed no configuration, or no text in UTF-8");
+  if (text === undefined || text.trim() === "")
+    throw new Failure("host_error", "the node printed no configuration, or its output is not text in UTF-8");
   return text.endsWith("\n") ? text : `${text}\n`;
 }
 

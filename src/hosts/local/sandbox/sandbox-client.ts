@@ -44,7 +44,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox | nu
     await forget(options.dir);
     return null;
   }
-  const differs = (what: string) => new Failure("host_error", `in ${options.dir} lives ${what}, not lab ${options.lab}`);
+  const differs = (what: string) => new Failure("host_error", `the holder in ${options.dir} belongs to ${what}, not to lab ${options.lab}`);
   const argv = (await readIfThere(`/proc/${identity.pid}/cmdline`)).split("\0");
   if (identity.lab !== options.lab || !argv.includes(`lab=${options.lab}`)) throw differs(`lab ${identity.lab}`);
   if (identity.version !== protocolVersion)
@@ -55,7 +55,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox | nu
     );
   const found = sandbox(options, identity);
   const lab = await labOf(found);
-  if (lab !== undefined && lab !== options.lab) throw differs(`the holder of lab ${lab}`);
+  if (lab !== undefined && lab !== options.lab) throw differs(`lab ${lab}`);
   return found;
 }
 

@@ -144,7 +144,7 @@ describe("a lab", () => {
   test("is not adopted under another lab's name", async () => {
     const options = newLab();
     await create(options);
-    await expect(openSandbox({ ...options, lab: "another" })).rejects.toEqual(failure("host_error", /lives lab sandbox-test/));
+    await expect(openSandbox({ ...options, lab: "another" })).rejects.toEqual(failure("host_error", /belongs to lab sandbox-test/));
   });
 
   test("of another protocol is left alone, and the error explains how to end it", async () => {
@@ -213,7 +213,7 @@ describe("a lab", () => {
     const asking = sandbox.run(["sleep", "1000"]);
     await until(() => childrenOf(sandbox.pid).length === 1);
     process.kill(sandbox.pid, "SIGKILL");
-    await expect(asking).rejects.toEqual(failure("host_error", /broke off run/));
+    await expect(asking).rejects.toEqual(failure("host_error", /did not finish run/));
   });
 
   test("feeds and drains programs of the fabric with megabytes at once", async () => {
