@@ -127,7 +127,7 @@ describe("refused", () => {
     ["nothing", "", /cannot be read/],
     ["another root", "<clab/>", /root element is clab/],
     ["a control character", "<lab>\u0001</lab>", /U\+0001/],
-    ["a node without an id", "<lab><topology><nodes><node name='x'/></nodes></topology></lab>", /node "?.*has the id .* no number/],
+    ["a node without an id", "<lab><topology><nodes><node name='x'/></nodes></topology></lab>", /node "?.*has the id .* not a number/],
   ])("%s", (_what, text, message) => {
     expect(() => readUnl(text)).toThrow(Failure);
     expect(() => readUnl(text)).toThrow(message);

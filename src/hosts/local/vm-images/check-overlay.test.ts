@@ -53,7 +53,7 @@ test.each<[string, Buffer, string]>([
   ],
   ["an external data file", header("/disk.qcow2", undefined, 4n), "its data is in another file"],
   ["an unknown extension", header("/disk.qcow2", [[0x12345678, "x"]]), "an extension that is not known"],
-  ["a raw disk", Buffer.alloc(512), "no disk in the format qcow2"],
+  ["a raw disk", Buffer.alloc(512), "not a disk in the format qcow2"],
   ["a header that is cut off", header("/disk.qcow2").subarray(0, 80), "not to the disk of its image"],
 ])("%s is refused", (_name, head, message) => {
   expect(() => check(head)).toThrow(message);
