@@ -144,7 +144,7 @@ test("save writes configurations to the lab's files after a confirmation, or to 
   const before = read();
   expect(await run(["save"])).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/^\+ {2}h1.*hostname h1/m),
+    stdout: expect.stringMatching(/^\+ {2}h1:\n(?:\+.*\n)*\+ +hostname h1$/m),
     stderr: expect.stringContaining("--yes"),
   });
   expect(read()).toBe(before);
