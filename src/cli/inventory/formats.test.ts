@@ -61,6 +61,16 @@ test("Ansible gets a group for each template, with the address and port of each 
   });
 });
 
+test("nodes with a name of Ansible's own or of a group are named with their lab", () => {
+  const names = ["all", "frr", "localhost", "ungrouped", "_meta", "h1"];
+  const named = names.map((name) => node(name, { template: name === "h1" ? "all" : "frr", ports: ["2201:22"] }));
+  const { children } = parse(inventoryText("ansible", inventoryNodes({ lab: "/net", nodes: named } as never, "::1", true), portsOnly)).all;
+  expect(Object.keys(children).sort()).toEqual(["frr", "template_all"]);
+  expect(Object.keys(children.frr.hosts).sort()).toEqual(["_meta.net", "all.net", "frr.net", "localhost.net", "ungrouped.net"]);
+  expect(children.frr.hosts["all.net"]).toMatchObject({ ansible_host: "127.0.0.1", ansible_port: 2201 });
+  expect(Object.keys(children.template_all.hosts)).toEqual(["h1"]);
+});
+
 test("Nornir, pyATS and SSH get the same nodes", () => {
   expect(parse(inventoryText("nornir", nodes, portsOnly))).toMatchObject({
     r2: { hostname: "127.0.0.1", port: 2202, platform: "linux" },

@@ -33,17 +33,30 @@ export function isReachable(node: InventoryNode, means: SshMeans): boolean {
   return sshOf(node) !== undefined || hasProxy(node, means);
 }
 
-/** https://docs.ansible.com/ansible/latest/inventory_guide/intro_inventory.html. One group for each template. */
+/** Names with a meaning for Ansible: its groups, a key of its inventories, and hosts that it takes for its own machine. */
+const ansibleWords: ReadonlySet<string> = new Set(["all", "ungrouped", "_meta", "localhost", "127.0.0.1", "::1"]);
+
+/** Names of groups have letters, digits and _. */
+function ansibleGroup({ template }: InventoryNode): string {
+  const name = template.replaceAll(/\W/g, "_");
+  return ansibleWords.has(name) ? `template_${name}` : name;
+}
+
+/**
+ * https://docs.ansible.com/ansible/latest/inventory_guide/intro_inventory.html. One group for each template. A node with the name of a group, or with one of
+ * Ansible's own names, is named with its lab.
+ */
 function ansible(nodes: readonly InventoryNode[], means: SshMeans): string {
   const children: Record<string, { hosts: Record<string, unknown> }> = {};
-  for (const node of nodes) {
-    if (!isReachable(node, means)) continue;
+  const reachable = nodes.filter((node) => isReachable(node, means));
+  const groups = new Set(reachable.map(ansibleGroup));
+  for (const node of reachable) {
     const ssh = sshOf(node);
-    // Names of groups have letters, digits and _.
-    const group = node.template.replaceAll(/\W/g, "_");
+    const group = ansibleGroup(node);
     children[group] ??= { hosts: {} };
+    const host = ansibleWords.has(node.name) || groups.has(node.name) ? sshName(node.name, node.lab) : node.name;
     const labels = Object.fromEntries(Object.entries(node.labels).map(([name, value]) => [name, noTemplate(value)]));
-    children[group].hosts[node.name] = {
+    children[group].hosts[host] = {
       ...(ssh !== undefined && { ansible_host: ssh.address, ansible_port: ssh.port }),
       ...(ssh === undefined && ansibleProxy(node, means)),
       ...(node.user !== "root" && { ansible_user: node.user }),
