@@ -30,12 +30,14 @@ export class ChangeWatch {
     if (!this.#abort.signal.aborted) this.#wait(this.#limits.stallMs, () => this.#abort.abort(stalled(this.#limits.stallMs)));
   }
 
-  /** Throws host_timeout for a stalled change, even if its work fails in another way. */
+  /** Throws host_timeout for a stalled change, even if its work fails in another way, and cancelled for work that the cancel aborted. */
   async limit<Result>(work: Promise<Result>): Promise<Result> {
     try {
       return await Promise.race([work, this.#givenUp]);
     } catch (error) {
-      const { reason } = this.#abort.signal;
+      const { aborted, reason } = this.#abort.signal;
+      if (aborted && error instanceof Error && error.name === "AbortError")
+        throw reason instanceof Failure ? reason : new Failure("cancelled", "the change was cancelled", { cause: error });
       if (!(reason instanceof Failure) || error === reason) throw error;
       const data = error instanceof Failure ? error.data : undefined;
       throw new Failure(reason.code, reason.message, { cause: error, ...(data !== undefined && { data }) });
