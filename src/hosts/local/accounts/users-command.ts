@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Failure } from "../../../contract/errors.ts";
 import type { AccountStore } from "../../host-accounts.ts";
 import { askSecret, readSecret } from "../machine/ask-secret.ts";
-import { commandLine, UsageError } from "../machine/command-line.ts";
+import { commandLine, UsageError, unexpectedText } from "../machine/command-line.ts";
 import { localPaths } from "../machine/paths.ts";
 import { type OwnedLabs, ownedLabs } from "./owned-labs.ts";
 import { passwordProblem } from "./password-rule.ts";
@@ -173,6 +173,7 @@ export async function usersCommand(openShared: OpenSharedAccounts): Promise<void
   } catch (error) {
     process.exitCode = 1;
     if (error instanceof UsageError || error instanceof Failure) console.error(`error: ${error.message}`);
+    else if ((error as NodeJS.ErrnoException).syscall !== undefined) console.error(unexpectedText(error));
     else throw error;
   }
 }

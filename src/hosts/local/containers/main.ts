@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { ArchiveError } from "../../../files/tar/archive-error.ts";
 import { imageRecords, readImages } from "../images/images.ts";
 import { findVmImages } from "../images/vm-images.ts";
-import { commandLine, UsageError } from "../machine/command-line.ts";
+import { commandLine, UsageError, unexpectedText } from "../machine/command-line.ts";
 import { idRange } from "../machine/idmap.ts";
 import { type LocalPaths, localPaths } from "../machine/paths.ts";
 import type { PullEvent } from "../registries/pulls.ts";
@@ -295,6 +295,6 @@ try {
     console.error(`error: ${printable(error.message)} (${error.code})`);
     if (error.hint !== undefined) console.error(`  hint: ${error.hint}`);
   } else if (error instanceof UsageError) console.error(`error: image: ${error.message}\n  hint: labwright image --help`);
-  else console.error(`error: ${(error as Error).message}`);
+  else console.error(unexpectedText(error));
   process.exitCode = 1;
 }

@@ -157,7 +157,7 @@ async function allowedBytes(
   if (packed + reserve > bavail * bsize) {
     throw new ArchiveError(
       "disk_full",
-      `${name} has ${gigabytes(packed)} of layers; the disk of ${directory} has no room for them`,
+      `${name} has ${gigabytes(packed)} of layers; the disk of the images has ${gigabytes(bavail * bsize)} free, and ${gigabytes(reserve)} must stay free`,
       "labwright image prune removes unused images",
     );
   }

@@ -20,3 +20,19 @@ function parsed<const T extends ParseArgsOptionsConfig>(options: T) {
     throw new UsageError((error as Error).message, { cause: error });
   }
 }
+
+const causes: Readonly<Record<string, readonly [string, string]>> = {
+  ENOSPC: ["its file system is full", "free space there, and try again"],
+  EDQUOT: ["the disk quota is used up", "free space there, and try again"],
+  EROFS: ["its file system is read-only", "mount it writable, and try again"],
+  EACCES: ["permission denied", "run the command as root, or as the user of the service"],
+  EPERM: ["the operation is not permitted", "run the command as root, or as the user of the service"],
+};
+
+/** Returns an error that a program of this host does not expect, for people. One of the file system names the file, its code and the next step. */
+export function unexpectedText(error: unknown): string {
+  const { code = "", message, path } = error as NodeJS.ErrnoException;
+  const cause = causes[code];
+  if (cause === undefined) return `error: ${message}`;
+  return `error: ${path ?? "a file of Labwright"}: ${cause[0]} (${code})\n  hint: ${cause[1]}`;
+}

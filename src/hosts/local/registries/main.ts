@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { hubName, isRegistry } from "../../../engine/model/image-reference.ts";
 import { ArchiveError } from "../../../files/tar/archive-error.ts";
 import { askSecret, readSecret } from "../machine/ask-secret.ts";
-import { commandLine, UsageError } from "../machine/command-line.ts";
+import { commandLine, UsageError, unexpectedText } from "../machine/command-line.ts";
 import { localPaths } from "../machine/paths.ts";
 import { type Credential, putCredential, readCredentials } from "./credentials.ts";
 import { endpointsOf } from "./endpoints.ts";
@@ -203,5 +203,5 @@ try {
     if (error.hint !== undefined) console.error(`  hint: ${error.hint}`);
   } else if (error instanceof UsageError) console.error(`error: registry: ${error.message}\n  hint: labwright registry --help`);
   else if (error instanceof SettingsError) console.error(`error: ${error.message}`);
-  else console.error(`error: ${(error as Error).message}`);
+  else console.error(unexpectedText(error));
 }

@@ -65,7 +65,10 @@ export class RegistryClient {
     const found = createHash("sha256").update(data).digest("hex");
     const promised = String(response.headers["docker-content-digest"] ?? `sha256:${found}`);
     if ((digest !== undefined && digest !== found) || promised !== `sha256:${found}`) {
-      throw new ArchiveError("digest_mismatch", `the manifest ${this.#repository}:${name} of ${host} does not match its digest`);
+      throw new ArchiveError(
+        "digest_mismatch",
+        `the manifest ${this.#repository}${digest === undefined ? ":" : "@"}${name} of ${host} does not match its digest`,
+      );
     }
     return { digest: found, mediaType: String(response.headers["content-type"] ?? "").split(";", 1)[0] ?? "", data };
   }
@@ -121,7 +124,8 @@ export class RegistryClient {
   #refuseUnencrypted(url: URL): void {
     const isPlain = this.endpoint.base.startsWith("http://");
     if (url.protocol === "https:" || (isPlain && url.protocol === "http:")) return;
-    throw new ArchiveError("not_allowed", `${this.endpoint.host} refers to ${url.host} without TLS: nothing was sent there`);
+    const to = url.host === "" ? `an address with ${url.protocol}` : `${url.host} without TLS`;
+    throw new ArchiveError("not_allowed", `${this.endpoint.host} refers to ${to}: nothing was sent there`);
   }
 
   /** Sends a request with the credential or token that the server asks for. */

@@ -2,7 +2,7 @@ import { ArchiveError } from "../../../../files/tar/archive-error.ts";
 
 /** The limits of one image. */
 export interface UnpackLimits {
-  /** Maximum bytes of all files of all layers. */
+  /** Maximum bytes of all files and directories of all layers on the disk, in blocks of 4 KiB. */
   readonly bytes: number;
   /** Entries of all layers. */
   readonly entries: number;

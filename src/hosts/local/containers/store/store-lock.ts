@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { open, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { open, readFile, statfs } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { ArchiveError } from "../../../../files/tar/archive-error.ts";
 
@@ -70,8 +70,16 @@ async function tryLock(path: string, flags: readonly string[], signal?: AbortSig
   }
   const [code] = await ended;
   signal?.throwIfAborted();
+  // The shell that cannot write the pid fails with its own code.
+  if (code !== takenCode && (await isFull(path)))
+    throw new ArchiveError("disk_full", `the disk of ${dirname(path)} is full`, "free space there, and try again");
   if (code !== takenCode) throw new Error(`${path} cannot be locked: ${problem.trim() || `code ${code}`}`);
   return (await readFile(path, "utf8")).trim();
+}
+
+async function isFull(path: string): Promise<boolean> {
+  const { bavail } = await statfs(path);
+  return bavail === 0;
 }
 
 function isAlive(pid: number): boolean {

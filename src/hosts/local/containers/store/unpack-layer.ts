@@ -50,6 +50,12 @@ export interface Unpacked {
 /** Ids inside a lab are 0 to 65535; files of other owners belong to nobody. */
 const maxId = 65_535;
 const nobody = 65_534;
+/** File systems give each file and directory whole blocks: a million small files take gigabytes. */
+const blockBytes = 4096;
+
+function paddingOf(size: number): number {
+  return (blockBytes - (size % blockBytes)) % blockBytes;
+}
 
 /**
  * Unpacks the tar stream of one layer. Nothing is written outside its root: names with `..` are refused, links are followed only within the
@@ -124,11 +130,12 @@ class LayerWriter {
   }
 
   async finish(): Promise<Unpacked> {
-    const specials: SpecialFile[] = [...this.#fifos];
+    // By path: a file may be hidden both by name and by an opaque directory above it.
+    const specials = new Map(this.#fifos.map((fifo) => [fifo.path, fifo]));
     if (this.#below !== undefined) {
       for (const path of [...this.#gone, ...this.#opaque].sort()) this.#hide(path, this.#below, specials);
     }
-    await makeSpecialFiles(this.#options.root, specials, this.#options.idBase);
+    await makeSpecialFiles(this.#options.root, [...specials.values()], this.#options.idBase);
     const [bytes, entries, devices, xattrs, strangers] = [this.#bytes, this.#entries, this.#devices, this.#xattrs, this.#strangers];
     return { bytes, entries, devices, xattrs, strangers };
   }
@@ -156,6 +163,7 @@ class LayerWriter {
       const at = names.slice(0, count).join("/");
       if (this.#own(at) !== undefined) continue;
       const below = this.#tree.find(at)?.stats;
+      this.#spend(blockBytes);
       mkdirSync(diskPath(this.#options.root, at), 0o700);
       const [uid, gid, mode] = below === undefined ? [this.#id(0), this.#id(0), 0o755] : [below.uid, below.gid, below.mode & 0o7777];
       this.#setOwner(at, uid, gid);
@@ -164,31 +172,40 @@ class LayerWriter {
     }
   }
 
+  /** Counts bytes on the disk. Throws ArchiveError too_large. */
+  #spend(bytes: number): void {
+    this.#options.budget.spendBytes(bytes);
+    this.#bytes += bytes;
+  }
+
   #own(path: ImagePath): Stats | undefined {
     return lstatSync(diskPath(this.#options.root, path), { throwIfNoEntry: false });
   }
 
   /** Removes the earlier entry of this layer at the path. */
   #clear(path: ImagePath): void {
-    if (this.#own(path) === undefined) return;
-    removeTree(diskPath(this.#options.root, path));
+    // FIFOs are not on the disk yet.
     for (let i = this.#fifos.length - 1; i >= 0; i--) {
       const { path: other } = this.#fifos[i]!;
       if (other === path || other.startsWith(`${path}/`)) this.#fifos.splice(i, 1);
     }
+    if (this.#own(path) === undefined) return;
+    removeTree(diskPath(this.#options.root, path));
     this.#tree.changed();
   }
 
   async #file(path: ImagePath, entry: TarEntry): Promise<void> {
     this.#clear(path);
     const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+    let size = 0;
     const fd = openSync(diskPath(this.#options.root, path), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     try {
       for await (const chunk of entry.data()) {
-        this.#options.budget.spendBytes(chunk.length);
-        this.#bytes += chunk.length;
+        this.#spend(chunk.length);
+        size += chunk.length;
         for (let at = 0; at < chunk.length; ) at += writeSync(fd, chunk, at);
       }
+      this.#spend(paddingOf(size));
       // A change of the owner removes the set-user-id bit, so the mode is set afterwards.
       if (this.#options.idBase !== undefined) fchownSync(fd, this.#id(entry.uid), this.#id(entry.gid));
       fchmodSync(fd, entry.mode);
@@ -224,8 +241,7 @@ class LayerWriter {
     if (found.root === this.#options.root) linkSync(diskPath(found.root, target), to);
     else {
       // The target is in a layer below: copies it into this layer, as overlay does for a file that gets a second name.
-      this.#options.budget.spendBytes(found.stats.size);
-      this.#bytes += found.stats.size;
+      this.#spend(found.stats.size + paddingOf(found.stats.size));
       copyFileSync(diskPath(found.root, target), to, constants.COPYFILE_EXCL);
       this.#setOwner(path, found.stats.uid, found.stats.gid);
       chmodSync(to, found.stats.mode & 0o7777);
@@ -246,6 +262,7 @@ class LayerWriter {
   #directory(path: ImagePath, entry: TarEntry): void {
     if (this.#own(path)?.isDirectory() !== true) {
       this.#clear(path);
+      this.#spend(blockBytes);
       mkdirSync(diskPath(this.#options.root, path), 0o700);
       this.#tree.changed();
     }
@@ -270,14 +287,15 @@ class LayerWriter {
   }
 
   /** Hides the entries of the layers below at the path; entries of this layer stay. */
-  #hide(path: ImagePath, below: LayerTree, specials: SpecialFile[]): void {
+  #hide(path: ImagePath, below: LayerTree, specials: Map<ImagePath, SpecialFile>): void {
     const slash = path.lastIndexOf("/");
     if (path !== "" && !this.#isOwnDirectory(slash < 0 ? "" : path.slice(0, slash))) return;
     const found = below.find(path);
     if (found === undefined) return;
     const own = this.#own(path);
-    if (own === undefined) specials.push({ kind: "whiteout", path, mode: 0, uid: this.#id(0), gid: this.#id(0) });
-    else if (own.isDirectory() && found.stats.isDirectory()) {
+    if (own === undefined) {
+      if (!specials.has(path)) specials.set(path, { kind: "whiteout", path, mode: 0, uid: this.#id(0), gid: this.#id(0) });
+    } else if (own.isDirectory() && found.stats.isDirectory()) {
       for (const name of below.names(path)) this.#hide(joined(path, name), below, specials);
     }
   }

@@ -186,7 +186,7 @@ describe("the disk", () => {
   test("of a user is limited by the images that the user was the first to pull", async () => {
     await plain.push("large:1", imageOf(["a", "x".repeat(5000)]));
     await plain.push("large:2", imageOf(["b", "y".repeat(5000)]));
-    at.use(plain.host, { plainHttp: true }, { userBytes: 8000 });
+    at.use(plain.host, { plainHttp: true }, { userBytes: 12_000 });
     await at.pull(`${plain.host}/large:1`, { by: "ann" });
     const refusal = await failure(at.pull(`${plain.host}/large:2`, { by: "ann" }));
     expect(refusal).toMatchObject({ code: "too_large" });
@@ -206,11 +206,11 @@ describe("the disk", () => {
     mkdirSync(join(at.state, "labs/x"), { recursive: true });
     writeFileSync(join(at.state, "labs/x/lab.json"), JSON.stringify({ path: "/mine", nodes: [{ image: `${plain.host}/used:1` }] }));
     const dry = await pruneImages(at.images, at.state, { all: false, dry: true });
-    expect(dry).toEqual({ images: [`${plain.host}/gone:1`], bytes: 1 });
+    expect(dry).toEqual({ images: [`${plain.host}/gone:1`], bytes: 4096 });
     expect(await findImages(at.images)).toHaveLength(2);
     expect(await pruneImages(at.images, at.state, { all: false, dry: false })).toEqual(dry);
     expect((await findImages(at.images)).map(({ name }) => name)).toEqual([`${plain.host}/used:1`]);
-    expect(await diskUse(at.images)).toEqual({ layers: 2, bytes: 5 });
+    expect(await diskUse(at.images)).toEqual({ layers: 2, bytes: 3 * 4096 });
   });
 });
 

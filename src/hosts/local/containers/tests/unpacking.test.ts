@@ -131,6 +131,35 @@ describe("unpacking", () => {
     expect(readFileSync(join(above!, "a/1"), "utf8")).toBe("new");
   });
 
+  test("counts the blocks that small files take on the disk", async () => {
+    const small = Array.from({ length: 30 }, (_, i) => file(`f${i}`, "x"));
+    expect(await refusal(rootfs(small, { limits: { ...unpackLimits, bytes: 99_999 } }))).toMatchObject({ code: "too_large" });
+    expect((await rootfs(small)).record.size_bytes).toBe(30 * 4096);
+  });
+
+  test("makes one special file of a path that several entries hide or replace", async () => {
+    const low = tarArchive([directory("a"), file("a/1", "1"), file("b", "b"), file("c", "c")]);
+    const fifo = (name: string) => ({ name, type: "6" }) as const;
+    const high = tarArchive([
+      file(".wh..wh..opq", ""),
+      file(".wh.b", ""),
+      fifo("c"),
+      fifo("d"),
+      fifo("d"),
+      fifo("e"),
+      file("e", "a file in the end"),
+    ]);
+    await add(dockerArchive([low, high], configOf([low, high])));
+    const [, above] = await trees("test:1");
+    const kinds = readdirSync(above!)
+      .sort()
+      .map((name) => {
+        const stats = lstatSync(join(above!, name));
+        return `${name} ${isWhiteout(stats) ? "whiteout" : stats.isFIFO() ? "fifo" : "file"}`;
+      });
+    expect(kinds).toEqual(["a whiteout", "b whiteout", "c fifo", "d fifo", "e file"]);
+  });
+
   test("writes entries behind a link of the layer below to the target of the link", async () => {
     const low = tarArchive([
       directory("usr"),
