@@ -1,3 +1,4 @@
+import { exitCodeText } from "../../base/names/exit-code.ts";
 import { inNaturalOrder } from "../../base/natural-order.ts";
 import { nodeKey } from "../../base/node-key.ts";
 import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
@@ -59,7 +60,7 @@ export async function reportTroubles(
   const nodes = inNaturalOrder(nodesThatShouldRun(status), nodeKey);
   const failed = nodes.filter(hasFailed);
   if (failed.length > 0) {
-    const names = failed.map((node) => `${nodeKey(node)}${node.exit_code === undefined ? "" : ` (exit code ${node.exit_code})`}`);
+    const names = failed.map((node) => `${nodeKey(node)}${node.exit_code === undefined ? "" : ` (${exitCodeText(node.exit_code)})`}`);
     write(`${head} ${failed.length} of ${counted(nodes.length)} failed: ${shortList(names)}`);
     const client = await context.client();
     // Some hosts do not store the output of nodes.
@@ -92,9 +93,13 @@ function stateOf({ status, not_ready: reason }: LiveNode): string {
   return reason === undefined ? "running, not ready" : `running, not ready: ${reason}`;
 }
 
+/** The exit code of SIGKILL. */
+const killedExit = 137;
+
 function failureHints(project: Project, failed: readonly LiveNode[]): readonly string[] {
   const stuck = failed.filter((node) => node.stuck === true).map(nodeKey);
   const lost = failed.filter((node) => node.lost !== undefined);
+  const killed = failed.filter((node) => node.lost === undefined && node.exit_code === killedExit);
   const wipe = `labwright wipe ${labFlags(project)} --node ${stuck.join(",")} removes the remains of an interrupted start, and deletes the disk`;
   return [
     ...(stuck.length === 0 ? [] : [`${wipe}; then labwright start`]),
@@ -102,6 +107,11 @@ function failureHints(project: Project, failed: readonly LiveNode[]): readonly s
       ? []
       : [
           `${shortList(lost.map(nodeKey))} ended with all of the lab, unasked: labwright resume ${labFlags(project)} starts ${lost.length === 1 ? "it" : "them"} again`,
+        ]),
+    ...(killed.length === 0
+      ? []
+      : [
+          `SIGKILL of ${shortList(killed.map(nodeKey))} is mostly the kernel's, for memory: a higher ram of the node, or a program that needs less, helps`,
         ]),
     ...(stuck.length + lost.length === failed.length
       ? []

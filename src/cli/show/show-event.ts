@@ -1,3 +1,4 @@
+import { exitCodeText } from "../../base/names/exit-code.ts";
 import type { ResultOf, Stream } from "../../client/index.ts";
 import { changeName } from "./show-job.ts";
 import type { Paint, Style } from "./terminal.ts";
@@ -50,7 +51,7 @@ function nodeState(paint: Paint, { status, previous, removed, ready, exit_code, 
     ...(forced === true ? ["switched off: it did not shut down in time"] : []),
     ...(disk_full === true ? ["its disk is over the limit"] : []),
     ...(Array.isArray(closed_ports) ? closed_ports.map(text) : []),
-    ...(exit_code === undefined ? [] : [`exit code ${text(exit_code)}`]),
+    ...(exit_code === undefined ? [] : [typeof exit_code === "number" ? exitCodeText(exit_code) : `exit code ${text(exit_code)}`]),
   ];
   const word = text(status);
   return paint(styles[word] ?? "yellow", word) + (more.length > 0 ? ` (${more.join(", ")})` : "");

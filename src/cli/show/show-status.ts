@@ -1,3 +1,4 @@
+import { exitCodeText } from "../../base/names/exit-code.ts";
 import { inNaturalOrder } from "../../base/natural-order.ts";
 import { nodeKey, otherName } from "../../base/node-key.ts";
 import { shellWord } from "../../base/shell-word.ts";
@@ -112,7 +113,7 @@ function nodeTable(paint: Paint, all: readonly LiveNode[], addresses: Interfaces
     node.memory_bytes === undefined ? "" : bytes(node.memory_bytes),
     node.disk_bytes === undefined ? "" : bytes(node.disk_bytes),
     ...(hasAddresses ? [addressesText(addresses.get(nodeKey(node)))] : []),
-    node.exit_code === undefined ? "" : String(node.exit_code),
+    node.exit_code === undefined ? "" : exitCodeText(node.exit_code).replace("exit code ", ""),
   ]);
   const heads = [
     "NODE",

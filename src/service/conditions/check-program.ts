@@ -1,3 +1,4 @@
+import { exitCodeText } from "../../base/names/exit-code.ts";
 import type { NeighborProtocol, TestCheck } from "../../intent/lab/lab-test.ts";
 
 /** The end of a program that ran in a node. */
@@ -74,7 +75,9 @@ const programs: { readonly [Kind in TestCheck["kind"]]: (check: Of<Kind>) => Che
     judge: (end) => {
       const output = `${end.stdout}${end.stderr}`;
       if (end.code !== exit)
-        return failed(`exit code ${end.code ?? "none"}, not ${exit}${firstLine(end) === "" ? "" : `: ${firstLine(end)}`}`);
+        return failed(
+          `${end.code === null ? "exit code none" : exitCodeText(end.code)}, not ${exit}${firstLine(end) === "" ? "" : `: ${firstLine(end)}`}`,
+        );
       if (contains !== undefined && !output.includes(contains)) return failed(`the output does not contain ${quoted(contains)}`);
       if (lacks !== undefined && output.includes(lacks)) return failed(`the output contains ${quoted(lacks)}`);
       return passed(`exit code ${exit}`);

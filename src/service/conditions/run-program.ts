@@ -5,7 +5,7 @@ import type { ProgramEnd } from "./check-program.ts";
 /** Maximum output of a check's program, bytes. */
 const maxOutputBytes = 1024 * 1024;
 
-/** Runs a program in a node to its end. Throws host_error for a program that writes more than 1 MiB, and as HostProcesses.start. */
+/** Runs a program in a node to its end. Throws host_error for a program that prints more than 1 MiB, and as HostProcesses.start. */
 export async function runProgram(
   processes: HostProcesses,
   place: { readonly lab: string; readonly nodeId: string },
@@ -23,7 +23,11 @@ export async function runProgram(
       return { code: exitCode(part), stdout: text("stdout"), stderr: text("stderr"), timedOut: part.reason === "timeout" };
     }
     size += part.data.length;
-    if (size > maxOutputBytes) throw new Failure("host_error", `${program.argv[0]} wrote more than ${maxOutputBytes} bytes and was ended`);
+    if (size > maxOutputBytes)
+      throw new Failure(
+        "host_error",
+        `${program.argv[0]} printed more than 1 MiB, the limit of a check, and was ended: print less, for example with | tail or | grep -c`,
+      );
     output[part.stream].push(part.data);
   }
   throw new Failure("host_error", `${program.argv[0]}: the host did not report its end`);

@@ -6,7 +6,10 @@ const at = "2026-01-01T12:00:00.000Z";
 test("a node's line contains its state, its readiness and its exit code", () => {
   const line = (data: object) => logLine({ id: "1", at, type: "node", data });
   expect(line({ unique_key: "r1", status: "running", ready: false })).toMatchObject({ what: "r1", text: "running, not ready yet" });
-  expect(line({ unique_key: "r1", status: "failed", exit_code: 137 })).toMatchObject({ text: "failed, exit code 137", isProblem: true });
+  expect(line({ unique_key: "r1", status: "failed", exit_code: 137 })).toMatchObject({
+    text: "failed, exit code 137 (SIGKILL)",
+    isProblem: true,
+  });
   expect(line({ unique_key: "r1", removed: true })).toMatchObject({ text: "deleted", isProblem: false });
 });
 

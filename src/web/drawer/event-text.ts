@@ -1,3 +1,4 @@
+import { exitCodeText } from "../../base/names/exit-code.ts";
 import type { EventData } from "../../contract/schemas/observe.ts";
 import { operationText } from "../service/operation-text.ts";
 
@@ -48,7 +49,7 @@ function nodeLine(fields: Data, line: Line): LogLine {
     status === "running" && ready === true ? "ready" : "",
     status === "running" && ready === false ? "not ready yet" : "",
     forced === true ? "did not stop in time and was switched off" : "",
-    typeof exit === "number" ? `exit code ${exit}` : "",
+    typeof exit === "number" ? exitCodeText(exit) : "",
     fields["disk_full"] === true ? "its disk is full" : "",
     ...(Array.isArray(fields["closed_ports"]) ? fields["closed_ports"].map(textOf) : []),
   ].filter(Boolean);

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { exitCodeText } from "../../base/names/exit-code.ts";
 import { nodeKey, otherName } from "../../base/node-key.ts";
 import type { InspectedInterface, InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
 import type { PlanData } from "../../contract/schemas/plan.ts";
@@ -180,7 +181,7 @@ function stateText(status: string, live: LiveNodeData | undefined): string {
     live?.forced === true ? "did not stop in time and was switched off" : "",
     live?.disk_full === true ? "stopped because its disk is full; start it to free space" : "",
     ...(live?.closed_ports ?? []),
-    live?.exit_code === undefined ? "" : `exit code ${live.exit_code}`,
+    live?.exit_code === undefined ? "" : exitCodeText(live.exit_code),
     live?.lost === undefined ? "" : lostText[live.lost],
   ].filter(Boolean);
   return more.length === 0 ? status : `${status} (${more.join(", ")})`;
