@@ -132,7 +132,7 @@ export async function openState(
     spares,
     directory: paths.state,
     images,
-    transfers: new TransferStore(join(paths.state, "transfers"), trash),
+    transfers: await TransferStore.open(join(paths.state, "transfers"), trash),
     pulls: new Pulls(paths, programPath("hosts/local/containers/main")),
     bootId,
     lab,

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { access, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -10,9 +10,11 @@ let store: TransferStore;
 
 beforeAll(async () => {
   top = await mkdtemp(join(tmpdir(), "labwright-transfers-"));
-  store = new TransferStore(join(top, "transfers"), await openTrash(join(top, "trash"), () => undefined));
+  store = await open();
 });
 afterAll(() => rm(top, { recursive: true }));
+
+const open = async () => TransferStore.open(join(top, "transfers"), await openTrash(join(top, "trash"), () => undefined));
 
 const kept = async (user: string): Promise<string> => {
   const { id } = await store.begin(user);
@@ -42,4 +44,13 @@ test("a fifth transfer of a user removes the oldest", async () => {
   for (let i = 0; i < 5; i++) ids.push(await kept("carl"));
   await expect(store.get("carl", ids[0]!)).rejects.toMatchObject({ code: "disks_not_found" });
   expect(new Set((await store.of("carl")).map(({ id }) => id))).toEqual(new Set(ids.slice(1)));
+});
+
+test("a copy that a killed service had not finished is removed at the next start, and finished ones stay", async () => {
+  const whole = await kept("dora");
+  const { id, directory } = await store.begin("dora");
+  await writeFile(join(directory, "0"), "half of a disk");
+  const next = await open();
+  expect((await next.of("dora")).map((one) => one.id)).toEqual([whole]);
+  await expect(access(join(top, "transfers", id))).rejects.toMatchObject({ code: "ENOENT" });
 });

@@ -26,15 +26,25 @@ export const transferMs = 24 * 3_600_000;
 /** Transfers that one user can have; a further one removes the oldest. */
 const maxPerUser = 4;
 
-/** The transfers on disk. Everything that a crash leaves here expires. */
+/** The transfers on disk. They expire, also after a crash. */
 export class TransferStore {
   readonly #directory: string;
   readonly #trash: Trash;
 
   /** @param directory on the file system of the labs */
-  constructor(directory: string, trash: Trash) {
+  private constructor(directory: string, trash: Trash) {
     this.#directory = directory;
     this.#trash = trash;
+  }
+
+  /**
+   * Opens the transfers when the service starts. Removes those that had not begun for their user when the last service ended: nobody has their id, and copies of
+   * disks are large.
+   */
+  static async open(directory: string, trash: Trash): Promise<TransferStore> {
+    const store = new TransferStore(directory, trash);
+    for (const name of await store.#names()) if ((await store.#read(name)) === undefined) await trash.discard(join(directory, name));
+    return store;
   }
 
   file(id: string, index: number): string {
