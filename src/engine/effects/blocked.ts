@@ -151,11 +151,15 @@ export function clashText({ number, lab, node, certain }: NumberClash): string {
     : `number ${number} of the host runs for this lab or for ${theirs}: run labwright stop on the lab that should not run, which ends only its own nodes; a lab that is not managed here needs labwright adopt first`;
 }
 
-/** Returns the nearest known word, and all known words. */
+/** More images, attributes or types than this are not listed. */
+const maxListed = 30;
+
+/** Returns the nearest known word, and the known words. */
 function itHas(word: string, known: Iterable<string>): string {
   const names = [...known].sort();
   const meant = nearest(word, names);
-  return `${meant === undefined ? "it" : `did you mean ${meant}? It`} has ${names.join(", ") || "none"}`;
+  const more = names.length > maxListed ? `, and ${names.length - maxListed} others` : "";
+  return `${meant === undefined ? "it" : `did you mean ${meant}? It`} has ${names.slice(0, maxListed).join(", ") || "none"}${more}`;
 }
 
 /** More templates than this are not listed: EVE-NG has 167. */

@@ -27,6 +27,7 @@ test.each([
   ["r.example/frr@sha256:12", "is not REGISTRY/NAME:TAG"],
   ["user@r.example/frr", "is not REGISTRY/NAME:TAG"],
   ["r.example:70:1/frr", "is not the name of a registry"],
+  ["r.example:99999/frr", "is not the name of a registry"],
   ["-r.example/frr", "is not the name of a registry"],
   ["r.example//frr", "is not the name of an image"],
   [`r.example/${"a".repeat(300)}`, "is not REGISTRY/NAME:TAG"],

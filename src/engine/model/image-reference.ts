@@ -40,7 +40,8 @@ export function imageReference(text: string, defaultRegistry?: string): ImageRef
 
 /** Returns whether the text is a host name or an IPv4 address in small letters, with a port or without. */
 export function isRegistry(text: string): boolean {
-  return hostForm.test(text);
+  const [, port = "1"] = text.split(":");
+  return hostForm.test(text) && Number(port) <= 65_535;
 }
 
 /** Docker Hub has several names. */

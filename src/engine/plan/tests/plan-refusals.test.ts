@@ -36,6 +36,14 @@ describe("what a host cannot do, in the plan of a lab", () => {
     );
   });
 
+  it("lists at most 30 images of a template", () => {
+    const images = Array.from({ length: 200 }, (_, i) => `image-${String(i).padStart(3, "0")}`);
+    const many: HostRules = { ...rules, templates: rules.templates.map((one) => (one.id === "linux" ? { ...one, images } : one)) };
+    const { text } = plan(lab([node("b", { image: "nope" })]), null, { rules: many });
+    expect(text).toContain("image-029, and 170 others");
+    expect(text).not.toContain("image-030");
+  });
+
   it("names the file that a missing image is made from", () => {
     const needs = "the file vios-*.qcow2 of Cisco IOSv from Cisco Modeling Labs, which needs a licence";
     const vendor = (images: readonly string[]): HostRules => ({
