@@ -94,7 +94,7 @@ function operationObject(id: OperationId, row: OperationRow, operationId: string
   };
 }
 
-/** Of every change. */
+/** Headers of every change. */
 const changeHeaders: readonly Json[] = [
   {
     name: "Prefer",

@@ -72,12 +72,12 @@ const reading = ["field_not_allowed", "invalid_intent"] as const;
 const authoring = [...host, ...bodied, ...reading, "template_not_found", "node_not_found"] as const;
 const project = [...host, ...bodied, ...reading, "lab_not_found", "operation_not_allowed"] as const;
 const changing = [...project, "lab_busy", "lab_elsewhere", "lab_locked", "lab_locked_mid_apply", "cancelled", "unsupported"] as const;
-/** Of hosts whose labs share numbers, and whose users have power of their own. */
+/** Changes that start and stop nodes. On some hosts, labs share numbers, and each user starts nodes separately. */
 const powering = [...changing, "number_clash", "node_stuck"] as const;
 /** Changes that start nodes, whose images the host may have to pull. */
 const starting = ["image_pull_failed"] as const;
 const removing = [...powering, "lab_in_use"] as const;
-/** Of one link, in one step: cancelled only before it. */
+/** Changes of one link. They have one step, so they are cancelled only before it. */
 const linkChange = [...project, "lab_busy", "lab_elsewhere", "lab_locked", "cancelled", "unsupported", "link_not_found"] as const;
 const consoles = [...project, "node_not_found", "node_not_running", "number_clash", "unsupported"] as const;
 const snapshotChange = [...project, "lab_busy", "lab_elsewhere", "cancelled", "unsupported", "nodes_running"] as const;

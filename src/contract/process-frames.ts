@@ -5,7 +5,7 @@
 export const frameTypes = {
   /** A JSON object: of the client NodeStreamControl, of the service an event `end` or `failed` of execNodes. */
   control: 0,
-  /** Of the client standard input, of the service standard output. */
+  /** From the client: standard input. From the service: standard output. */
   data: 1,
   /** Standard error. */
   error: 2,

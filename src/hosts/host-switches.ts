@@ -17,7 +17,7 @@ export const maxAddresses = 1000;
 export interface SwitchPortState {
   readonly name: string;
   readonly mode: PortMode;
-  /** Of untagged frames: of an access port its VLAN, of a trunk its native one. Absent: untagged frames are dropped. */
+  /** The VLAN of untagged frames: the VLAN of an access port, the native VLAN of a trunk. Absent: untagged frames are dropped. */
   readonly vlan?: number;
   /** The VLANs of a trunk: numbers and ranges. Absent: all, or the port is not a trunk. */
   readonly vlans?: readonly (number | string)[];

@@ -528,11 +528,11 @@ export interface HostUserRow {
 
 /** Percentages of the total, 0 to 100. */
 export interface HostLoad {
-  /** Of the host's software. */
+  /** Version of the host's software. */
   readonly version?: string;
   readonly cpuPercent: number;
   readonly memoryPercent: number;
-  /** Of the file system with the labs. */
+  /** Use of the file system that contains the labs. */
   readonly diskPercent: number;
   readonly swapPercent?: number;
   readonly cpus?: number;

@@ -15,7 +15,7 @@ export type LiveNode = NonNullable<NonNullable<Status["live"]>["nodes"]>[number]
 export interface InterfacesShown {
   /** Ends of links without carrier. */
   readonly suspended: readonly string[];
-  /** Of each node. */
+  /** Addresses of each node. */
   readonly addresses: ReadonlyMap<string, readonly string[]>;
 }
 

@@ -52,7 +52,7 @@ type WithDriverData<Data> = Data & Omit<DriverData, keyof Data>;
 
 /** Fields that the data of any error may have. */
 const common = {
-  /** Of answers with a status of 500 and more: finds the error in the log. */
+  /** In answers with a status of 500 and more: with it, the error is found in the log. */
   request_id: optionalText,
   hint: optionalText,
   host: Type.Optional(Type.Union([HostMessage, text])),

@@ -69,7 +69,7 @@ export const LiveNodeData = Type.Object({
   disk_full: Type.Optional(flag),
   /** Why ports that it publishes are closed, though it runs: one text for each. They are opened as soon as that is possible. */
   closed_ports: Type.Optional(list(text)),
-  /** Of a node whose status is unknown. */
+  /** Present if the status is unknown because another lab uses the number of the node. */
   clash: Type.Optional(NumberClash),
   /** It has failed, and the host starts it only after a wipe. */
   stuck: Type.Optional(flag),
@@ -183,7 +183,7 @@ export const InspectedInterface = Type.Object({
   peer: optionalText,
   suspended: flag,
   quality: Type.Optional(LinkQuality),
-  /** Of a running node, with prefixes, such as 10.0.0.1/24; read at each call. Absent: it has none, or the host does not know them. */
+  /** Addresses of the interface while the node runs, with prefix lengths, such as 10.0.0.1/24. Read at each call. Absent: it has none, or the host does not know them. */
   addresses: Type.Optional(list(text)),
 });
 export type InspectedInterface = Static<typeof InspectedInterface>;
@@ -243,7 +243,7 @@ export const InspectedNetwork = Type.Object({
   type: text,
   icon: optionalText,
   position: Type.Optional(PositionData),
-  /** Of type vxlan: the tunnel to the network with the same VNI on another machine. Without port: 4789. */
+  /** For type vxlan: the tunnel to the network with the same VNI on another machine. Without port: 4789. */
   vxlan: Type.Optional(Type.Object({ remote: text, vni: integer, port: optionalInteger })),
 });
 export type InspectedNetwork = Static<typeof InspectedNetwork>;
@@ -277,7 +277,7 @@ export const ShapeData = Type.Object({
   layer: Type.Optional(integer),
   /** #rrggbb or #rrggbbaa; absent: empty. */
   fill: optionalText,
-  /** Of a rectangle or ellipse, clockwise around its middle, degrees; absent: upright. */
+  /** Rotation of a rectangle or ellipse around its middle, clockwise, degrees; absent: upright. */
   rotation: Type.Optional(number),
   /** The mark at (x, y) of a line; absent: none. */
   start: Type.Optional(word(["arrow", "circle", "square"])),

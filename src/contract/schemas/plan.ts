@@ -93,7 +93,7 @@ export const PlanData = Type.Object({
   /** Problems that do not block the plan: lines of changed startup-configs that the software of the nodes does not accept. Absent: none. */
   warnings: Type.Optional(list(Diagnostic)),
   /**
-   * Of to_host: ready, depends-on, tests, if the sent text changes them. No host has them: apply stores them, and then they take effect. Only for callers who
+   * For to_host: ready, depends-on and tests, if the sent text changes them. No host stores them: apply does, and then they take effect. Only for callers who
    * may edit the lab. Absent: none.
    */
   stored: Type.Optional(list(text)),

@@ -54,10 +54,10 @@ const projectFields = {
   report: optionalFlag,
   /** true: deploy stops, wipes, deletes and recreates an existing managed lab. */
   replace: optionalFlag,
-  /** Of destroy. Absent: false. true: also where another user of the host uses the lab, or a node cannot be stopped; warnings list what may go on running. */
+  /** For destroy. Absent: false. true: destroys the lab even if another user of the host uses it, or a node cannot be stopped; warnings list the nodes that may continue to run. */
   force: optionalFlag,
   /**
-   * Of plan and reconcile to_host. Absent: false, a plan with something unsupported is not applicable and nothing is changed. true: the rest is applied, and
+   * For plan and reconcile to_host. Absent: false, a plan with something unsupported is not applicable and nothing is changed. true: the rest is applied, and
    * the answer lists what is left out. The plan identity binds it.
    */
   allow_unsupported: optionalFlag,
@@ -178,7 +178,7 @@ export const BulkResult = Type.Object({
   wiped: integer,
   failed: integer,
   invalid: integer,
-  /** Of execProject: each requested node. */
+  /** Each requested node. Only in answers of execProject. */
   nodes: Type.Optional(list(NodeOutcome)),
   warnings: optionalWarnings,
 });

@@ -211,7 +211,7 @@ export interface ValueRule {
   readonly type: "string" | "integer" | "number" | "boolean" | "enum" | "text";
   /** Allowed values of an enum. */
   readonly options?: readonly string[];
-  /** Of a string that is a list: the allowed words, separated by spaces or commas. `usual` is the value that means no list. */
+  /** For a string that is a list: the allowed words, separated by spaces or commas. `usual` is the value that means no list. */
   readonly words?: readonly string[];
   readonly usual?: string;
   readonly min?: number;

@@ -9,7 +9,7 @@ interface Kind {
   readonly format?: string;
   /** For a node without an image. */
   readonly image?: string;
-  /** Of a kind without a startup-config: the file in the node that receives it. */
+  /** The file in the node that receives the startup-config, if the kind has no startup-config of its own. */
   readonly config?: string;
   readonly cmd?: string;
   readonly exec?: readonly string[];

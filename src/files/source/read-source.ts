@@ -14,7 +14,7 @@ export const sourceLimits = {
   bytes: 64 * 1024 * 1024,
   /** A larger file of a folder or archive, such as a disk, is left out. */
   fileBytes: 32 * 1024 * 1024,
-  /** Of an archive, packed. */
+  /** Maximum bytes of an archive before it is unpacked. */
   archiveBytes: 256 * 1024 * 1024,
   folders: 16,
 } as const;

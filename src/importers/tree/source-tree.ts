@@ -23,7 +23,7 @@ export interface SourceMap {
 
 export interface SourceEntry {
   readonly node: SourceNode;
-  /** Of the key. */
+  /** Line of the key. */
   readonly line: number;
 }
 

@@ -14,7 +14,7 @@ export interface Router {
   readonly protocols: ReadonlyMap<RoutingProtocol, RoutingSettings>;
   /** Its own configuration. */
   readonly config: string;
-  /** Of the routing that it has. */
+  /** Place of the routing in the text. */
   readonly place: Place;
   readonly path: string;
 }

@@ -4,9 +4,9 @@ export type RoutingProtocol = (typeof routingProtocols)[number];
 
 /** The settings of one protocol. */
 export interface RoutingSettings {
-  /** Of OSPF. Absent: 0. */
+  /** Area of OSPF. Absent: 0. */
   readonly ospfArea?: number;
-  /** Of IS-IS, as in a NET. */
+  /** Area of IS-IS, as in a NET. */
   readonly isisArea?: string;
   readonly level?: IsisLevel;
   /** Number of the autonomous system, of BGP. Absent: a number that follows from the name of the node. */

@@ -14,7 +14,7 @@ export interface ReadFile extends LabFile {
 type Files = ReadonlyMap<string, string>;
 type NodeFiles = ReadonlyMap<string, ReadFile | null>;
 
-/** Of one node, with its binds. */
+/** Maximum number of files and binds of one node. */
 export const maxNodeFiles = 256;
 /** Maximum characters of all files of one node together: plans show them, and hosts store them with the node. */
 export const maxNodeFilesText = 1_048_576;

@@ -31,7 +31,7 @@ export interface LabLine extends ShapeLook {
 }
 
 interface ShapeLook {
-  /** Of the line or the border, as toColor returns it. Absent: shapeDefaults.color. */
+  /** Color of the line or the border, as toColor returns it. Absent: shapeDefaults.color. */
   readonly color?: string;
   /** Absent: solid. */
   readonly style?: LineStyle;

@@ -62,7 +62,7 @@ export function auditEntry(
   const body = fieldsOf(request.body);
   const params = fieldsOf(request.params);
   const made = fieldsOf(answer);
-  // Of a login: the session that its later calls have.
+  // For a login: the session of its later calls.
   const session =
     caller?.session ?? (typeof made["token"] === "string" ? createHash("sha256").update(made["token"]).digest("hex") : undefined);
   const user = caller?.user ?? (id === "login" ? short(body["username"]) : id === "finishLogin" ? made["username"] : undefined);

@@ -15,7 +15,7 @@ export interface Forwarded {
   readonly requestId: string;
   /** Address of the client. */
   readonly address: string;
-  /** Of a call about a new lab. */
+  /** Present in a call about a new lab: the facts that decide which machine gets it. */
   readonly placement?: PlacementFacts;
 }
 

@@ -12,7 +12,7 @@ const maxValues = 1_000_000;
 
 /** The maximum for one list or map in the body: each entry may be a problem, and the answer contains all problems. */
 const maxEntries = 50_000;
-/** Of any map, before it is parsed: a map with many more takes the parser seconds. */
+/** Maximum keys of any map, checked before parsing: the parser would take seconds for a map with many more. */
 const maxKeys = 2 * maxEntries;
 
 /** Up to this many bytes of a refused request are read, so that its connection stays usable. More bytes end the connection. */

@@ -15,7 +15,7 @@ export interface Call {
   readonly cookie?: string;
   /** Another machine of the fleet passes it on: an answer is about this machine alone. */
   readonly isForwarded?: boolean;
-  /** Of a forwarded call about a new lab. */
+  /** Present in a forwarded call about a new lab: the facts that decide which machine gets it. */
   readonly placement?: PlacementFacts;
   /** Prefer: respond-async was given. */
   readonly respondAsync: boolean;

@@ -17,7 +17,7 @@ export interface JobNews {
   readonly outcome?: JobOutcome;
   /** Without its data, which may hold parts of the intent. */
   readonly error?: { readonly code: string; readonly error: string };
-  /** Of a change that ended. */
+  /** Duration of a change that has ended, ms. */
   readonly duration_ms?: number;
 }
 

@@ -69,7 +69,7 @@ async function destroyLab(context: ChangeParts, job: Job, target: Target, { wipe
       ...(force !== undefined && { force }),
     });
   }
-  // Of nodes that were deleted directly on the host, with their lab or alone.
+  // Nodes that were deleted directly on the host, with their lab or alone, may still run there.
   const there = new Set(observed?.nodes.map(({ id }) => id));
   const gone = Object.fromEntries(Object.entries(target.ids.nodes).filter(([, id]) => !there.has(id)));
   const known = operations.length === 0 || observed !== null;

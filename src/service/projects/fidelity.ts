@@ -9,7 +9,7 @@ import type { Intent } from "../work/intents.ts";
 export interface ReportLine {
   /** JSON pointer into the intent. */
   readonly path: string;
-  /** Of the copy's intent, from 1. */
+  /** Line of the copy's intent, from 1. */
   readonly line?: number;
   readonly level: "kept" | "mapped" | "dropped";
   readonly message: string;

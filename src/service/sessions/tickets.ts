@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 const minuteMs = 60_000;
 interface TicketLimits {
   readonly lifetimeMs?: number;
-  /** Of one session. */
+  /** Maximum tickets of one session in a minute. */
   readonly maxPerMinute?: number;
 }
 

@@ -87,7 +87,7 @@ export class DatabaseRoom {
   /** Writes this number of bytes to the log and from there to the file, and frees them in the file. */
   #writeThrough(bytes: number): void {
     const db = this.#db;
-    // Of a start that was cut off.
+    // The table of a start that was cut off.
     db.exec("DROP TABLE IF EXISTS room");
     try {
       // Written in one transaction and dropped in the next: pages freed in the same transaction would get no disk blocks.

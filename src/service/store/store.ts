@@ -84,7 +84,7 @@ export interface QuotaLimits {
 export interface QuotaRow extends QuotaLimits {
   readonly kind: "user" | "group" | "default";
   readonly name: string;
-  /** Of a group: the users whose labs count together. */
+  /** For a group: the users whose labs count together. */
   readonly members?: readonly string[];
 }
 
@@ -118,7 +118,7 @@ export interface LabRecord {
   readonly folders?: readonly string[];
   /** Whether nodes that ended with the host are restarted; absent: the service's default. */
   readonly resume?: ResumePolicy;
-  /** Of the lab after its last change, or during the change. Absent: written by an older release. */
+  /** Size of the lab after its last change, or during the change. Absent: written by an older release. */
   readonly size?: LabSize;
   /** Result of the newest run of all its tests. Absent: none since this is recorded. */
   readonly tests?: { readonly passed: number; readonly failed: number; readonly errors: number; readonly at: number };

@@ -5,7 +5,7 @@ type Files = Readonly<Record<string, string>>;
 interface Read {
   readonly yaml: string;
   readonly files: Files;
-  /** Of both. */
+  /** Characters of the text and the files together. */
   readonly characters: number;
   readonly reading: Promise<ShownReading>;
 }

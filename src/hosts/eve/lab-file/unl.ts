@@ -41,7 +41,7 @@ export interface UnlLab extends Attributes<typeof labAttributes>, Other {
 
 export interface UnlNode extends Attributes<typeof nodeAttributes>, Other {
   readonly id: number;
-  /** Of dynamips. */
+  /** Modules of a dynamips router. */
   readonly slots?: readonly UnlSlot[];
   /** Only connected interfaces. */
   readonly interfaces: readonly UnlInterface[];

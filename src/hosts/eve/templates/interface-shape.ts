@@ -35,7 +35,7 @@ export interface EveInterface {
 export interface InterfaceCounts {
   readonly template?: string;
   readonly type?: string;
-  /** Of iol groups of four. */
+  /** Number of ethernet interfaces. For iol: number of groups of four. */
   readonly ethernet?: number;
   readonly serial?: number;
   readonly slots?: readonly { readonly id?: number; readonly module?: string }[];

@@ -39,11 +39,11 @@ export interface LocalImage {
   /** When it was built, RFC 3339. */
   readonly modified: string;
   readonly digest: string;
-  /** Of an image from a container archive: the process that it is for. Others are booted by their template. */
+  /** The process of an image from a container archive. Absent: the template of the node boots it. */
   readonly container?: ContainerConfig;
-  /** Of an image from a registry. */
+  /** The registry that the image came from. Absent: it came from elsewhere. */
   readonly pulled?: PulledFrom;
-  /** Of a virtual machine's image; its tree holds the files that this names. */
+  /** The disks and settings of a virtual machine's image. Its files are in the tree of the image. */
   readonly vm?: VmImage;
 }
 

@@ -93,7 +93,7 @@ export class LocalLab {
       readonly stopGrace: StopGrace;
       readonly natPolicy: NatPolicy;
       readonly tunnelPolicy: TunnelPolicy | undefined;
-      /** Of all labs. */
+      /** The published ports of all labs. */
       readonly ports: PublishedPorts;
       readonly binds: BindPolicy;
       /** Absent: nodes get no names on the machine. */
@@ -101,7 +101,7 @@ export class LocalLab {
       readonly onSharedRange: (why: string) => void;
       /** Called when Open vSwitch of this lab has ended unasked. */
       readonly onSwitchesLost: (lab: string) => void;
-      /** Of all labs. */
+      /** The snapshots that all labs share. */
       readonly snapshots: KernelSnapshots;
       readonly trash: Trash;
       readonly warn: (text: string) => void;

@@ -46,7 +46,7 @@ export class RegistryClient {
   readonly #repository: string;
   readonly #options: ClientOptions;
   #authorization: string | undefined;
-  /** Of the registry's own address. Redirects and token servers may lead only outwards from it. */
+  /** The scope of the registry's own address. Redirects and token servers may lead only to the same or a wider scope. */
   #scope: Scope | undefined;
 
   constructor(endpoint: Endpoint, repository: string, options: ClientOptions) {

@@ -10,7 +10,7 @@ import { limitEntries } from "./node-limits.ts";
 
 /** The current usage of a node. */
 export interface NodeLoad {
-  /** Of one core: 200 are two. */
+  /** Percent of one core: 200 is two cores. */
   readonly cpuPercent?: number;
   readonly memoryBytes?: number;
 }
@@ -124,7 +124,7 @@ export class LabResources {
 }
 
 interface Sample {
-  /** Of performance.now(). */
+  /** Time of the reading, by performance.now(). */
   readonly at: number;
   readonly usage: ReadonlyMap<number, NodeUsage>;
   readonly load: ReadonlyMap<number, NodeLoad>;

@@ -21,7 +21,7 @@ export interface LocalTemplate {
   readonly id: string;
   /** Other ids of the same template, such as the short names of containerlab's kinds. */
   readonly also: readonly string[];
-  /** Of a template under another of its ids: its own id. */
+  /** Present if `id` is an alias: the id of the template itself. */
   readonly sameAs?: string;
   readonly description: string;
   /** linux, router, switch, pc. */
@@ -34,7 +34,7 @@ export interface LocalTemplate {
   readonly icon?: string;
   /** Names of its images, the default first. Empty for a bridge. Empty for a container or vm: all images of this host, without a default. */
   readonly images: readonly string[];
-  /** Of a container: the image of nodes that name none. They may name any. */
+  /** The image of containers that name none. A container may name any image. */
   readonly usualImage?: string;
   /** Parts of the names of images that are offered for it, in lower case; empty: all. */
   readonly imageNames: readonly string[];

@@ -14,7 +14,7 @@ export interface DiskBase {
   /** SHA-256 over the digests of the files below the overlays, or the digest of the image. */
   readonly base: string;
   readonly image: LocalImage;
-  /** Of a machine: the files below its overlays, by index, as the overlays name them. */
+  /** The files below a virtual machine's overlays, by index, with the names that the overlays have for them. */
   readonly backing: readonly { readonly file: string; readonly format: "qcow2" | "raw" }[];
 }
 

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 
-/** Of one process. */
+/** Maximum paths in the arguments of one process. */
 const maxPaths = 256;
 /** The lowest priority: all other work on the machine comes first. */
 const du = ["-n", "19", "du", "--summarize", "--one-file-system", "--block-size=1", "--"];

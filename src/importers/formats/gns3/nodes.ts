@@ -26,7 +26,7 @@ export interface Gns3Node {
 
 interface Context {
   readonly files: SourceFiles;
-  /** Of the project's file. */
+  /** Path of the project's file. */
   readonly path: string;
   readonly options: ReadOptions;
   /** Files of nodes that were read, for the report. */

@@ -8,7 +8,7 @@ import { scalar } from "../../tree/source-tree.ts";
 
 export interface DeviceFiles {
   readonly files: SourceFiles;
-  /** Of lab.conf. */
+  /** Path of lab.conf. */
   readonly path: string;
   readonly device: string;
   /** Files that were read, for the report. */

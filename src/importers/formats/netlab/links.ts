@@ -10,7 +10,7 @@ export interface NetlabEnd {
   readonly part: Part | undefined;
   /** Names the node in the topology. */
   readonly namePart: Part | undefined;
-  /** Of the link, chosen when it is written. */
+  /** The interface of the link, chosen when the link is written. */
   face: string;
   readonly addresses: string[];
 }

@@ -13,7 +13,7 @@ export const modules: ReadonlySet<string> = new Set(["ospf", "bgp", "isis"]);
 
 export interface NetlabNode {
   readonly name: string;
-  /** Of the lab; undefined if the type is a network here. */
+  /** The node of the lab; undefined if the type is a network here. */
   readonly node: DraftNode | undefined;
   /** Its entry in the topology. */
   readonly part: Part | undefined;

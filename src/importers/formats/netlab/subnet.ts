@@ -1,9 +1,9 @@
 /** A network of IPv4 or IPv6 as a number, for the allocation of addresses. */
 export class Subnet {
   readonly address: bigint;
-  /** Of the prefix. */
+  /** Length of the prefix. */
   readonly length: number;
-  /** Of an address: 32 or 128. */
+  /** Bits of an address. */
   readonly bits: 32 | 128;
 
   constructor(address: bigint, length: number, bits: 32 | 128) {

@@ -37,7 +37,7 @@ export function sqliteTarget(file: string, writeAccounts: (accounts: readonly Ac
   if (there !== undefined) refuseData(file);
   refuseLog(file);
   const made = `${file}.copying`;
-  // Of a copy that was cut off.
+  // The file of a copy that was cut off.
   remove(made);
   const db = openMade(made);
   const accounts: AccountRow[] = [];

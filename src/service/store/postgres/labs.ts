@@ -44,7 +44,7 @@ const sql = {
 /** One lab in memory: its committed row, and the newest record, which may still be on its way. */
 interface Entry {
   readonly record: LabRecord;
-  /** Of the committed row; undefined while a write is on its way. */
+  /** Revision of the committed row; undefined while a write is on its way. */
   readonly revision: string | undefined;
 }
 

@@ -81,7 +81,7 @@ export class Machines implements MachineStore {
   /** Number of reads that have begun, and of the one whose rows are in memory. */
   #begun = 0;
   #current = 0;
-  /** Of labs with a record. */
+  /** Lab with a record → number of the machine that owns it. */
   #owners = new Map<string, number>();
   /** Labs of other machines whose owners were read since the last takeMoved. */
   readonly #moved = new Set<string>();

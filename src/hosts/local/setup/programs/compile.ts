@@ -10,7 +10,7 @@ export type ProgramName = (typeof programNames)[number];
 
 const native = packagePath("native");
 
-/** Of every build. */
+/** Flags of every build. */
 const common = ["-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"];
 
 /** Flags of the programs that are installed: static, at a random address, with read-only relocations and checked buffers. */
