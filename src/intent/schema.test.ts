@@ -41,12 +41,17 @@ const good = [
   "name: x\nlease: 8h",
   "name: x\nlease: {for: 1d12h, idle: 90m, then: destroy}",
   "name: x\nlease:",
+  "name: x\nplace: {machine: beta, labels: {gpu: true, rack: 7}}",
+  "name: x\nplace:",
   "name: x\ndefaults: {template: frr, startup-config: {template: r1.conf}}\nnodes: {r1: }",
   "name: x\naddressing: true\nrouting: {ospf: true, isis: {area: 49.0002, level: 1-2}, bgp: false}\ngroups: {edge: {routing: {bgp: {as: 65001}}}}\nnodes: {r1: {template: frr, routing: {ospf: {area: 0.0.0.1}}}, r2: {template: frr, group: edge, routing: null}}\nlinks: [r1-r2]",
 ];
 
 const bad = [
   "name: x\nlease: 8",
+  "name: x\nplace: beta",
+  "name: x\nplace: {cpu: 4}",
+  "name: x\nplace: {labels: [gpu]}",
   "name: x\nlease: [8h]",
   "name: x\nlease: {for: 8 hours}",
   "name: x\nlease: {for: 8h, then: reboot}",

@@ -17,6 +17,7 @@ import {
   managementVocabulary,
   networkVocabulary,
   nodeVocabulary,
+  placeVocabulary,
   qualityVocabulary,
   sidesVocabulary,
   textVocabulary,
@@ -452,6 +453,19 @@ const variableSchemas: Readonly<Record<string, JsonSchema>> = {
   },
 };
 
+const placeSchema: JsonSchema = {
+  title: "Place",
+  description: "In a fleet: the machine of the lab, or labels that its machine must have. Default: the machine with the most free memory.",
+  anyOf: [
+    { type: "null" },
+    object(placeVocabulary, {
+      machine: { description: "Name of the machine.", type: ["string", "null"] },
+      labels: map("Labels", "Labels that the machine must have.", "", LOOSE, [{ gpu: true }]),
+    }),
+  ],
+  examples: [{ machine: "beta" }, { labels: { gpu: true } }],
+};
+
 /** The language without references to variables. */
 export const plainSchema: JsonSchema = {
   $schema: "http://json-schema.org/draft-07/schema#",
@@ -468,6 +482,7 @@ export const plainSchema: JsonSchema = {
       ...variableSchemas,
       addressing: addressingSchema,
       lease: leaseSchema,
+      place: placeSchema,
       routing: { ...routingSchema, description: `${routingSchema["description"]} For all frr nodes.` },
       ...sections,
       topology: {

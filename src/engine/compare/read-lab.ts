@@ -101,6 +101,7 @@ function readLabItself(observed: ObservedLab, base: Lab | undefined, rules: Host
       (keepFilters ? base?.trafficFilters : undefined) ?? [...observed.trafficFilters].sort((a, b) => (a.name < b.name ? -1 : 1)),
     shapes: base === undefined ? observed.shapes : base.shapes,
     lease: base?.lease,
+    place: base?.place,
     tests: base?.tests,
     boots: base?.boots,
   });

@@ -51,7 +51,7 @@ type NodeWithSecrets = Pick<LabNode, "env" | "attributes" | "labels" | "exec" | 
 /** Fields without secrets: names, places, numbers, and texts of a form that the reader checks, such as addresses and public keys. */
 type PublicOfNode = "key" | "name" | "template" | "image" | "icon" | "kernel" | "startupConfigFile" | "fileSources" | "switching" | "ports";
 type PublicOfNodeToo = "pull" | "binds" | "mgmtIpv4" | "mgmtIpv6" | "sshKeys" | "cpu" | "ram" | "ethernet" | "start" | "position";
-type PublicOfLab = "name" | "management" | "lease" | "networks" | "links" | "trafficFilters" | "shapes" | "inherited";
+type PublicOfLab = "name" | "management" | "lease" | "place" | "networks" | "links" | "trafficFilters" | "shapes" | "inherited";
 type Decided<Of, Fields extends keyof Of> = [Exclude<keyof Of, Fields>] extends [never] ? true : never;
 
 // A new field does not compile until it is masked or listed above.

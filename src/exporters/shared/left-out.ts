@@ -10,7 +10,7 @@ export interface Places {
 }
 
 export type NodeField = Exclude<keyof LabNode, "key" | "template" | "startupConfigFile" | "fileSources">;
-type LabPart = "description" | "management" | "lease" | "trafficFilters" | "texts" | "shapes" | "tests" | "ready" | "dependsOn";
+type LabPart = "description" | "management" | "lease" | "place" | "trafficFilters" | "texts" | "shapes" | "tests" | "ready" | "dependsOn";
 
 /** Names of the fields in the language, where they differ. */
 const words: Readonly<Record<string, string>> = {
@@ -52,11 +52,22 @@ export function named(names: readonly string[]): string {
   return more <= 0 ? names.join(", ") : `${names.slice(0, maxNamed).join(", ")} and ${more} more`;
 }
 
-function partsOf({ description, management, lease, trafficFilters, texts, shapes = [], tests = [], boots = [] }: Lab): readonly LabPart[] {
+function partsOf({
+  description,
+  management,
+  lease,
+  place,
+  trafficFilters,
+  texts,
+  shapes = [],
+  tests = [],
+  boots = [],
+}: Lab): readonly LabPart[] {
   const used: Readonly<Record<LabPart, boolean>> = {
     description: description !== undefined,
     management: management !== undefined,
     lease: lease !== undefined,
+    place: place !== undefined,
     trafficFilters: trafficFilters.length > 0,
     texts: texts.length > 0,
     shapes: shapes.length > 0,

@@ -38,13 +38,14 @@ export function editIntent(yaml: string, files: Readonly<Record<string, string>>
   const { generated } = first.reading;
   const separated = generated === undefined ? given : separateFiles(authoredLab(yaml, first.reading, given.lab), known);
   const all = withFiles(files, separated.needed);
-  // The lease, tests and boots do not describe the structure: those of the text stay.
+  // The lease, the place, tests and boots do not describe the structure: those of the text stay.
   const kept = new Set(separated.lab.nodes.map(({ key }) => key));
-  const { lease: _lease, ...structure } = separated.lab;
-  const lease = first.lab?.lease;
+  const { lease: _lease, place: _place, ...structure } = separated.lab;
+  const { lease, place } = first.lab ?? {};
   const lab = canonicalLab({
     ...structure,
     ...(lease !== undefined && { lease }),
+    ...(place !== undefined && { place }),
     tests: first.lab?.tests ?? [],
     boots: remaining(first.lab?.boots ?? [], kept),
   });
@@ -144,6 +145,7 @@ const rootOrder = [
   "management",
   "mgmt",
   "lease",
+  "place",
   "topology",
   "defaults",
   "kinds",

@@ -27,6 +27,7 @@ export function canonicalLab(lab: Lab): Lab {
     texts: lab.texts.map(({ text, x, y }) => ({ text, x: positive(x), y: positive(y) })).sort(byText),
     ...(lab.shapes === undefined || lab.shapes.length === 0 ? {} : { shapes: lab.shapes.map(canonicalShape).sort(byLayer) }),
     ...(lab.lease === undefined ? {} : { lease: lab.lease }),
+    ...(lab.place === undefined ? {} : { place: lab.place }),
     ...(lab.tests === undefined || lab.tests.length === 0 ? {} : { tests: lab.tests }),
     ...(lab.boots === undefined || lab.boots.length === 0 ? {} : { boots: [...lab.boots].sort((a, b) => order(a.node, b.node)) }),
   };

@@ -20,6 +20,8 @@ export interface Lab {
   readonly texts: readonly LabText[];
   /** When the lab stops by itself; absent: never. Not a part of the structure: plans and hosts ignore it. */
   readonly lease?: LabLease;
+  /** Where it shall be in a fleet; absent: anywhere. Not a part of the structure: plans and hosts ignore it. */
+  readonly place?: LabPlacement;
   /** In the order of drawing; absent if there are none. Not a part of the structure: plans and hosts ignore them. */
   readonly shapes?: readonly LabShape[];
   /** In the order of the text; absent if there are none. Not a part of the structure: plans and hosts ignore them. */
@@ -31,6 +33,14 @@ export interface Lab {
    * a text; absent if there are none. Not a part of the structure.
    */
   readonly inherited?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The machine of a lab in a fleet. It has a machine, labels, or both. */
+export interface LabPlacement {
+  /** Name of the machine. */
+  readonly machine?: string;
+  /** Labels that the machine must have, sorted by key. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** When a lab stops by itself. It has a time, an idle time, or both: the earlier one ends it. */

@@ -26,6 +26,7 @@ export const labVocabulary: Vocabulary = {
     "addressing",
     "routing",
     "lease",
+    "place",
     ...sections,
     "topology",
     "tests",
@@ -44,7 +45,15 @@ export const labVocabulary: Vocabulary = {
     expires: "lease",
     "auto-stop": "lease",
     ttl: "lease",
+    placement: "place",
+    machine: "place",
   },
+};
+
+export const placeVocabulary: Vocabulary = {
+  known: ["machine", "labels"],
+  ignored: [],
+  meant: { host: "machine", node: "machine", label: "labels" },
 };
 
 export const leaseVocabulary: Vocabulary = {

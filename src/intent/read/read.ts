@@ -3,6 +3,7 @@ import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { Problems, pointer } from "../diagnostics/problems.ts";
 import { checkKeys, type Field, fieldOf, readMap, readText } from "../fields/fields.ts";
 import { readLease } from "../fields/read-lease.ts";
+import { readPlace } from "../fields/read-place.ts";
 import { type ReadShape, readShapes } from "../fields/read-shapes.ts";
 import { canonicalLab } from "../lab/canonical.ts";
 import { endpointText, type Lab, type LabLink, type LabNode } from "../lab/lab.ts";
@@ -177,6 +178,9 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
   const leaseField = fieldOf(root, "lease", "");
   const lease = leaseField && readLease(problems, leaseField);
 
+  const placeField = fieldOf(root, "place", "");
+  const place = placeField && readPlace(problems, placeField);
+
   const boots = readBoots(context, nodes, nodeKeys);
 
   const linksPath = linksField?.path ?? "/links";
@@ -192,6 +196,7 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
     texts: texts.map(({ text }) => text),
     shapes: shapes.map(({ shape }) => shape),
     ...(lease === undefined ? {} : { lease }),
+    ...(place === undefined ? {} : { place }),
     tests,
     boots,
   });

@@ -173,6 +173,20 @@ describe("the machines of a fleet", () => {
       .call("PUT", "/api/v1/machines", { body: JSON.stringify({ name: "other", state: "cordoned" }) });
     expect(cordoned.json.data.machines[1]).toMatchObject({ name: "other", state: "cordoned" });
     expect((await one.client(ann).post("/api/v1/projects/deploy", { yaml: pair("newer") })).json.data.placement.machine).toBe("one");
+    await one
+      .client(admin)
+      .call("PUT", "/api/v1/machines", { body: JSON.stringify({ name: "other", state: "active", labels: { gpu: "true" } }) });
+    await one.hasFree(900);
+    const labelled = await one.client(ann).post("/api/v1/projects/deploy", { yaml: `${pair("labelled")}place: {labels: {gpu: true}}\n` });
+    expect(labelled.json.data.placement).toEqual({
+      machine: "other",
+      reasons: [expect.stringContaining("other has"), "one lacks the label gpu=true"],
+    });
+    const named = await other.client(ann).post("/api/v1/projects/deploy", { yaml: `${pair("named")}place: {machine: one}\n` });
+    expect(named.json.data.placement.machine).toBe("one");
+    const nowhere = await other.client(ann).post("/api/v1/projects/deploy", { yaml: `${pair("nowhere")}place: {machine: third}\n` });
+    expect(nowhere.json.error).toContain("there is no machine third");
+    await one.client(admin).call("PUT", "/api/v1/machines", { body: JSON.stringify({ name: "other", state: "cordoned" }) });
     const large = "name: large\nnodes:\n  h1: {template: linux, memory: 4096}\n";
     const refused = await one.client(ann).post("/api/v1/projects/deploy", { yaml: large });
     expect(refused.json).toMatchObject({ code: "host_error" });

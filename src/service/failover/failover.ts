@@ -78,7 +78,7 @@ export class Failover {
       const lab = (await recordedIntent(this.#context, record))?.lab;
       if (lab === undefined) continue;
       const memory = memoryOf(lab);
-      const chosen = choosePlace(rows, memory, placed);
+      const chosen = choosePlace(rows, memory, placed, lab.place);
       if ("refused" in chosen) continue;
       const place = { machine: chosen.machine.number, memory, at: Date.now() };
       placed = [...placed, place];

@@ -1,4 +1,4 @@
-import type { Lab } from "../../intent/lab/lab.ts";
+import type { Lab, LabPlacement } from "../../intent/lab/lab.ts";
 import type { MachineRow } from "../store/machines.ts";
 
 /** A machine that has reported nothing for this time does not answer, ms. */
@@ -28,13 +28,14 @@ export function memoryOf({ nodes }: Pick<Lab, "nodes">): number {
 }
 
 /**
- * Chooses the machine of a new lab: of the active ones that answer and have enough memory, the one with the largest free share of its memory. Returns the
+ * Chooses the machine of a new lab: of the active ones that answer, are as the lab's place wants, and have enough memory, the one with the largest free share of its memory. Returns the
  * reasons for each refused machine if there is none.
  */
 export function choosePlace(
   machines: readonly MachineRow[],
   memory: number,
   placed: readonly PlacedSince[],
+  { machine: wanted, labels = {} }: LabPlacement = {},
 ): Placement | { readonly refused: readonly string[] } {
   const refused: string[] = [];
   const candidates = machines.flatMap((machine) => {
@@ -45,11 +46,16 @@ export function choosePlace(
       refused.push(`${name} ${why}`);
       return [];
     };
+    if (wanted !== undefined && wanted !== name) return [];
+    const missing = Object.entries(labels).filter(([key, value]) => machine.labels[key] !== value);
+    if (missing.length > 0)
+      return refuse(`lacks the ${missing.length === 1 ? "label" : "labels"} ${missing.map((pair) => pair.join("=")).join(", ")}`);
     if (state === "cordoned") return refuse("is cordoned");
     if (silentMs > silentAfterMs) return refuse("does not answer");
     if (free < memory) return refuse(`has ${free} MiB free, and the lab needs ${memory}`);
     return [{ machine, free, share: free / facts.memory }];
   });
+  if (wanted !== undefined && !machines.some(({ name }) => name === wanted)) refused.push(`there is no machine ${wanted}`);
   const [best] = candidates.sort((a, b) => b.share - a.share || (a.machine.name < b.machine.name ? -1 : 1));
   if (best === undefined) return { refused };
   const { machine, free, share } = best;

@@ -13,7 +13,7 @@ export class Placements {
   #placed: readonly PlacedSince[] = [];
 
   /** Throws Elsewhere if a new lab belongs on another machine, and host_error if no machine has room for it. A call that another machine passes on stays here. */
-  async place(machines: MachineStore, path: string, lab: Pick<Lab, "nodes">): Promise<void> {
+  async place(machines: MachineStore, path: string, lab: Pick<Lab, "nodes" | "place">): Promise<void> {
     const call = currentCall.getStore();
     if (machines.own === undefined || call === undefined || call.isForwarded) return;
     const rows = machines.list();
@@ -22,7 +22,7 @@ export class Placements {
       const row = rows.find(({ number }) => number === machine);
       return row !== undefined && at > Date.now() - row.silentMs;
     });
-    const chosen = choosePlace(rows, memory, this.#placed);
+    const chosen = choosePlace(rows, memory, this.#placed, lab.place);
     if ("refused" in chosen)
       throw new Failure("host_error", `no machine of the fleet can take the lab: ${chosen.refused.join("; ")}`, {
         data: { host: chosen.refused.join("; ") },

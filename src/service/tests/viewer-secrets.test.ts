@@ -123,6 +123,7 @@ const withoutSecret: readonly (readonly [reason: string, paths: RegExp])[] = [
   ["a public key", /^node\.ssh-keys$/],
   ["an amount, a mode or a user", /^node\.(?:ram|memory|image-pull-policy|files\.\*\.(?:mode|owner))$/],
   ["names of files", /^vars-files$/],
+  ["a machine of the fleet, and its labels", /^place\.(?:machine|labels\.\*)$/],
   ["a duration", /^lease(?:\.(?:for|idle))?$/],
   ["a colour, and a filter that must compile", /^(?:filter\.(?:color|match)|(?:box|line)\.(?:color|fill))$/],
 ];
