@@ -1,4 +1,4 @@
-import { type FileHandle, open as openFile } from "node:fs/promises";
+import { closeSync, openSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { basename, dirname } from "node:path";
 import type { Duplex } from "node:stream";
@@ -23,28 +23,40 @@ export interface RequestOptions {
 export async function request(path: string, command: string, fields: Fields, options: RequestOptions = {}): Promise<Frame> {
   const { deadlineMs, ...rest } = options;
   const late = new AbortController();
-  const timer =
-    deadlineMs === undefined
-      ? undefined
-      : setTimeout(() => {
-          // First reads an answer that arrived while this process was busy.
-          setImmediate(() =>
-            late.abort(
-              new Failure(
-                "host_timeout",
-                `the lab's holder did not answer ${command} in ${deadlineMs} ms: try again later; labwright destroy works without the holder`,
-              ),
-            ),
-          );
-        }, deadlineMs);
+  const stop = deadlineMs === undefined ? undefined : afterRunning(deadlineMs, () => late.abort(unanswered(command, deadlineMs)));
   try {
-    const signal = rest.signal ?? (timer && late.signal);
+    const signal = rest.signal ?? (stop && late.signal);
     const { socket, result } = await openRequest(path, command, fields, { ...rest, ...(signal && { signal }) });
     socket.destroy();
     return result;
   } finally {
-    clearTimeout(timer);
+    stop?.();
   }
+}
+
+function unanswered(command: string, ms: number): Failure {
+  const text = `the lab's holder did not answer ${command} in ${ms} ms: try again later; labwright destroy works without the holder`;
+  return new Failure("host_timeout", text);
+}
+
+/**
+ * Calls `then` when this process has run for `ms`. Time in which it was stopped or got no processor hardly counts: it could then neither send a request nor
+ * read an answer. Returns the function that stops it.
+ */
+function afterRunning(ms: number, then: () => void): () => void {
+  const slice = Math.min(250, ms / 8);
+  let left = ms;
+  let last = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    left -= Math.min(now - last, 2 * slice);
+    last = now;
+    if (left > 0) return;
+    clearInterval(timer);
+    // First reads an answer that has arrived.
+    setImmediate(then);
+  }, slice);
+  return () => clearInterval(timer);
 }
 
 /** The same for a request whose connection stays open after the result. `rest` contains the bytes after the result. The caller destroys the socket. */
@@ -118,12 +130,13 @@ function refusal(command: string, frame: Frame): Failure {
 const maxAddress = 107;
 
 async function connectTo<Stream extends Duplex>(open: (address: string) => Stream, path: string, command: string): Promise<Stream> {
-  let directory: FileHandle | undefined;
+  let directory: number | undefined;
   let address = path;
   try {
     if (Buffer.byteLength(path) > maxAddress) {
-      directory = await openFile(dirname(path), "r");
-      address = `/proc/self/fd/${directory.fd}/${basename(path)}`;
+      // Synchronous: a thread may be waiting for a disk, and the time of this request runs already.
+      directory = openSync(dirname(path), "r");
+      address = `/proc/self/fd/${directory}/${basename(path)}`;
     }
     return await new Promise<Stream>((resolve, reject) => {
       const socket = open(address);
@@ -134,6 +147,6 @@ async function connectTo<Stream extends Duplex>(open: (address: string) => Strea
     const words = (error as Error).message;
     throw new Failure("host_error", `no connection to the lab's holder for ${command}: ${words}`, { data: { host: words }, cause: error });
   } finally {
-    await directory?.close();
+    if (directory !== undefined) closeSync(directory);
   }
 }
