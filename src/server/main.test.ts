@@ -213,6 +213,11 @@ test("a wrong flag and a port in use end the service with one line", async () =>
   expect(nowhere.err()).toMatch(
     /^labwright serve: this machine has no address "192\.0\.2\.1": --listen takes an address of this machine.*\n$/,
   );
+  const both = serve(["--listen", "127.0.0.1:9443", "--state-dir", join(dir, "other")]);
+  expect(await both.ended).toEqual([1, null]);
+  expect(both.err()).toContain(
+    'no address "127.0.0.1:9443": --listen takes an address alone, --port the port: --listen 127.0.0.1 --port 9443\n',
+  );
 });
 
 test.each<readonly [name: string, within: readonly string[] | undefined, why: string]>([

@@ -47,6 +47,28 @@ describe("a lab's file", () => {
     await expect(readProjectFile("/proc/self/mem")).rejects.toThrow("cannot read /proc/self/mem: EIO");
   });
 
+  test("files of a folder that a lab names: links to files count as files, other links and binary files have a clear error", async () => {
+    mkdirSync(join(folder, "site/deep"), { recursive: true });
+    writeFileSync(join(folder, "lab.yaml"), "name: x\nnodes:\n  r1: {template: linux, files: {/srv: {from: site}}}\n");
+    writeFileSync(join(folder, "site/deep/index"), "hello\n");
+    symlinkSync("deep/index", join(folder, "site/start"));
+    const read = () => readProjectFile(join(folder, "lab.yaml"));
+    expect((await read()).files).toEqual({ "site/deep/index": "hello\n", "site/start": "hello\n" });
+    for (const target of ["deep", "absent", ".."]) {
+      symlinkSync(target, join(folder, "site/wrong"));
+      await expect(read(), target).rejects.toThrow(/^site\/wrong is a link to (?:no file|nothing), which a node cannot get$/);
+      rmSync(join(folder, "site/wrong"));
+    }
+    symlinkSync("/etc/hostname", join(folder, "site/outside"));
+    await expect(read()).rejects.toThrow("site/outside is a link to a file outside of the lab's folder");
+    rmSync(join(folder, "site/outside"));
+    writeFileSync(join(folder, "site/deep/logo"), Buffer.from([0xff, 0xfe, 0x00]));
+    await expect(read()).rejects.toMatchObject({
+      message: "site/deep/logo is not UTF-8 text",
+      hint: expect.stringContaining("labwright cp"),
+    });
+  });
+
   test("a device that never ends is not read for ever", async () => {
     await expect(readProjectFile("/dev/zero")).rejects.toThrow("/dev/zero is larger than 32 MiB");
   });

@@ -1,6 +1,6 @@
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { hostname } from "node:os";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { shellWord } from "../../base/shell-word.ts";
 import { NotPlainError, openPlain } from "../../files/read-plain-file.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
@@ -137,7 +137,7 @@ async function onlyLabFile(folder: string): Promise<string> {
 /** Maximum number of files in a folder that a lab names. */
 const maxFolderFiles = 256;
 
-/** Returns the path itself, or the files of a folder and its folders. Links in it are not followed. */
+/** Returns the path itself, or the files of a folder and its folders. A link to a file counts as that file. Throws UsageError for other links. */
 async function filesAt(folder: string, path: string): Promise<readonly string[]> {
   const found = await stat(join(folder, path)).catch(() => undefined);
   if (found?.isDirectory() !== true) return [path];
@@ -147,6 +147,7 @@ async function filesAt(folder: string, path: string): Promise<readonly string[]>
     for (const entry of (await readdir(join(folder, next), { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
       if (entry.isDirectory()) folders.push(`${next}/${entry.name}`);
       else if (entry.isFile()) files.push(`${next}/${entry.name}`);
+      else if (entry.isSymbolicLink()) files.push(await linkedFile(folder, `${next}/${entry.name}`));
       if (files.length + folders.length > maxFolderFiles)
         throw new UsageError(
           `the folder ${path} has more than ${maxFolderFiles} files and folders`,
@@ -155,6 +156,16 @@ async function filesAt(folder: string, path: string): Promise<readonly string[]>
     }
   }
   return files;
+}
+
+/** Returns the path of a link to a file. */
+async function linkedFile(folder: string, path: string): Promise<string> {
+  const found = await stat(join(folder, path)).catch(() => undefined);
+  if (found?.isFile() === true) return path;
+  throw new UsageError(
+    `${path} is a link ${found === undefined ? "to nothing" : "to no file"}, which a node cannot get`,
+    "only links to files of the lab become files of a node: remove the link, or copy the folder with labwright cp",
+  );
 }
 
 /** Reads a file that the lab names. `undefined` if it does not exist, which is a diagnostic of the intent. Throws for files outside of the folder. */
@@ -174,7 +185,7 @@ async function readInside(folder: string, file: string): Promise<string | undefi
   }
   // A folder is as wrong as no file: the intent's diagnostics name the node and the line.
   if ((await stat(real)).isDirectory()) return undefined;
-  return await readText(real, file, true);
+  return await readText(real, file, true, "configurations and files of a lab are text: labwright cp copies other files into running nodes");
 }
 
 /** Maximum size of a lab's file or of a configuration, bytes: twice the largest text that a service accepts. */
@@ -194,7 +205,12 @@ async function readBounded(path: string, name: string, mustBePlain: boolean): Pr
   }
 }
 
-async function readText(path: string, name: string, mustBePlain: boolean): Promise<string> {
+async function readText(
+  path: string,
+  name: string,
+  mustBePlain: boolean,
+  hint = "save it as UTF-8, or name another file with -t FILE",
+): Promise<string> {
   let content: Buffer;
   try {
     content = await readBounded(path, name, mustBePlain);
@@ -211,6 +227,6 @@ async function readText(path: string, name: string, mustBePlain: boolean): Promi
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
   } catch {
-    throw new UsageError(`${basename(name)} is not UTF-8 text`, "save it as UTF-8, or name another file with -t FILE");
+    throw new UsageError(`${name} is not UTF-8 text`, hint);
   }
 }

@@ -51,14 +51,15 @@ export const exec: Command = {
       throw await withoutDashes(context, args.operands);
     const old = oldCommand(args);
     if (old !== undefined) {
-      context.terminal.note("exec with --node or --command is deprecated and types on the console: use labwright cli NODE -- COMMAND");
+      context.terminal.note(
+        "exec with words without --, or with --command, is deprecated and types on the console: use labwright cli NODE -- COMMAND",
+      );
       return typeCommand(context, args.list("node"), old, args.milliseconds("timeout"));
     }
     const argv = args.rest ?? [];
     if (argv.length === 0) throw new UsageError("exec needs a program after --", "labwright exec r1 -- ip address");
-    const nodes = args.operands
-      .slice(0, args.operands.length - argv.length)
-      .flatMap((name) => name.split(",").filter((each) => each !== ""));
+    const operands = args.operands.slice(0, args.operands.length - argv.length);
+    const nodes = [...args.list("node"), ...operands.flatMap((name) => name.split(",").filter((each) => each !== ""))];
     const [only] = nodes;
     const isSingle = nodes.length === 1 && only !== undefined && !isSelector(only);
     try {
@@ -94,6 +95,7 @@ function oldCommand(args: Arguments): string | undefined {
     throw new UsageError(text, "arguments for the node are given after --: labwright exec NODE -- PROGRAM");
   }
   if (command !== undefined) return command;
+  if (args.rest !== undefined) return undefined;
   const words = args.operands.join(" ");
   return words !== "" && args.has("node") ? words : undefined;
 }

@@ -131,7 +131,11 @@ export async function archiveFromNode({ context, idleMs, onBytes }: CopyRun, nod
 export async function copyToNode({ context, owners, idleMs, onBytes }: CopyRun, source: string, node: string, path: string): Promise<void> {
   const isArchive = source === "-";
   if (!isArchive)
-    await lstat(source).catch((error: NodeJS.ErrnoException) => Promise.reject(new UsageError(`cp: ${source}: ${error.message}`)));
+    await lstat(source).catch((error: NodeJS.ErrnoException) =>
+      Promise.reject(
+        new UsageError(error.code === "ENOENT" ? `cp: there is no file or folder ${source}` : `cp: ${source}: ${error.message}`),
+      ),
+    );
   const client = await context.client();
   const { selector } = await context.project();
   using program = await client.openCopy({ ...selector, node, path, direction: "to_node" });

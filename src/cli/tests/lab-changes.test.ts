@@ -28,6 +28,12 @@ test("plan, deploy, status, exec and destroy each have their result and exit cod
     ["h1", "x"],
   ]);
   expect(await run(["exec", "h1", "--", "exit", "7"])).toMatchObject({ code: 7, stdout: "", stderr: "" });
+  expect(await run(["exec", "--node", "h1", "--", "exit", "7"])).toMatchObject({ code: 7, stdout: "", stderr: "" });
+  expect(await run(["exec", "--node", "h1", "r1", "--", "exit", "7"])).toMatchObject({ code: 7 });
+  expect(await run(["exec", "R1", "--", "true"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('has no node R1; did you mean "r1"?'),
+  });
   expect(await run(["exec", "*", "--", "hostname"])).toMatchObject({ code: 0, stderr: "" });
   expect(await run(["exec", "r1", "h1", "--", "exit", "3"])).toMatchObject({ code: 3 });
   expect(await run(["exec", "h1", "--timeout", "0.2", "--", "sleep", "60"])).toMatchObject({

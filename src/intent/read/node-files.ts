@@ -148,14 +148,14 @@ function copiesOfBind(files: Files, text: string): Copies | Useless {
 
 type Copies = readonly (readonly [string, ReadFile])[];
 
-/** Returns the node's file for a file of the lab, or one for each file of a folder. */
+/** Returns the node's file for a file of the lab, or one for each file of a folder. A script with a line `#!` is executable unless it has a mode. */
 function copies(files: Files, source: string, path: string, more: Pick<LabFile, "mode" | "owner">): Copies {
-  const text = files.get(source);
-  if (text !== undefined) return [[path, { text, ...more, from: source }]];
-  return namesIn(files, `${source}/`).map((name) => [
-    `${path}${name.slice(source.length)}`,
-    { text: files.get(name) as string, ...more, from: name },
-  ]);
+  const copy = (name: string): ReadFile => {
+    const text = files.get(name) as string;
+    return { text, ...(text.startsWith("#!") && { mode: 0o755 }), ...more, from: name };
+  };
+  if (files.has(source)) return [[path, copy(source)]];
+  return namesIn(files, `${source}/`).map((name) => [`${path}${name.slice(source.length)}`, copy(name)]);
 }
 
 const sortedNames = new WeakMap<Files, readonly string[]>();

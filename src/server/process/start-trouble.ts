@@ -32,7 +32,14 @@ function listenTrouble(error: unknown): string | undefined {
   if (code === "EADDRINUSE")
     return `port ${port} of ${address} is in use: end the program that listens there, or choose another port with --port (0 is any free port)`;
   if (code === "EACCES") return `port ${port} of ${address} needs root: choose a port from 1024 on with --port`;
-  if (code === "EADDRNOTAVAIL" || syscall === "getaddrinfo")
-    return `this machine has no address ${JSON.stringify(address ?? (error as { hostname?: string }).hostname)}: --listen takes an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all`;
+  if (code === "EADDRNOTAVAIL" || syscall === "getaddrinfo") {
+    const name = address ?? (error as { hostname?: string }).hostname ?? "";
+    const [, ip, number] = /^([^:]*|\[.*\]):(\d+)$/.exec(name) ?? [];
+    const rule =
+      number === undefined
+        ? "--listen takes an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all"
+        : `--listen takes an address alone, --port the port: --listen ${ip || "0.0.0.0"} --port ${number}`;
+    return `this machine has no address ${JSON.stringify(name)}: ${rule}`;
+  }
   return undefined;
 }

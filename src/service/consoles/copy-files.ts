@@ -12,6 +12,11 @@ case $(tar --version 2> /dev/null | dd bs=64 count=1 2> /dev/null) in *GNU*) blo
 
 /** $1: the folder, $2: the name of a file or folder in it. */
 const fromNode = `${prepare}
+if [ ! -e "$1/$2" ] && [ ! -L "$1/$2" ]; then
+  case $2 in *[*?]*) why=": a path of a node is not a pattern" ;; *) why= ;; esac
+  echo "the node has no such file or folder$why" >&2
+  exit 1
+fi
 cd -- "$1" || exit 1
 exec tar $blocks -cf - -- "$2"`;
 
@@ -20,6 +25,7 @@ exec tar $blocks -cf - -- "$2"`;
  * moved, as tar would have written it. Folders of copies that were killed are removed by the next copy.
  */
 const toNode = String.raw`${prepare}
+[ -d "$2" ] || { echo "the node has no folder $2" >&2; exit 1; }
 if [ -d "$1" ]; then cd -- "$1" && echo folder || exit 1; else cd -- "$2" && echo parent || exit 1; fi
 for old in .labwright-part.*; do [ ! -d "$old" ] || [ -d "/proc/${"$"}{old##*.}" ] || rm -rf -- "$old"; done
 part=.labwright-part.$$

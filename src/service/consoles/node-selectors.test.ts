@@ -23,7 +23,8 @@ test("a selector is a key, a pattern, a kind or a label", () => {
 test("a selector without a node is refused", async () => {
   const message = async (selector: string) =>
     (await failureOf(Promise.resolve().then(() => selectNodes([selector], nodes, "/clos")))).message;
-  expect(await message("leaf")).toBe("/clos has no node leaf");
+  expect(await message("leaf")).toBe('/clos has no node leaf; did you mean "leaf1"?');
+  expect(await message("border")).toBe("/clos has no node border");
   for (const each of ["x*", "kind=qemu", "role=border", "toString=*", "leaf??"])
     expect(await message(each)).toBe(`/clos has no node for ${each}`);
 });

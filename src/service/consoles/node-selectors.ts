@@ -1,4 +1,5 @@
 import { Failure } from "../../contract/errors.ts";
+import { didYouMean } from "../../intent/diagnostics/nearest.ts";
 
 export interface SelectableNode {
   readonly key: string;
@@ -15,8 +16,10 @@ export function selectNodes(selectors: readonly string[], nodes: readonly Select
   for (const selector of selectors) {
     const found = nodes.filter((node) => node.key === selector || matches(selector, node));
     if (found.length === 0) {
+      const keys = nodes.map(({ key }) => key);
+      const meant = isSelector(selector) ? undefined : didYouMean(selector, keys, { left: 1_000_000 });
       const what = isSelector(selector) ? `no node for ${selector}` : `no node ${selector}`;
-      throw new Failure("node_not_found", `${lab} has ${what}`);
+      throw new Failure("node_not_found", `${lab} has ${what}${meant === undefined ? "" : `; ${meant}`}`);
     }
     for (const { key } of found) chosen.add(key);
   }

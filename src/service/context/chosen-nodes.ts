@@ -5,6 +5,7 @@ import type { InspectionData, LiveData } from "../../contract/schemas/observe.ts
 import type { ProjectPayload } from "../../contract/schemas/project.ts";
 import type { JoinedIds } from "../../engine/compare/join.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
+import { didYouMean } from "../../intent/diagnostics/nearest.ts";
 import type { Target } from "./target.ts";
 
 /** Returns the keys of the nodes that a call names, `undefined` if it applies to all nodes. An empty list means no node. */
@@ -45,7 +46,11 @@ export function nodeNotFound(path: string, key: string, nodes: readonly KeyedNod
   const text = `${path} has no node ${key}`;
   const same = keysOfName(key, nodes);
   const [only] = same;
-  if (only === undefined) return new Failure("node_not_found", text);
+  if (only === undefined) {
+    const keys = nodes.map((node) => node.key);
+    const meant = didYouMean(key, keys, { left: 1_000_000 });
+    return new Failure("node_not_found", meant === undefined ? text : `${text}; ${meant}`);
+  }
   const hint = same.length === 1 ? `use --node ${shellWord(only)}` : `use --node with one of ${same.join(", ")}`;
   return new Failure("node_not_found", `${text}: ${key} is the name of ${same.join(" and ")} on the host`, { data: { hint } });
 }

@@ -45,7 +45,7 @@ export async function applyLiveConfigs(
     });
     readiness(before.id).forget(id);
     if (problem === undefined) return;
-    const message = `node ${key} runs without its whole new startup-config: ${problem}. Stop and start it: it boots with the new one`;
+    const message = `node ${key} runs without its whole new startup-config: ${problem}. At its next start it boots with the new one, without lines that FRR does not know`;
     progress.warn?.({ code: "config_not_live", node: key, message });
   });
 }

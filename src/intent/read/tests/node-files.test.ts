@@ -36,6 +36,19 @@ test("binds are copies of files and folders of the lab; a file of files has prec
   expect(node?.files).toEqual({ "/etc/conf/a": { text: "mine" }, "/etc/conf/sub/b": { text: "B" }, "/etc/motd": { text: "welcome\n" } });
 });
 
+test("a file of the lab that begins with #! is executable, unless it has a mode of its own", () => {
+  const scripts = { "bin/run": "#!/bin/sh\n", "bin/notes": "a\n" };
+  const text = (fields: string) => `name: x\nnodes:\n  r1: {template: linux, ${fields}}\n`;
+  const modes = (fields: string) =>
+    Object.entries(readIntent(text(fields), scripts).lab?.nodes[0]?.files ?? {}).map(([path, { mode }]) => [path, mode]);
+  for (const fields of ["files: {/opt: {from: bin}}", "binds: ['bin:/opt:ro']"])
+    expect(modes(fields)).toEqual([
+      ["/opt/notes", undefined],
+      ["/opt/run", 0o755],
+    ]);
+  expect(modes("files: {/run: {from: bin/run, mode: '0600'}}")).toEqual([["/run", 0o600]]);
+});
+
 test("a bind without effect is a warning with its reason", () => {
   expect(
     problemsOf('binds: ["/etc/../passwd:/etc/passwd", "~/x:/x", "absent:/x", "motd.txt:etc", "../x:/x", "motd.txt:/proc/1/x"]'),
