@@ -43,6 +43,14 @@ export function readStartupConfig(context: GivenFiles, at: Field): StartupConfig
     if (textAt !== undefined && templateAt !== undefined) return invalid(problems, at, "text and template cannot be in one map");
     if (templateAt !== undefined) {
       const config = readConfigFile(context, templateAt);
+      // The rendered text takes the place of a text of the lab, which has none either.
+      const odd = config?.file === undefined ? undefined : /\0|\p{Surrogate}/u.exec(config.text)?.[0];
+      if (odd !== undefined)
+        return invalid(
+          problems,
+          templateAt,
+          `${JSON.stringify(config?.file)} has ${odd === "\0" ? "a NUL character" : "half of a surrogate pair"}`,
+        );
       return config?.file === undefined ? undefined : { text: config.text, template: { file: config.file, at: templateAt } };
     }
     // An empty text is a text.

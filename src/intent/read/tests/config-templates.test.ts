@@ -81,6 +81,17 @@ test("a mistake in a template has its place in the file, once for all nodes", ()
   expect(readIntent(yaml, { "host.j2": "" }).diagnostics).toMatchObject([{ code: "file_not_found", line: 5 }]);
 });
 
+test("a template with a NUL character or half of a surrogate pair is refused, as a text of the lab is", () => {
+  for (const [text, problem] of [
+    ["a\0", '"template": "host.j2" has a NUL character'],
+    ["a\ud800b", '"template": "host.j2" has half of a surrogate pair'],
+  ] as const)
+    expect(readIntent(yaml, { ...files, "host.j2": text }).diagnostics).toMatchObject([
+      { code: "invalid_value", message: problem, line: 9 },
+    ]);
+  expect(readIntent(yaml, { ...files, "host.j2": "a 😀\n" }).diagnostics).toEqual([]);
+});
+
 test("templates of a lab share one budget", () => {
   const nested = `${"{% for a in nodes %}".repeat(12)}${"{% endfor %}".repeat(12)}`;
   expect(readIntent(yaml, { ...files, "host.j2": nested }).diagnostics).toMatchObject([
