@@ -219,6 +219,7 @@ test("a switch, an unknown program and a stopped node are refused or fail with t
 test("labwright shell without a terminal sends its input and ends with the exit code", async () => {
   expect(await cli(["shell", "r1"], "hostname; echo oops >&2; exit 3")).toEqual({ code: 3, stdout: "r1\n", stderr: "oops\n" });
   expect(await cli(["shell", "h1", "--", "cat"], "to the letter")).toMatchObject({ code: 0, stdout: "to the letter" });
+  expect(await cli(["console", "s1"])).toMatchObject({ code: 1, stderr: expect.stringContaining("hint: labwright switches") });
   expect(await cli(["shell", "s1"])).toMatchObject({ code: 1, stderr: expect.stringContaining("labwright console s1") });
   expect(await cli(["shell"])).toMatchObject({ code: 1, stderr: expect.stringContaining("shell needs a node") });
 });

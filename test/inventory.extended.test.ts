@@ -108,7 +108,7 @@ test("ssh logs in with a key, by the name in ssh-config, and passwords are refus
 
 test("labwright ssh reaches a node without ports and addresses, and returns the command's exit code", async () => {
   const ended = await cli("ssh", "-i", "key", "h2", "--", "hostname; echo problem >&2; exit 7");
-  expect(ended).toEqual({ code: 7, stdout: "h2\n", stderr: "sshd of h2 accepts your public key\nproblem\n" });
+  expect(ended).toEqual({ code: 7, stdout: "h2\n", stderr: "signing in to h2 with your public key\nproblem\n" });
   expect((await cli("ssh", "-i", "key", "r9")).stderr).toContain('/reached has no node "r9"');
   expect((await cli("ssh", "-i", "missing", "h2")).stderr).toContain("missing.pub is not a public key");
   expect((await cli("ssh", "-i", "key", "s1")).stderr).toContain("s1 runs no program");

@@ -175,6 +175,8 @@ export interface HostSession {
    * is not refused. Absent: nodes publish no ports.
    */
   readonly checkPorts?: (lab: string, nodes: readonly PortsToCheck[]) => Promise<readonly PortProblem[]>;
+  /** Returns the paths of the host's machine that nodes of this lab declare and would not get now. Absent: nodes have no such paths. */
+  readonly checkBinds?: (lab: string, nodes: readonly BindsToCheck[]) => Promise<readonly BindProblem[]>;
   /**
    * Returns the problems of startup configurations, a list for each: lines that the software of their nodes does not accept. Runs no node. An empty list
    * for a template whose configurations the host cannot check. Absent: the host checks none.
@@ -294,6 +296,20 @@ export interface PortsToCheck {
 export interface PortProblem extends ValueProblem {
   readonly key: string;
   readonly port: string;
+}
+
+/** A node with its paths of the machine, as bindText writes them. */
+export interface BindsToCheck {
+  readonly key: string;
+  readonly name: string;
+  readonly binds: readonly string[];
+}
+
+/** A path of the machine that a node cannot get. The problem names the node and the remedy. */
+export interface BindProblem {
+  readonly key: string;
+  readonly bind: string;
+  readonly problem: string;
 }
 
 /** One value for each end of a link, in the definition's endpoint order. */

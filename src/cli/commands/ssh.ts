@@ -47,7 +47,7 @@ export const ssh: Command = {
     const login = user ?? known?.user ?? "root";
     if (known?.isMachine === true) return await toMachine(known, found.status, { isHere, lab, login, command }, args);
     const keys = await publicKeys(args.text("identity"));
-    context.terminal.note(`sshd of ${node} accepts ${keys.length === 1 ? "your public key" : `your ${keys.length} public keys`}`);
+    context.terminal.note(`signing in to ${node} with ${keys.length === 1 ? "your public key" : `your ${keys.length} public keys`}`);
     const means = sshMeans(lab, args, true);
     const settings = { ...sshOptions(means, login), ProxyCommand: proxyCommand(node, means) };
     return await runSsh([...optionsOf(settings), sshName(node, lab.split("/").at(-1) ?? lab), ...command]);

@@ -63,6 +63,7 @@ export const diagnosticCodes = {
   template_error: "a template of a configuration with a mistake, or one that makes too much text",
   unrendered_template: "a startup-config that looks like a template, but is not written as {template: …} (a warning)",
   port_unavailable: "a port of the machine that a node cannot publish now: the start would fail (a warning; only a service checks it)",
+  bind_unavailable: "a path of the machine that a node would not get now: the change would fail (a warning; only a service checks it)",
   filter_unchecked: "the host could not be asked about traffic filters (a warning of validate)",
 } as const satisfies Record<string, string>;
 

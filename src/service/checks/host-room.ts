@@ -52,8 +52,35 @@ export async function portProblems(
     .sort(byPlace);
 }
 
-/** Returns the keys of the nodes whose ports the steps open. */
-export function publishingNodes(operations: readonly Operation[]): ReadonlySet<string> {
+/**
+ * Returns a warning for each path of the machine that the host would not give its node now.
+ * @param nodes keys of the nodes to check; absent: all
+ */
+export async function bindProblems(
+  { work }: WorkPart,
+  { checkBinds }: Pick<HostSession, "checkBinds">,
+  { lab, yaml, files }: Pick<Intent, "lab" | "yaml" | "files">,
+  path: string,
+  nodes?: ReadonlySet<string>,
+): Promise<readonly Diagnostic[]> {
+  const bound = lab.nodes.flatMap(({ key, name, binds = [] }) =>
+    binds.length > 0 && nodes?.has(key) !== false ? [{ key, name, binds }] : [],
+  );
+  if (checkBinds === undefined || bound.length === 0) return [];
+  const some = (await checkBinds(path, bound)).slice(0, maxProblems);
+  if (some.length === 0) return [];
+  const places = await work.fieldPlaces(
+    yaml,
+    files,
+    some.map(({ key }) => ({ kind: "node", key, field: "binds" })),
+  );
+  return some
+    .map(({ problem }, i): Diagnostic => ({ severity: "warning", code: "bind_unavailable", message: problem, ...places[i]! }))
+    .sort(byPlace);
+}
+
+/** Returns the keys of the nodes that the steps create, change or start. */
+export function startingNodes(operations: readonly Operation[]): ReadonlySet<string> {
   return new Set(
     operations.flatMap(({ step }) =>
       step.do === "create-node" || step.do === "update-node" ? [step.node.key] : step.do === "start" ? [step.node] : [],

@@ -12,7 +12,7 @@ import { type Intent, readSent } from "../work/intents.ts";
 import { attributeProblems } from "./attributes.ts";
 import { configProblems } from "./config-problems.ts";
 import { fitProblems } from "./fit-problems.ts";
-import { newNodeProblems, portProblems } from "./host-room.ts";
+import { bindProblems, newNodeProblems, portProblems } from "./host-room.ts";
 import { kernelProblems } from "./kernel-needs.ts";
 import { needProblems } from "./template-needs.ts";
 import { trafficFilterProblems } from "./traffic-filters.ts";
@@ -93,6 +93,10 @@ async function hostProblems(
     ),
     ask(
       (host) => portProblems(context, host, intent, path),
+      async () => [],
+    ),
+    ask(
+      (host) => bindProblems(context, host, intent, path),
       async () => [],
     ),
   ]);

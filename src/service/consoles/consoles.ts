@@ -329,7 +329,9 @@ function isText(node: ObservedNode): boolean {
 function refuseGraphic(key: string, node: ObservedNode, feature: Feature): void {
   if (isText(node)) return;
   const what = node.consoleType === "none" ? "no console" : `a ${node.consoleType} console, which is not text`;
-  throw new Failure("unsupported", `${key} has ${what}`, { data: { feature, console_type: node.consoleType } });
+  const hint = "labwright switches shows the ports of VLAN-aware switches, labwright inspect the interfaces of all nodes";
+  const data = { feature, console_type: node.consoleType, ...(node.consoleType === "none" && { hint }) };
+  throw new Failure("unsupported", `${key} has ${what}`, { data });
 }
 
 function clashes(key: string, { clash }: ObservedNode): Failure {

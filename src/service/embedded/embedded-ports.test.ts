@@ -7,7 +7,7 @@ import { createService } from "../create-service.ts";
 import type { Handlers, Service } from "../service.ts";
 import { sqliteStore } from "../store/sqlite.ts";
 
-/** Ports of the machine that a lab cannot publish are in its plan and in its validation. */
+/** Ports that a lab cannot publish, and paths of the machine that its nodes cannot get, are in its plan and in its validation. */
 
 let local: TestLocalHost;
 let service: Service;
@@ -25,7 +25,7 @@ async function login(username: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  local = await testLocalHost();
+  local = await testLocalHost({ bindAllow: ["/srv"] });
   service = createService({ host: local.host, store: sqliteStore(":memory:"), log: () => {}, version: "test" });
   await login("admin");
 });
@@ -74,4 +74,21 @@ test("a port of another program is a warning of validate and plan with its place
   expect((await post("validateProject", { yaml: second })).warnings).toMatchObject([
     { message: expect.stringContaining("is used by another lab") },
   ]);
+});
+
+test("a path of the machine that a node would not get is a warning of validate and plan with its place", async () => {
+  const text = 'name: bound\nnodes:\n  h1:\n    template: linux\n    binds: ["/srv/absent:/a"]\n';
+  const problems = [
+    {
+      severity: "warning",
+      code: "bind_unavailable",
+      line: 5,
+      message: "node h1: bind /srv/absent:/a: /srv/absent cannot be read on the machine (ENOENT): create it, or correct the path",
+    },
+  ];
+  expect((await post("validateProject", { yaml: text })).warnings).toMatchObject(problems);
+  expect(await post("planProject", { yaml: text })).toMatchObject({
+    warnings: problems,
+    text: expect.stringContaining("/srv/absent cannot be read"),
+  });
 });

@@ -12,7 +12,7 @@ import { type Planned, type PlanOptions, planAgainstHost, type Wanted } from "..
 import { shownOperations, withBoundedTexts } from "../changes/shown-changes.ts";
 import { configProblems, nodesWithConfigs } from "../checks/config-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
-import { countNewNodes, newNodeProblems, portProblems, publishingNodes } from "../checks/host-room.ts";
+import { bindProblems, countNewNodes, newNodeProblems, portProblems, startingNodes } from "../checks/host-room.ts";
 import { kernelProblems } from "../checks/kernel-needs.ts";
 import { quotaProblems } from "../checks/quota-problems.ts";
 import { needProblems } from "../checks/template-needs.ts";
@@ -88,7 +88,8 @@ export async function planProject(
       configProblems(context, target.host, intent, nodesWithConfigs(operations)),
       kernelProblems(context, target.host, intent, changedNodes(operations)),
       needProblems(context, target.host, intent, changedNodes(operations)),
-      portProblems(context, target.host, intent, target.path, publishingNodes(operations)),
+      portProblems(context, target.host, intent, target.path, startingNodes(operations)),
+      bindProblems(context, target.host, intent, target.path, startingNodes(operations)),
       quotaProblems(context, target, intent, planned, payload.replace === true),
     ]);
     const stored = await storedChanges(context, target, intent.lab);

@@ -1,6 +1,7 @@
 import type { Operation, Step } from "../../../engine/model/plan.ts";
 import type { Progress } from "../../host.ts";
 import type { StepLog } from "../../host-batches.ts";
+import { adminText } from "../binds/check-binds.ts";
 import type { LabDefinition } from "../definitions/definition.ts";
 import { refuseUsedSubnet } from "../management/management.ts";
 import { isReserved, reservedText } from "../reach/check-ports.ts";
@@ -41,7 +42,7 @@ export async function refuseImpossible(context: ApplyContext, operations: readon
     try {
       if (template?.backend === "vm") vmOf(template, step.node);
       const fresh = (step.node.binds ?? []).filter((text) => !bound.has(`${step.node.name} ${text}`));
-      if (fresh.length > 0) refuseUnlessAdmin(`node ${step.node.name}: bind ${fresh[0]}: only an admin gives nodes paths of the machine`);
+      if (fresh[0] !== undefined) refuseUnlessAdmin(adminText(step.node.name, fresh[0]));
       await context.binds.check(before?.owner ?? context.user, step.node.name, fresh);
       for (const text of step.node.ports ?? []) {
         if (isReserved(text) && !publishes.has(`${step.node.name} ${text}`)) refuseUnlessAdmin(reservedText(step.node.name, text));

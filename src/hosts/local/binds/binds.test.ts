@@ -69,6 +69,18 @@ describe.skipIf(process.getuid?.() !== 0)("binds of paths of the machine", () =>
     expect(flags.filter((one) => one.startsWith("ro,"))).toHaveLength(2);
   });
 
+  test("paths that a node would not get are found before a change, and those that the lab has are none of them", async () => {
+    await mkdir(join(open, "of-root"));
+    const check = async (...binds: string[]) =>
+      (await local.session.checkBinds!(at, [{ key: "h1", name: "h1", binds }])).map(({ bind, problem }) => [bind, problem]);
+    expect(await check(`${open}/hosts:/etc/hosts.machine`, `${open}/data:/other:rw`)).toEqual([]);
+    expect(await check(`${open}/absent:/a`, `${open}/of-root:/b:rw`, `${folder}/outside:/c`)).toEqual([
+      [`${open}/absent:/a`, expect.stringContaining("cannot be read on the machine (ENOENT): create it, or correct the path")],
+      [`${open}/of-root:/b:rw`, expect.stringContaining(`chown -R ${idRange.base}:${idRange.base} ${open}/of-root`)],
+      [`${folder}/outside:/c`, expect.stringContaining(`this service opens only ${open}`)],
+    ]);
+  });
+
   test("a change restarts the node, which a plan shows; a new writable path waits until the lab starts as a whole", async () => {
     const { plan } = await local.deploy(at, labOf(yaml(`${open}/hosts:/etc/other`)));
     expect(plan.operations.map(({ disruption }) => disruption)).toContain("restart");

@@ -2,6 +2,7 @@ import { interfaceNaming } from "../../../base/names/interface-names.ts";
 import type { HostSession } from "../../host.ts";
 import type { LocalUser } from "../accounts/users.ts";
 import { applySteps } from "../apply/apply-steps.ts";
+import { checkBinds } from "../binds/check-binds.ts";
 import { checkPcapFilter } from "../capture/pcap-filter.ts";
 import { findDefinedLink, type LabDefinition, linkedNames } from "../definitions/definition.ts";
 import { observedLab } from "../lab/observed-lab.ts";
@@ -64,6 +65,7 @@ type HostCalls =
   | "checkPcapFilter"
   | "checkConfigs"
   | "checkPorts"
+  | "checkBinds"
   | "users"
   | "load";
 
@@ -95,6 +97,7 @@ function hostCalls(
     checkPcapFilter: async (filter) => checkPcapFilter((await catalogue()).images, filter, name),
     checkConfigs: async (configs) => checkConfigs(await catalogue(), configs, name),
     checkPorts: async (path, nodes) => checkPorts(state.ports, user, await labs.seen(path), nodes),
+    checkBinds: async (path, nodes) => checkBinds(state.binds, user, await labs.seen(path), nodes),
     users: async () => {
       refuseUnlessAdmin("only an admin can list the host's users");
       return (await tellingTrouble(accounts)).map((one) => ({ user: one.name, role: one.role }));
