@@ -71,6 +71,12 @@ static void node_stalled(struct timer *t) {
   node_update(n);
 }
 
+static void ring_make(struct node *n) {
+  if (n->ring) return;
+  n->ring = need(mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  madvise(n->ring, RING, MADV_DONTFORK);
+}
+
 /* Reads the node's output; false at its end. */
 bool pty_read(struct node *n, bool even_if_viewers_lag) {
   for (size_t taken = 0; taken < RING;) {
@@ -80,10 +86,7 @@ bool pty_read(struct node *n, bool even_if_viewers_lag) {
       timer_start(&n->stall, STALL_MS, node_stalled);
       break;
     }
-    if (!n->ring) {
-      n->ring = need(mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-      madvise(n->ring, RING, MADV_DONTFORK);
-    }
+    ring_make(n);
     struct iovec parts[2] = {{n->ring + from, RING - from < room ? RING - from : room}, {n->ring, 0}};
     parts[1].iov_len = room - parts[0].iov_len;
     ssize_t got = readv(n->pty.fd, parts, 2);
@@ -92,6 +95,11 @@ bool pty_read(struct node *n, bool even_if_viewers_lag) {
     taken += (size_t)got;
   }
   return true;
+}
+
+void console_note(struct node *n, const char *text) {
+  ring_make(n);
+  for (; *text; text++) n->ring[n->total++ % RING] = *text;
 }
 
 static void pty_write(struct node *n) {

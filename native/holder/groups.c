@@ -73,6 +73,22 @@ void groups_close(struct group_handles *h) {
   errno = problem;
 }
 
+bool groups_out_of_memory(long id) {
+  static const char *const files[] = {"memory.events", "memory.oom_control"}; /* of version 2 and version 1 */
+  for (size_t i = 0; i < hierarchies; i++)
+    for (size_t k = 0; k < ARRAY(files); k++) {
+      char text[512];
+      int fd = group_open(i, id, files[k], O_RDONLY);
+      if (fd < 0) continue;
+      ssize_t length = read(fd, text, sizeof text - 1);
+      close(fd);
+      text[length > 0 ? length : 0] = 0;
+      const char *kills = strstr(text, "oom_kill ");
+      if (kills && strtoul(kills + sizeof "oom_kill " - 1, NULL, 10) > 0) return true;
+    }
+  return false;
+}
+
 void groups_remove(long id) {
   char name[24];
   snprintf(name, sizeof name, "%ld", id);

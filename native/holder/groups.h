@@ -18,6 +18,8 @@ pid_t groups_clone(struct group_handles *h, unsigned long flags);
 /* Enters the node's control groups. Called in the new process, so that its children are in the same groups. */
 int groups_enter(const struct group_handles *h);
 void groups_close(struct group_handles *h);
+/* Returns whether the kernel has killed a process of the node because its memory was exhausted. */
+bool groups_out_of_memory(long id);
 /* Removes the groups of a node that has ended. */
 void groups_remove(long id);
 /* Freezes or thaws the node. Returns false if no hierarchy supports it. */

@@ -135,6 +135,8 @@ void handle_deferred(void);
 uint64_t scrollback_start(const struct node *n);
 void pty_ready(struct source *s, uint32_t events);
 bool pty_read(struct node *n, bool even_if_viewers_lag);
+/* Adds a text to the node's output. */
+void console_note(struct node *n, const char *text);
 void node_update(struct node *n);
 void viewer_flush(struct client *c);
 bool viewer_behind(const struct client *c);

@@ -114,12 +114,14 @@ void node_died(struct node *n, int status) {
   if (n->pty.fd >= 0)
     for (int i = 0; i < 64 && pty_read(n, true) && i < 63; i++) {}
   source_close(&n->pty);
+  n->exit_code = n->boot_code > 0 ? n->boot_code : exit_code(status);
+  if ((n->state == BOOTING || n->state == RUNNING) && n->exit_code != 0 && groups_out_of_memory(n->id))
+    console_note(n, "\r\n[labwright: the node's memory was exhausted, and the kernel killed a program: raise its ram]\r\n");
   free(n->input);
   n->input = NULL;
   n->input_at = n->input_end = 0;
   n->pid = 0;
   groups_remove(n->id);
-  n->exit_code = n->boot_code > 0 ? n->boot_code : exit_code(status);
   if (n->state == SETUP && !*n->problem) snprintf(n->problem, sizeof n->problem, "set-up: ended with code %d", n->exit_code);
   /* A node that ended by itself with exit code 0 was powered off from inside. */
   node_changed(n, n->state == STOPPING || (n->state >= BOOTING && n->exit_code == 0) ? STOPPED : FAILED);

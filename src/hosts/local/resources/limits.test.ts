@@ -1,11 +1,12 @@
 import { execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { accessSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Operation, Step } from "../../../engine/model/plan.ts";
 import { planLab } from "../../../engine/plan/plan-lab.ts";
+import { programSources } from "../setup/programs/build-program.ts";
 import { eventually, labOf, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 import { type ControlGroups, probeControlGroups } from "./control-groups.ts";
 import { groupsSettled, type LabGroups, makeLabGroups, removeLabGroups, sweepLabGroups } from "./lab-groups.ts";
@@ -86,6 +87,28 @@ describe("a node with a memory limit", () => {
     expect(plan.operations.map(({ step, disruption }) => [step.do, disruption])).toEqual([["update-node", "none"]]);
     expect(await sh("a", take(150))).toMatchObject({ code: 0 });
   });
+});
+
+test("the log of a node that ended because its memory was exhausted names the reason", async (context) => {
+  if (groups.memory === undefined) return context.skip(groups.why.memory);
+  const digest = `${local.paths.holder}.digest`;
+  const built = existsSync(digest) ? readFileSync(digest, "utf8") : "";
+  if (built !== (await programSources("holder"))) return context.skip("the installed holder is of other sources: run set-up");
+  await local.deploy(
+    "/hungry",
+    labOf(`name: hungry\nnodes:\n  h: {template: linux, ram: 64, exec: ["exec ${take(200)}"]}\n  x: {template: linux, exec: ["exit 3"]}\n`),
+  );
+  const nodes = await eventually(
+    "both have failed",
+    30_000,
+    async () => (await local.session.status("/hungry")).nodes,
+    (all) => all.every((node) => node.status === "failed"),
+  );
+  expect(nodes.map((node) => node.exit_code)).toEqual([137, 3]);
+  const [hungry, other] = await Promise.all(nodes.map(({ id }) => local.session.consoleLog!("/hungry", id)));
+  expect(hungry).toContain("[labwright: the node's memory was exhausted, and the kernel killed a program: raise its ram]");
+  expect(other).not.toContain("memory");
+  await local.deploy("/hungry", null);
 });
 
 describe("a node with a CPU limit", () => {
