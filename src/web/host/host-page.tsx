@@ -3,22 +3,25 @@ import type { HostUser } from "../../contract/schemas/host-users.ts";
 import JobList from "../jobs/job-list.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useTitle } from "../parts/use-title.ts";
+import { MachineTable } from "./machine-table.tsx";
 import { QuotaTable } from "./quota-table.tsx";
 import type { Usage } from "./usage.ts";
 import { useHost } from "./use-host.ts";
 import { UserAdmin } from "./user-admin.tsx";
 import "./host.css";
 
-/** The page of the host, for admins: its load, the use by the labs of each owner, quotas, its users, and the newest jobs of all labs. */
+/** The page of the host, for admins: its load, the machines of its fleet, the use by the labs of each owner, quotas, its users, and the newest jobs of all labs. */
 export default function HostPage({ user }: { readonly user: string | undefined }) {
   useTitle("Host");
-  const { load, users, usage, quotas, mayChangeUsers, hasJobs, isKnown } = useHost();
+  const { load, machines, users, usage, quotas, mayChangeUsers, hasJobs, isKnown } = useHost();
   return (
     <section class="host">
       <h1>Host</h1>
       {!isKnown && <p class="waiting">Reading the host…</p>}
       {load.error !== undefined && <Problem error={load.error} retry={load.again} />}
       {load.data !== undefined && <Load load={load.data} />}
+      {machines.error !== undefined && <Problem error={machines.error} retry={machines.again} />}
+      {machines.data !== undefined && <MachineTable machines={machines.data} again={machines.again} />}
       <h2>Use by owner</h2>
       {usage.error !== undefined && <Problem error={usage.error} retry={usage.again} />}
       {usage.data !== undefined && <UsageTable usage={usage.data} />}

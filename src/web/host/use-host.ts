@@ -1,5 +1,7 @@
+import { LabwrightError } from "../../client/browser.ts";
 import type { HostLoadData } from "../../contract/schemas/host-load.ts";
 import type { HostUser } from "../../contract/schemas/host-users.ts";
+import type { MachineData } from "../../contract/schemas/machines.ts";
 import type { QuotaData } from "../../contract/schemas/quotas.ts";
 import { type Answer, useAnswer } from "../parts/use-answer.ts";
 import { useCapabilities } from "../parts/use-capabilities.ts";
@@ -13,6 +15,8 @@ const pollMs = 5_000;
 export interface HostControl {
   /** data undefined: not read yet, or the host does not report it. */
   readonly load: Answer<HostLoadData | undefined>;
+  /** data undefined: not read yet, or there is no fleet. */
+  readonly machines: Answer<readonly MachineData[] | undefined>;
   readonly users: Answer<readonly HostUser[] | undefined>;
   readonly usage: Answer<readonly Usage[]>;
   readonly quotas: Answer<readonly QuotaData[]>;
@@ -41,9 +45,28 @@ export function useHost(): HostControl {
     },
     [has("capture"), has("keptDisks")],
   );
+  // Without a fleet the service refuses to list its machines.
+  const machines = useAnswer(async (signal) => {
+    try {
+      return (await call("listMachines", {}, { signal })).machines;
+    } catch (error) {
+      if (error instanceof LabwrightError && error.code === "operation_not_allowed") return undefined;
+      throw error;
+    }
+  }, []);
   const quotas = useAnswer(async (signal) => (await call("listQuotas", {}, { signal })).quotas, []);
   usePolling(() => {
     if (has("hostLoad")) load.again();
+    if (machines.data !== undefined) machines.again();
   }, pollMs);
-  return { load, users, usage, quotas, mayChangeUsers: has("userChanges"), hasJobs: has("jobs"), isKnown: features !== undefined };
+  return {
+    load,
+    machines,
+    users,
+    usage,
+    quotas,
+    mayChangeUsers: has("userChanges"),
+    hasJobs: has("jobs"),
+    isKnown: features !== undefined,
+  };
 }

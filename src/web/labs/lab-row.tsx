@@ -44,6 +44,12 @@ export function LabRow({ entry, changes, mayChange, mayDuplicate, actions, onAsk
     <tr>
       <th scope="row">
         <Link to={{ page: "lab", lab, view: "topology" }}>{entry.name}</Link> <small>{lab}</small>
+        {entry.machine !== undefined && (
+          <>
+            {" "}
+            <small>on {entry.machine}</small>
+          </>
+        )}
         {(entry.locked ?? status.data?.locked) === true && <span class="mark">locked</span>}
       </th>
       <td data-title="State">
@@ -56,6 +62,12 @@ export function LabRow({ entry, changes, mayChange, mayDuplicate, actions, onAsk
           </small>
         )}
         {(status.data?.resume?.waiting ?? []).length > 0 && <small> {status.data!.resume!.waiting!.length} waiting to be restored</small>}
+        {entry.unreachable_since !== undefined && (
+          <small class="bad">
+            {" "}
+            {entry.machine} does not answer since {momentText(entry.unreachable_since, Date.now())}
+          </small>
+        )}
         {lease !== undefined && <small class="lease">{leaseSummary(lease, Date.now())}</small>}
       </td>
       <td data-title="Intent">

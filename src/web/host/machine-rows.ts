@@ -1,0 +1,35 @@
+import type { MachineData } from "../../contract/schemas/machines.ts";
+
+/** A machine of the fleet as a row of texts. */
+export interface MachineRow {
+  readonly name: string;
+  readonly isCordoned: boolean;
+  readonly state: string;
+  readonly isLost: boolean;
+  readonly labs: string;
+  readonly memory: string;
+  readonly load: string;
+  readonly labels: string;
+}
+
+/** @param time a moment as people read it */
+export function machineRows(machines: readonly MachineData[], time: (at: string) => string): readonly MachineRow[] {
+  return machines.map(({ name, state, answers, own, seen_at: seenAt, labs, labels, ...facts }) => ({
+    name,
+    isCordoned: state === "cordoned",
+    state: answers
+      ? `${state === "cordoned" ? "gets no new labs" : "active"}${own === true ? ", shows this page" : ""}`
+      : `no answer since ${time(seenAt)}`,
+    isLost: !answers,
+    labs: String(labs),
+    memory: `${gibibytes(facts.available_memory_mib)} of ${gibibytes(facts.memory_mib)} GiB free`,
+    load: `${facts.load} on ${facts.processors} ${facts.processors === 1 ? "processor" : "processors"}`,
+    labels: Object.entries(labels)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(" "),
+  }));
+}
+
+function gibibytes(mebibytes: number): string {
+  return (mebibytes / 1_024).toFixed(1);
+}

@@ -1,0 +1,59 @@
+import { useState } from "preact/hooks";
+import type { MachineData } from "../../contract/schemas/machines.ts";
+import { Problem } from "../parts/problem.tsx";
+import { call } from "../service/api.ts";
+import { machineRows } from "./machine-rows.ts";
+
+/** The machines of the fleet, with their load; admins keep new labs away from one. */
+export function MachineTable({ machines, again }: { readonly machines: readonly MachineData[]; readonly again: () => void }) {
+  const [error, setError] = useState<unknown>();
+  const set = async (name: string, state: MachineData["state"]) => {
+    setError(undefined);
+    await call("setMachine", { name, state }).catch(setError);
+    again();
+  };
+  return (
+    <>
+      <h2>Machines</h2>
+      {error !== undefined && <Problem error={error} retry={() => setError(undefined)} />}
+      <div class="host-table">
+        <table class="rows">
+          <thead>
+            <tr>
+              <th scope="col">Machine</th>
+              <th scope="col">State</th>
+              <th scope="col">Labs</th>
+              <th scope="col">Memory</th>
+              <th scope="col">Load</th>
+              <th scope="col">Labels</th>
+              <th scope="col">New labs</th>
+            </tr>
+          </thead>
+          <tbody>
+            {machineRows(machines, (at) => new Date(at).toLocaleString()).map(
+              ({ name, isCordoned, state, isLost, labs, memory, load, labels }) => (
+                <tr key={name}>
+                  <th scope="row">{name}</th>
+                  <td class={isLost ? "bad" : ""}>{state}</td>
+                  <td>{labs}</td>
+                  <td>{memory}</td>
+                  <td>{load}</td>
+                  <td>{labels}</td>
+                  <td>
+                    <button type="button" onClick={() => void set(name, isCordoned ? "active" : "cordoned")}>
+                      {isCordoned ? "Allow" : "Keep away"}
+                      <span class="visually-hidden">
+                        {" "}
+                        {isCordoned ? "on" : "from"} {name}
+                      </span>
+                    </button>
+                  </td>
+                </tr>
+              ),
+            )}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
