@@ -216,6 +216,13 @@ test("a switch, an unknown program and a stopped node are refused or fail with t
   expect(await all(absent)).toMatchObject({ stderr: expect.stringContaining("no-such-program"), end: { exit_code: 127 } });
 });
 
+test("the shell that a node has by itself shows the node in its prompt", async () => {
+  for (const node of ["h1", "r1"]) {
+    using shell = await client.openProcess({ lab, node, env: { TERM: "dumb" }, terminal: { columns: 80, rows: 24 } });
+    expect(await heard(shell[Symbol.asyncIterator](), /# \S*$/)).toMatch(new RegExp(`^${node}:/# `, "m"));
+  }
+});
+
 test("labwright shell without a terminal sends its input and ends with the exit code", async () => {
   expect(await cli(["shell", "r1"], "hostname; echo oops >&2; exit 3")).toEqual({ code: 3, stdout: "r1\n", stderr: "oops\n" });
   expect(await cli(["shell", "h1", "--", "cat"], "to the letter")).toMatchObject({ code: 0, stdout: "to the letter" });

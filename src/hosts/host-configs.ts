@@ -1,7 +1,8 @@
-/** A startup configuration to check, and the template and image of its node. */
+/** A startup configuration to check, and the template, image and attributes of its node. */
 export interface ConfigToCheck {
   readonly template: string;
   readonly image?: string;
+  readonly attributes?: Readonly<Record<string, string | number | boolean>>;
   readonly text: string;
 }
 

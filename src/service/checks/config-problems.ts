@@ -75,8 +75,9 @@ async function located(
 ): Promise<readonly Located[]> {
   const nodes = lab.nodes.filter(({ key, startupConfig = "" }) => startupConfig !== "" && keys?.has(key) !== false);
   if (checkConfigs === undefined || nodes.length === 0) return [];
-  const configs = nodes.map(({ template, image, startupConfig }) => ({
+  const configs = nodes.map(({ template, image, attributes, startupConfig }) => ({
     template,
+    attributes,
     ...(image !== undefined && { image }),
     text: startupConfig ?? "",
   }));

@@ -26,8 +26,12 @@ export interface ProcessGrant {
 /** The time that a program has to clean up after its client has left, ms. */
 const cleanUpMs = 5_000;
 
-/** The best shell that the node has. Its prompt shows the node; bash's own settings win. */
-const shell = ["/bin/sh", "-c", `[ -n "$PS1" ] || export PS1="$(uname -n):"'$PWD# '; command -v bash > /dev/null && exec bash; exec sh`];
+/** The best shell that the node has. Its prompt shows the node, unless the caller has set one; bash's own settings win. busybox sets PS1 before it reads the command. */
+const shell = [
+  "/bin/sh",
+  "-c",
+  `env | grep -q ^PS1= || export PS1="$(uname -n):"'$PWD# '; command -v bash > /dev/null && exec bash; exec sh`,
+];
 
 /** Issues a one-time ticket for an interactive program. Its arguments and environment are kept in memory until it is redeemed or expires. */
 export async function attachProcess(

@@ -306,3 +306,21 @@ function sectionsOf(config: string): Record<string, readonly string[]> {
   }
   return sections;
 }
+
+test("a section whose daemon is not in the list of the node is a warning with its place", async () => {
+  const text = `name: left-out
+nodes:
+  r1:
+    template: frr
+    attributes: {daemons: ospfd}
+    startup-config: |
+      router ospf
+       network 10.0.0.0/8 area 0
+      router bgp 65001
+`;
+  const { warnings } = await post("validateProject", { yaml: text });
+  const message = "startup-config of r1: bgpd, which reads this section, is not among the daemons of the node: FRR leaves the section out";
+  expect(warnings).toMatchObject([
+    { code: "config_line", line: 9, column: 7, message, hint: expect.stringContaining('daemons: "ospfd bgpd"') },
+  ]);
+});

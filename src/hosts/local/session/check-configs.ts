@@ -1,5 +1,6 @@
 import type { ConfigProblem, ConfigToCheck } from "../../host-configs.ts";
 import { checkConfigs as checkFrr } from "../frr/check-configs.ts";
+import { missingDaemons } from "../frr/missing-daemons.ts";
 import type { LocalImage } from "../images/images.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { nodeImage } from "../templates/template.ts";
@@ -23,7 +24,11 @@ export async function checkConfigs(
       indexes.map((index) => configs[index]!.text),
       user,
     );
-    for (const [i, index] of indexes.entries()) found[index] = problems[i] ?? [];
+    for (const [i, index] of indexes.entries()) {
+      const { text, attributes = {} } = configs[index]!;
+      const missing = missingDaemons(text, String(attributes["daemons"] ?? "auto"));
+      found[index] = [...missing, ...(problems[i] ?? [])].sort((a, b) => a.line - b.line);
+    }
   }
   return found;
 }
