@@ -89,7 +89,7 @@ test("an archive with disks gives the nodes of another lab their files, owners, 
   const before = await run("/site", look);
   expect(before).toContain("/root/note 2755 7 8 2 regular file");
   const running = await cli("export", "--format", "archive", "--with", "disks", "-t", "site.yaml");
-  expect([running.code, running.err]).toEqual([1, expect.stringMatching(/stopped nodes, and these run or hibernate: r1/)]);
+  expect([running.code, running.err]).toEqual([1, expect.stringMatching(/stop these, which run or hibernate: r1/)]);
   await alice.execProject({ lab: "/site", action: "stop", node: "r1" });
 
   const exported = await cli("export", "--format", "archive", "--with", "disks", "-t", "site.yaml");
