@@ -1,5 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { ifThere } from "./if-there.ts";
 import { packagePath } from "./program-path.ts";
 import { readPlain } from "./read-plain-file.ts";
 
@@ -19,16 +20,12 @@ export const shippedTables = (): string => packagePath("mappings");
  */
 export async function readTables(paths: readonly string[], optional?: string): Promise<readonly TableText[]> {
   const named = await Promise.all(paths.map(tablesOf));
-  return [...named.flat(), ...(optional === undefined ? [] : await tablesOf(optional).catch(noneIfMissing))];
+  const isThere = optional !== undefined && (await ifThere(stat(optional))) !== undefined;
+  return [...named.flat(), ...(isThere ? await tablesOf(optional) : [])];
 }
 
 async function tablesOf(path: string): Promise<readonly TableText[]> {
   if (!(await stat(path)).isDirectory()) return [{ file: path, text: await readPlain(path) }];
   const names = (await readdir(path)).filter((name) => /\.ya?ml$/.test(name)).sort();
   return Promise.all(names.map(async (name) => ({ file: join(path, name), text: await readPlain(join(path, name)) })));
-}
-
-function noneIfMissing(error: unknown): readonly TableText[] {
-  if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-  return [];
 }

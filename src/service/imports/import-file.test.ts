@@ -1,5 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -129,6 +130,13 @@ test("tables in the folder of the service win over those that ship, and tables o
   await writeFile(join(folder, "mappings", "own.yaml"), "containerlab: [{nope: 1}]");
   const failure = await failureOf(client.call("importFile", { text }));
   expect([failure.code, failure.message]).toEqual(["invalid_source", expect.stringContaining("the service's own.yaml:1")]);
+  await rm(join(folder, "mappings", "own.yaml"));
+  await symlink("gone.yaml", join(folder, "mappings", "own.yaml"));
+  const unread = await failureOf(client.call("importFile", { text }));
+  expect([unread.code, unread.message]).toEqual(["invalid_source", expect.stringContaining("own.yaml in the service's folder mappings")]);
+  await rm(join(folder, "mappings", "own.yaml"));
+  execFileSync("mkfifo", [join(folder, "mappings", "own.yaml")]);
+  expect((await failureOf(client.call("importFile", { text }))).code).toBe("invalid_source");
 });
 
 /** Returns a client of a service that loads this file from every URL. */

@@ -148,9 +148,21 @@ async function machineOf({ machines }: SourceInput): Promise<MachineOf> {
 let shipped: readonly TableText[] | undefined;
 
 /** Returns the tables of node types: those of the caller, of the service's folder, and of Labwright. A table wins over the ones after it. */
+/** Returns the service's own tables. One that cannot be read would change what becomes of nodes: it refuses the import, as one with a mistake does. */
+async function ownTables(folder: string): Promise<readonly TableText[]> {
+  try {
+    return await readTables([], folder);
+  } catch (error) {
+    const { code = "it is not a plain file", path } = error as NodeJS.ErrnoException;
+    const name = path === undefined ? "a table" : basename(path);
+    const message = `${name} in the service's folder mappings cannot be read (${code}): its administrator corrects or removes it`;
+    throw new Failure("invalid_source", message, { cause: error });
+  }
+}
+
 async function tablesOf({ mapping, mappingFolder }: SourceInput): Promise<readonly TableText[]> {
   const sent = mapping.map((text, index) => ({ file: `mapping ${index + 1}`, text }));
-  const own = mappingFolder === undefined ? [] : await readTables([], mappingFolder);
+  const own = mappingFolder === undefined ? [] : await ownTables(mappingFolder);
   shipped ??= await readTables([shippedTables()]);
   // Paths of the service are not for users.
   return [...sent, ...own.map(({ file, text }) => ({ file: `the service's ${basename(file)}`, text })), ...shipped];
