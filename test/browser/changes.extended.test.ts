@@ -129,6 +129,12 @@ test("a plan that became stale is refused, and the new plan shows what was chang
 test("changes of the host are shown, and taken over into the text with its comments kept", async () => {
   await using tab = await browser.open({ storageState });
   const { page } = tab;
+  // Below the drawing, too.
+  await page.goto(`${served.url}/ui/labs/turn`);
+  const question = page.getByRole("dialog", { name: "Take over the host's changes?" });
+  const bar = page.getByRole("region", { name: "Changes that are not applied" });
+  await bar.getByRole("button", { name: "Take over…" }).click();
+  await question.getByRole("button", { name: "Cancel" }).click();
   await openPlan(page);
   await press(page, "Show the host's changes");
   await page.getByRole("heading", { name: "Changes of the host that are not in the text" }).waitFor();

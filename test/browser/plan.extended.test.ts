@@ -60,6 +60,10 @@ test("errors are marked in the text, and the corrected text is planned and appli
   await page.locator(".cm-lint-marker-error").hover();
   await page.getByText(/unknown.*templat.*did you mean/i).waitFor();
   await page.locator(".cm-lintRange-error", { hasText: "templat" }).first().waitFor();
+  await press(page, "Plan");
+  await page.getByText(/^The text has (an error|\d+ errors)\.$/).waitFor();
+  await write(tab, text("  h1: {template: linu}\n"));
+  await page.getByRole("button", { name: "Replace by linux" }).waitFor();
   await tab.expectComplaint(/422/);
   await write(tab, text("  h1: {template: linux}\n"));
   await press(page, "Plan");

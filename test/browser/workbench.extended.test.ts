@@ -127,6 +127,7 @@ test("the bar of changes covers no node of the drawing, and beside the text no e
   expect((await client.post("/api/v1/projects/deploy", { yaml: `name: column\nnodes:\n${nodes}` })).status).toBe(200);
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.goto(`${served.url}/ui/labs/column`);
+  await page.getByRole("button", { name: "Add", exact: true }).waitFor();
   await node("c0").press("Alt+ArrowLeft");
   const bar = page.getByRole("region", { name: "Changes that are not applied" });
   await bar.getByRole("button", { name: "Save" }).click();

@@ -1,7 +1,7 @@
 import type { Lab } from "../../intent/lab/lab.ts";
 import { boxOf, type LabShape } from "../../intent/shapes/shape.ts";
 import { type LayoutKind, layoutOf, type Place, step } from "../../layout/layout.ts";
-import type { Graph, GraphNode } from "../topology/graph/graph.ts";
+import { byLabel, type Graph, type GraphNode } from "../topology/graph/graph.ts";
 import { labelWidth } from "../topology/graph/labels.ts";
 import { movedShape } from "../topology/shapes/shapes.ts";
 import { interfaceNames, type KnownInterfaces } from "./interface-names.ts";
@@ -60,7 +60,7 @@ export function textRemovalOf(selected: ReadonlySet<string>): Extract<DrawnEdit,
 
 /** Returns computed positions for all parts, as if none had one. */
 export function arranged({ nodes, links }: Graph, kind: LayoutKind): ReadonlyMap<string, Place> {
-  const members = nodes.map(({ id, label }) => ({ id, name: label, width: labelWidth(label) }));
+  const members = nodes.toSorted(byLabel).map(({ id, label }) => ({ id, name: label, width: labelWidth(label) }));
   return layoutOf(
     members,
     links.map(({ from, to }) => [from, to] as const),

@@ -133,8 +133,8 @@ function NoLabs({ mayChange }: { readonly mayChange: boolean }) {
       {mayChange ? (
         <>
           <ol>
-            <li>Write the lab, drop a file on the page, or start with the example.</li>
-            <li>Deploy it: its nodes start, and its topology opens.</li>
+            <li>Run one of the example labs, draw a lab, or write it. Files of other tools can be opened, too.</li>
+            <li>Apply it: its nodes start.</li>
             <li>Open consoles, change links, capture packets. Edit the text, and apply the difference.</li>
           </ol>
           <p>

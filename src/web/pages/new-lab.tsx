@@ -158,6 +158,11 @@ function EmptyLab(control: NewLabControl) {
   const { busy, deployEmpty } = control;
   const [name, setName] = useState("");
   const fault = nameFault(name.trim());
+  const field = useRef<HTMLInputElement>(null);
+  // On a phone the keyboard would cover the examples.
+  useEffect(() => {
+    if (matchMedia("(pointer: fine)").matches) field.current?.focus({ preventScroll: true });
+  }, []);
   return (
     <>
       <form
@@ -168,6 +173,7 @@ function EmptyLab(control: NewLabControl) {
         }}
       >
         <input
+          ref={field}
           aria-label="Name of the new lab"
           placeholder="Name of the new lab"
           value={name}

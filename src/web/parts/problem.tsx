@@ -27,8 +27,15 @@ function wordsOf(error: unknown): { readonly title: string; readonly text: strin
   const { code, message, data } = error;
   const next = nextSteps[code ?? ""] ?? "";
   const shown = data?.["text"];
+  if (code === "invalid_intent" && Array.isArray(data?.["diagnostics"]))
+    return { title: countText(data["diagnostics"].length), text: next };
   // The place in the request is for programs.
   return { title: message.replace(/^\/[\w/-]+: (?=\S)/, ""), text: next, ...(typeof shown === "string" && { details: shown }) };
+}
+
+/** The message of a text with errors is the list that the page shows, too. */
+function countText(count: number): string {
+  return `The text has ${count === 1 ? "an error" : `${count} errors`}.`;
 }
 
 /** Advice to the user, by error code. */

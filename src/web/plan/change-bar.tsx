@@ -22,6 +22,9 @@ interface ChangeBarProps {
 
 const none: readonly Diagnostic[] = [];
 
+/** A result covers the drawing for this time, ms. Afterwards it is in the list of jobs; a warning stays. */
+const noticeMs = 10_000;
+
 /** Loaded when two texts must be compared. */
 const NewerIntent = lazy(() => import("./newer-intent.tsx"));
 
@@ -35,6 +38,8 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
   const { plan } = preview;
   const isBusy = running !== undefined;
   const { bar, keepFocus } = useKeptFocus();
+  const isOld = useIsOld(notice, noticeMs);
+  const isNoticeShown = notice.text !== "" && (notice.isWarning === true || !isOld);
   // A stored text that the host does not have yet waits for Apply as an edited one does.
   const isShown = !isBusy && (edited || (plan?.actions ?? []).length > 0);
   const blocked = blockedReason(state);
@@ -42,7 +47,7 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
     blocked === undefined && plan !== undefined && !preview.isPending && plan.applicable === true && (plan.actions ?? []).length > 0;
   return (
     <>
-      {(edited || isShown || isBusy || notice.text !== "" || error !== undefined) && (
+      {(edited || isShown || isBusy || isNoticeShown || error !== undefined) && (
         <section class="change-bar" aria-label="Changes that are not applied" ref={bar} tabIndex={-1}>
           {isShown && (
             <div class="buttons">
@@ -60,6 +65,16 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
               >
                 Apply
               </button>
+              {!edited && (plan?.actions ?? []).some(({ origin }) => origin === "host" || origin === "both") && (
+                <button
+                  type="button"
+                  disabled={preview.isPending}
+                  onClick={control.askTakeOver}
+                  title="Write the changes that were made on the host into the text"
+                >
+                  Take over…
+                </button>
+              )}
               {edited && (
                 <>
                   <button
@@ -91,7 +106,7 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
             )}
           {edited && !isBusy && <TextChanges control={control} />}
           <Progress lab={lab} control={control} mayChange={control.mayEdit} />
-          {notice.text !== "" && <output class={notice.isWarning === true ? "warning" : ""}>{notice.text}</output>}
+          {isNoticeShown && <output class={notice.isWarning === true ? "warning" : ""}>{notice.text}</output>}
           {error !== undefined && <Problem error={error} />}
           {newer !== undefined && <NewerIntent base={state.base} mine={state.intent} theirs={newer} dispatch={dispatch} />}
         </section>
@@ -99,6 +114,16 @@ export function ChangeBar({ lab, control, preview, onLine }: ChangeBarProps) {
       <Question control={control} />
     </>
   );
+}
+
+/** Whether a value has been the same for this time, ms. */
+function useIsOld(value: unknown, after: number): boolean {
+  const [old, setOld] = useState<unknown>();
+  useEffect(() => {
+    const timer = setTimeout(() => setOld(value), after);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return old === value;
 }
 
 /** The button that was pressed goes while the change runs: the focus goes to the section around it, so that keyboards and screen readers stay there. */

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useModal } from "../dialog/use-modal.ts";
 import { Problem } from "../parts/problem.tsx";
 import { type GrantRight, grantRights } from "./grants.ts";
@@ -50,6 +50,9 @@ export default function ShareLab({ lab, onClose }: ShareLabProps) {
 function ShareForm({ control: { share, isBusy } }: { readonly control: GrantsControl }) {
   const [user, setUser] = useState("");
   const [right, setRight] = useState<GrantRight>("view");
+  const name = useRef<HTMLInputElement>(null);
+  // The form comes after the dialog, which then has the focus on its last button.
+  useEffect(() => name.current?.focus(), []);
   return (
     <form
       onSubmit={(event) => {
@@ -60,7 +63,7 @@ function ShareForm({ control: { share, isBusy } }: { readonly control: GrantsCon
     >
       <label>
         User
-        <input value={user} onInput={(event) => setUser(event.currentTarget.value)} autocomplete="off" spellcheck={false} />
+        <input ref={name} value={user} onInput={(event) => setUser(event.currentTarget.value)} autocomplete="off" spellcheck={false} />
       </label>
       <RightChoice label="Right" value={right} isBusy={isBusy} onChoose={setRight} />
       <div class="buttons">

@@ -20,7 +20,7 @@ interface PaletteProps {
 const newText: NewPart = { kind: "text", text: "Note" };
 
 /** The parts that can be added to a lab: a click adds one in the middle of the drawing, and dragging adds it where it is dropped. */
-export function Palette({ templates, networkTypes, onAdd, pen, onPen, onClose }: PaletteProps) {
+export default function Palette({ templates, networkTypes, onAdd, pen, onPen, onClose }: PaletteProps) {
   const [wanted, setWanted] = useState("");
   const matches = (text: string) => text.toLowerCase().includes(wanted.trim().toLowerCase());
   const found = templates.filter(({ id, description, type }) => matches(`${id} ${description} ${type}`));

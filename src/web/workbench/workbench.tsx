@@ -24,12 +24,14 @@ import { usePageKeys } from "./actions/use-page-keys.ts";
 import { BenchDialogs } from "./bench-dialogs.tsx";
 import { DrawTools } from "./draw-tools.tsx";
 import { LabDrawer } from "./lab-drawer.tsx";
-import { Palette } from "./palette.tsx";
 import { PartMenu } from "./part-menu.tsx";
 import { PartPanel } from "./part-panel.tsx";
 import { SelectedParts } from "./selection/selected-parts.tsx";
 import { useBench } from "./use-bench.ts";
 import "./workbench.css";
+
+/** Loaded when it is first opened. */
+const Palette = lazy(() => import("./palette.tsx"));
 
 /** Loaded when it is first opened. */
 const ShapePanel = lazy(() => import("./shape-panel.tsx"));

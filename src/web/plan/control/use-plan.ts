@@ -31,6 +31,8 @@ export interface PlanControl {
   readonly peek: () => void;
   /** Plans the host's changes against the text. */
   readonly readHost: () => void;
+  /** Plans the host's changes, and asks whether they are taken over into the text. */
+  readonly askTakeOver: () => void;
   /** Applies the shown plan. @param confirm the user agreed that nodes stop */
   readonly apply: (confirm: boolean) => void;
   /** Applies the text if its plan still is the given one; otherwise shows the new plan. */
@@ -156,6 +158,13 @@ export function usePlan({ lab, isManaged, mayChange, onLabChanged }: PlanInput):
       void run("Reading the host…", async () => {
         const { actions = [] } = await computePlan("from_host");
         return { text: actions.length > 0 ? "" : "The host has no changes that are missing in the text." };
+      }),
+    askTakeOver: () =>
+      void run("Reading the host…", async () => {
+        const { actions = [] } = await computePlan("from_host");
+        if (actions.length === 0) return { text: "The host has no changes that are missing in the text." };
+        dispatch({ type: "asked", question: "take-over" });
+        return { text: "" };
       }),
     applySeen: (seen) => isBlocked || void run("Applying…", () => applySeen(seen)),
     save: () => isBlocked || void run("Saving…", save),

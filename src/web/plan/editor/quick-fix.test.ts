@@ -38,3 +38,11 @@ test("other hints, other files, marks of several lines and marks without the wor
   expect(quickFix(problem({ hint: 'did you mean "x"?', end_line: 3 }), yaml)).toBeUndefined();
   expect(quickFix(problem({ hint: 'did you mean "x"?', message: 'unknown key "other"' }), yaml)).toBeUndefined();
 });
+
+test("a proposal in the message of a host has a fix, too", () => {
+  const message = "node r1: the host has no template frrx; did you mean frr? (the same for 2 more)";
+  const text = "a:\n  template: frrx # why";
+  const fix = quickFix(problem({ message, hint: "labwright templates lists them", column: 13, end_column: 17 }), text)!;
+  expect(fix.replacement).toBe("frr");
+  expect(fix.apply(text)).toBe("a:\n  template: frr # why");
+});

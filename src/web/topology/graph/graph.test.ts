@@ -65,6 +65,19 @@ test("a node that the text moves is drawn at its new position, and a node withou
   expect(nodes.find(({ id }) => id === "2")!.autoPlaced).toBe(true);
 });
 
+test("a tier has its nodes in natural order, also in a text that has not been applied", () => {
+  const leaves = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+  const named = leaves.map((leaf) => `leaf${leaf}`);
+  const nodes = [...named, "spine1", "spine2"].map((name) => `  ${name}: {template: frr}\n`).join("");
+  const links = leaves
+    .map((leaf) => `  - ["leaf${leaf}:eth0", "spine1:eth${leaf}"]\n  - ["leaf${leaf}:eth1", "spine2:eth${leaf}"]\n`)
+    .join("");
+  const empty = { ...lab, nodes: [], networks: [], links: [] };
+  const drawn = graphOf(empty, { lab: readIntent(`name: x\nnodes:\n${nodes}links:\n${links}`).lab }).nodes;
+  const tier = drawn.filter(({ label }) => label.startsWith("leaf")).sort((a, b) => a.at.x - b.at.x);
+  expect(tier.map(({ label }) => label)).toEqual(named);
+});
+
 test("a plan marks parts that are created, changed, deleted, down or affected", () => {
   const { nodes, links } = graphOf(lab, {
     actions: [

@@ -116,7 +116,8 @@ export function graphOf(
   });
   const pairs = links.map(({ from, to }) => [from, to] as const);
   const places = layout(
-    drawn.map(({ id, position, label }) => ({ id, position, name: label, width: labelWidth(label) })),
+    // leaf2 stands before leaf10, also in a text that has not been applied yet.
+    drawn.toSorted(byLabel).map(({ id, position, label }) => ({ id, position, name: label, width: labelWidth(label) })),
     pairs,
   );
   return {
@@ -129,6 +130,11 @@ export function graphOf(
     texts: (lab ?? inspection).texts.map(({ text, x, y }, index) => ({ id: `text:${index}`, text, at: { x, y } })),
     shapes: shapes ?? shapesWithIds([], drawnShapes(inspection, lab)),
   };
+}
+
+/** Compares by label in natural order. */
+export function byLabel(a: { readonly label: string }, b: { readonly label: string }): number {
+  return a.label.localeCompare(b.label, "en", { numeric: true });
 }
 
 /** Returns the shapes of the edited text, or else those that the service has. */
