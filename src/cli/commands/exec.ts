@@ -168,7 +168,7 @@ async function runInNodes(
   const failed = single ? all[0]?.end : undefined;
   // One node that was named: its failure is shown with its hint, as that of any other command.
   if (failed?.type === "failed" && failed.code !== "unsupported" && !context.json)
-    throw new LabwrightError(failed.error ?? "failed", { status: 409, code: failed.code as ErrorCode });
+    throw new LabwrightError(failed.error ?? "failed", { status: 409, code: failed.code as ErrorCode, data: { node: only } });
   const consoleOnly = all.filter(({ end }) => end?.type === "failed" && end.code === "unsupported");
   const ran = all.filter((one) => !consoleOnly.includes(one));
   if (all.length === 0) throw new UsageError("no node runs", "labwright status shows the nodes; labwright start starts them");

@@ -38,6 +38,7 @@ test("a word without a node is an error with near names", () => {
   };
   expect(hint("leef1")).toBe('/lab has no node for "leef1": did you mean "leaf1"?');
   expect(hint("kind:frrr")).toContain('did you mean "frr"?');
+  expect(hint("template:frr")).toContain("kind:frr selects nodes by their template");
   expect(hint("group:edge")).toContain("there are core, fabric");
   expect(hint("label:site=noth")).toContain('did you mean "label:site=north"?');
   expect(hint("zzz*")).toContain("there are h1, leaf1, leaf2, spine1");

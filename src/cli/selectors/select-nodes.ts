@@ -66,6 +66,8 @@ function nearOf(word: string, nodes: readonly SelectableNode[]): string {
     label: nodes.flatMap(({ labels }) => Object.entries(labels).map(([key, text]) => `label:${key}=${text}`)),
   };
   const known = [...new Set(offered[by])].sort();
+  const [, template] = /^template[:=](.+)$/s.exec(word) ?? [];
+  if (template !== undefined) return `kind:${template} selects nodes by their template`;
   const meant = didYouMean(by === "label" ? `label:${name}=${value}` : value, known, { left: 1_000_000 });
   if (meant !== undefined) return meant;
   if (known.length === 0) return by === "group" ? "groups are known from the lab's file: name it with -t" : `no node has a ${by}`;

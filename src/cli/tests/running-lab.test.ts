@@ -51,7 +51,7 @@ test("hints depend on the command: adopt of a recorded lab, quarantine of an unk
   await run(["stop", "--node", "h1"]);
   expect((await run(["cli", "h1", "--", "true"])).stderr).toContain("labwright start h1");
   expect((await run(["exec", "h1", "--", "true"])).stderr).toMatch(
-    /^error: h1 does not run \(node_not_running\)\n {2}hint: .*labwright start/,
+    /^error: h1 does not run \(node_not_running\)\n {2}hint: labwright start h1 starts it; labwright logs h1 /,
   );
 });
 
