@@ -233,6 +233,9 @@ const withoutEffect: Readonly<Record<string, string>> = {
   "lab.lease.for": "as lease",
   "lab.lease.idle": "as lease",
   "lab.lease.then": "as lease",
+  "lab.place": "the service chooses the machine when the lab is created, no host stores it",
+  "lab.place.machine": "as place",
+  "lab.place.labels": "as place",
   "lab.shapes": "only drawn, no host stores them",
   "topology.shapes": "the same",
   ...Object.fromEntries(
