@@ -231,7 +231,7 @@ test("labwright shell without a terminal sends its input and ends with the exit 
   expect(await cli(["shell"])).toMatchObject({ code: 1, stderr: expect.stringContaining("shell needs a node") });
 });
 
-test("exec reports that the connection to the service ended, with an exit code of its own, and the program ends", async () => {
+test("exec and console report that the connection to the service ended, each with an exit code of its own, and the program ends", async () => {
   const sockets = new Set<Socket>();
   const { hostname, port } = new URL(served.url);
   const proxy = createServer((near) => {
@@ -251,13 +251,29 @@ test("exec reports that the connection to the service ended, with an exit code o
     async () => seen.stdout,
     (text) => text === "began\n",
   );
-  for (const socket of sockets) socket.resetAndDestroy();
-  expect(await once(child, "close")).toEqual([255, null]);
+  const viewer = begin(["console", "h1"], url);
+  const shown = { stdout: "", stderr: "" };
+  viewer.stdout?.on("data", (chunk: Buffer) => (shown.stdout += chunk));
+  viewer.stderr?.on("data", (chunk: Buffer) => (shown.stderr += chunk));
+  viewer.stdin?.write("echo open\n");
+  await eventually(
+    "the console is open",
+    30_000,
+    async () => shown.stdout,
+    (text) => /^open/m.test(text),
+  );
+  const ended = Promise.all([once(child, "close"), once(viewer, "close")]);
+  proxy.close();
+  for (const socket of sockets) socket.destroy();
+  expect(await ended).toEqual([
+    [255, null],
+    [1, null],
+  ]);
+  expect(shown.stderr).toContain("error: the console was closed: the service has stopped or cannot be reached\n");
   expect(seen.stderr).toBe(
     "error: the connection to the service ended before the program: the service has stopped or cannot be reached, or the session or the lab was ended\n" +
       "  hint: the program ends with its connection; labwright status shows the lab; then run it again\n",
   );
-  proxy.close();
   await eventually(
     "it has ended",
     30_000,

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
 import { type Command, labFlag, topoFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
@@ -36,15 +37,30 @@ export const consoleCommand: Command = {
     if (context.terminal.interactive) context.terminal.note(`console of ${node}; Ctrl-] or ~. closes it`);
     const file = args.text("record");
     const recording = file === undefined ? undefined : await startRecording(context, connection, file);
+    let isClosed: boolean;
     try {
-      await talk(context, connection, args.has("read-only"));
+      isClosed = await talk(context, connection, args.has("read-only"));
     } finally {
       await recording?.end();
     }
+    if (isClosed) await requireService(client);
     if (context.terminal.interactive) context.terminal.note(`\nclosed the console of ${node}`);
     return 0;
   },
 };
+
+/** Throws if the service does not answer: its end closes a console as the end of the node does. */
+async function requireService(client: LabwrightClient): Promise<void> {
+  try {
+    await client.getCapabilities();
+  } catch (error) {
+    if (!(error instanceof LabwrightError) || error.code !== "host_unreachable" || error.status !== 0) return;
+    throw new UsageError(
+      "the console was closed: the service has stopped or cannot be reached",
+      "the node keeps running: open its console again when the service answers",
+    );
+  }
+}
 
 async function startRecording({ terminal }: Context, connection: Duplex, file: string): Promise<Recording> {
   const { columns = 80, rows = 24 } = terminal.stdout;
@@ -70,27 +86,31 @@ async function quiet(connection: Duplex): Promise<void> {
   });
 }
 
-/** Copies bytes in both directions until the user closes the console, the node closes it, or a signal arrives. Always restores the terminal. */
-async function talk(context: Context, connection: Duplex, isReadOnly: boolean): Promise<void> {
+/**
+ * Copies bytes in both directions until the user closes the console, the node closes it, or a signal arrives. Always restores the terminal. Returns whether
+ * the other end closed the connection.
+ */
+async function talk(context: Context, connection: Duplex, isReadOnly: boolean): Promise<boolean> {
   const { stdin, stdout } = context.terminal;
   const setRawMode = stdin.isTTY === true ? stdin.setRawMode?.bind(stdin) : undefined;
   const typed = new Escape();
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   let end = () => {};
   try {
-    await new Promise<void>((resolve, reject) => {
-      end = () => resolve();
+    return await new Promise<boolean>((resolve, reject) => {
+      end = () => resolve(false);
+      const closed = () => resolve(true);
       for (const signal of signals) process.once(signal, end);
       connection.on("data", (chunk: Buffer) => stdout.write(chunk));
       connection
-        .once("close", end)
-        .once("end", end)
+        .once("close", closed)
+        .once("end", closed)
         .once("error", (error) => reject(new UsageError(`the connection to the console was lost: ${error.message}`)));
       setRawMode?.(true);
       stdin.on("data", (chunk: Buffer) => {
         const { send, leave } = typed.take(chunk);
         if (send.length > 0 && !isReadOnly) connection.write(send);
-        if (leave) resolve();
+        if (leave) resolve(false);
       });
       // The input of a script has ended: the node may still be writing its answer.
       if (setRawMode === undefined) stdin.once("end", () => void quiet(connection).then(end));
