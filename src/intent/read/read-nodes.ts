@@ -257,7 +257,9 @@ class Inherited {
       // A kind that is not in kinds is the name of a template, and overrides the default one.
       if (special !== undefined && ofKind === undefined) fields = { ...fields, template: special };
       if (ofKind !== undefined) fields = inherit(fields, ofKind.fields);
-      for (const group of groups) fields = inherit(fields, this.#from.groups.get(group)?.fields ?? {});
+      // Of a group that is named several times, the last one decides: its fields would be overlaid with themselves.
+      for (const group of [...new Set(groups.toReversed())].toReversed())
+        fields = inherit(fields, this.#from.groups.get(group)?.fields ?? {});
       this.#known.set(cached, fields);
     }
     return { kind, groups, fields };
