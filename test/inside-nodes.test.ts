@@ -370,6 +370,10 @@ test("cp names what is wrong, and a node that sends a hostile archive changes no
   expect(await complaint("h1:/etc/host*", ".")).toBe(
     "error: h1:/etc/host*: the node has no such file or folder: a path of a node is not a pattern",
   );
+  expect(await cli(["cp", "h1:/dev/null", "."])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("h1:/dev/null is not a file or folder"),
+  });
   expect(await complaint("h1:/", ".")).toContain("a whole file system is not copied");
   expect(await complaint("./plain", "h1:/no/folder/x")).toBe("error: h1:/no/folder/x: the node has no folder /no/folder");
   expect(await complaint("./absent", "h1:/tmp")).toBe("error: cp: there is no file or folder ./absent");

@@ -107,6 +107,7 @@ export async function copyFromNode(run: CopyRun, node: string, path: string, tar
     );
   }
   output.check(`${node}:${path}`);
+  if (skipped.includes(top)) throw new UsageError(`${node}:${path} is not a file or folder, so that it is not copied`);
   if (skipped.length > 0)
     context.terminal.complain(`${node}: left out, no files or folders: ${skipped.slice(0, 5).join(" ")}${skipped.length > 5 ? " …" : ""}`);
 }
