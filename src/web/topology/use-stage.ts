@@ -8,7 +8,7 @@ import { type PictureLayer, pictureLayer } from "./stage/picture-layer.ts";
 import { areaOf, centred, fitted, type Inset, revealing, type Size, showsAll, type View, zoomed } from "./stage/view.ts";
 
 /** Opened tools may cover more, px. */
-const maxInset = 60;
+const maxInset = 100;
 /** Opened details of the bar of changes may cover more, px. */
 const maxBottom = 120;
 /** A lower stage, such as one below a maximised drawer, shows no drawing, px. */
@@ -76,7 +76,8 @@ export function useStage(graph: Graph): Stage {
     const { top, left, bottom } = stage.current!.getBoundingClientRect();
     const tools = stage.current!.parentElement!.querySelector(":scope > .tools")?.getBoundingClientRect();
     const palette = stage.current!.closest(".drawing")?.querySelector(":scope > .palette")?.getBoundingClientRect();
-    const bar = barsOf(stage.current!)?.querySelector(".change-bar")?.getBoundingClientRect();
+    // A result that stands there alone disappears soon.
+    const bar = barsOf(stage.current!)?.querySelector(".change-bar:has(> .buttons)")?.getBoundingClientRect();
     const covered = (palette?.right ?? left) - left;
     return {
       top: Math.max(0, Math.min((tools?.bottom ?? top) - top, maxInset)),
