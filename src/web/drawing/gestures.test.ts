@@ -47,3 +47,9 @@ test("a new part comes beside the others: first at the right, then at the left, 
     [1, 1],
   ]);
 });
+
+test("a new part that would cover another one stands in a row with it", () => {
+  const at = { x: 80, y: 66 };
+  expect(freePlace({ nodes: [{ at }] as never }, { x: -10, y: 50 })).toEqual({ x: 80 + step, y: 66 });
+  expect(freePlace({ nodes: [{ at }] as never }, { x: -200, y: 50 })).toEqual({ x: -200, y: 50 });
+});

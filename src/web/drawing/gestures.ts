@@ -102,9 +102,12 @@ export function freePlace({ nodes }: Pick<Graph, "nodes">, at: Place, lab?: Pick
     ...nodes.map((node) => node.at),
     ...[...(lab?.nodes ?? []), ...(lab?.networks ?? [])].flatMap((one) => one.position ?? []),
   ];
-  const isFree = (place: Place) => places.every(({ x, y }) => Math.hypot(x - place.x, y - place.y) >= step * 0.9);
+  const isNear = (a: Place, b: Place) => Math.hypot(a.x - b.x, a.y - b.y) < step * 0.9;
+  const isFree = (place: Place) => places.every((other) => !isNear(place, other));
+  // Beside the part that is in the way, and so in a row with it.
+  const start = places.find((other) => isNear(at, other)) ?? at;
   for (let ring = 0; ring < 40; ring++) {
-    const place = ringPlaces(at, ring).find(isFree);
+    const place = ringPlaces(start, ring).find(isFree);
     if (place !== undefined) return place;
   }
   return at;
