@@ -82,6 +82,25 @@ test("a user stays signed in over a reload, until the session ends elsewhere", a
   await page.getByLabel("Password").waitFor();
 });
 
+test("an open page of a lab signs out when the session ends elsewhere, and shows marks of direction in its text", async () => {
+  await using tab = await browser.open();
+  const { page } = tab;
+  const ann = await served.signIn("ann");
+  const deployed = await ann.post("/api/v1/projects/deploy", { yaml: `${yaml("turned")}description: "\u202Etxt.exe"\n` });
+  expect(deployed.json.ok, deployed.text).toBe(true);
+  await signIn(page, served.url, "ann");
+  await page.goto(`${served.url}/ui/labs/turned`);
+  await page.getByRole("link", { name: "Edit", exact: true }).click();
+  await page.locator(".cm-specialChar").first().waitFor();
+  await page.evaluate(
+    `fetch("/api/v1/logout", {method: "POST", headers: {"X-Labwright-Csrf": "1", "Content-Type": "application/json"}, body: "{}"})`,
+  );
+  await page.getByLabel("Password").waitFor();
+  expect(await page.getByText("No connection to the service").count()).toBe(0);
+  await tab.expectComplaint(/401/);
+  await ann.post("/api/v1/projects/destroy", { lab: "/turned" });
+});
+
 test("a link of another user asks before it replaces the session of a browser", async () => {
   await using tab = await browser.open();
   const { page } = tab;

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { EventData } from "../../contract/schemas/observe.ts";
+import { call } from "./api.ts";
 import { reportConnection } from "./connection.ts";
 
 type Listener = (event: EventData) => void;
@@ -70,7 +71,10 @@ function openFeed(lab: string | undefined): Feed {
     opened.addEventListener("open", () => reportConnection(listeners, true));
     opened.addEventListener("error", () => {
       if (source === opened) reportConnection(listeners, false);
-      if (source === opened && opened.readyState === EventSource.CLOSED) retry = setTimeout(() => open(true), retryMs);
+      if (source !== opened || opened.readyState !== EventSource.CLOSED) return;
+      retry = setTimeout(() => open(true), retryMs);
+      // The stream cannot distinguish a service that is away from a session that has ended, such as in another tab: this call signs the page out.
+      call("getSession", {}).catch(() => undefined);
     });
   };
   const onVisibilityChange = () => {

@@ -4,7 +4,7 @@ import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, HighlightStyle, indentOnInput, indentService, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { forceLinting, linter, lintGutter, lintKeymap, type Diagnostic as Mark } from "@codemirror/lint";
 import { EditorState, StateEffect } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { Diagnostic } from "../../../contract/schemas/project.ts";
 import { type Names, suggestionsAt } from "./suggestions.ts";
@@ -34,6 +34,9 @@ const indentBelowKeys = indentService.of((context, at) => {
   const open = /^( *)((?:- )*)[^#]*:(?: [|>][+-]?)? *$/.exec(context.simulatedBreak === null ? "" : text);
   return open === null ? undefined : open[1]!.length + open[2]!.length + 2;
 });
+
+/** Characters that draw the text after them in another order than it has. */
+const directionMarks = /[\u202a-\u202e\u2066-\u2069]/gu;
 
 const recheck = StateEffect.define<null>();
 
@@ -73,6 +76,7 @@ export function yamlEditor(parent: HTMLElement, { text, label, readOnly, check, 
       doc: text,
       extensions: [
         lineNumbers(),
+        highlightSpecialChars({ addSpecialChars: directionMarks }),
         lintGutter(),
         history(),
         drawSelection(),
