@@ -98,6 +98,12 @@ test("an open page of a lab signs out when the session ends elsewhere, and shows
   await page.getByLabel("Password").waitFor();
   expect(await page.getByText("No connection to the service").count()).toBe(0);
   await tab.expectComplaint(/401/);
+  // Another user of the tab does not get what the first one typed.
+  await page.evaluate(
+    `sessionStorage.setItem("labwright-draft:/turned", '{"mine":{"yaml":"secret","files":{}},"base":{"yaml":"","files":{}}}')`,
+  );
+  await signIn(page, served.url, "bob");
+  expect(await page.evaluate(`sessionStorage.getItem("labwright-draft:/turned")`)).toBeNull();
   await ann.post("/api/v1/projects/destroy", { lab: "/turned" });
 });
 

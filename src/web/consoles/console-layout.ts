@@ -1,3 +1,5 @@
+import { isFields, storedJson } from "../service/stored-json.ts";
+
 /** The open consoles of a lab, as this tab of the browser shows them. */
 export interface ConsoleLayout {
   /** Keys of the nodes whose consoles are open, in the order of opening. */
@@ -51,9 +53,15 @@ const storageKey = (lab: string) => `labwright-consoles:${lab}`;
 
 /** Reads the layout of this tab from session storage. */
 export function readLayout(lab: string): ConsoleLayout {
-  const text = sessionStorage.getItem(storageKey(lab));
-  const stored = text === null ? { open: [], current: undefined, tiles: false } : (JSON.parse(text) as Omit<ConsoleLayout, "broadcast">);
-  return { ...stored, broadcast: false };
+  const { open, current, tiles } = storedJson(storageKey(lab), isLayout) ?? { open: [], current: undefined, tiles: false };
+  return { open, current, tiles, broadcast: false };
+}
+
+function isLayout(value: unknown): value is Omit<ConsoleLayout, "broadcast"> {
+  if (!isFields(value)) return false;
+  const { open, current, tiles } = value;
+  const isOpen = Array.isArray(open) && open.every((node) => typeof node === "string");
+  return isOpen && (current === undefined || typeof current === "string") && typeof tiles === "boolean";
 }
 
 export function storeLayout(lab: string, { open, current, tiles }: ConsoleLayout): void {

@@ -1,3 +1,4 @@
+import { isFields, storedJson } from "../service/stored-json.ts";
 import type { IntentText } from "./intent-text.ts";
 
 /** Text of a lab that is not applied, and the service's text that it started from. */
@@ -10,8 +11,14 @@ const prefix = "labwright-draft:";
 
 /** Reads a lab's draft from session storage: drafts last until the tab is closed or the user signs out. */
 export function readDraft(lab: string): Draft | undefined {
-  const text = sessionStorage.getItem(prefix + lab);
-  return text === null ? undefined : (JSON.parse(text) as Draft);
+  return storedJson(prefix + lab, isDraft);
+}
+
+function isDraft(value: unknown): value is Draft {
+  return (
+    isFields(value) &&
+    [value["mine"], value["base"]].every((text) => isFields(text) && typeof text["yaml"] === "string" && isFields(text["files"]))
+  );
 }
 
 /** @param draft undefined removes the draft */
@@ -26,6 +33,15 @@ export function draftedLabs(): readonly string[] {
     .filter((key) => key.startsWith(prefix))
     .map((key) => key.slice(prefix.length))
     .sort();
+}
+
+const userKey = "labwright-user";
+
+/** Removes what another user left in this tab: one user must not see the drafts of another. A user whose session ended finds the drafts again. */
+export function dropDraftsOfOthers(user: string): void {
+  const before = sessionStorage.getItem(userKey);
+  if (before !== null && before !== user) dropDrafts();
+  sessionStorage.setItem(userKey, user);
 }
 
 /** Removes what belongs to the user in session storage: drafts, copied parts, and warnings of deploys. */

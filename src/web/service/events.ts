@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { EventData } from "../../contract/schemas/observe.ts";
-import { call } from "./api.ts";
+import { checkSession } from "./api.ts";
 import { reportConnection } from "./connection.ts";
 
 type Listener = (event: EventData) => void;
@@ -68,13 +68,20 @@ function openFeed(lab: string | undefined): Feed {
       const gap: EventData = { id: "", at: new Date().toISOString(), type: "gap", data: { reason: "away" } };
       opened.addEventListener("open", () => dispatch(gap), { once: true });
     }
-    opened.addEventListener("open", () => reportConnection(listeners, true));
+    let isAgain = afterGap;
+    opened.addEventListener("open", () => {
+      reportConnection(listeners, true);
+      if (isAgain) void checkSession();
+      isAgain = true;
+    });
     opened.addEventListener("error", () => {
       if (source === opened) reportConnection(listeners, false);
       if (source !== opened || opened.readyState !== EventSource.CLOSED) return;
-      retry = setTimeout(() => open(true), retryMs);
-      // The stream cannot distinguish a service that is away from a session that has ended, such as in another tab: this call signs the page out.
-      call("getSession", {}).catch(() => undefined);
+      retry = setTimeout(() => {
+        // The stream cannot distinguish a service that is away from a session that has ended, such as in another tab.
+        void checkSession();
+        open(true);
+      }, retryMs);
     });
   };
   const onVisibilityChange = () => {

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { LabwrightError } from "../../client/browser.ts";
 import type { DataOf } from "../../contract/operations.ts";
-import { dropDrafts } from "../intent/drafts.ts";
-import { call, signedOut } from "../service/api.ts";
+import { dropDrafts, dropDraftsOfOthers } from "../intent/drafts.ts";
+import { call, showsUser, signedOut } from "../service/api.ts";
 import { forgetSession, maybeSignedIn, rememberSession } from "./session-expiry.ts";
 
 export type Session = DataOf<"getSession">;
@@ -24,8 +24,13 @@ export type SignIn =
 /** Signs in with the ticket of the address if it has one, otherwise with the existing cookie. Returns the state, and a function that signs in by token. */
 export function useSession(): readonly [SignIn, (token: string) => Promise<void>] {
   const [signIn, setSignIn] = useState<SignIn>({ state: "checking" });
-  const readSession = async (note?: string) =>
-    setSignIn({ state: "in", session: await call("getSession", {}), ...(note !== undefined && { note }) });
+  const readSession = async (note?: string) => {
+    const session = await call("getSession", {});
+    const user = session.username ?? "";
+    dropDraftsOfOthers(user);
+    showsUser(user);
+    setSignIn({ state: "in", session, ...(note !== undefined && { note }) });
+  };
   const showFormOnFailure = (attempt: Promise<void>) => {
     attempt.catch((reason: unknown) =>
       setSignIn(reason instanceof LabwrightError && reason.status === 401 ? { state: "out" } : { state: "out", reason }),

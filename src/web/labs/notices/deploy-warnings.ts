@@ -1,4 +1,5 @@
 import type { ChangeWarning } from "../../../contract/schemas/project.ts";
+import { isFields, storedJson } from "../../service/stored-json.ts";
 
 /** The beginning of the keys in session storage: the warnings last until the tab is closed or the user signs out. */
 const prefix = "labwright-deploy-warnings:";
@@ -10,6 +11,9 @@ export function keepWarnings(lab: string, warnings: readonly ChangeWarning[] = [
 }
 
 export function keptWarnings(lab: string): readonly ChangeWarning[] {
-  const text = sessionStorage.getItem(prefix + lab);
-  return text === null ? [] : (JSON.parse(text) as readonly ChangeWarning[]);
+  return storedJson(prefix + lab, isWarnings) ?? [];
+}
+
+function isWarnings(value: unknown): value is readonly ChangeWarning[] {
+  return Array.isArray(value) && value.every((one) => isFields(one) && typeof one["message"] === "string");
 }
