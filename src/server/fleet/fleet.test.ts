@@ -176,6 +176,7 @@ describe("the machines of a fleet", () => {
     await one
       .client(admin)
       .call("PUT", "/api/v1/machines", { body: JSON.stringify({ name: "other", state: "active", labels: { gpu: "true" } }) });
+    await other.hasFree(900);
     await one.hasFree(900);
     const labelled = await one.client(ann).post("/api/v1/projects/deploy", { yaml: `${pair("labelled")}place: {labels: {gpu: true}}\n` });
     expect(labelled.json.data.placement).toEqual({

@@ -3,7 +3,7 @@ import { storedRequest } from "../changes/change-kind.ts";
 import { guarded } from "../changes/managed.ts";
 import { addressRecorded } from "../context/address.ts";
 import type { ChangeParts, EventsPart, ResumePart } from "../context/parts.ts";
-import { choosePlace, memoryOf, type PlacedSince } from "../placement/choose-place.ts";
+import { choosePlace, memoryOf, notReported, type PlacedSince } from "../placement/choose-place.ts";
 import { deployKind } from "../projects/deploy.ts";
 import type { MachineStore } from "../store/machines.ts";
 import type { LabRecord } from "../store/store.ts";
@@ -14,6 +14,11 @@ type Parts = ChangeParts & EventsPart & ResumePart;
 
 /** Interval of looks, ms: that of the reports of machines. */
 const everyMs = 3_000;
+/**
+ * After its start, and after the database was away so long that leases ended, a machine takes no labs over for this time, ms: the others are just coming
+ * back, too.
+ */
+const graceMs = { start: 60_000, renewal: 30_000 } as const;
 
 /**
  * Starts labs of a lost machine here if their policy is `resume: always`, and ends labs here that another machine has taken over meanwhile. A machine is lost
@@ -22,6 +27,8 @@ const everyMs = 3_000;
 export class Failover {
   readonly #context: Parts;
   #timer: NodeJS.Timeout | undefined;
+  /** `performance.now()` before which this machine takes nothing over by itself. */
+  #notBefore = 0;
   #looking: Promise<void> | undefined;
   /** Labs that this machine has taken over since its last report. */
   #placed: readonly PlacedSince[] = [];
@@ -34,14 +41,25 @@ export class Failover {
 
   /** Looks from now on, if this service is part of a fleet. */
   begin(): void {
-    if (this.#context.store.shared?.machines.own === undefined) return;
-    void this.look();
-    this.#timer ??= setInterval(() => void this.look(), everyMs).unref();
+    const { shared } = this.#context.store;
+    if (shared?.machines.own === undefined) return;
+    this.#wait(graceMs.start);
+    shared.onRenewed(() => this.#wait(graceMs.renewal));
+    const look = () => void this.look(performance.now() >= this.#notBefore);
+    look();
+    this.#timer ??= setInterval(look, everyMs).unref();
   }
 
-  /** Looks once. Never rejects: what fails is logged and tried again. Resolves when the labs that it starts or ends are started or ended. */
-  look(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
+  #wait(ms: number): void {
+    this.#notBefore = Math.max(this.#notBefore, performance.now() + ms);
+  }
+
+  /**
+   * Looks once. Never rejects: what fails is logged and tried again. Resolves when the labs that it starts or ends are started or ended.
+   * @param mayTake whether it may take labs over; otherwise it only ends labs that it has lost
+   */
+  look(mayTake = true): Promise<void> {
+    this.#looking ??= this.#look(mayTake).finally(() => {
       this.#looking = undefined;
     });
     return this.#looking;
@@ -52,13 +70,13 @@ export class Failover {
     await this.#looking;
   }
 
-  async #look(): Promise<void> {
+  async #look(mayTake: boolean): Promise<void> {
     const machines = this.#context.store.shared?.machines;
     if (machines?.own === undefined) return;
     try {
       await this.#endLostHere(machines);
       const isAnySilent = machines.list().some(({ number, silentMs }) => number !== machines.own && silentMs > everyMs * 3);
-      if (isAnySilent) await this.#takeOver(machines);
+      if (mayTake && isAnySilent) await this.#takeOver(machines);
     } catch (error) {
       // The database does not answer, which it has logged itself.
       if (error instanceof Failure && error.code === "store_unavailable") return;
@@ -69,7 +87,7 @@ export class Failover {
   async #takeOver(machines: MachineStore): Promise<void> {
     const { store, log } = this.#context;
     const rows = machines.list();
-    this.#placed = this.#placed.filter(({ machine, at }) => rows.some((row) => row.number === machine && at > Date.now() - row.silentMs));
+    this.#placed = notReported(this.#placed, rows);
     // All machines look at the same rows in the same order, so that each lab has one machine that takes it; the database admits only one in any case.
     let placed = this.#placed;
     for (const path of await machines.lostLabs()) {

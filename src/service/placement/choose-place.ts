@@ -16,6 +16,14 @@ export interface PlacedSince {
   readonly at: number;
 }
 
+/** Returns the placements that the last reports of the machines do not contain. */
+export function notReported(placed: readonly PlacedSince[], machines: readonly MachineRow[]): readonly PlacedSince[] {
+  return placed.filter(({ machine, at }) => {
+    const row = machines.find(({ number }) => number === machine);
+    return row !== undefined && at > row.readAt - row.silentMs;
+  });
+}
+
 /** The machine for a new lab, and the reasons, for people. */
 export interface Placement {
   readonly machine: MachineRow;

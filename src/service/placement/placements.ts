@@ -3,7 +3,7 @@ import type { Lab } from "../../intent/lab/lab.ts";
 import { currentCall } from "../common/current-call.ts";
 import { Elsewhere } from "../common/elsewhere.ts";
 import type { MachineStore } from "../store/machines.ts";
-import { choosePlace, memoryOf, type PlacedSince } from "./choose-place.ts";
+import { choosePlace, memoryOf, notReported, type PlacedSince } from "./choose-place.ts";
 
 /** How long a lab that does not exist yet keeps its machine: from a plan until its deploy, ms. */
 const keptMs = 15 * 60_000;
@@ -18,10 +18,7 @@ export class Placements {
     if (machines.own === undefined || call === undefined || call.isForwarded) return;
     const rows = machines.list();
     const memory = memoryOf(lab);
-    this.#placed = this.#placed.filter(({ machine, at }) => {
-      const row = rows.find(({ number }) => number === machine);
-      return row !== undefined && at > Date.now() - row.silentMs;
-    });
+    this.#placed = notReported(this.#placed, rows);
     const chosen = choosePlace(rows, memory, this.#placed, lab.place);
     if ("refused" in chosen)
       throw new Failure("host_error", `no machine of the fleet can take the lab: ${chosen.refused.join("; ")}`, {

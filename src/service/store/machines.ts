@@ -31,6 +31,8 @@ export interface MachineRow {
   readonly seenAt: number;
   /** Time from its last report until this row was read. */
   readonly silentMs: number;
+  /** When this row was read, by the clock of this service. */
+  readonly readAt: number;
 }
 
 /** A machine that joins, or starts again. */

@@ -125,6 +125,7 @@ export function readMachine({ number, name, url, state, ...columns }: MachineCol
     joinedAt: columns.joined_at,
     seenAt: columns.seen_at,
     silentMs: columns.silent_ms,
+    readAt: Date.now(),
   };
 }
 
