@@ -10,7 +10,7 @@ const actions = ["list", "cordon", "uncordon", "labels", "remove", "token"] as c
 export const machines: Command = {
   name: "machines",
   summary: "List the machines of a fleet with their load; take one out of service, label it, remove it, or let a new one join; for admins",
-  operands: "list|cordon NAME|uncordon NAME|labels NAME [KEY=VALUE…]|remove NAME|token",
+  operands: "list|cordon NAME|uncordon NAME|labels NAME [KEY=VALUE...]|remove NAME|token",
   maxOperands: 40,
   choices: [...actions, "ls"],
   details:
@@ -73,6 +73,7 @@ function hoursOf(text: string | undefined): number {
 }
 
 function shown(all: readonly Machine[]): string {
+  if (all.length === 0) return "this service is not part of a fleet: labwright serve --store URL --advertise URL makes it a machine of one";
   return table(
     ["MACHINE", "STATE", "LABS", "MEMORY FREE", "LOAD", "VERSION", "LABELS", "ADDRESS"],
     all.map((one) => [

@@ -18,8 +18,9 @@ type Parts = StorePart & LogPart & FleetPart;
 const hourMs = 3_600_000;
 const defaultTokenHours = 1;
 
-/** Lists the machines of the fleet. Throws operation_not_allowed for callers other than admins, and without a fleet. */
+/** Lists the machines of the fleet; none without a fleet. Throws operation_not_allowed for callers other than admins. */
 export async function listMachines(context: Parts, caller: Caller): Promise<MachinesData> {
+  if (caller.role === "admin" && context.store.shared?.machines.own === undefined) return { machines: [] };
   const machines = fleetOf(context, caller);
   const owners = [...(await machines.owners()).values()];
   return {
@@ -42,7 +43,7 @@ export async function listMachines(context: Parts, caller: Caller): Promise<Mach
   };
 }
 
-/** Changes the state or the labels of a machine. Throws as listMachines, and bad_request for an unknown machine. */
+/** Changes the state or the labels of a machine. Throws operation_not_allowed for callers other than admins and without a fleet, and bad_request for an unknown machine. */
 export async function setMachine(context: Parts, caller: Caller, { name, state, labels }: MachinePayload): Promise<MachinesData> {
   const machines = fleetOf(context, caller);
   const change = { ...(state !== undefined && { state }), ...(labels !== undefined && { labels }) };
@@ -71,7 +72,7 @@ export async function removeMachine(context: Parts, caller: Caller, { name, forc
   return listMachines(context, caller);
 }
 
-/** Creates a token with which one machine may join. Throws as listMachines. */
+/** Creates a token with which one machine may join. Throws operation_not_allowed as setMachine. */
 export async function createJoinToken(
   context: Parts,
   caller: Caller,

@@ -21,7 +21,7 @@ export default function HostPage({ user }: { readonly user: string | undefined }
       {load.error !== undefined && <Problem error={load.error} retry={load.again} />}
       {load.data !== undefined && <Load load={load.data} />}
       {machines.error !== undefined && <Problem error={machines.error} retry={machines.again} />}
-      {machines.data !== undefined && <MachineTable machines={machines.data} again={machines.again} />}
+      {machines.data !== undefined && machines.data.length > 0 && <MachineTable machines={machines.data} again={machines.again} />}
       <h2>Use by owner</h2>
       {usage.error !== undefined && <Problem error={usage.error} retry={usage.again} />}
       {usage.data !== undefined && <UsageTable usage={usage.data} />}

@@ -1,4 +1,3 @@
-import { LabwrightError } from "../../client/browser.ts";
 import type { HostLoadData } from "../../contract/schemas/host-load.ts";
 import type { HostUser } from "../../contract/schemas/host-users.ts";
 import type { MachineData } from "../../contract/schemas/machines.ts";
@@ -15,8 +14,8 @@ const pollMs = 5_000;
 export interface HostControl {
   /** data undefined: not read yet, or the host does not report it. */
   readonly load: Answer<HostLoadData | undefined>;
-  /** data undefined: not read yet, or there is no fleet. */
-  readonly machines: Answer<readonly MachineData[] | undefined>;
+  /** Empty without a fleet. */
+  readonly machines: Answer<readonly MachineData[]>;
   readonly users: Answer<readonly HostUser[] | undefined>;
   readonly usage: Answer<readonly Usage[]>;
   readonly quotas: Answer<readonly QuotaData[]>;
@@ -45,19 +44,11 @@ export function useHost(): HostControl {
     },
     [has("capture"), has("keptDisks")],
   );
-  // Without a fleet the service refuses to list its machines.
-  const machines = useAnswer(async (signal) => {
-    try {
-      return (await call("listMachines", {}, { signal })).machines;
-    } catch (error) {
-      if (error instanceof LabwrightError && error.code === "operation_not_allowed") return undefined;
-      throw error;
-    }
-  }, []);
+  const machines = useAnswer(async (signal) => (await call("listMachines", {}, { signal })).machines, []);
   const quotas = useAnswer(async (signal) => (await call("listQuotas", {}, { signal })).quotas, []);
   usePolling(() => {
     if (has("hostLoad")) load.again();
-    if (machines.data !== undefined) machines.again();
+    if ((machines.data ?? []).length > 0) machines.again();
   }, pollMs);
   return {
     load,

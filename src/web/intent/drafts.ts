@@ -46,6 +46,6 @@ export function dropDraftsOfOthers(user: string): void {
 
 /** Removes what belongs to the user in session storage: drafts, copied parts, and warnings of deploys. */
 export function dropDrafts(): void {
-  const owned = [prefix, "labwright-copied", "labwright-deploy-warnings:"];
+  const owned = [prefix, userKey, "labwright-copied", "labwright-deploy-warnings:"];
   for (const key of Object.keys(sessionStorage)) if (owned.some((one) => key.startsWith(one))) sessionStorage.removeItem(key);
 }
