@@ -238,10 +238,14 @@ describe("the machines of a fleet", () => {
     await deploy(one, [other, third], ann, "left");
     await one.store.labs.put({ ...one.store.labs.get("/kept")!, resume: "always" });
     for (const { store } of [other, third]) await expect.poll(() => store.labs.get("/kept")?.resume).toBe("always");
-    await lose(one);
-    // Both read that it is silent, and look at once.
-    await Promise.all([other.hasFree(900), third.hasFree(900)]);
-    await Promise.all([other.service.lookAtMachines(), third.service.lookAtMachines()]);
+    // Both read that it is silent, and look at once. It goes on reporting and renewing its lease, so that it may be back before they look.
+    const afterLoss = async () => {
+      await lose(one);
+      await Promise.all([other.hasFree(900), third.hasFree(900)]);
+      await Promise.all([other.service.lookAtMachines(), third.service.lookAtMachines()]);
+      return (await other.store.shared!.machines.owners()).get("/kept");
+    };
+    await expect.poll(afterLoss, { timeout: 30_000 }).not.toBe(1);
     const owners = await other.store.shared!.machines.owners();
     const taker = owners.get("/kept") === 2 ? other : third;
     expect([2, 3]).toContain(owners.get("/kept"));
