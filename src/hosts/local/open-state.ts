@@ -63,7 +63,7 @@ export interface LocalHostOptions {
   readonly tunnels?: TunnelPolicy | undefined;
   /** The file in which nodes with a management address get names. Absent: none. Only root has management networks. */
   readonly hostsFile?: string | undefined;
-  /** The start of the ids of captures: that of the machine in a fleet. */
+  /** In a fleet: the mark of this machine, with which the ids of its captures begin. */
   readonly idMark?: string | undefined;
   /** Replace the defaults. */
   readonly captureLimits?: Partial<CaptureLimits>;

@@ -32,14 +32,13 @@ export class Forwarder {
     this.#credentials = credentials;
   }
 
-  /** Uses new credentials for new connections. */
+  /** Uses new credentials for new connections. Calls that are on their way end on theirs, which close when they are idle. */
   renew(): void {
-    for (const agent of this.#agents.values()) agent.destroy();
     this.#agents.clear();
   }
 
   close(): void {
-    this.renew();
+    for (const agent of this.#agents.values()) agent.destroy();
   }
 
   /**

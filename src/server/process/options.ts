@@ -31,7 +31,7 @@ export interface ServeOptions {
   readonly storePasswordFile?: string;
   /** Makes this service a machine of the database's fleet: the address at which the others reach it, https://HOST:PORT. */
   readonly advertise?: string;
-  /** Its name in the fleet. Absent: that of the host. */
+  /** Its name in the fleet. Absent: the host name. */
   readonly machineName?: string;
   /** File with the one-time token of a machine that joins. */
   readonly joinTokenFile?: string;

@@ -8,6 +8,6 @@ export type ListOfMachine = "listLabs" | "listCaptures";
 export interface FleetCalls {
   /** Returns a token with which one machine may join within a time, ms. */
   createToken(lifetimeMs: number): Promise<{ readonly token: string; readonly expiresAt: number }>;
-  /** The list of another machine, of what the caller may see there. Throws machine_unreachable. */
+  /** Returns the list of another machine, with what the caller may see there. Throws machine_unreachable. */
   list<Id extends ListOfMachine>(machine: number, id: Id, caller: Caller, requestId: string): Promise<DataOf<Id>>;
 }

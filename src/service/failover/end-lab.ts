@@ -13,7 +13,7 @@ export async function endLab({ sessions, consoles, work }: SessionsPart & Consol
   const host = await sessions.resume(owner);
   try {
     if (!(await host.labs()).includes(path)) return false;
-    await host.setLock(path, false).catch(() => undefined);
+    if ((await host.observe(path))?.locked === true) await host.setLock(path, false);
     const options = { direction: "to_host", prune: true, replace: false, wipe: false } as const;
     const { plan } = await planAgainstHost({ work }, { host, path, ids, record }, null, options);
     await applyOperations(consoles, host, unjournaled(record), { path, operations: plan.operations, ids, owner, force: true });
