@@ -102,7 +102,7 @@ export const errors = {
   },
   machine_unreachable: {
     status: 503,
-    when: "another machine of the fleet has the lab and does not answer; data.machine names it, data.seen_at is its last sign of life. A change that it had begun may go on there",
+    when: "another machine of the fleet has the lab and does not answer; data.machine names it, data.seen_at is its last sign of life; or its release is more than one step from this one, or lacks the operation. A change that it had begun may go on there",
     retryAfter: 5,
   },
   shutting_down: { status: 503, when: "the service shuts down and ended the call; data contains the progress of the call", retryAfter: 5 },

@@ -74,7 +74,8 @@ function hoursOf(text: string | undefined): number {
 
 function shown(all: readonly Machine[]): string {
   if (all.length === 0) return "this service is not part of a fleet: labwright serve --store URL --advertise URL makes it a machine of one";
-  return table(
+  const warnings = all.flatMap(({ problem }) => (problem === undefined ? [] : [`\nwarning: ${problem}`]));
+  return `${table(
     ["MACHINE", "STATE", "LABS", "MEMORY FREE", "LOAD", "VERSION", "LABELS", "ADDRESS"],
     all.map((one) => [
       one.name,
@@ -88,7 +89,7 @@ function shown(all: readonly Machine[]): string {
         .join(" "),
       one.url,
     ]),
-  );
+  )}${warnings.join("")}`;
 }
 
 function gibibytes(mebibytes: number): string {

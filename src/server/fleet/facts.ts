@@ -1,4 +1,5 @@
 import { cpus, loadavg, totalmem } from "node:os";
+import { ownProtocol } from "../../base/fleet-protocol.ts";
 import type { MachineFacts } from "../../service/store/machines.ts";
 
 const mebibyte = 1_048_576;
@@ -7,6 +8,7 @@ const mebibyte = 1_048_576;
 export function factsNow(version: string): MachineFacts {
   return {
     version,
+    protocol: ownProtocol,
     processors: cpus().length,
     load: Math.round((loadavg()[0] ?? 0) * 100) / 100,
     memory: Math.round(totalmem() / mebibyte),

@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { before, storeOfReleaseBefore } from "../../../test/release-before/release-before.ts";
 import { RawClient } from "../../../test/wire/raw-client.ts";
+import { ownProtocol } from "../../base/fleet-protocol.ts";
 import type { Host } from "../../hosts/host.ts";
 import { memoryHost } from "../../hosts/memory/memory-host.ts";
 import { createService } from "../../service/create-service.ts";
@@ -44,6 +46,10 @@ export interface MemberOptions {
   readonly stateDir?: string;
   /** Number of the loopback address of its member listener. */
   readonly place: number;
+  /** Plays the release before: its store, and its protocol between machines. */
+  readonly isBefore?: boolean;
+  /** Number of its protocol between machines. */
+  readonly protocol?: number;
 }
 
 const users = [
@@ -63,13 +69,20 @@ export async function openMember({
   token,
   stateDir = mkdtempSync(join(tmpdir(), "labwright-member-")),
   place,
+  isBefore = false,
+  protocol = isBefore ? before.protocol : ownProtocol,
 }: MemberOptions): Promise<Member> {
   const log: string[] = [];
   const write = (level: string, text: string, fields?: object) => void log.push(`${level} ${text} ${JSON.stringify(fields ?? {})}`);
-  const store = await postgresStore(address, { installation: `installation of ${stateDir}`, log: write });
+  const store = await (isBefore ? storeOfReleaseBefore : postgresStore)(address, {
+    installation: `installation of ${stateDir}`,
+    log: write,
+  });
   const url = `https://${addressOf(place)}:8444`;
   let availableMemory = 1_000;
-  const facts = () => ({ version: "0.0.0", processors: 2, load: 0, memory: 1_000, availableMemory });
+  const version = `0.${protocol}.0`;
+  // The first releases do not report their protocol.
+  const facts = () => ({ version, ...(protocol > 1 && { protocol }), processors: 2, load: 0, memory: 1_000, availableMemory });
   const fleet = await openFleet({
     facts,
     stateDir,
@@ -77,20 +90,21 @@ export async function openMember({
     name,
     url,
     token,
-    version: "0.0.0",
+    version,
+    protocol,
     log: write,
   }).catch(async (error) => {
     await store.close();
     throw error;
   });
   const host = memoryHost({ users });
-  const service = createService({ host, store, log: write, version: "0.0.0", fleet: fleet.calls, closeWaitMs: 200 });
+  const service = createService({ host, store, log: write, version, fleet: fleet.calls, closeWaitMs: 200 });
   await service.recover();
   const made = selfSigned({ names: ["localhost"], from: new Date(Date.now() - 1_000), until: new Date(Date.now() + 1e9) });
   const server = await startServer({
     service,
     certificate: { ...made, fingerprint: fingerprintOf(made.certificate) },
-    version: "0.0.0",
+    version,
     fleet,
     headerWaitMs: 2_000,
     graceMs: 200,

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Server } from "node:https";
+import { ownProtocol } from "../../base/fleet-protocol.ts";
 import { Failure } from "../../contract/errors.ts";
 import { type DataOf, operations } from "../../contract/operations.ts";
 import type { Caller } from "../../service/common/call.ts";
@@ -22,6 +23,8 @@ export interface FleetOptions {
   readonly version: string;
   /** Size and load of this machine now. */
   readonly facts?: () => MachineFacts;
+  /** Number of the protocol of this machine. Absent: that of this release. */
+  readonly protocol?: number | undefined;
   readonly log: Log;
 }
 
@@ -52,11 +55,12 @@ export async function openFleet({
   token,
   version,
   facts = () => factsNow(version),
+  protocol = ownProtocol,
   log,
 }: FleetOptions): Promise<Fleet> {
   const membership = await joinFleet({ stateDir, machines, name, url, token, facts: facts() });
   let credentials = membership.credentials();
-  const forwarder = new Forwarder(() => credentials);
+  const forwarder = new Forwarder(() => credentials, protocol);
   let server: Server | undefined;
   let isMember = true;
   const report = async () => {
@@ -95,7 +99,7 @@ export async function openFleet({
     listen: async (handle) => {
       const { hostname, port } = new URL(url);
       const host = hostname.replace(/^\[|\]$/g, "");
-      server = await listenForMembers({ credentials, host, port: Number(port), machines: () => machines.list(), handle });
+      server = await listenForMembers({ credentials, host, port: Number(port), machines: () => machines.list(), handle, protocol });
       return server;
     },
     close: () => {

@@ -1,12 +1,13 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { Agent, type RequestOptions, request as send } from "node:https";
-import type { Duplex } from "node:stream";
+import { type Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { PeerCertificate } from "node:tls";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { ownProtocol, protocolProblem, protocolWith } from "../../base/fleet-protocol.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { MachineRow } from "../../service/store/machines.ts";
-import { type Forwarded, forwardedHeader, forwardedText, notOwnerHeader } from "../forwarding/forwarded.ts";
+import { type Forwarded, forwardedHeader, forwardedText, notOwnerHeader, protocolHeader } from "../forwarding/forwarded.ts";
 import { isUpgrade, takeConnection } from "../streams/upgrades.ts";
 import { memberTls } from "./member-listener.ts";
 import { type MemberCredentials, subjectOf } from "./membership.ts";
@@ -21,15 +22,18 @@ const passedOfUpgrades = ["upgrade", "sec-websocket-key", "sec-websocket-version
 /** Headers of an answer that belong to one connection. */
 const ofConnection = new Set(["connection", "keep-alive", "transfer-encoding", "date", notOwnerHeader]);
 
-type Target = Pick<MachineRow, "number" | "name" | "url" | "seenAt">;
+type Target = Pick<MachineRow, "number" | "name" | "url" | "seenAt" | "facts">;
 
 /** Passes calls on to other machines of the fleet, and their answers back, without a copy in memory. */
 export class Forwarder {
   readonly #agents = new Map<number, Agent>();
   readonly #credentials: () => MemberCredentials;
+  readonly #protocol: number;
 
-  constructor(credentials: () => MemberCredentials) {
+  /** @param protocol number of the protocol of this machine */
+  constructor(credentials: () => MemberCredentials, protocol = ownProtocol) {
     this.#credentials = credentials;
+    this.#protocol = protocol;
   }
 
   /** Uses new credentials for new connections. Calls that are on their way end on theirs, which close when they are idle. */
@@ -43,10 +47,10 @@ export class Forwarder {
 
   /**
    * Passes a call on, and its answer back. Returns false, with nothing sent, if the other machine does not own the lab any more. Throws machine_unreachable.
-   * @param body the checked body of the request; undefined: it has none
+   * @param sent the checked body of the request; undefined: it has none
    */
-  async forward(machine: Target, request: FastifyRequest, reply: FastifyReply, forwarded: Forwarded, body: unknown): Promise<boolean> {
-    const outgoing = this.#send(machine, request.raw, forwarded, body === undefined ? undefined : JSON.stringify(body));
+  async forward(machine: Target, request: FastifyRequest, reply: FastifyReply, forwarded: Forwarded, sent: unknown): Promise<boolean> {
+    const outgoing = this.#send(machine, request.raw, forwarded, sent === undefined ? undefined : JSON.stringify(sent));
     const left = () => outgoing.destroy();
     reply.raw.once("close", left);
     const answer = await answerOf(outgoing, machine);
@@ -60,12 +64,13 @@ export class Forwarder {
       response.resume();
       return false;
     }
+    const body = await refusal(machine, response);
     const headers = Object.fromEntries(Object.entries(response.headers).filter(([name]) => !ofConnection.has(name)));
     reply.hijack();
     reply.raw.writeHead(response.statusCode ?? 502, { ...headers, "x-request-id": request.id });
     // The header is sent at once: the first event may come much later.
     reply.raw.flushHeaders();
-    await pipeline(response, reply.raw).catch((error: Error) =>
+    await pipeline(body === undefined ? response : Readable.from([body]), reply.raw).catch((error: Error) =>
       request.log.debug({ err: error }, "an answer of another machine was cut off"),
     );
     return true;
@@ -78,9 +83,8 @@ export class Forwarder {
     try {
       const answer = await answerOf(outgoing, machine);
       if (!("response" in answer)) throw new Error("not a call for data");
-      const parts: Buffer[] = [];
-      for await (const part of answer.response) parts.push(part as Buffer);
-      const envelope = JSON.parse(Buffer.concat(parts).toString("utf8")) as { ok: boolean; data?: unknown; code?: string; error?: string };
+      const text = (await refusal(machine, answer.response)) ?? (await bytesOf(answer.response));
+      const envelope = JSON.parse(text.toString("utf8")) as { ok: boolean; data?: unknown; code?: string; error?: string };
       if (!envelope.ok) throw new Failure(envelope.code as "internal", envelope.error ?? "");
       return envelope.data;
     } catch (error) {
@@ -96,6 +100,8 @@ export class Forwarder {
     forwarded: Forwarded,
     text: string | undefined,
   ): ClientRequest {
+    const protocol = protocolWith(machine, this.#protocol);
+    if (protocol === undefined) throw tooFarApart(machine, protocolProblem(machine, this.#protocol) ?? "");
     const isStream = headers.upgrade !== undefined && method === "GET";
     const names = isStream ? [...passed, ...passedOfUpgrades] : passed;
     const { hostname, port } = new URL(machine.url);
@@ -108,6 +114,8 @@ export class Forwarder {
         ...Object.fromEntries(names.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]]))),
         ...(isStream && { connection: "Upgrade" }),
         [forwardedHeader]: forwardedText(forwarded),
+        // A machine of the first releases has no use for it.
+        ...(protocol > 1 && { [protocolHeader]: String(protocol) }),
         ...(text !== undefined && { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) }),
       },
       ...(isStream ? { ...this.#tls(machine.number), agent: false } : { agent: this.#agent(machine.number) }),
@@ -133,6 +141,29 @@ export class Forwarder {
         subject.CN === subjectOf(number) ? undefined : new Error(`the certificate is not that of machine ${number}`),
     };
   }
+}
+
+/** Returns the body of an answer with status 404 or 405. Throws if it means that the other machine does not know an operation of this one's release. */
+async function refusal(machine: Target, response: IncomingMessage): Promise<Buffer | undefined> {
+  const { statusCode } = response;
+  if (statusCode !== 404 && statusCode !== 405) return undefined;
+  const body = await bytesOf(response).catch((error: Error) => Promise.reject(unreachable(machine, error, true)));
+  if (/"code":"(not_found|method_not_allowed)"/.test(body.toString("utf8")))
+    throw tooFarApart(
+      machine,
+      `the machine ${machine.name} has release ${machine.facts.version}, which does not have this operation: nothing was changed. Upgrade ${machine.name}`,
+    );
+  return body;
+}
+
+async function bytesOf(response: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of response) parts.push(part as Buffer);
+  return Buffer.concat(parts);
+}
+
+function tooFarApart({ name, seenAt }: Target, text: string): Failure {
+  return new Failure("machine_unreachable", text, { data: { machine: name, seen_at: new Date(seenAt).toISOString() } });
 }
 
 type Answer =

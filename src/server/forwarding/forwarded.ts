@@ -6,6 +6,9 @@ import type { PlacementFacts } from "../../service/common/elsewhere.ts";
 /** Header of a call that another machine of the fleet passes on. It counts only on a connection with the certificate of a machine. */
 export const forwardedHeader = "labwright-forwarded";
 
+/** Header of such a call and of its answer: the number of the protocol between machines. Absent: 1. */
+export const protocolHeader = "labwright-protocol";
+
 /** Header of an answer: the machine does not own the lab, so the sender looks for its owner again. */
 export const notOwnerHeader = "labwright-not-owner";
 

@@ -1,3 +1,4 @@
+import { protocolProblem } from "../../base/fleet-protocol.ts";
 import { Failure } from "../../contract/errors.ts";
 import type {
   JoinTokenData,
@@ -11,7 +12,7 @@ import { timeText } from "../common/clock.ts";
 import { badRequest } from "../common/refusals.ts";
 import type { FleetPart, LogPart, StorePart } from "../context/parts.ts";
 import { silentAfterMs } from "../placement/choose-place.ts";
-import type { MachineStore } from "../store/machines.ts";
+import type { MachineRow, MachineStore } from "../store/machines.ts";
 
 type Parts = StorePart & LogPart & FleetPart;
 
@@ -39,6 +40,7 @@ export async function listMachines(context: Parts, caller: Caller): Promise<Mach
       labs: owners.filter((owner) => owner === number).length,
       joined_at: timeText(joinedAt),
       seen_at: timeText(seenAt),
+      ...problemOf({ name, facts }),
     })),
   };
 }
@@ -82,6 +84,11 @@ export async function createJoinToken(
   const { token, expiresAt } = await context.fleet!.createToken(hours * hourMs);
   context.log("info", "a token for a new machine was created", { by: caller.user, hours });
   return { token, expires_at: timeText(expiresAt) };
+}
+
+function problemOf(machine: Pick<MachineRow, "name" | "facts">): { readonly problem?: string } {
+  const problem = protocolProblem(machine);
+  return problem === undefined ? {} : { problem };
 }
 
 function fleetOf({ store, fleet }: Parts, caller: Caller): MachineStore {

@@ -1,3 +1,4 @@
+import { protocolProblem } from "../../base/fleet-protocol.ts";
 import type { Lab, LabPlacement } from "../../intent/lab/lab.ts";
 import type { MachineRow } from "../store/machines.ts";
 
@@ -59,6 +60,8 @@ export function choosePlace(
     if (missing.length > 0)
       return refuse(`lacks the ${missing.length === 1 ? "label" : "labels"} ${missing.map((pair) => pair.join("=")).join(", ")}`);
     if (state === "cordoned") return refuse("is cordoned");
+    const problem = protocolProblem(machine);
+    if (problem !== undefined) return refuse(`cannot be used: ${problem}`);
     if (silentMs > silentAfterMs) return refuse("does not answer");
     if (free < memory) return refuse(`has ${free} MiB free, and the lab needs ${memory}`);
     return [{ machine, free, share: free / facts.memory }];

@@ -11,6 +11,8 @@ export interface MachineFacts {
   readonly memory: number;
   /** MiB that new nodes may use. */
   readonly availableMemory: number;
+  /** Number of its protocol between machines. Absent: a release that has none, which is 1. */
+  readonly protocol?: number;
 }
 
 export type MachineState = "active" | "cordoned";

@@ -69,7 +69,14 @@ const quotaSchema = Type.Object({
   members: Type.Optional(Type.Array(text)),
 });
 
-const factsSchema = Type.Object({ version: text, processors: number, load: number, memory: number, availableMemory: number });
+const factsSchema = Type.Object({
+  version: text,
+  processors: number,
+  load: number,
+  memory: number,
+  availableMemory: number,
+  protocol: limit,
+});
 
 const answerSchema = Type.Union([
   Type.Object({ error: Type.Object({ code: text, error: text }) }),

@@ -34,6 +34,7 @@ test("a machine is shown with its load, its labels, and the time since which it 
     memory: "32.0 of 64.0 GiB free",
     load: "2.1 on 16 processors",
     labels: "rack=7 gpu=true",
+    problem: "",
   });
   expect(second).toMatchObject({ isCordoned: true, state: "gets no new labs", load: "2.1 on 1 processor" });
   expect(third).toMatchObject({ isLost: true, state: "no answer since the time 2026-01-02T00:00:00Z", labels: "" });

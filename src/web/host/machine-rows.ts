@@ -10,11 +10,13 @@ export interface MachineRow {
   readonly memory: string;
   readonly load: string;
   readonly labels: string;
+  /** Why no call is passed on to it; empty: calls are. */
+  readonly problem: string;
 }
 
 /** @param time a moment as people read it */
 export function machineRows(machines: readonly MachineData[], time: (at: string) => string): readonly MachineRow[] {
-  return machines.map(({ name, state, answers, own, seen_at: seenAt, labs, labels, ...facts }) => ({
+  return machines.map(({ name, state, answers, own, seen_at: seenAt, labs, labels, problem = "", ...facts }) => ({
     name,
     isCordoned: state === "cordoned",
     state: answers
@@ -27,6 +29,7 @@ export function machineRows(machines: readonly MachineData[], time: (at: string)
     labels: Object.entries(labels)
       .map(([key, value]) => `${key}=${value}`)
       .join(" "),
+    problem,
   }));
 }
 

@@ -31,10 +31,13 @@ export function MachineTable({ machines, again }: { readonly machines: readonly 
           </thead>
           <tbody>
             {machineRows(machines, (at) => new Date(at).toLocaleString()).map(
-              ({ name, isCordoned, state, isLost, labs, memory, load, labels }) => (
+              ({ name, isCordoned, state, isLost, labs, memory, load, labels, problem }) => (
                 <tr key={name}>
                   <th scope="row">{name}</th>
-                  <td class={isLost ? "bad" : ""}>{state}</td>
+                  <td class={isLost || problem !== "" ? "bad" : ""}>
+                    {state}
+                    {problem !== "" && <p>{problem}</p>}
+                  </td>
                   <td>{labs}</td>
                   <td>{memory}</td>
                   <td>{load}</td>

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Client, type ClientConfig } from "pg";
 import type { PostgresAddress } from "../postgres/address.ts";
 import { parsers } from "../postgres/database.ts";
-import { migrate } from "../postgres/migrations.ts";
+import { migrate, migrations } from "../postgres/migrations.ts";
 import { explained } from "../postgres/unavailable.ts";
 import { readLabRecord } from "../stored-json.ts";
 import { type CopySource, type CopyTarget, type Installations, refuseFilled } from "./ends.ts";
@@ -135,8 +135,8 @@ async function write(client: Client, table: CopiedTable, rows: AsyncIterable<Cop
 async function own(client: Client, installations: Installations): Promise<void> {
   for (const installation of installations) {
     const { rows } = await client.query<{ id: number }>(
-      "INSERT INTO services (installation, ends_at, ended_at) VALUES ($1, clock_timestamp(), clock_timestamp()) RETURNING id",
-      [installation],
+      "INSERT INTO services (installation, ends_at, ended_at, schema_version) VALUES ($1, clock_timestamp(), clock_timestamp(), $2) RETURNING id",
+      [installation, migrations.length],
     );
     await client.query(
       `INSERT INTO leases (lab, holder, fence)

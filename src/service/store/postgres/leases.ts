@@ -1,5 +1,6 @@
 import { Failure } from "../../../contract/errors.ts";
 import type { Database, Statement } from "./database.ts";
+import { tooOldCode } from "./migrations.ts";
 
 /** A lab that this service owns: every write about the lab names both numbers. */
 export interface Fence {
@@ -12,6 +13,8 @@ export interface LeaseOptions {
   readonly installation: string;
   /** A service that cannot renew for this time loses its labs to the next service that asks for them, ms. */
   readonly leaseMs: number;
+  /** The version of the tables that this release knows. */
+  readonly schemaVersion: number;
 }
 
 export interface LeaseEvents {
@@ -19,6 +22,8 @@ export interface LeaseEvents {
   readonly doubtful: () => void;
   /** The lease is renewed again. `isSame`: no other service has ended it meanwhile. */
   readonly renewed: (isSame: boolean) => void;
+  /** A newer release has changed the tables: this service gets no lease any more. */
+  readonly outdated: () => void;
 }
 
 /** Whether a service `s` is lost: it has not ended by itself, and its lease is over. */
@@ -28,7 +33,7 @@ const sql = {
   end: { name: "end_services", text: "UPDATE services SET ended_at = clock_timestamp() WHERE installation = $1 AND ended_at IS NULL" },
   register: {
     name: "register_service",
-    text: "INSERT INTO services (installation, ends_at) VALUES ($1, clock_timestamp() + $2 * interval '1 ms') RETURNING id",
+    text: "INSERT INTO services (installation, ends_at, schema_version) VALUES ($1, clock_timestamp() + $2 * interval '1 ms', $3) RETURNING id",
   },
   // A service that nobody has ended may renew late: the service that ends it takes the same row lock first.
   renew: {
@@ -101,6 +106,7 @@ export class Leases {
   #renewTimer: NodeJS.Timeout | undefined;
   #doubtTimer: NodeJS.Timeout | undefined;
   #closed = false;
+  #isOutdated = false;
 
   constructor(database: Database, options: LeaseOptions, events: LeaseEvents) {
     this.#database = database;
@@ -139,6 +145,7 @@ export class Leases {
 
   /** Returns the fence of a lab, which this service takes if no other service owns it. Throws `lab_elsewhere`. */
   fenceOf(lab: string): Promise<Fence> {
+    if (this.#isOutdated) return Promise.reject(outdated());
     const known = this.#fences.get(lab);
     if (known !== undefined) return known;
     const taking = this.#take(lab);
@@ -195,11 +202,11 @@ export class Leases {
   }
 
   async #register(): Promise<void> {
-    const { installation, leaseMs } = this.#options;
+    const { installation, leaseMs, schemaVersion } = this.#options;
     const sentAt = performance.now();
     this.#holder = await this.#database.transaction(async (query) => {
       await query(sql.end, [installation]);
-      const { rows } = await query<{ id: number }>(sql.register, [installation, leaseMs]);
+      const { rows } = await query<{ id: number }>(sql.register, [installation, leaseMs, schemaVersion]);
       return rows[0]!.id;
     });
     this.#fences.clear();
@@ -244,8 +251,12 @@ export class Leases {
         this.#isDoubtful = false;
         this.#events.renewed(isSame);
       }
-    } catch {
-      // The database has logged that it is unreachable. The doubt comes by its own timer.
+    } catch (error) {
+      // Otherwise the database has logged that it is unreachable. The doubt comes by its own timer.
+      if (!this.#isOutdated && isTooOld(error)) {
+        this.#isOutdated = true;
+        this.#events.outdated();
+      }
     } finally {
       this.#renewLater();
     }
@@ -288,4 +299,14 @@ export class Leases {
 function ofMachine(lab: string, machine: string): Failure {
   const text = `${lab} is on the machine ${machine}, which does not answer: nothing was changed. If it is lost for good: labwright machines remove ${machine}`;
   return new Failure<"lab_elsewhere">("lab_elsewhere", text, { data: { lab } });
+}
+
+function outdated(): Failure {
+  const text =
+    "a newer release has changed the service's database, and this one cannot write to it any more: install that release and restart the service";
+  return new Failure("store_unavailable", text);
+}
+
+function isTooOld(error: unknown): boolean {
+  return error instanceof Failure && (error.cause as { readonly code?: unknown } | undefined)?.code === tooOldCode;
 }

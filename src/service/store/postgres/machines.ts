@@ -26,6 +26,7 @@ const sql = {
     name: "update_machine",
     text: "UPDATE machines SET name = $1, url = $3, facts = $4, seen_at = clock_timestamp() WHERE installation = $2 RETURNING number",
   },
+  notify: { name: "notify_machine", text: "SELECT pg_notify('labwright', $1)" },
   report: { name: "report_machine", text: "UPDATE machines SET facts = $2, seen_at = clock_timestamp() WHERE installation = $1" },
   set: {
     name: "set_machine",
@@ -179,6 +180,8 @@ export class Machines implements MachineStore {
         return new Error("this machine was removed from the fleet: it joins again with a new token of labwright machines token");
       if (token !== undefined && (await query(sql.useToken, [token])).count === 0)
         return new Error("the join token is unknown, used or expired: make a new one with labwright machines token");
+      // The others refuse the calls of a machine that they have not read yet.
+      await query(sql.notify, [this.#notices.text("machine", name)]);
       return (await query<{ number: number }>(sql.insert, values)).rows[0]!.number;
     });
     if (joined instanceof Error) throw joined;

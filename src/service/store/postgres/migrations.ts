@@ -2,8 +2,15 @@ import { Client, type ClientBase, type ClientConfig } from "pg";
 import type { PostgresAddress } from "./address.ts";
 import { explained } from "./unavailable.ts";
 
-/** Each entry brings the database from its index to the next version. Append-only. */
-const migrations: readonly string[] = [
+/** A change of the tables. Its version is its place in the list, from 1. */
+export interface Migration {
+  readonly text: string;
+  /** The lowest version that a release must have to go on reading and writing after the change. Its own version: no earlier release can. */
+  readonly worksWith: number;
+}
+
+/** The changes before releases worked together. Append-only, as is `later`. */
+const first: readonly string[] = [
   `CREATE TABLE sessions (
      hash text PRIMARY KEY, username text NOT NULL, role text NOT NULL, credential text,
      created_at bigint NOT NULL, used_at bigint NOT NULL, revoked boolean NOT NULL
@@ -64,27 +71,74 @@ const migrations: readonly string[] = [
   "ALTER TABLE services ADD COLUMN lost boolean NOT NULL DEFAULT false",
 ];
 
+/** The version of releases that write no version of their own. */
+const firstVersion = first.length;
+
+/** SQLSTATE of the database for a service of a release that the tables are too new for. */
+export const tooOldCode = "LW001";
+
+const later: readonly Migration[] = [
+  {
+    worksWith: firstVersion,
+    // The database refuses the lease of a release that is too old, also of one that was cut off while the tables were changed.
+    text: `ALTER TABLE services ADD COLUMN schema_version integer;
+      CREATE FUNCTION labwright_refuse_older() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF coalesce(NEW.schema_version, ${firstVersion}) < (SELECT version FROM labwright_version) THEN
+          RAISE EXCEPTION 'the tables are of a newer release of labwright' USING ERRCODE = '${tooOldCode}';
+        END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER labwright_refuse_older BEFORE INSERT ON services FOR EACH ROW EXECUTE FUNCTION labwright_refuse_older();`,
+  },
+];
+
+/** The changes of this release and of all before it. */
+export const migrations: readonly Migration[] = [...first.map((text, index) => ({ text, worksWith: index + 1 })), ...later];
+
+/** A service counts as running until this time after the end of its lease: 60 s after its last renewal, ms. */
+const restMs = 30_000;
+
 /** Only one service migrates at a time; the others wait. Any constant number. */
 const migrationLock = 7_119_804_225;
 
-/** Brings the database to the version of this release, in one transaction. Throws an Error for the user if a newer release wrote it. */
-export async function migrate(client: ClientBase, shown: string): Promise<void> {
+export interface MigrateOptions {
+  /** Of the service that starts: its predecessor on the same state directory has ended. Absent: another program. */
+  readonly installation?: string | undefined;
+  /** Absent: those of this release. */
+  readonly known?: readonly Migration[] | undefined;
+}
+
+/**
+ * Brings the database to the version of this release, in one transaction. Releases that the changes leave working go on meanwhile. Throws an Error for the user
+ * if a newer release wrote the database, or if services run that the changes would break.
+ */
+export async function migrate(
+  client: ClientBase,
+  shown: string,
+  { installation = "", known = migrations }: MigrateOptions = {},
+): Promise<void> {
   await client.query("BEGIN");
   try {
     await client.query("SELECT pg_advisory_xact_lock($1)", [migrationLock]);
     await client.query("CREATE TABLE IF NOT EXISTS labwright_version (version integer NOT NULL)");
-    const { rows } = await client.query<{ version: number }>("SELECT version FROM labwright_version");
-    const version = rows[0]?.version ?? 0;
-    if (version > migrations.length) {
+    // version: the lowest version of a release that may use the tables, which is what the first releases compare with. applied: the number of changes.
+    const { rows } = await client.query<{ row: { version: number; applied?: number } }>(
+      "SELECT to_jsonb(v) AS row FROM labwright_version v",
+    );
+    const { version, applied = version } = rows[0]?.row ?? { version: 0 };
+    if (version > known.length) {
       throw new Error(
-        `the database ${shown} has version ${version}, written by a newer release; this one reads versions up to ${migrations.length}: start the ` +
+        `the database ${shown} has version ${version}, written by a newer release; this one reads versions up to ${known.length}: start the ` +
           "newer release, or restore a backup from before it ran",
       );
     }
-    for (const migration of migrations.slice(version)) await client.query(migration);
-    if (version < migrations.length) {
+    if (applied < known.length) {
+      const lowest = Math.max(...known.map(({ worksWith }) => worksWith));
+      if (applied > 0) await endOlder(client, shown, { installation, lowest });
+      for (const { text } of known.slice(applied)) await client.query(text);
+      await client.query("ALTER TABLE labwright_version ADD COLUMN IF NOT EXISTS applied integer");
       await client.query("DELETE FROM labwright_version");
-      await client.query("INSERT INTO labwright_version VALUES ($1)", [migrations.length]);
+      await client.query("INSERT INTO labwright_version (version, applied) VALUES ($1, $2)", [lowest, known.length]);
     }
     await client.query("COMMIT");
   } catch (error) {
@@ -93,14 +147,44 @@ export async function migrate(client: ClientBase, shown: string): Promise<void> 
   }
 }
 
+/** Ends the leases of lost services below a version, so that they get no new one. Throws if such a service runs, or ran a moment ago. */
+async function endOlder(
+  client: ClientBase,
+  shown: string,
+  { installation, lowest }: { installation: string; lowest: number },
+): Promise<void> {
+  const older = `s.ended_at IS NULL AND s.installation <> $1 AND coalesce((to_jsonb(s)->>'schema_version')::integer, ${firstVersion}) < $2`;
+  // No service can renew its lease between this look and the end of the transaction.
+  await client.query("LOCK TABLE services IN SHARE ROW EXCLUSIVE MODE");
+  const isThere = await client.query<{ there: boolean }>("SELECT to_regclass('machines') IS NOT NULL AS there");
+  const named =
+    isThere.rows[0]?.there === true
+      ? "(SELECT m.name || ' (release ' || (m.facts::jsonb->>'version') || ')' FROM machines m WHERE m.installation = s.installation)"
+      : "NULL";
+  const { rows } = await client.query<{ name: string; seconds: number }>(
+    `SELECT coalesce(${named}, 'a service that is no machine of a fleet (installation ' || s.installation || ')') AS name,
+       ceil(extract(epoch FROM s.ends_at - clock_timestamp()) + $3 / 1000.0)::integer AS seconds
+     FROM services s WHERE ${older} AND s.ends_at > clock_timestamp() - $3 * interval '1 ms' ORDER BY name`,
+    [installation, lowest, restMs],
+  );
+  if (rows.length > 0) {
+    throw new Error(
+      `the tables of ${shown} cannot be changed to this release while services of an older one run that could not use them any more: ` +
+        `${rows.map(({ name }) => name).join(", ")}. Stop the service there (labs run on), install this release there, and start again. ` +
+        `Services that were killed, or whose machines are lost, count for ${Math.max(...rows.map(({ seconds }) => seconds))} more seconds`,
+    );
+  }
+  await client.query(`UPDATE services s SET ended_at = clock_timestamp() WHERE ${older}`, [installation, lowest]);
+}
+
 /** Migrates the database over a connection of its own, whose statements may take long. Explains why it cannot be used. */
-export async function prepare({ config, shown }: PostgresAddress): Promise<void> {
+export async function prepare({ config, shown }: PostgresAddress, options?: MigrateOptions): Promise<void> {
   const client = new Client({ ...config, connectionTimeoutMillis: 10_000, application_name: "labwright starts" } as ClientConfig);
   // Its end is reported by the statement that runs.
   client.on("error", () => {});
   try {
     await client.connect();
-    await migrate(client, shown);
+    await migrate(client, shown, options);
   } catch (error) {
     throw explained(error, shown);
   } finally {

@@ -7,7 +7,7 @@ import { Jobs } from "./jobs.ts";
 import { Labs } from "./labs.ts";
 import { Leases } from "./leases.ts";
 import { Machines } from "./machines.ts";
-import { prepare } from "./migrations.ts";
+import { type Migration, migrations, prepare } from "./migrations.ts";
 import { type Notice, Notices } from "./notices.ts";
 import { Quotas } from "./quotas.ts";
 import { Sessions } from "./sessions.ts";
@@ -18,11 +18,16 @@ export interface PostgresOptions {
   readonly log: (level: "info" | "warn" | "error", text: string, fields?: Readonly<Record<string, unknown>>) => void;
   /** A service that cannot renew its lease for this time may lose its labs, ms. Default 30,000. */
   readonly leaseMs?: number;
+  /** The changes of the tables that this release knows. Absent: all of them. */
+  readonly known?: readonly Migration[];
 }
 
 /** Opens the store in a PostgreSQL database, and brings its tables to this release. Throws an Error with a readable message if it cannot be used. */
-export async function postgresStore(address: PostgresAddress, { installation, log, leaseMs = 30_000 }: PostgresOptions): Promise<Store> {
-  await prepare(address);
+export async function postgresStore(
+  address: PostgresAddress,
+  { installation, log, leaseMs = 30_000, known = migrations }: PostgresOptions,
+): Promise<Store> {
+  await prepare(address, { installation, known });
   const others = new Set<OthersListener>();
   const doubtful = new Set<() => void>();
   const renewed = new Set<() => void>();
@@ -32,7 +37,7 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
   });
   const leases = new Leases(
     database,
-    { installation, leaseMs },
+    { installation, leaseMs, schemaVersion: known.length },
     {
       doubtful: () => {
         log("error", "the lease of this service cannot be renewed: changes end; running labs go on");
@@ -42,6 +47,11 @@ export async function postgresStore(address: PostgresAddress, { installation, lo
         log(isSame ? "info" : "warn", isSame ? "the lease is renewed" : "another service ended the lease of this one: a new lease begins");
         for (const listener of renewed) listener();
       },
+      outdated: () =>
+        log(
+          "error",
+          "a newer release has changed the tables while this service was cut off: it changes nothing any more; install that release and restart it. Running labs go on",
+        ),
     },
   );
   const unread = (what: string, error: unknown) =>
