@@ -1,5 +1,5 @@
 import { cpus, loadavg, totalmem } from "node:os";
-import { ownProtocol } from "../../base/fleet-protocol.ts";
+import { ownProtocol } from "../../contract/fleet-protocol.ts";
 import type { MachineFacts } from "../../service/store/machines.ts";
 
 const mebibyte = 1_048_576;

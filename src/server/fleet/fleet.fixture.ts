@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, storeOfReleaseBefore } from "../../../test/release-before/release-before.ts";
 import { RawClient } from "../../../test/wire/raw-client.ts";
-import { ownProtocol } from "../../base/fleet-protocol.ts";
+import { ownProtocol } from "../../contract/fleet-protocol.ts";
 import type { Host } from "../../hosts/host.ts";
 import { memoryHost } from "../../hosts/memory/memory-host.ts";
 import { createService } from "../../service/create-service.ts";

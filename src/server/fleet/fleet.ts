@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Server } from "node:https";
-import { ownProtocol } from "../../base/fleet-protocol.ts";
 import { Failure } from "../../contract/errors.ts";
+import { ownProtocol } from "../../contract/fleet-protocol.ts";
 import { type DataOf, operations } from "../../contract/operations.ts";
 import type { Caller } from "../../service/common/call.ts";
 import type { FleetCalls, ListOfMachine } from "../../service/common/fleet-calls.ts";

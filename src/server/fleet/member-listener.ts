@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { TLSSocket } from "node:tls";
-import { ownProtocol } from "../../base/fleet-protocol.ts";
 import { errors } from "../../contract/errors.ts";
+import { ownProtocol } from "../../contract/fleet-protocol.ts";
 import { noteMember, protocolHeader } from "../forwarding/forwarded.ts";
 import { failureEnvelope } from "../http/failures.ts";
 import { wantsStream } from "../streams/upgrades.ts";

@@ -1,7 +1,7 @@
 import { request } from "node:https";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { before } from "../../../test/release-before/release-before.ts";
-import { ownProtocol, protocolProblem, protocolWith } from "../../base/fleet-protocol.ts";
+import { ownProtocol, protocolProblem, protocolWith } from "../../contract/fleet-protocol.ts";
 import type { PostgresAddress } from "../../service/store/postgres/address.ts";
 import { type Migration, migrations } from "../../service/store/postgres/migrations.ts";
 import { postgresStore } from "../../service/store/postgres/postgres-store.ts";
@@ -43,7 +43,10 @@ function nextRelease(change: Pick<Migration, "worksWith">): readonly Migration[]
 }
 
 describe("two releases on one database", () => {
-  test("machines of the release before and of this one work together: labs, calls, sessions, quotas, restarts", is, async () => {
+  test("machines of the release before and of this one work together: labs, calls, sessions, quotas, restarts", {
+    ...is,
+    timeout: 180_000,
+  }, async () => {
     const old = await member("old", 1, { isBefore: true });
     expect(await versions()).toEqual([{ row: { version: before.version } }]);
     const ann = await old.login("ann");

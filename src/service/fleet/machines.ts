@@ -1,5 +1,5 @@
-import { protocolProblem } from "../../base/fleet-protocol.ts";
 import { Failure } from "../../contract/errors.ts";
+import { protocolProblem } from "../../contract/fleet-protocol.ts";
 import type {
   JoinTokenData,
   JoinTokenPayload,

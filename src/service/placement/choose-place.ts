@@ -1,4 +1,4 @@
-import { protocolProblem } from "../../base/fleet-protocol.ts";
+import { protocolProblem } from "../../contract/fleet-protocol.ts";
 import type { Lab, LabPlacement } from "../../intent/lab/lab.ts";
 import type { MachineRow } from "../store/machines.ts";
 

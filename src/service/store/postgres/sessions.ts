@@ -50,6 +50,8 @@ export class Sessions {
   #browsers = new Map<string, BrowserSessionRow>();
   /** Sessions whose end is not committed yet. */
   readonly #unrevoked = new Set<string>();
+  /** The sessions and browsers that were inserted since a read of all began, for each such read: it may not have them. */
+  readonly #reads = new Set<Set<string>>();
   /** Latest time of the purge. */
   #purgedBefore = Number.NEGATIVE_INFINITY;
 
@@ -61,10 +63,20 @@ export class Sessions {
   /** Reads all sessions again, and writes the ends of sessions that could not be written. */
   async catchUp(): Promise<void> {
     for (const hash of this.#unrevoked) await this.calls.revoke(hash);
-    const sessions = await this.#database.query<Record<string, unknown>>(sql.list, []);
-    const browsers = await this.#database.query<Record<string, unknown>>(sql.listBrowsers, []);
-    this.#sessions = new Map(sessions.rows.map((row) => [row["hash"] as string, this.#endedOr(sessionOf(row))]));
-    this.#browsers = new Map(browsers.rows.map((row) => [row["hash"] as string, browserOf(row)]));
+    const inserted = new Set<string>();
+    this.#reads.add(inserted);
+    try {
+      const sessions = await this.#database.query<Record<string, unknown>>(sql.list, []);
+      const browsers = await this.#database.query<Record<string, unknown>>(sql.listBrowsers, []);
+      const isNew = ([hash]: readonly [string, unknown]) => inserted.has(hash);
+      const [newSessions, newBrowsers] = [[...this.#sessions].filter(isNew), [...this.#browsers].filter(isNew)];
+      this.#sessions = new Map(sessions.rows.map((row) => [row["hash"] as string, this.#endedOr(sessionOf(row))]));
+      this.#browsers = new Map(browsers.rows.map((row) => [row["hash"] as string, browserOf(row)]));
+      for (const [hash, row] of newSessions) this.#sessions.set(hash, row);
+      for (const [hash, row] of newBrowsers) this.#browsers.set(hash, row);
+    } finally {
+      this.#reads.delete(inserted);
+    }
   }
 
   /** Reads a session that another service has changed. */
@@ -103,6 +115,7 @@ export class Sessions {
         this.#notices.text("session", hash),
       ]);
       this.#sessions.set(hash, row);
+      this.#noteInsert(hash);
     },
     touch: async (hash, usedAt) => {
       this.#change(hash, { usedAt });
@@ -135,6 +148,7 @@ export class Sessions {
       await this.#write(sql.insertBrowser, [hash, session, createdAt]);
       await this.#write(sql.trimBrowsers, [session, limit, this.#notices.text("session", session)]);
       this.#browsers.set(hash, row);
+      this.#noteInsert(hash);
       const own = [...this.#browsers].filter(([, one]) => one.session === session);
       for (const [key] of own.slice(0, Math.max(0, own.length - limit))) this.#browsers.delete(key);
     },
@@ -143,6 +157,10 @@ export class Sessions {
   /** A session that has ended stays so: a row may have been read before its end, and arrive after it. */
   #endedOr(row: SessionRow): SessionRow {
     return this.#sessions.get(row.hash)?.revoked === true ? { ...row, revoked: true } : row;
+  }
+
+  #noteInsert(hash: string): void {
+    for (const inserted of this.#reads) inserted.add(hash);
   }
 
   #change(hash: string, change: Partial<SessionRow>): void {

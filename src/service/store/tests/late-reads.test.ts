@@ -139,6 +139,19 @@ test.skipIf(postgresPrograms === undefined)("a session that ends while it is rea
   }
 });
 
+test.skipIf(postgresPrograms === undefined)("a session that begins while all are read stays", async () => {
+  const late = lateDatabase(await (await cluster()).database());
+  await prepare(late.address);
+  const sessions = new Sessions(late.database, { text: () => "" });
+  const { isRead, release } = late.holdNext();
+  const reading = sessions.catchUp();
+  await isRead;
+  await sessions.calls.insert({ user: "ann", role: "user", createdAt: 1, usedAt: 1, revoked: false, hash: "new" });
+  release();
+  await reading;
+  expect(sessions.calls.find("new")).toMatchObject({ user: "ann" });
+});
+
 /** A database of which one answer can be held back. */
 function lateDatabase(address: PostgresAddress) {
   const database = new Database(address, () => {});

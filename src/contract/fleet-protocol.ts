@@ -4,7 +4,7 @@
  */
 export const ownProtocol = 2;
 
-/** What a machine has reported about itself. */
+/** The report of a machine about itself. */
 interface Speaker {
   readonly name: string;
   readonly facts: { readonly version: string; readonly protocol?: number };
