@@ -33,10 +33,17 @@ export function postgresAddress(url: string, { passwordFile }: { readonly passwo
 
 function clientConfig(url: string, shown: string) {
   try {
-    return parseIntoClientConfig(url);
+    return parseIntoClientConfig(libpqUrl(url));
   } catch (error) {
     throw new Error(`the store ${shown} cannot be used: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/** The client library takes `require` and `verify-ca` for `verify-full`, unless the URL asks for the meanings of libpq. */
+function libpqUrl(url: string): string {
+  const parsed = new URL(url);
+  if (!parsed.searchParams.has("sslmode") || parsed.searchParams.has("uselibpqcompat")) return url;
+  return `${url}&uselibpqcompat=true`;
 }
 
 function passwordOf(file: string): string {

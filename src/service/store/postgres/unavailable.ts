@@ -46,8 +46,11 @@ export function storeRefused(error: unknown): Failure {
   return new Failure("internal", `the service's database failed: ${why}`, { cause: error });
 }
 
+const passwordFrom = "set PGPASSWORD, write ~/.pgpass, or name a file with --store-password-file";
+const noPassword = `the server asks for a password, and there is none: ${passwordFrom}`;
+
 const remedies: Readonly<Record<string, string>> = {
-  "28P01": "the password is wrong: set PGPASSWORD, write ~/.pgpass, or name a file with --store-password-file",
+  "28P01": `the password is wrong: ${passwordFrom}`,
   "28000": "the server refuses this user from this address: add a line to its pg_hba.conf",
   "3D000": "the database does not exist: create it with createdb",
   "42501": "the user may not create tables there: make it the owner of the database",
@@ -57,7 +60,7 @@ const remedies: Readonly<Record<string, string>> = {
 export function explained(error: unknown, shown: string): Error {
   const { code, message } = error as { readonly code?: string; readonly message: string };
   if (message.includes(shown)) return error as Error;
-  const remedy = remedies[code ?? ""] ?? (/password must be a string|no password/i.test(message) ? remedies["28P01"] : undefined);
+  const remedy = remedies[code ?? ""] ?? (/password must be a string|no password/i.test(message) ? noPassword : undefined);
   if (remedy !== undefined) return new Error(`the store ${shown} cannot be used: ${remedy} (${message})`, { cause: error });
   const text = message === "" && error instanceof AggregateError ? error.errors.map(String).join(", ") : message;
   const next = isUnavailable(error) ? ": start PostgreSQL, or check host and port of the URL" : "";

@@ -37,6 +37,18 @@ describe.skipIf(postgresPrograms === undefined)("a store over a network", () => 
     expect(encrypted).toBe(all);
   });
 
+  test("takes sslmode as libpq does: require encrypts without a check, verify-ca checks the certificate but not the name", async () => {
+    const { unnamed } = (await cluster()).tls;
+    const ca = (certificate: string) => `sslmode=verify-ca&sslrootcert=${certificate}`;
+    for (const made of [await connect(() => "sslmode=require", { host: unnamed }), await connect(ca, { host: unnamed })]) {
+      expect(Number(made.all)).toBeGreaterThan(1);
+      expect(made.encrypted).toBe(made.all);
+    }
+    const other = join(folder, "other-ca.pem");
+    writeFileSync(other, selfSigned().cert);
+    await expect(connect(() => `sslmode=verify-ca&sslrootcert=${other}`)).rejects.toThrow("self-signed certificate");
+  });
+
   test("refuses a server with another certificate or another name, a wrong password, and a server that wants encryption", async () => {
     const other = join(folder, "other.pem");
     writeFileSync(other, selfSigned().cert);
@@ -47,6 +59,7 @@ describe.skipIf(postgresPrograms === undefined)("a store over a network", () => 
       [() => connect(() => "sslmode=verify-full"), /cannot be used: self-signed certificate/],
       [() => connect(own, { host: unnamed }), /cannot be used: Hostname\/IP does not match certificate's altnames/],
       [() => connect(own, { password: "wrong" }), /the password is wrong/],
+      [() => connect(own, { password: "" }), /the server asks for a password, and there is none/],
       [() => connect(() => "sslmode=disable"), /pg_hba\.conf/],
     ] as const;
     for (const [refused, reason] of refusals) {
