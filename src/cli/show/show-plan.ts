@@ -22,7 +22,8 @@ export function unchangedText(plan: Plan, isDone: boolean): string {
   if (stored.length === 0) return `no changes${extras}`;
   const names = stored.join(", ");
   const applied = stored.length === 1 ? "apply stores it, and then it takes effect" : "apply stores them, and then they take effect";
-  return `no changes of the host${extras}; ${isDone ? `stored the changed ${names}` : `the text changes ${names}: ${applied}`}`;
+  const place = stored.includes("place") ? "; the place counts when the lab is created again" : "";
+  return `no changes of the host${extras}; ${isDone ? `stored the changed ${names}` : `the text changes ${names}: ${applied}`}${place}`;
 }
 
 /** Returns whether the plan stops a running node. */

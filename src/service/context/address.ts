@@ -45,7 +45,7 @@ export async function addressProject(
     throw options.makes === true && sent !== undefined && !loaded ? pathNotAvailable(path) : labNotFound(path);
   }
   const record = context.store.labs.get(path);
-  if (options.makes === true && record === undefined && sent !== undefined && !loaded) await placeNew(context, path, sent);
+  if (options.makes === true && sent !== undefined && !loaded) await placeNew(context, path, sent, record !== undefined);
   const given = loaded || payload.state === undefined || payload.state === null ? undefined : stateIds(payload.state, context.host, path);
   const intent = sent ?? (await recordedIntent(context, record));
   const place = await placeOf(context, caller, path, record);
@@ -60,10 +60,11 @@ export async function addressProject(
   };
 }
 
-/** A lab that is on this machine already, without a record, stays here. */
-async function placeNew({ store, host, placements }: LookupParts, path: string, { lab }: Intent): Promise<void> {
+/** Chooses the machine of a new lab, and of one whose machine was removed from the fleet. A lab that is on this machine already stays here. */
+async function placeNew({ store, host, placements }: LookupParts, path: string, { lab }: Intent, isRecorded: boolean): Promise<void> {
   const machines = store.shared?.machines;
-  if (machines?.own !== undefined && (await host.holds?.(path)) !== true) await placements.place(machines, path, lab);
+  if (machines?.own === undefined || (isRecorded && !(await machines.isOrphaned(path)))) return;
+  if ((await host.holds?.(path)) !== true) await placements.place(machines, path, lab);
 }
 
 /** Returns the lab at a path that the caller may use. `record`: the record of the lab, which the function that calls has read. */

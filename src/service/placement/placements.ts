@@ -8,6 +8,9 @@ import { choosePlace, memoryOf, notReported, type PlacedSince } from "./choose-p
 /** How long a lab that does not exist yet keeps its machine: from a plan until its deploy, ms. */
 const keptMs = 15 * 60_000;
 
+/** What a user can do if no machine can take a lab. */
+const hint = "change place in the lab's file, or let an admin make room: labwright machines list, uncordon and labels";
+
 /** Chooses machines for new labs. */
 export class Placements {
   #placed: readonly PlacedSince[] = [];
@@ -22,7 +25,7 @@ export class Placements {
     const chosen = choosePlace(rows, memory, this.#placed, lab.place);
     if ("refused" in chosen)
       throw new Failure("host_error", `no machine of the fleet can take the lab: ${chosen.refused.join("; ")}`, {
-        data: { host: chosen.refused.join("; ") },
+        data: { host: chosen.refused.join("; "), hint },
       });
     const number = await machines.place(path, chosen.machine.number, keptMs);
     this.#placed = [...this.#placed, { machine: number, memory, at: Date.now() }];

@@ -116,7 +116,7 @@ async function storedChanges(context: WorkPart, target: Target, lab: Lab): Promi
 function storedText(parts: readonly StoredPart[]): string {
   return parts.length === 0
     ? ""
-    : `\nAlso changed, and kept by the service: ${parts.join(", ")}. Apply stores it, and then it takes effect.\n`;
+    : `\nAlso changed, and kept by the service: ${parts.join(", ")}. Apply stores it, and then it takes effect${parts.includes("place") ? "; the place counts when the lab is created again" : ""}.\n`;
 }
 
 /** Returns the keys of the nodes that the steps make or change. */
