@@ -28,6 +28,8 @@ import { batchedLines } from "./process/batched-lines.ts";
 import { jsonLog } from "./process/json-log.ts";
 import type { OidcFlags } from "./process/oidc-flags.ts";
 import { type ServeOptions, serveOptions, usage } from "./process/options.ts";
+import { refuseOutsider } from "./process/outsider.ts";
+import { checkOwnAddress } from "./process/own-address.ts";
 import { removeServiceFile, writeServiceFile } from "./process/service-file.ts";
 import { startTrouble, usersTrouble } from "./process/start-trouble.ts";
 import { holdStateDir } from "./process/state-lock.ts";
@@ -90,8 +92,14 @@ async function serve(options: ServeOptions): Promise<void> {
   // Opened before anything that only a first start creates.
   const labs = options.host === "embedded" && !options.adopt ? await labsOnDisk(stateDir) : 0;
   const store = await openStore(options, labs, log);
+  // A start that fails must end its lease: other machines would take the lease for that of a lost service, whose labs they start.
+  let isServed = false;
+  cleanup.defer(async () => {
+    if (!isServed) await store.close();
+  });
   const readCertificate = () => serverCertificate({ stateDir, names: options.names, warn, ...(options.own && { own: options.own }) });
   const certificate = await readCertificate();
+  if (options.advertise === undefined) await refuseOutsider(store.shared?.machines);
   const fleet = options.advertise === undefined ? undefined : await joinedFleet(options, options.advertise, store, version, log);
   cleanup.defer(() => fleet?.close());
   const host = await openHost(options, store, warn);
@@ -119,6 +127,7 @@ async function serve(options: ServeOptions): Promise<void> {
     ...(sessionIdleMs === undefined ? {} : { sessionIdleMs }),
     ...(sessionAbsoluteMs === undefined ? {} : { sessionAbsoluteMs }),
   });
+  isServed = true;
   cleanup.defer(() => service.close());
   // Labs with an unfinished change are busy from here on. The service answers requests and signals meanwhile.
   await new Promise<void>((begun) => {
@@ -183,8 +192,10 @@ async function joinedFleet(
   log: ReturnType<typeof jsonLog>,
 ): Promise<Fleet> {
   if (shared === undefined) throw new Error("--advertise needs --store");
+  await checkOwnAddress(url);
+  // A machine that has joined needs the token no more: the file may be gone while the setting is still there.
   const token =
-    joinTokenFile === undefined
+    joinTokenFile === undefined || (await shared.machines.hasJoined())
       ? undefined
       : await readFile(joinTokenFile, "utf8").catch((error: Error) => Promise.reject(new Error(`--join-token-file: ${error.message}`)));
   return openFleet({ stateDir, machines: shared.machines, name: machineName ?? hostname(), url, token: token?.trim(), version, log });

@@ -26,7 +26,7 @@ export const MachineData = Type.Object({
   joined_at: time,
   /** Its last report. */
   seen_at: time,
-  /** Why the machine that answers this call passes no calls on to it: their releases are too far apart. With the next step. */
+  /** Why the machine that answers this call passes no calls on to it: their releases are too far apart, or it has no connection to it. With the next step. */
   problem: Type.Optional(text),
 });
 export type MachineData = Static<typeof MachineData>;

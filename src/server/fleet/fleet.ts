@@ -8,10 +8,12 @@ import type { FleetCalls, ListOfMachine } from "../../service/common/fleet-calls
 import type { Log } from "../../service/common/log.ts";
 import type { MachineFacts, MachineStore } from "../../service/store/machines.ts";
 import type { FleetRoutes } from "../http/here-or-forwarded.ts";
+import { refuseCopy } from "./copied-state.ts";
 import { factsNow } from "./facts.ts";
 import { Forwarder } from "./forwarder.ts";
 import { listenForMembers, memberTls } from "./member-listener.ts";
 import { joinFleet, type MemberCredentials } from "./membership.ts";
+import { connectionProblem } from "./reach.ts";
 
 export interface FleetOptions {
   readonly stateDir: string;
@@ -45,6 +47,8 @@ const reportMs = 3_000;
 const renewMs = 24 * 3_600_000;
 /** Longest wait for the list of another machine's labs, ms. */
 const listMs = 5_000;
+/** Longest wait for a sign of life of another machine in the list of machines, ms. */
+const problemMs = 3_000;
 
 /** Joins the fleet and reports from then on. Throws an Error for the user. */
 export async function openFleet({
@@ -58,7 +62,9 @@ export async function openFleet({
   protocol = ownProtocol,
   log,
 }: FleetOptions): Promise<Fleet> {
-  const membership = await joinFleet({ stateDir, machines, name, url, token, facts: facts() });
+  const beforeJoin = async (credentialsOf: (number: number) => MemberCredentials) =>
+    refuseCopy({ members: await machines.members(), url, credentialsOf });
+  const membership = await joinFleet({ stateDir, machines, name, url, token, facts: facts(), beforeJoin });
   let credentials = membership.credentials();
   const forwarder = new Forwarder(() => credentials, protocol);
   let server: Server | undefined;
@@ -83,6 +89,7 @@ export async function openFleet({
     forwarder.renew();
   }, renewMs).unref();
   log("info", "this service is a machine of the fleet", { machine: name, number: membership.number, url });
+  warnOfClock(machines, membership.number, log);
   return {
     calls: {
       createToken: (lifetimeMs) => membership.createToken(lifetimeMs),
@@ -92,6 +99,17 @@ export async function openFleet({
           throw new Failure("machine_unreachable", "the machine has just left the fleet", { data: { machine: String(number) } });
         const { method, path: url } = operations[id];
         return (await forwarder.ask(machine, { method, url }, { caller, requestId, address: "" }, listMs)) as DataOf<Id>;
+      },
+      problem: async (number) => {
+        const machine = machines.list().find((one) => one.number === number);
+        if (machine === undefined) return undefined;
+        const { method, path } = operations.getHealth;
+        const asked = forwarder.ask(machine, { method, url: path }, { caller: null, requestId: "", address: "" }, problemMs);
+        return asked.then(
+          () => undefined,
+          // Without a cause the other machine has answered.
+          ({ cause }: Error) => (cause instanceof Error ? connectionProblem(machine, cause) : undefined),
+        );
       },
     },
     routes: { machines, forwarder },
@@ -108,4 +126,20 @@ export async function openFleet({
       forwarder.close();
     },
   };
+}
+
+/** A clock that differs more than this from that of the database is worth a warning, ms. */
+const maxClockMs = 60_000;
+
+/** Certificates have dates: machines whose clocks are far apart refuse each other. */
+function warnOfClock(machines: Pick<MachineStore, "list">, own: number, log: Log): void {
+  const row = machines.list().find(({ number }) => number === own);
+  if (row === undefined) return;
+  const aheadMs = row.readAt - (row.seenAt + row.silentMs);
+  if (Math.abs(aheadMs) <= maxClockMs) return;
+  const seconds = Math.round(Math.abs(aheadMs) / 1_000);
+  log(
+    "warn",
+    `the clock of this machine is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} that of the database: set it (timedatectl set-ntp true), or machines refuse each other's certificates`,
+  );
 }

@@ -11,6 +11,7 @@ import { type Forwarded, forwardedHeader, forwardedText, notOwnerHeader, protoco
 import { isUpgrade, takeConnection } from "../streams/upgrades.ts";
 import { memberTls } from "./member-listener.ts";
 import { type MemberCredentials, subjectOf } from "./membership.ts";
+import { isOfClocks } from "./reach.ts";
 
 /** Time to connect to another machine, ms. */
 const connectMs = 2_000;
@@ -194,7 +195,7 @@ function answerOf(outgoing: ClientRequest, machine: Target): Promise<Answer> {
 function unreachable({ name, seenAt }: Target, cause: Error, isSent: boolean): Failure {
   const then = isSent
     ? "the connection to it ended before its answer: a change that it had begun may go on there (labwright jobs)"
-    : "no connection to it: nothing was changed";
+    : `no connection to it${isOfClocks(cause) ? `, because a clock is wrong (${cause.message})` : ""}: nothing was changed`;
   const data = { machine: name, seen_at: new Date(seenAt).toISOString() };
   return new Failure("machine_unreachable", `the machine ${name} does not answer (its last report was at ${data.seen_at}); ${then}`, {
     data,

@@ -19,6 +19,8 @@ export interface JoinOptions {
   /** The one-time token of a new machine. The first machine needs none. */
   readonly token?: string | undefined;
   readonly facts: MachineFacts;
+  /** Checks with the certificates that this machine can make. Rejects if the machine must not join. */
+  readonly beforeJoin: (credentialsOf: (number: number) => MemberCredentials) => Promise<void>;
 }
 
 export interface Membership {
@@ -42,7 +44,7 @@ export function subjectOf(number: number): string {
  * Makes this service a machine of its database's fleet; the first one begins the fleet. The fleet's key is in the state directory of each machine, and a
  * token brings it to a new one: the database alone can neither make certificates nor tokens. Throws an Error for the user.
  */
-export async function joinFleet({ stateDir, machines, name, url, token: text, facts }: JoinOptions): Promise<Membership> {
+export async function joinFleet({ stateDir, machines, name, url, token: text, facts, beforeJoin }: JoinOptions): Promise<Membership> {
   const file = join(stateDir, "fleet-key");
   const { key, token } = (await machines.hasJoined()) ? { key: keptKey(file), token: undefined } : await newKey(file, machines, text);
   const authority = await machines.authority();
@@ -52,21 +54,23 @@ export async function joinFleet({ stateDir, machines, name, url, token: text, fa
     throw new Error(
       `${file} is not the key of this database's fleet: restore it, or remove this machine from the fleet and let it join again`,
     );
-  const number = await machines.join({ name, url, facts, ...(token !== undefined && { token }) });
   const { hostname } = new URL(url);
+  const credentialsOf = (number: number) => ({
+    ...createCertificate({
+      subject: subjectOf(number),
+      names: [hostname.replace(/^\[|\]$/g, "")],
+      from: new Date(Date.now() - dayMs),
+      until: new Date(Date.now() + certificateDays * dayMs),
+      use: "member",
+      issuer: { subject: authoritySubject, key: authorityKey },
+    }),
+    authority: authority.certificate,
+  });
+  await beforeJoin(credentialsOf);
+  const number = await machines.join({ name, url, facts, ...(token !== undefined && { token }) });
   return {
     number,
-    credentials: () => ({
-      ...createCertificate({
-        subject: subjectOf(number),
-        names: [hostname.replace(/^\[|\]$/g, "")],
-        from: new Date(Date.now() - dayMs),
-        until: new Date(Date.now() + certificateDays * dayMs),
-        use: "member",
-        issuer: { subject: authoritySubject, key: authorityKey },
-      }),
-      authority: authority.certificate,
-    }),
+    credentials: () => credentialsOf(number),
     createToken: async (lifetimeMs) => {
       const made = newJoinToken();
       const { expiresAt } = await machines.putToken(made.hash, seal(made.secret, key.toString("base64url")), lifetimeMs);

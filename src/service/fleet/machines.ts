@@ -24,6 +24,7 @@ export async function listMachines(context: Parts, caller: Caller): Promise<Mach
   if (caller.role === "admin" && context.store.shared?.machines.own === undefined) return { machines: [] };
   const machines = fleetOf(context, caller);
   const owners = [...(await machines.owners()).values()];
+  const problems = await connectionProblems(context, machines);
   return {
     machines: machines.list().map(({ number, name, url, state, labels, facts, joinedAt, seenAt, silentMs }) => ({
       name,
@@ -40,7 +41,7 @@ export async function listMachines(context: Parts, caller: Caller): Promise<Mach
       labs: owners.filter((owner) => owner === number).length,
       joined_at: timeText(joinedAt),
       seen_at: timeText(seenAt),
-      ...problemOf({ name, facts }),
+      ...problemOf({ name, facts }, problems.get(number)),
     })),
   };
 }
@@ -86,8 +87,14 @@ export async function createJoinToken(
   return { token, expires_at: timeText(expiresAt) };
 }
 
-function problemOf(machine: Pick<MachineRow, "name" | "facts">): { readonly problem?: string } {
-  const problem = protocolProblem(machine);
+/** Asks the other machines that report, at the same time: a firewall between two machines does not show in the database. */
+async function connectionProblems({ fleet }: FleetPart, machines: MachineStore): Promise<ReadonlyMap<number, string | undefined>> {
+  const others = machines.list().filter(({ number, silentMs }) => number !== machines.own && silentMs <= silentAfterMs);
+  return new Map(await Promise.all(others.map(async ({ number }) => [number, await fleet?.problem(number)] as const)));
+}
+
+function problemOf(machine: Pick<MachineRow, "name" | "facts">, connection: string | undefined): { readonly problem?: string } {
+  const problem = protocolProblem(machine) ?? connection;
   return problem === undefined ? {} : { problem };
 }
 

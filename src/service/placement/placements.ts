@@ -8,7 +8,7 @@ import { choosePlace, memoryOf, notReported, type PlacedSince } from "./choose-p
 /** How long a lab that does not exist yet keeps its machine: from a plan until its deploy, ms. */
 const keptMs = 15 * 60_000;
 
-/** What a user can do if no machine can take a lab. */
+/** The next step for a user if no machine can take a lab. */
 const hint = "change place in the lab's file, or let an admin make room: labwright machines list, uncordon and labels";
 
 /** Chooses machines for new labs. */

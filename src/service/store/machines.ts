@@ -74,6 +74,8 @@ export interface MachineStore {
   authority(): Promise<FleetAuthority | undefined>;
   /** Begins a fleet with this authority. Returns false if there is one already. */
   found(authority: FleetAuthority): Promise<boolean>;
+  /** The machines in the database, sorted by name, also for a service outside the fleet. */
+  members(): Promise<readonly (Pick<MachineRow, "number" | "name" | "url" | "silentMs"> & { readonly isOwn: boolean })[]>;
   /** Whether this state directory is one of the fleet's machines. */
   hasJoined(): Promise<boolean>;
   /** Adds this machine with its token, which is used up, or updates it. Throws an Error for the user. */
@@ -93,6 +95,8 @@ export interface MachineStore {
    * @param isRecorded whether the lab has a record: a lab without one has an owner only while its first change runs
    */
   ownerOf(lab: string, isRecorded: boolean): Promise<MachineRow | undefined>;
+  /** Whether a lab with a record belongs to no machine of the fleet: its machine was removed. */
+  isOrphaned(lab: string): Promise<boolean>;
   /** The number of the other machine that owns a lab with a record, from memory; undefined: this one does. */
   elsewhere(lab: string): number | undefined;
   /** The labs of other machines whose owners were read since the last call: this machine may have lost some of them. */

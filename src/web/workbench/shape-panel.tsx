@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { opacityOf } from "../../intent/shapes/color.ts";
-import { canonicalShape, type LabBox, type LabShape, lineEnds, lineStyles, shapeDefaults, shapeLimits } from "../../intent/shapes/shape.ts";
+import { canonicalShape, type LabShape, lineEnds, lineStyles, shapeDefaults, shapeLimits } from "../../intent/shapes/shape.ts";
 import { type GraphShape, shapeText } from "../topology/shapes/shapes.ts";
-import type { DrawActions } from "./edits/draw-actions.ts";
+import type { DrawActions } from "./actions/use-draw-actions.ts";
 
 interface ShapePanelProps {
   /** At least one. The fields show the values of the first, and a change applies to all. */
@@ -10,10 +10,6 @@ interface ShapePanelProps {
   readonly actions: DrawActions;
   readonly onClose: () => void;
 }
-
-type LabLine = Extract<LabShape, { type: "line" }>;
-/** Changes all selected shapes. */
-type ChangeShapes = (changed: (shape: LabShape) => LabShape) => void;
 
 /** The fill of a shape that had none, in a colour that leaves texts on it readable. */
 const usualFill = "#93c5fd66";
@@ -23,7 +19,15 @@ export default function ShapePanel({ shapes, actions, onClose }: ShapePanelProps
   const first = shapes[0]!.shape;
   const ids = new Set(shapes.map(({ id }) => id));
   const title = shapes.length === 1 ? shapeText(first) : `${shapes.length} shapes`;
-  const change = (changed: (shape: LabShape) => LabShape) => actions.setShapes(ids, changed);
+  const change = (changed: (shape: LabShape) => LabShape) =>
+    actions.setShapes(new Map(shapes.map(({ id, shape }) => [id, changed(shape)])));
+  const fill = first.type === "line" ? undefined : first.fill;
+  const setFill = (value: string | undefined) =>
+    change((shape) => {
+      if (shape.type === "line") return shape;
+      const { fill: _before, ...rest } = shape;
+      return value === undefined ? rest : { ...rest, fill: value };
+    });
   return (
     <aside class="panel shape-panel" tabIndex={-1} aria-label={title}>
       <h2>
@@ -75,7 +79,46 @@ export default function ShapePanel({ shapes, actions, onClose }: ShapePanelProps
           {...shapeLimits.thickness}
           onValue={(thickness) => change((shape) => ({ ...shape, thickness }))}
         />
-        {first.type === "line" ? <LineFields line={first} change={change} /> : <BoxFields box={first} change={change} />}
+        {first.type === "line" &&
+          (["start", "end"] as const).map((side) => (
+            <label key={side}>
+              {side === "start" ? "Start" : "End"}
+              <select
+                value={first[side] ?? "none"}
+                onChange={(event) => {
+                  const mark = lineEnds.find((one) => one === event.currentTarget.value);
+                  change((shape) => {
+                    if (shape.type !== "line") return shape;
+                    const { [side]: _before, ...rest } = shape;
+                    return mark === undefined ? rest : { ...rest, [side]: mark };
+                  });
+                }}
+              >
+                {["none", ...lineEnds].map((mark) => (
+                  <option key={mark}>{mark}</option>
+                ))}
+              </select>
+            </label>
+          ))}
+        {first.type !== "line" && (
+          <>
+            <NumberField
+              label="Rotation, °"
+              value={first.rotation ?? 0}
+              {...shapeLimits.rotation}
+              onValue={(rotation) => change((shape) => (shape.type === "line" ? shape : canonicalShape({ ...shape, rotation })))}
+            />
+            <label class="choice">
+              <input
+                type="checkbox"
+                checked={fill !== undefined}
+                onChange={(event) => setFill(event.currentTarget.checked ? usualFill : undefined)}
+              />
+              Filled
+            </label>
+            {fill !== undefined && <FillFields fill={fill} onFill={setFill} />}
+          </>
+        )}
         <NumberField
           label="Layer"
           value={first.layer ?? shapeDefaults.layer}
@@ -95,64 +138,6 @@ export default function ShapePanel({ shapes, actions, onClose }: ShapePanelProps
         </button>
       </div>
     </aside>
-  );
-}
-
-/** The marks at the ends of lines. */
-function LineFields({ line, change }: { readonly line: LabLine; readonly change: ChangeShapes }) {
-  return (
-    <>
-      {(["start", "end"] as const).map((side) => (
-        <label key={side}>
-          {side === "start" ? "Start" : "End"}
-          <select
-            value={line[side] ?? "none"}
-            onChange={(event) => {
-              const mark = lineEnds.find((one) => one === event.currentTarget.value);
-              change((shape) => {
-                if (shape.type !== "line") return shape;
-                const { [side]: _before, ...rest } = shape;
-                return mark === undefined ? rest : { ...rest, [side]: mark };
-              });
-            }}
-          >
-            {["none", ...lineEnds].map((mark) => (
-              <option key={mark}>{mark}</option>
-            ))}
-          </select>
-        </label>
-      ))}
-    </>
-  );
-}
-
-/** The rotation and the fill of rectangles and ellipses. */
-function BoxFields({ box, change }: { readonly box: LabBox; readonly change: ChangeShapes }) {
-  const { fill, rotation = 0 } = box;
-  const setFill = (value: string | undefined) =>
-    change((shape) => {
-      if (shape.type === "line") return shape;
-      const { fill: _before, ...rest } = shape;
-      return value === undefined ? rest : { ...rest, fill: value };
-    });
-  return (
-    <>
-      <NumberField
-        label="Rotation, °"
-        value={rotation}
-        {...shapeLimits.rotation}
-        onValue={(next) => change((shape) => (shape.type === "line" ? shape : canonicalShape({ ...shape, rotation: next })))}
-      />
-      <label class="choice">
-        <input
-          type="checkbox"
-          checked={fill !== undefined}
-          onChange={(event) => setFill(event.currentTarget.checked ? usualFill : undefined)}
-        />
-        Filled
-      </label>
-      {fill !== undefined && <FillFields fill={fill} onFill={setFill} />}
-    </>
   );
 }
 

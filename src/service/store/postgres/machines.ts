@@ -12,11 +12,19 @@ const sql = {
   },
   authority: { name: "fleet_authority", text: "SELECT authority FROM fleet" },
   found: { name: "found_fleet", text: "INSERT INTO fleet (authority) VALUES ($1) ON CONFLICT DO NOTHING" },
+  members: {
+    name: "fleet_members",
+    text: `SELECT number, name, url, installation = $1 AS own, (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::bigint AS silent_ms
+      FROM machines ORDER BY name`,
+  },
   own: { name: "own_machine", text: "SELECT number FROM machines WHERE installation = $1" },
   useToken: { name: "use_join_token", text: "DELETE FROM join_tokens WHERE hash = $1 AND expires_at > clock_timestamp()" },
   anyMachine: { name: "any_machine", text: "SELECT number FROM machines LIMIT 1" },
   lock: { name: "lock_machines", text: "LOCK TABLE machines IN EXCLUSIVE MODE" },
-  named: { name: "machine_named", text: "SELECT installation FROM machines WHERE name = $1" },
+  taken: {
+    name: "machine_taken",
+    text: "SELECT name FROM machines WHERE (name = $1 OR url = $2) AND installation <> $3 ORDER BY name = $1 DESC",
+  },
   insert: {
     name: "insert_machine",
     text: `INSERT INTO machines (name, installation, url, state, labels, facts, joined_at, seen_at)
@@ -71,6 +79,14 @@ const sql = {
       JOIN machines m ON m.installation = s.installation`,
   },
 } as const satisfies Readonly<Record<string, Statement>>;
+
+interface MemberRow extends Record<string, unknown> {
+  readonly number: number;
+  readonly name: string;
+  readonly url: string;
+  readonly own: boolean;
+  readonly silent_ms: number;
+}
 
 /** The machines of a fleet, in memory and in PostgreSQL. */
 export class Machines implements MachineStore {
@@ -161,6 +177,11 @@ export class Machines implements MachineStore {
     return (await this.#database.query(sql.found, [JSON.stringify(authority)])).count === 1;
   }
 
+  async members(): ReturnType<MachineStore["members"]> {
+    const { rows } = await this.#database.query<MemberRow>(sql.members, [this.#leases.installation]);
+    return rows.map(({ number, name, url, own, silent_ms: silentMs }) => ({ number, name, url, isOwn: own, silentMs }));
+  }
+
   async hasJoined(): Promise<boolean> {
     return (await this.#database.query(sql.own, [this.#leases.installation])).count === 1;
   }
@@ -170,14 +191,18 @@ export class Machines implements MachineStore {
     const values = [name, installation, url, JSON.stringify(facts)];
     const joined = await this.#database.transaction(async (query): Promise<number | Error> => {
       await query(sql.lock, []);
-      const [taken] = (await query<{ installation: string }>(sql.named, [name])).rows;
-      if (taken !== undefined && taken.installation !== installation)
+      const [taken] = (await query<{ name: string }>(sql.taken, [name, url, installation])).rows;
+      if (taken?.name === name)
         return new Error(`another machine of the fleet has the name ${name}: give this one another with --machine-name`);
+      if (taken !== undefined)
+        return new Error(`the machine ${taken.name} of the fleet has the address ${url}: give --advertise an address of this machine`);
       const updated = await query<{ number: number }>(sql.update, values);
       if (updated.rows[0] !== undefined) return updated.rows[0].number;
       const isFirst = (await query(sql.anyMachine, [])).count === 0;
       if (!isFirst && token === undefined)
-        return new Error("this machine was removed from the fleet: it joins again with a new token of labwright machines token");
+        return new Error(
+          "this machine was removed from the fleet, or its fleet-key is a copy of another machine's: it joins with a new token of labwright machines token",
+        );
       if (token !== undefined && (await query(sql.useToken, [token])).count === 0)
         return new Error("the join token is unknown, used or expired: make a new one with labwright machines token");
       // The others refuse the calls of a machine that they have not read yet.
@@ -221,6 +246,13 @@ export class Machines implements MachineStore {
     if (this.#own === undefined || this.#rows.length < 2 || (isRecorded && this.#leases.owns(lab))) return undefined;
     const known = (isRecorded ? this.#owners.get(lab) : undefined) ?? (await this.#readOwner(lab));
     return known === undefined || known === this.#own ? undefined : this.#rows.find(({ number }) => number === known);
+  }
+
+  async isOrphaned(lab: string): Promise<boolean> {
+    if (this.#own === undefined || this.#leases.owns(lab)) return false;
+    const known = this.#owners.get(lab);
+    if (known !== undefined && this.#rows.some(({ number }) => number === known)) return false;
+    return (await this.#readOwner(lab)) === undefined;
   }
 
   forgetOwner(lab: string): void {
