@@ -16,6 +16,13 @@ int64_t clock_ms(clockid_t clock) {
 }
 
 /* fork() with namespaces. Calls the kernel directly, because that is fastest: there are no other threads and no atfork hooks. */
+int descriptor_keep(int fd) {
+  int kept = fcntl(fd, F_DUPFD_CLOEXEC, KEPT_FD);
+  if (kept < 0) return fd;
+  close(fd);
+  return kept;
+}
+
 pid_t clone_process(unsigned long flags) {
   return (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
 }

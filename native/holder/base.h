@@ -32,9 +32,13 @@ enum {
   LISTEN_FD = 3, /* descriptors that the launcher gives to the lab's init: the socket, */
   READY_FD = 4,  /* the pipe on which the init reports that it is ready, or its error, */
   RANGE_FD = 20, /* and the lock of the lab's id range, which is held as long as the lab runs */
+  KEPT_FD = 512, /* from here on: what the lab's init keeps of each node. Below: among others, what a process needs that becomes a node */
 };
 
 int64_t clock_ms(clockid_t clock);
+
+/* Moves a descriptor to KEPT_FD or above. Returns the same descriptor if the limit of open files does not allow that. */
+int descriptor_keep(int fd);
 
 /* fork() with namespaces. */
 pid_t clone_process(unsigned long flags);

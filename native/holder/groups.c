@@ -53,11 +53,15 @@ pid_t groups_clone(struct group_handles *h, unsigned long flags) {
   struct clone_args args = {.flags = flags | CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)*group};
   pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
   if (pid > 0) return pid;
+  if (pid == 0) {
+    *group = -1; /* the child is in the group already */
+    return 0;
+  }
+  /* After an error of clone3, as in older kernels, the child enters it later, with the other groups. */
   int directory = *group;
-  /* The child is in the group already. After an error of clone3, as in older kernels, the child enters it later, with the other groups. */
-  *group = pid == 0 ? -1 : openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+  *group = openat(directory, "cgroup.procs", O_WRONLY | O_CLOEXEC);
   close(directory);
-  return pid == 0 ? 0 : clone_process(flags);
+  return clone_process(flags);
 }
 
 int groups_enter(const struct group_handles *h) {

@@ -13,7 +13,7 @@ void groups_init(void);
 /* Sets a limit. Creates the node's group if it is missing. Returns 0, or -1 with errno. */
 int group_limit(long id, long hierarchy, const char *file, const char *value);
 struct group_handles groups_open(long id);
-/* clone_process for a process that then calls groups_enter. */
+/* clone_process for a process that then calls groups_enter. It closes no handle, so that the new process may share the descriptors. */
 pid_t groups_clone(struct group_handles *h, unsigned long flags);
 /* Enters the node's control groups. Called in the new process, so that its children are in the same groups. */
 int groups_enter(const struct group_handles *h);

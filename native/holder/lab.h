@@ -35,6 +35,8 @@ struct node {
   char **env, **boot, **console;
   char **main; /* empty, or work directory, uid, gids: the console program is the node, and its end is the node's */
   struct source control, pty;
+  /* The new process shares the holder's descriptors at first. These are open until it has its own. */
+  struct node_setup { bool open; int control; struct group_handles groups; } setup;
   /* Scrollback: byte k of all output is at ring[k % RING]; those from first on belong to this run. */
   char *ring;
   uint64_t first, total;

@@ -39,4 +39,5 @@ int exit_code(int status);
 
 /* Shows in ps whose process this is. */
 void mark_process(const char *text);
-_Noreturn void node_main(struct node *n, struct spawn *s, int control, const struct group_handles *h, struct buffer *request);
+/* @param shares whether the process shares the holder's descriptors: it closes none before it has its own */
+_Noreturn void node_main(struct node *n, struct spawn *s, bool shares, struct buffer *request);

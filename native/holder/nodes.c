@@ -70,6 +70,13 @@ static void fabric_sync_soon(void) {
   if (!fabric_sync.armed) timer_start(&fabric_sync, pause > FABRIC_SYNC_MS ? pause : FABRIC_SYNC_MS, fabric_sync_due);
 }
 
+static void setup_close(struct node *n) {
+  if (!n->setup.open) return;
+  n->setup.open = false;
+  groups_close(&n->setup.groups);
+  close(n->setup.control);
+}
+
 static void control_read(struct node *n) {
   struct report r;
   union { struct cmsghdr header; char room[CMSG_SPACE(sizeof(int))]; } extra;
@@ -77,13 +84,14 @@ static void control_read(struct node *n) {
     struct iovec body = {&r, sizeof r};
     struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1, .msg_control = &extra, .msg_controllen = sizeof extra};
     if (recvmsg(n->control.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof r) return;
+    setup_close(n);
     struct cmsghdr *c = CMSG_FIRSTHDR(&message);
     int terminal = -1;
     if (c && c->cmsg_type == SCM_RIGHTS) memcpy(&terminal, CMSG_DATA(c), sizeof terminal);
     if (terminal >= 0 && n->state != SETUP) {
       close(terminal); /* it is being stopped already */
     } else if (r.kind == READY && terminal >= 0) {
-      n->pty = (struct source){.fd = terminal, .ready = pty_ready};
+      n->pty = (struct source){.fd = descriptor_keep(terminal), .ready = pty_ready};
       node_update(n);
       node_changed(n, WAITING);
     } else if (r.kind == SETUP_FAILED && n->state == SETUP) {
@@ -106,6 +114,7 @@ static void control_ready(struct source *s, uint32_t events) {
 
 void node_died(struct node *n, int status) {
   control_read(n);
+  setup_close(n);
   source_close(&n->control);
   freeze_forget_node(n);
   timer_stop(&n->grace);
@@ -133,6 +142,13 @@ void node_died(struct node *n, int status) {
   }
 }
 
+/* Whether the process of a node may share the holder's descriptors at first: it then drops those from KEPT_FD on. */
+static bool setup_is_low(const struct node_setup *setup) {
+  for (size_t i = 0; i < ARRAY(setup->groups.fds); i++)
+    if (setup->groups.fds[i] >= KEPT_FD) return false;
+  return setup->control < KEPT_FD;
+}
+
 static void spawn_node(struct client *c, struct node *n, struct spawn *s) {
   int pair[2];
   /* Closes viewers of the last run that still have not read its last output. */
@@ -154,12 +170,13 @@ static void spawn_node(struct client *c, struct node *n, struct spawn *s) {
   n->state = SETUP;
   pid_t pid = -1;
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0) {
-    struct group_handles handles = groups_open(n->id);
-    pid = groups_clone(&handles, CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID);
-    if (pid == 0) node_main(n, s, pair[1], &handles, &c->in);
-    groups_close(&handles);
+    pair[0] = descriptor_keep(pair[0]);
+    n->setup = (struct node_setup){.open = true, .control = pair[1], .groups = groups_open(n->id)};
+    bool shared = setup_is_low(&n->setup);
+    pid = groups_clone(&n->setup.groups, (shared ? CLONE_FILES : 0) | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID);
+    if (pid == 0) node_main(n, s, shared, &c->in);
     int problem = errno;
-    close(pair[1]);
+    if (pid < 0 || !shared) setup_close(n);
     if (pid < 0) close(pair[0]);
     errno = problem;
   }

@@ -180,6 +180,7 @@ static void line_ready(struct source *s, uint32_t events) {
     struct filter_listener *k = need(calloc(1, sizeof *k));
     *k = (struct filter_listener){.source = {.ready = filter_listener_ready}, .node = node};
     memcpy(&k->source.fd, CMSG_DATA(c), sizeof k->source.fd);
+    k->source.fd = descriptor_keep(k->source.fd);
     /* From Linux 6.6 on: wakes the holder on the caller's processor, which is free while the caller waits. */
     ioctl(k->source.fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
     source_watch(&k->source, EPOLLIN);
