@@ -70,6 +70,7 @@ _Noreturn void lab_init(char **argv) {
   groups_init();
   fcntl(RANGE_FD, F_SETFD, FD_CLOEXEC);
   confine_init();
+  make_root_init();
   if (rings_init() < 0) unready("packet rings");
   own_pid_ns = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
   epoll_fd = epoll_create1(EPOLL_CLOEXEC);

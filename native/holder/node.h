@@ -21,6 +21,8 @@ void report(int fd, int kind, int value, const char *step);
 void setup_failed(const char *step, const char *detail);
 void require(int rc, const char *step, const char *detail);
 
+/* Finds out which files of the machine are closed to nodes anyway. Called once, in the lab's init, before the first make_root. */
+void make_root_init(void);
 /* Mounts overlay, /proc, /sys, /dev and console. Returns the node's side of the terminal. */
 int make_root(struct spawn *s, int *master);
 void write_file(const char *path, mode_t mode, const char *text, size_t length);
