@@ -6,6 +6,7 @@ import type { PullPolicy, Quality, Scalar } from "../intent/lab/lab.ts";
 import type { HostCaptures } from "./host-captures.ts";
 import type { ConfigProblem, ConfigToCheck } from "./host-configs.ts";
 import type { HostDisks } from "./host-disks.ts";
+import type { HostImages } from "./host-images.ts";
 import type { HostPictures } from "./host-pictures.ts";
 import type { HostProcesses } from "./host-processes.ts";
 import type { HostSnapshots } from "./host-snapshots.ts";
@@ -53,6 +54,8 @@ export interface Host {
   readonly labId?: (lab: string) => Promise<string | undefined>;
   /** All labs in quarantine, as `HostQuarantine.list` returns them, for the service itself. Absent: the host has none. */
   readonly quarantined?: () => Promise<readonly QuarantinedLab[]>;
+  /** Images that machines of a fleet fetch from each other. Absent: the host fetches none. */
+  readonly images?: HostImages;
   close(): Promise<void>;
 }
 
@@ -187,6 +190,8 @@ export interface HostSession {
    * Absent: the host fetches no images. Throws image_pull_failed and operation_not_allowed.
    */
   readonly fetchImages?: (images: readonly WantedImage[], progress: FetchProgress) => Promise<void>;
+  /** Returns the images that `fetchImages` would fetch from other machines of the fleet. Cheap. Absent: it fetches none from there. */
+  readonly imagesOfPeers?: (images: readonly WantedImage[]) => Promise<readonly ImageOfPeer[]>;
   /** Disks of labs that were removed without wiping. Absent if the host keeps none (feature `keptDisks`). */
   readonly disks?: HostDisks;
   /** Packet captures. Absent if the host has none (feature `capture`). */
@@ -364,6 +369,15 @@ export interface WantedImage {
   readonly template: string;
   readonly image: string;
   readonly pull: PullPolicy;
+}
+
+/** An image that another machine of the fleet has. */
+export interface ImageOfPeer {
+  readonly image: string;
+  /** Name of the machine. */
+  readonly machine: string;
+  /** Unpacked. */
+  readonly bytes: number;
 }
 
 export interface FetchProgress {

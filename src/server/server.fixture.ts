@@ -38,6 +38,7 @@ export class TestServer {
         return reply(request, caller, call);
       },
     }),
+    answerMachine: () => Promise.reject(new Error("no other machine calls")),
     storeSilentMs: () => undefined,
     authenticate: (given) => {
       if (given === token) return { user: "ann", role: "user", session: "s1" };

@@ -6,6 +6,8 @@ import { Failure } from "../contract/errors.ts";
 import { openApiDocument } from "../contract/openapi.ts";
 import type { Service } from "../service/service.ts";
 import type { Fleet } from "./fleet/fleet.ts";
+import { handleMachineCall, machineCallPath } from "./fleet/machine-calls.ts";
+import { memberNumber } from "./forwarding/forwarded.ts";
 import { defaultMaxConnections } from "./http/connection-limit.ts";
 import { toFailure } from "./http/failures.ts";
 import { answerMalformed } from "./http/malformed.ts";
@@ -86,6 +88,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   secure.on("tlsClientError", (error) => app.log.debug({ err: error }, "TLS handshake failed"));
   const streams = routeUpgrades(secure, app.routing as never);
   const members = await options.fleet?.listen((request, response) => {
+    if (request.url === machineCallPath) {
+      const from = memberNumber(request.socket);
+      if (from === undefined) request.socket.destroy();
+      else void handleMachineCall(from, request, response, options.service.answerMachine);
+      return;
+    }
     if (noteRequest(request, response)) readByStream(request.socket);
     app.routing(request, response);
   });

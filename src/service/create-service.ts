@@ -12,6 +12,8 @@ import type { Context } from "./context/context.ts";
 import { Events, type EventsLimits } from "./events/events.ts";
 import { watchedStore } from "./events/watched-store.ts";
 import { Failover } from "./failover/failover.ts";
+import { answerMachine } from "./fleet/answer-machine.ts";
+import { imagePeers } from "./fleet/image-peers.ts";
 import { handlersOf } from "./handlers.ts";
 import { Jobs } from "./jobs/jobs.ts";
 import { Browsers, type WebUi } from "./labs/browsers.ts";
@@ -148,6 +150,7 @@ export function createService(options: ServiceOptions): Service {
   const signIns = new ExternalSignIns(context);
   const leases = new LeaseEnds(context);
   const failover = new Failover(context);
+  shareImages(context);
   return {
     handlers: handlersOf({
       context,
@@ -165,6 +168,7 @@ export function createService(options: ServiceOptions): Service {
     },
     signInProgram: (identity, challenge) => signIns.code(identity, challenge),
     storeSilentMs: () => store.shared?.silentMs(),
+    answerMachine: (_from, call) => answerMachine(context, call),
     requestEnded: (request) => metrics.request(request),
     authenticate: (token, address) => sessions.authenticate(token, address),
     authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),
@@ -194,6 +198,14 @@ export function createService(options: ServiceOptions): Service {
       await store.close();
     },
   };
+}
+
+/** Images that are missing here come from the other machines of the fleet, and theirs from here. */
+function shareImages({ host: { images }, store, fleet }: Context): void {
+  const machines = store.shared?.machines;
+  if (images === undefined || fleet === undefined || machines?.own === undefined) return;
+  images.usePeers(imagePeers(machines, fleet));
+  fleet.reportImages(() => images.shared());
 }
 
 /** Continues the changes that were interrupted because the database did not answer. */

@@ -2,6 +2,7 @@ import type { ChangeOperationId, DataOf, OperationId, RequestOf, StreamOperation
 import type { JobStarted } from "../contract/schemas/jobs.ts";
 import type { ExternalIdentity } from "../hosts/host.ts";
 import type { BrowserGrant, Call, Caller, Upgrade } from "./common/call.ts";
+import type { MachineAnswer, MachineCall } from "./common/fleet-calls.ts";
 import type { EndedRequest } from "./metrics/metrics.ts";
 
 /** Result of a handler: data of the contract; for a stream also how to attach; for a change possibly its job instead. */
@@ -39,6 +40,8 @@ export interface Service {
   signInProgram(identity: ExternalIdentity, challenge: string): Promise<{ readonly user: string; readonly code: string }>;
   /** Time since the last answer of the database, ms, if it does not answer: reads come from memory. */
   storeSilentMs(): number | undefined;
+  /** Answers a call of another machine of the fleet, by its number. */
+  readonly answerMachine: (from: number, call: MachineCall, signal: AbortSignal) => Promise<MachineAnswer>;
   /** Called at the end of each request, for the metrics. */
   requestEnded(request: EndedRequest): void;
   /**

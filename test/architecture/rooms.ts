@@ -303,6 +303,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
       "containers/store",
       "vm-images",
     ],
+    peers: ["machine", "images", "templates", "registries", "containers/store", "transfers"],
     session: [
       "machine",
       "binds",
@@ -329,6 +330,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
       "registries",
       "vm",
       "transfers",
+      "peers",
     ],
     containers: ["machine", "images", "templates/reading", "registries", "containers/archive", "containers/store", "vm-images"],
     "setup/programs": [],

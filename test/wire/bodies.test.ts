@@ -59,6 +59,7 @@ beforeAll(async () => {
             return id === "execNodes" ? oneEvent() : {};
           },
       }),
+      answerMachine: () => Promise.reject(new Error("no other machine calls")),
       storeSilentMs: () => undefined,
       authenticate: () => ({ user: "ann", role: "user", session: "s" }),
       authenticateBrowser: () => ({ user: "ann", role: "user", session: "s" }),

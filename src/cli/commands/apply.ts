@@ -135,7 +135,7 @@ function waiting(operations: readonly { readonly kind: string; readonly key: str
 }
 
 function outcome(
-  { lab, status, applied, skippedPrune, fullDeploy, unsupported, placement }: ResultOf<"reconcileProject">,
+  { lab, status, applied, skippedPrune, fullDeploy, unsupported, placement, image_fetches: fetches = [] }: ResultOf<"reconcileProject">,
   plan: Plan,
 ): string {
   const extras = extrasText(skippedPrune);
@@ -143,5 +143,6 @@ function outcome(
     status === "unchanged"
       ? unchangedText(plan, true)
       : `${fullDeploy === true ? "deployed" : "applied"} ${lab}${placement === undefined ? "" : ` on ${placement.machine}`}: ${applied} step${applied === 1 ? "" : "s"}${extras}`;
-  return [done, ...(unsupported ?? []).map((text) => `unsupported: ${text}`)].join("\n");
+  const fetched = fetches.map(({ image, machine }) => `image ${image} came from machine ${machine}`);
+  return [done, ...fetched, ...(unsupported ?? []).map((text) => `unsupported: ${text}`)].join("\n");
 }

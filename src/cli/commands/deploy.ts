@@ -67,9 +67,10 @@ export const deploy: Command = {
     )
       .catch(pathIsTaken)
       .catch(reportingFailures(context, project));
-    context.result(data, ({ lab, nodes, links, unsupported, placement }) =>
+    context.result(data, ({ lab, nodes, links, unsupported, placement, image_fetches: fetches = [] }) =>
       [
         `deployed ${lab}${placement === undefined ? "" : ` on ${placement.machine}`}: ${counted(nodes, "node")}, ${counted(links, "link")}`,
+        ...fetches.map(({ image, machine }) => `image ${image} came from machine ${machine}`),
         ...(unsupported ?? []).map((text) => `unsupported: ${text}`),
       ].join("\n"),
     );

@@ -56,3 +56,6 @@ export type JoinTokenData = Static<typeof JoinTokenData>;
 
 /** The machine of a new lab, and the reasons, for people. */
 export const PlacementData = Type.Object({ machine: text, reasons: list(text) });
+
+/** An image that the lab's machine lacks and fetches from another machine of the fleet. */
+export const ImageFetchData = Type.Object({ image: text, machine: text, size_bytes: integer });

@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { PlacementData } from "./machines.ts";
+import { ImageFetchData, PlacementData } from "./machines.ts";
 import { Diagnostic, optionalWarnings } from "./project.ts";
 import {
   flag,
@@ -71,6 +71,8 @@ export type PlanSummary = Static<typeof PlanSummary>;
 export const PlanData = Type.Object({
   /** Present in a fleet for a new lab: where it will be, and why. */
   placement: Type.Optional(PlacementData),
+  /** Images that come from other machines of the fleet. */
+  image_fetches: Type.Optional(list(ImageFetchData)),
   lab: optionalText,
   exists: optionalFlag,
   summary: Type.Optional(PlanSummary),
@@ -103,6 +105,8 @@ export type PlanData = Static<typeof PlanData>;
 export const ReconcileData = Type.Object({
   /** Present in a fleet for a new lab: where it is, and why. */
   placement: Type.Optional(PlacementData),
+  /** Images that come from other machines of the fleet. */
+  image_fetches: Type.Optional(list(ImageFetchData)),
   lab: optionalText,
   applied: optionalInteger,
   skippedPrune: optionalInteger,

@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { PlacementData } from "./machines.ts";
+import { ImageFetchData, PlacementData } from "./machines.ts";
 import {
   flag,
   integer,
@@ -135,6 +135,8 @@ export const optionalWarnings = Type.Optional(list(ChangeWarning));
 export const DeployData = Type.Object({
   /** Present in a fleet: where the new lab is, and why. */
   placement: Type.Optional(PlacementData),
+  /** Images that come from other machines of the fleet. */
+  image_fetches: Type.Optional(list(ImageFetchData)),
   lab: optionalText,
   nodes: optionalInteger,
   links: optionalInteger,

@@ -11,6 +11,7 @@ import { tellingTrouble } from "./machine/machine-trouble.ts";
 import type { LocalPaths } from "./machine/paths.ts";
 import { slowSteps } from "./machine/slow-steps.ts";
 import { type LocalHostOptions, openState } from "./open-state.ts";
+import { SharedImages } from "./peers/shared-images.ts";
 import { groupsSettled } from "./resources/lab-groups.ts";
 import { localSession } from "./session/session.ts";
 
@@ -64,9 +65,17 @@ export function localHost(options: LocalHostOptions): Host {
       return there[at]?.path;
     },
   };
+  const shared = new SharedImages(paths);
   return {
     kind: "embedded",
     url: "local:",
+    images: {
+      shared: () => shared.shared(),
+      manifest: (...wanted) => shared.manifest(...wanted),
+      part: (...wanted) => shared.part(...wanted),
+      read: (...wanted) => shared.read(...wanted),
+      usePeers: (peers) => void opening.then((state) => (state.peers.current = peers)).catch(() => undefined),
+    },
     accounts: users.accounts,
     userChanges: userChanges(users),
     externalUsers: {

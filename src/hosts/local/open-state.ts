@@ -133,6 +133,7 @@ export async function openState(
     directory: paths.state,
     images,
     transfers: await TransferStore.open(join(paths.state, "transfers"), trash),
+    peers: {},
     pulls: new Pulls(paths, programPath("hosts/local/containers/main")),
     bootId,
     lab,

@@ -3,6 +3,7 @@ import type { Server } from "node:https";
 import { Failure } from "../../contract/errors.ts";
 import { ownProtocol } from "../../contract/fleet-protocol.ts";
 import { type DataOf, operations } from "../../contract/operations.ts";
+import type { SharedImage } from "../../hosts/host-images.ts";
 import type { Caller } from "../../service/common/call.ts";
 import type { FleetCalls, ListOfMachine } from "../../service/common/fleet-calls.ts";
 import type { Log } from "../../service/common/log.ts";
@@ -69,9 +70,16 @@ export async function openFleet({
   const forwarder = new Forwarder(() => credentials, protocol);
   let server: Server | undefined;
   let isMember = true;
+  let isUnlisted = false;
+  let images: () => Promise<readonly SharedImage[]> = async () => [];
   const report = async () => {
     try {
-      await machines.report(facts());
+      const shared = await images().catch((error: unknown) => {
+        if (!isUnlisted) log("error", "the images of this machine cannot be listed for the others", { error: String(error) });
+        isUnlisted = true;
+        return [];
+      });
+      await machines.report({ ...facts(), ...(shared.length > 0 && { images: shared }) });
       const isThere = machines.list().some(({ number }) => number === membership.number);
       if (isMember && !isThere)
         log("error", "this machine was removed from the fleet: its calls are refused, and other machines may take its labs over");
@@ -88,17 +96,23 @@ export async function openFleet({
     server?.setSecureContext(memberTls(credentials));
     forwarder.renew();
   }, renewMs).unref();
+  const machineOf = (number: number) => {
+    const machine = machines.list().find((one) => one.number === number);
+    if (machine !== undefined) return machine;
+    throw new Failure("machine_unreachable", "the machine has just left the fleet", { data: { machine: String(number) } });
+  };
   log("info", "this service is a machine of the fleet", { machine: name, number: membership.number, url });
   warnOfClock(machines, membership.number, log);
   return {
     calls: {
       createToken: (lifetimeMs) => membership.createToken(lifetimeMs),
+      call: async (number, call, signal) => forwarder.call(machineOf(number), call, signal),
+      reportImages: (list) => {
+        images = list;
+      },
       list: async <Id extends ListOfMachine>(number: number, id: Id, caller: Caller, requestId: string) => {
-        const machine = machines.list().find((one) => one.number === number);
-        if (machine === undefined)
-          throw new Failure("machine_unreachable", "the machine has just left the fleet", { data: { machine: String(number) } });
         const { method, path: url } = operations[id];
-        return (await forwarder.ask(machine, { method, url }, { caller, requestId, address: "" }, listMs)) as DataOf<Id>;
+        return (await forwarder.ask(machineOf(number), { method, url }, { caller, requestId, address: "" }, listMs)) as DataOf<Id>;
       },
       problem: async (number) => {
         const machine = machines.list().find((one) => one.number === number);

@@ -6,9 +6,11 @@ import type { PeerCertificate } from "node:tls";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Failure } from "../../contract/errors.ts";
 import { ownProtocol, protocolProblem, protocolWith } from "../../contract/fleet-protocol.ts";
+import type { MachineAnswer, MachineCall } from "../../service/common/fleet-calls.ts";
 import type { MachineRow } from "../../service/store/machines.ts";
 import { type Forwarded, forwardedHeader, forwardedText, notOwnerHeader, protocolHeader } from "../forwarding/forwarded.ts";
 import { isUpgrade, takeConnection } from "../streams/upgrades.ts";
+import { machineCallPath, readMachineAnswer, relabelled } from "./machine-calls.ts";
 import { memberTls } from "./member-listener.ts";
 import { type MemberCredentials, subjectOf } from "./membership.ts";
 import { isOfClocks } from "./reach.ts";
@@ -92,6 +94,29 @@ export class Forwarder {
       throw error instanceof Failure ? error : unreachable(machine, error as Error, true);
     } finally {
       clearTimeout(late);
+    }
+  }
+
+  /** Calls another machine. Returns the facts of its answer, and the stream of bytes behind them. Throws its failure, machine_unreachable, and the signal's reason. */
+  async call(machine: Target, call: MachineCall, signal: AbortSignal): Promise<MachineAnswer> {
+    signal.throwIfAborted();
+    const forwarded: Forwarded = { caller: null, requestId: "", address: "" };
+    const outgoing = this.#send(machine, { method: "POST", url: machineCallPath, headers: {} }, forwarded, JSON.stringify(call));
+    const stop = () => outgoing.destroy();
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      const answer = await answerOf(outgoing, machine);
+      const { facts, body } = await readMachineAnswer(answer.response);
+      body.once("close", () => {
+        signal.removeEventListener("abort", stop);
+        outgoing.destroy();
+      });
+      return { facts, body: relabelled(body, (error) => (signal.aborted ? signal.reason : unreachable(machine, error, true))) };
+    } catch (error) {
+      signal.removeEventListener("abort", stop);
+      outgoing.destroy();
+      signal.throwIfAborted();
+      throw error instanceof Failure ? error : unreachable(machine, error as Error, true);
     }
   }
 

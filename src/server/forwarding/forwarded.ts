@@ -29,6 +29,11 @@ export function noteMember(connection: Duplex, number: number): void {
   members.set(connection, number);
 }
 
+/** Returns the number of the machine of the fleet that has the other end of a connection. */
+export function memberNumber(connection: Duplex): number | undefined {
+  return members.get(connection);
+}
+
 export function forwardedText(forwarded: Forwarded): string {
   return Buffer.from(JSON.stringify(forwarded)).toString("base64url");
 }

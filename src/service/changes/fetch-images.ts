@@ -1,8 +1,12 @@
+import type { Static } from "typebox";
+import type { ImageFetchData } from "../../contract/schemas/machines.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { Operation } from "../../engine/model/plan.ts";
 import type { HostSession, NativeIds, WantedImage } from "../../hosts/host.ts";
 import type { Lab, LabNode } from "../../intent/lab/lab.ts";
 import type { Job } from "../jobs/jobs.ts";
+
+type ImageFetch = Static<typeof ImageFetchData>;
 
 /** The labs that know the images of the nodes of a change. */
 export interface ImageSources {
@@ -29,6 +33,23 @@ export async function fetchImages(
   } finally {
     job.waits(undefined);
   }
+}
+
+/** Returns the images that these steps fetch from other machines of the fleet, as a field of an answer; none if there are none. */
+export async function imageFetches(
+  host: HostSession,
+  operations: readonly Operation[],
+  sources: ImageSources,
+): Promise<{ readonly image_fetches?: ImageFetch[] }> {
+  const found = (await host.imagesOfPeers?.(wantedImages(operations, sources))) ?? [];
+  return found.length === 0 ? {} : { image_fetches: found.map(({ bytes, ...image }) => ({ ...image, size_bytes: bytes })) };
+}
+
+/** The same as lines of a plan. */
+export function imageFetchText({ image_fetches: found = [] }: { readonly image_fetches?: readonly ImageFetch[] }): string {
+  return found
+    .map(({ image, machine, size_bytes }) => `\nImage: ${image} is fetched from machine ${machine} (${(size_bytes / 1e6).toFixed(1)} MB)\n`)
+    .join("");
 }
 
 /** Returns each image once. A node that is only created gets its image as well, so that its next start needs no registry. */

@@ -3,7 +3,7 @@ import { storedRequest } from "../changes/change-kind.ts";
 import { guarded } from "../changes/managed.ts";
 import { addressRecorded } from "../context/address.ts";
 import type { ChangeParts, EventsPart, ResumePart } from "../context/parts.ts";
-import { choosePlace, memoryOf, notReported, type PlacedSince } from "../placement/choose-place.ts";
+import { choosePlace, imagesOf, memoryOf, notReported, type PlacedSince } from "../placement/choose-place.ts";
 import { deployKind } from "../projects/deploy.ts";
 import type { MachineStore } from "../store/machines.ts";
 import type { LabRecord } from "../store/store.ts";
@@ -96,7 +96,7 @@ export class Failover {
       const lab = (await recordedIntent(this.#context, record))?.lab;
       if (lab === undefined) continue;
       const memory = memoryOf(lab);
-      const chosen = choosePlace(rows, memory, placed, lab.place);
+      const chosen = choosePlace(rows, memory, placed, lab.place, imagesOf(lab));
       if ("refused" in chosen) continue;
       const place = { machine: chosen.machine.number, memory, at: Date.now() };
       placed = [...placed, place];

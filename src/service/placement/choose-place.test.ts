@@ -47,3 +47,21 @@ test("each refused machine is named with its reason", () => {
   expect(nameOf(choosePlace(rows, 100, [], { machine: "omega" }))).toEqual(["there is no machine omega"]);
   expect(memoryOf({ nodes: [{ ram: 256 }, {}] } as unknown as Parameters<typeof memoryOf>[0])).toBe(288);
 });
+
+test("a machine with the images of a lab is preferred, unless another one has far more memory; the reasons say so", () => {
+  const image = { kind: "container", name: "tool:1", digest: "", arch: "x64", bytes: 1 } as const;
+  const withImage = (number: number, name: string, free: number) => {
+    const row = machine(number, name, free);
+    return { ...row, facts: { ...row.facts, images: [image] } };
+  };
+  const rows = [machine(1, "alpha", 900), withImage(2, "beta", 500)];
+  const reasons = (chosen: ReturnType<typeof choosePlace>) => ("refused" in chosen ? chosen.refused : chosen.reasons).join("; ");
+  const chosen = choosePlace(rows, 100, [], {}, ["tool:1"]);
+  expect(nameOf(chosen)).toBe("beta");
+  expect(reasons(chosen)).toContain("beta has the image tool:1, which other machines lack");
+  // An image that no machine reports is in a registry.
+  expect(nameOf(choosePlace(rows, 100, [], {}, ["other:1"]))).toBe("alpha");
+  const far = choosePlace([machine(1, "alpha", 900), withImage(2, "beta", 400)], 100, [], {}, ["tool:1"]);
+  expect(nameOf(far)).toBe("alpha");
+  expect(reasons(far)).toContain("alpha lacks the image tool:1, which another machine has");
+});

@@ -31,20 +31,30 @@ export interface Placement {
   readonly reasons: readonly string[];
 }
 
+/** A machine with the images of a lab is taken instead of another one, unless that has more than this many times its free share of memory. */
+const imagesWorth = 2;
+
+/** Returns the names of the images that the nodes of a lab name. */
+export function imagesOf({ nodes }: Pick<Lab, "nodes">): readonly string[] {
+  return [...new Set(nodes.flatMap(({ image }) => (image === undefined ? [] : [image])))].sort();
+}
+
 /** Returns the memory that the nodes of a lab will need, MiB. */
 export function memoryOf({ nodes }: Pick<Lab, "nodes">): number {
   return nodes.reduce((sum, { ram }) => sum + (ram ?? nodeMemory), 0);
 }
 
 /**
- * Chooses the machine of a new lab: of the active ones that answer, are as the lab's place wants, and have enough memory, the one with the largest free share of its memory. Returns the
- * reasons for each refused machine if there is none.
+ * Chooses the machine of a new lab: of the active ones that answer, are as the lab's place wants, and have enough memory, the one with the largest free share of its memory. One that lacks
+ * images which another machine has is taken only for much more memory. Returns the reasons for each refused machine if there is none.
+ * @param images names of the images that the lab names
  */
 export function choosePlace(
   machines: readonly MachineRow[],
   memory: number,
   placed: readonly PlacedSince[],
   { machine: wanted, labels = {} }: LabPlacement = {},
+  images: readonly string[] = [],
 ): Placement | { readonly refused: readonly string[] } {
   const refused: string[] = [];
   const candidates = machines.flatMap((machine) => {
@@ -67,13 +77,45 @@ export function choosePlace(
     return [{ machine, free, share: free / facts.memory }];
   });
   if (wanted !== undefined && !machines.some(({ name }) => name === wanted)) refused.push(`there is no machine ${wanted}`);
-  const [best] = candidates.sort((a, b) => b.share - a.share || (a.machine.name < b.machine.name ? -1 : 1));
-  if (best === undefined) return { refused };
+  const byShare = (a: { readonly share: number; readonly machine: MachineRow }, b: typeof a) =>
+    b.share - a.share || (a.machine.name < b.machine.name ? -1 : 1);
+  const [most, ...less] = candidates.sort(byShare);
+  if (most === undefined) return { refused };
+  const lacking = (machine: MachineRow) => lackingImages(images, machine, machines);
+  const near = [most, ...less.filter(({ share }) => share * imagesWorth >= most.share)];
+  const best = near.toSorted((a, b) => lacking(a.machine).length - lacking(b.machine).length || byShare(a, b))[0]!;
   const { machine, free, share } = best;
-  const others = candidates.length - 1;
-  const most = others === 0 ? "" : `, the largest share of ${candidates.length} machines`;
+  const compared = candidates.length === 1 || best !== most ? "" : `, the largest share of ${candidates.length} machines`;
   return {
     machine,
-    reasons: [`${machine.name} has ${free} of ${machine.facts.memory} MiB free (${Math.round(share * 100)} %)${most}`, ...refused],
+    reasons: [
+      `${machine.name} has ${free} of ${machine.facts.memory} MiB free (${Math.round(share * 100)} %)${compared}`,
+      ...imageReasons(machine, { lacking, others: candidates.filter((one) => one !== best) }),
+      ...refused,
+    ],
   };
+}
+
+/** Returns the images that a machine lacks and another one has: those that no machine reports come from a registry, or from `labwright setup`. */
+function lackingImages(images: readonly string[], { facts }: MachineRow, machines: readonly MachineRow[]): readonly string[] {
+  const has = ({ images: there = [] }: MachineRow["facts"], image: string) => there.some(({ name }) => name === image);
+  return images.filter((image) => !has(facts, image) && machines.some((other) => has(other.facts, image)));
+}
+
+function imageReasons(
+  machine: MachineRow,
+  about: {
+    readonly lacking: (machine: MachineRow) => readonly string[];
+    readonly others: readonly { readonly machine: MachineRow }[];
+  },
+): readonly string[] {
+  const missing = about.lacking(machine);
+  if (missing.length > 0) return [`${machine.name} lacks ${listed(missing)}, which another machine has`];
+  const without = about.others.map((other) => about.lacking(other.machine));
+  const [fewest] = without.filter((names) => names.length > 0).toSorted((a, b) => a.length - b.length);
+  return fewest === undefined ? [] : [`${machine.name} has ${listed(fewest)}, which other machines lack`];
+}
+
+function listed(images: readonly string[]): string {
+  return `the ${images.length === 1 ? "image" : "images"} ${images.join(", ")}`;
 }

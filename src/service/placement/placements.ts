@@ -3,7 +3,7 @@ import type { Lab } from "../../intent/lab/lab.ts";
 import { currentCall } from "../common/current-call.ts";
 import { Elsewhere } from "../common/elsewhere.ts";
 import type { MachineStore } from "../store/machines.ts";
-import { choosePlace, memoryOf, notReported, type PlacedSince } from "./choose-place.ts";
+import { choosePlace, imagesOf, memoryOf, notReported, type PlacedSince } from "./choose-place.ts";
 
 /** How long a lab that does not exist yet keeps its machine: from a plan until its deploy, ms. */
 const keptMs = 15 * 60_000;
@@ -22,7 +22,7 @@ export class Placements {
     const rows = machines.list();
     const memory = memoryOf(lab);
     this.#placed = notReported(this.#placed, rows);
-    const chosen = choosePlace(rows, memory, this.#placed, lab.place);
+    const chosen = choosePlace(rows, memory, this.#placed, lab.place, imagesOf(lab));
     if ("refused" in chosen)
       throw new Failure("host_error", `no machine of the fleet can take the lab: ${chosen.refused.join("; ")}`, {
         data: { host: chosen.refused.join("; "), hint },

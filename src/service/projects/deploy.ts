@@ -9,7 +9,7 @@ import { plannedSize } from "../../engine/plan/planned-size.ts";
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
 import { applyOperations, doneUnrecorded } from "../changes/apply.ts";
 import type { ChangeKind, ChangeRun } from "../changes/change-kind.ts";
-import { fetchImages } from "../changes/fetch-images.ts";
+import { fetchImages, imageFetches } from "../changes/fetch-images.ts";
 import { keepFolders, noteFolder } from "../changes/lab-folders.ts";
 import { recordApplied, recordBroken, recordIntent, recordUntouched, refuseLocked, runChange } from "../changes/managed.ts";
 import { unstarted } from "../changes/owed-starts.ts";
@@ -78,11 +78,12 @@ async function deployLab({ context, job, target, interrupted }: ChangeRun, { rep
   // An interrupted deploy was allowed when it started; since then it may have created the lab itself.
   if (interrupted === undefined) await refuseDeploy(context, target, intent, planned, replace);
   const known = observed === null ? noIds : ids;
+  const fetches = await imageFetches(target.host, plan.operations, { intent: intent.lab, observed, ids });
   await fetchImages(target.host, job, plan.operations, { intent: intent.lab, observed, ids });
   const reportConfigs = checkChanged(context, target.host, intent, plan.operations);
   const state = await applyIntent(context, job, target, intent, { operations: plan.operations, ids: known, replace, observed });
   await reportConfigs(job.warn);
-  return deployed(target, intent, state, plan.unsupported);
+  return { ...deployed(target, intent, state, plan.unsupported), ...fetches };
 }
 
 /** Throws lab_exists, operation_not_allowed, lab_locked, and invalid_intent for parts that the host cannot deploy. */

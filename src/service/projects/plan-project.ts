@@ -8,6 +8,7 @@ import { maskText } from "../../engine/show/secret-words.ts";
 import { planText } from "../../engine/show/text.ts";
 import type { Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
 import type { Lab } from "../../intent/lab/lab.ts";
+import { imageFetches, imageFetchText } from "../changes/fetch-images.ts";
 import { type Planned, type PlanOptions, planAgainstHost, type Wanted } from "../changes/planned.ts";
 import { shownOperations, withBoundedTexts } from "../changes/shown-changes.ts";
 import { configProblems, nodesWithConfigs } from "../checks/config-problems.ts";
@@ -92,12 +93,14 @@ export async function planProject(
       bindProblems(context, target.host, intent, target.path, startingNodes(operations)),
       quotaProblems(context, target, intent, planned, payload.replace === true),
     ]);
+    const fetches = await imageFetches(target.host, operations, { intent: intent.lab, observed, ids: planned.ids });
     const stored = await storedChanges(context, target, intent.lab);
     const warnings = mayReadSecrets(target) ? found.flat() : found.flat().map(withoutSecrets);
     return {
       ...facts,
       ...plan,
-      text: `${plan.text}${placementText()}${storedText(stored)}${warnings.length === 0 ? "" : warningsText(warnings)}`,
+      ...fetches,
+      text: `${plan.text}${placementText()}${imageFetchText(fetches)}${storedText(stored)}${warnings.length === 0 ? "" : warningsText(warnings)}`,
       ...(warnings.length > 0 && { warnings: [...warnings] }),
       ...(stored.length > 0 && { stored: [...stored] }),
     };

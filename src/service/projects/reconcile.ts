@@ -7,7 +7,7 @@ import { files, flag, optionalFlag, optionalJson, optionalText, text } from "../
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import { splitByDisruption } from "../../engine/plan/split.ts";
 import type { ChangeKind, ChangeRun } from "../changes/change-kind.ts";
-import { fetchImages } from "../changes/fetch-images.ts";
+import { fetchImages, imageFetches } from "../changes/fetch-images.ts";
 import { recordApplied, refuseLocked, runChange } from "../changes/managed.ts";
 import { type Planned, planAgainstHost } from "../changes/planned.ts";
 import { shownOperations } from "../changes/shown-changes.ts";
@@ -119,6 +119,7 @@ async function reconcileToHost({ context, job, target, interrupted }: ChangeRun,
   // A lab that this change created is completed without a confirmation.
   const isWhole = confirm || observed === null || interrupted?.steps.some((step) => step.do === "create-lab") === true;
   const { now, later } = isWhole ? { now: plan.operations, later: [] } : splitByDisruption(plan);
+  const fetches = await imageFetches(target.host, now, { intent: intent.lab, observed, ids });
   await fetchImages(target.host, job, now, { intent: intent.lab, observed, ids });
   // Kept disks and sessions of the owner depend on the host's owner of the lab.
   if (interrupted === undefined && observed !== null && target.record === undefined && target.caller.role === "admin") {
@@ -137,6 +138,7 @@ async function reconcileToHost({ context, job, target, interrupted }: ChangeRun,
   await reportConfigs(job.warn);
   return {
     ...answer,
+    ...fetches,
     applied: done + now.length,
     status: later.length > 0 ? "pending_stop" : done + now.length > 0 ? "applied" : "unchanged",
     operations: [...shownOperations(later)],

@@ -1,3 +1,4 @@
+import type { SharedImage } from "../../hosts/host-images.ts";
 /** The machines of a fleet: services on one database that pass calls on to each other. */
 
 /** Size and load of a machine, as it reports them. */
@@ -13,6 +14,8 @@ export interface MachineFacts {
   readonly availableMemory: number;
   /** Number of its protocol between machines. Absent: a release that has none, which is 1. */
   readonly protocol?: number;
+  /** The images that other machines may fetch from it. */
+  readonly images?: readonly SharedImage[];
 }
 
 export type MachineState = "active" | "cordoned";

@@ -69,6 +69,15 @@ const quotaSchema = Type.Object({
   members: Type.Optional(Type.Array(text)),
 });
 
+const imageSchema = Type.Object({
+  kind: Type.Enum(["container", "machine"]),
+  name: text,
+  digest: text,
+  arch: text,
+  bytes: number,
+  users: Type.Optional(Type.Array(text)),
+  template: Type.Optional(text),
+});
 const factsSchema = Type.Object({
   version: text,
   processors: number,
@@ -76,6 +85,7 @@ const factsSchema = Type.Object({
   memory: number,
   availableMemory: number,
   protocol: limit,
+  images: Type.Optional(Type.Array(imageSchema)),
 });
 
 const answerSchema = Type.Union([

@@ -2,7 +2,7 @@ import { interfaceNames } from "../../../base/names/interface-names.ts";
 import type { LocalImage } from "../images/images.ts";
 import type { AddedVmImage } from "../vm-images/add-vm-image.ts";
 
-export function shownImage({ name, description, size, modified, layers, container, pulled }: LocalImage) {
+export function shownImage({ name, description, size, modified, layers, container, pulled, fetched }: LocalImage) {
   return {
     name,
     kind: "container",
@@ -12,16 +12,17 @@ export function shownImage({ name, description, size, modified, layers, containe
     layers: layers.length,
     ...container,
     ...(pulled !== undefined && { pulled }),
+    ...(fetched !== undefined && { fetched }),
   };
 }
 
 export function tableOf(images: readonly LocalImage[], usersOf: (name: string) => string): string {
-  const rows = images.map(({ name, size, layers, modified, container, pulled }) => [
+  const rows = images.map(({ name, size, layers, modified, container, pulled, fetched }) => [
     name,
     megabytes(size),
     String(layers.length),
     modified,
-    pulled?.registry ?? "file",
+    pulled?.registry ?? (fetched === undefined ? "file" : `machine ${fetched.machine}`),
     usersOf(name),
     [...(container?.entrypoint ?? []), ...(container?.command ?? [])].join(" "),
   ]);

@@ -6,7 +6,7 @@ import { commandLine, UsageError, unexpectedText } from "../machine/command-line
 import { idRange } from "../machine/idmap.ts";
 import { type LocalPaths, localPaths } from "../machine/paths.ts";
 import type { PullEvent } from "../registries/pulls.ts";
-import { readSettings } from "../registries/settings.ts";
+import { type RegistrySettings, readSettings } from "../registries/settings.ts";
 import { problemText } from "../templates/reading/read-template.ts";
 import { builtinTemplates, loadTemplates } from "../templates/reading/templates.ts";
 import { addVmImage, genericTemplate } from "../vm-images/add-vm-image.ts";
@@ -20,6 +20,7 @@ import { localStore } from "./local-stores.ts";
 import { machinePlatform } from "./platform.ts";
 import { pruneImages } from "./prune-images.ts";
 import { pullImage } from "./pull-image.ts";
+import { receiveImage } from "./receive-image.ts";
 import { removeImage } from "./remove-image.ts";
 import { diskUse } from "./store/disk-use.ts";
 import type { AddedImage } from "./store/store-image.ts";
@@ -89,8 +90,18 @@ async function main(stop: AbortController): Promise<void> {
       return list(paths, json);
     case "pull":
       if (operand === undefined) throw new UsageError("pull needs the reference of an image");
-      if (values.events === true) return pullWithEvents(paths, operand, values, stop);
+      if (values.events === true)
+        return withEvents(paths, stop, async (say, settings) =>
+          pullImage({ ...pullOptions(paths, operand, values), settings, say, signal: stop.signal }),
+        );
       return pull(paths, operand, values, json, stop.signal);
+    case "receive":
+      // For the service: the file describes an image of another machine of the fleet.
+      if (operand === undefined || values.events !== true || values.by === undefined) throw new UsageError("receive is for the service");
+      return withEvents(paths, stop, async (say) => {
+        await receiveImage({ file: operand, paths, by: values.by!, say, signal: stop.signal });
+        return { unchanged: false };
+      });
     case "add":
       if (operand === undefined) throw new UsageError("add needs the file of an archive or of a disk");
       if (rest.length > 0 || values.template !== undefined || (localStore(operand) === undefined && (await isVmSource(operand))))
@@ -178,7 +189,11 @@ async function pull(paths: LocalPaths, reference: string, values: Values, json: 
 }
 
 /** Runs for the service: ends with its input, so that a killed service leaves no pull. */
-async function pullWithEvents(paths: LocalPaths, reference: string, values: Values, stop: AbortController): Promise<void> {
+async function withEvents(
+  paths: LocalPaths,
+  stop: AbortController,
+  work: (say: (text: string) => void, settings: RegistrySettings) => Promise<{ readonly unchanged: boolean }>,
+): Promise<void> {
   const send = (event: PullEvent) => process.stdout.write(`${JSON.stringify(event)}\n`);
   process.stdin.on("end", () => stop.abort(new ArchiveError("interrupted", "the service ended"))).resume();
   let last = 0;
@@ -193,7 +208,7 @@ async function pullWithEvents(paths: LocalPaths, reference: string, values: Valu
     const { minutes } = settings.limits;
     const late = new ArchiveError("timeout", `it took more than ${minutes} minutes`, "the next try continues the download");
     limit = setTimeout(() => stop.abort(late), minutes * 60_000);
-    const { unchanged } = await pullImage({ ...pullOptions(paths, reference, values), settings, say, signal: stop.signal });
+    const { unchanged } = await work(say, settings);
     send({ done: { unchanged } });
   } catch (error) {
     const { message } = error as Error;

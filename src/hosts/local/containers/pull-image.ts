@@ -7,6 +7,7 @@ import { ArchiveError } from "../../../files/tar/archive-error.ts";
 import { hasAllLayers, type ImageRecord, imageRecords } from "../images/images.ts";
 import { idRange } from "../machine/idmap.ts";
 import { download } from "../registries/download.ts";
+import { downloads } from "../registries/download-folder.ts";
 import { endpointsOf } from "../registries/endpoints.ts";
 import { shownReference } from "../registries/permissions.ts";
 import { RegistryClient } from "../registries/registry-client.ts";
@@ -50,7 +51,6 @@ export interface PullOptions {
   readonly silenceMs?: number;
 }
 
-const downloads = ".pull";
 /** Parts of downloads that nobody has continued for this time are removed, ms. */
 const maxPartAge = 7 * 24 * 3_600_000;
 const parallelDownloads = 3;
@@ -162,7 +162,16 @@ async function allowedBytes(
     );
   }
   if (by === undefined) return imageBytes;
-  const records = [...(await imageRecords(directory)).values()].filter((record) => record.pulled?.by === by && record.name !== name);
+  return Math.min(imageBytes, await allowedOfUser(directory, { by, name, packed, userBytes }));
+}
+
+/** Returns the bytes that a user's labs may still bring here. Throws too_large if an image has more. */
+export async function allowedOfUser(
+  directory: string,
+  { by, name, packed, userBytes }: { readonly by: string; readonly name: string; readonly packed: number; readonly userBytes: number },
+): Promise<number> {
+  const isCharged = ({ pulled, fetched }: ImageRecord) => (fetched?.by ?? pulled?.by) === by;
+  const records = [...(await imageRecords(directory)).values()].filter((record) => isCharged(record) && record.name !== name);
   const used = records.reduce((sum, record) => sum + record.size_bytes, 0);
   if (used + packed > userBytes) {
     throw new ArchiveError(
@@ -171,7 +180,7 @@ async function allowedBytes(
       "an administrator removes unused images with labwright image prune, or raises limits.user-bytes in registries.yaml",
     );
   }
-  return Math.min(imageBytes, userBytes - used);
+  return userBytes - used;
 }
 
 function gigabytes(bytes: number): string {

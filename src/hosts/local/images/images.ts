@@ -26,6 +26,15 @@ export interface PulledFrom {
   readonly at: string;
 }
 
+/** The machine of the fleet that an image was fetched from. */
+export interface FetchedFrom {
+  readonly machine: string;
+  /** The user whose lab was the first to need it here. */
+  readonly by: string;
+  /** RFC 3339. */
+  readonly at: string;
+}
+
 /** A root file system in the image directory, ready to be an overlay's lower layers. */
 export interface LocalImage {
   readonly name: string;
@@ -43,6 +52,8 @@ export interface LocalImage {
   readonly container?: ContainerConfig;
   /** The registry that the image came from. Absent: it came from elsewhere. */
   readonly pulled?: PulledFrom;
+  /** The machine of the fleet that it was fetched from. */
+  readonly fetched?: FetchedFrom;
   /** The disks and settings of a virtual machine's image. Its files are in the tree of the image. */
   readonly vm?: VmImage;
 }
@@ -71,6 +82,7 @@ export interface ImageRecord {
   readonly id_base: number;
   readonly container?: ContainerConfig;
   readonly pulled?: PulledFrom;
+  readonly fetched?: FetchedFrom;
 }
 
 /** The content of an image directory. */
@@ -114,6 +126,7 @@ export async function readImages(directory: string): Promise<ImageDirectory> {
       digest: record.digest,
       ...(container === undefined ? {} : { container }),
       ...(record.pulled === undefined ? {} : { pulled: record.pulled }),
+      ...(record.fetched === undefined ? {} : { fetched: record.fetched }),
       ...(record.machine === true ? { vm: (await readVmImage(join(directory, entry, "rootfs"))).vm } : {}),
     };
     const key = `${container === undefined ? "" : "container "}${image.name}`;

@@ -1,10 +1,21 @@
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open, rename, rm, stat } from "node:fs/promises";
+import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { ArchiveError } from "../../../files/tar/archive-error.ts";
 import { problemOf, Unreachable } from "./exchange.ts";
-import type { RegistryClient } from "./registry-client.ts";
+
+/** A server that has blobs. */
+export interface BlobServer {
+  /** For messages. */
+  readonly endpoint: { readonly host: string };
+  /** Returns the bytes of a blob from an offset on, or from an earlier one. Throws Unreachable if the call may be repeated. */
+  blob(
+    digest: string,
+    offset: number,
+  ): Promise<{ readonly response: { readonly body: Readable }; readonly url: URL; readonly offset: number }>;
+}
 
 export interface Blob {
   /** SHA-256 (hex). */
@@ -14,7 +25,7 @@ export interface Blob {
 
 export interface DownloadOptions {
   /** Clients of the servers that have the blob, best first. */
-  readonly clients: readonly RegistryClient[];
+  readonly clients: readonly BlobServer[];
   /** Path of the finished file. The bytes so far are in <path>.part. */
   readonly path: string;
   readonly signal: AbortSignal;
@@ -22,6 +33,8 @@ export interface DownloadOptions {
   readonly onBytes: (count: number) => void;
   /** Time before the second try, ms; it doubles with each further one. Default 500. */
   readonly retryMs?: number | undefined;
+  /** The next step if the bytes are wrong. Default: for a registry. */
+  readonly damageHint?: string;
 }
 
 /** Tries in a row that bring no byte, on all servers together. */
@@ -69,7 +82,12 @@ export async function download(blob: Blob, options: DownloadOptions): Promise<vo
   }
 }
 
-async function continueFile(client: RegistryClient, { digest, size }: Blob, part: string, { onBytes }: DownloadOptions): Promise<void> {
+async function continueFile(
+  client: BlobServer,
+  { digest, size }: Blob,
+  part: string,
+  { onBytes, damageHint }: DownloadOptions,
+): Promise<void> {
   let have = await sizeOf(part);
   if (have > size) have = 0;
   let hash = createHash("sha256");
@@ -82,7 +100,7 @@ async function continueFile(client: RegistryClient, { digest, size }: Blob, part
       onBytes(at);
       try {
         for await (const chunk of response.body as AsyncIterable<Buffer>) {
-          if (at + chunk.length > size) throw mismatch(client, digest, `has more than ${size} bytes`);
+          if (at + chunk.length > size) throw mismatch(client, digest, `has more than ${size} bytes`, damageHint);
           await file.write(chunk, 0, chunk.length, at);
           hash.update(chunk);
           at += chunk.length;
@@ -103,15 +121,15 @@ async function continueFile(client: RegistryClient, { digest, size }: Blob, part
     await addFile(hash, part, have);
     onBytes(have);
   }
-  if (hash.digest("hex") !== digest) throw mismatch(client, digest, "does not match its digest");
+  if (hash.digest("hex") !== digest) throw mismatch(client, digest, "does not match its digest", damageHint);
 }
 
 async function addFile(hash: Hash, path: string, bytes: number): Promise<void> {
   for await (const chunk of createReadStream(path, { end: bytes - 1 })) hash.update(chunk as Buffer);
 }
 
-function mismatch(client: RegistryClient, digest: string, problem: string): ArchiveError {
-  return new ArchiveError("digest_mismatch", `the blob sha256:${digest} of ${client.endpoint.host} ${problem}`, "push the image again");
+function mismatch({ endpoint }: BlobServer, digest: string, problem: string, hint = "push the image again"): ArchiveError {
+  return new ArchiveError("digest_mismatch", `the blob sha256:${digest} of ${endpoint.host} ${problem}`, hint);
 }
 
 async function sizeOf(path: string): Promise<number> {

@@ -11,6 +11,8 @@ export interface Pull {
   readonly always: boolean;
   /** The user whose lab needs it. */
   readonly by: string;
+  /** Fetches it from another machine of the fleet: returns the arguments of the program that unpacks it. Absent: it comes from its registry. */
+  readonly fetch?: (say: (text: string) => void, signal: AbortSignal) => Promise<readonly string[]>;
 }
 
 export interface PullFollower {
@@ -79,7 +81,7 @@ export class Pulls {
   }
 
   #follow(pull: Pull, follower: PullFollower): Running {
-    const key = `${pull.reference} ${pull.always}`;
+    const key = `${pull.reference} ${pull.always} ${pull.fetch !== undefined}`;
     const known = this.#running.get(key);
     if (known !== undefined && !known.stop.signal.aborted) {
       known.followers.add(follower);
@@ -109,10 +111,13 @@ export class Pulls {
     return running;
   }
 
-  #run({ reference, always, by }: Pull, say: (text: string) => void, signal: AbortSignal): Promise<void> {
-    const { state, images } = this.#paths;
-    const argv = [this.#program, "pull", ...(always ? ["--always"] : []), "--by", by, "--events", "--", reference];
-    const child = spawnPiped(process.execPath, argv, { env: { ...process.env, LABWRIGHT_STATE_DIR: state, LABWRIGHT_IMAGE_DIR: images } });
+  async #run({ reference, always, by, fetch }: Pull, say: (text: string) => void, signal: AbortSignal): Promise<void> {
+    const { state, images, vmImages } = this.#paths;
+    const action = fetch === undefined ? ["pull", ...(always ? ["--always"] : []), "--", reference] : await fetch(say, signal);
+    const argv = [this.#program, "--by", by, "--events", ...action];
+    const child = spawnPiped(process.execPath, argv, {
+      env: { ...process.env, LABWRIGHT_STATE_DIR: state, LABWRIGHT_IMAGE_DIR: images, LABWRIGHT_VM_IMAGE_DIR: vmImages },
+    });
     return new Promise((resolve, reject) => {
       let end: PullEvent | undefined;
       let problem = "";

@@ -2,6 +2,7 @@ import { Failure } from "../../../contract/errors.ts";
 import { imageReference } from "../../../engine/model/image-reference.ts";
 import type { HostRules, PullRules } from "../../../engine/model/plan.ts";
 import type { FetchProgress, HostTemplate, WantedImage } from "../../host.ts";
+import type { SharedImage } from "../../host-images.ts";
 import type { LocalImage } from "../images/images.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { mayUse, type PullUser, registriesOf } from "./permissions.ts";
@@ -80,8 +81,16 @@ async function settingsOf(state: string): Promise<RegistrySettings> {
   }
 }
 
-/** Returns the rules as they are for this user: the images of containers that the user may use, and the registries to pull others from. */
-export async function imageRules(state: string, { rules, images, template }: Catalogue, user: PullUser): Promise<HostRules> {
+/**
+ * Returns the rules as they are for this user: the images of containers that the user may use, and the registries to pull others from.
+ * @param others images of other machines of the fleet that the user may fetch
+ */
+export async function imageRules(
+  state: string,
+  { rules, images, template }: Catalogue,
+  user: PullUser,
+  others: readonly SharedImage[] = [],
+): Promise<HostRules> {
   const settings = await settingsOrNone(state);
   const hidden = hiddenImages(settings, images, user);
   const pulls: PullRules = {
@@ -90,14 +99,23 @@ export async function imageRules(state: string, { rules, images, template }: Cat
   };
   const known = ofUsers.get(rules) ?? new Map<string, HostRules>();
   ofUsers.set(rules, known);
-  const key = JSON.stringify([pulls, [...hidden]]);
+  const key = JSON.stringify([pulls, [...hidden], others.map(({ kind, name }) => [kind, name])]);
   let own = known.get(key);
   if (own === undefined) {
-    const templates = rules.templates.map((one) =>
-      template(one.id)?.backend === "container"
-        ? { ...one, pulls, ...(one.images !== undefined && { images: one.images.filter((name) => !hidden.has(name)) }) }
-        : one,
-    );
+    const templates = rules.templates.map((one) => {
+      const backend = template(one.id)?.backend;
+      const isContainer = backend === "container";
+      if ((!isContainer && backend !== "vm") || (!isContainer && others.length === 0)) return one;
+      const own = one.images?.filter((name) => !isContainer || !hidden.has(name)) ?? [];
+      const more = others.filter(({ kind, name }) => kind === (isContainer ? "container" : "machine") && !own.includes(name));
+      const usual = one.image ?? more.find((image) => image.template === one.id)?.name;
+      return {
+        ...one,
+        ...(isContainer && { pulls }),
+        ...(usual !== undefined && { image: usual }),
+        ...(one.images !== undefined && { images: [...own, ...more.map(({ name }) => name)] }),
+      };
+    });
     own = { ...rules, templates };
     known.set(key, own);
   }

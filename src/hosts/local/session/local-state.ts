@@ -1,5 +1,6 @@
 import type { SpareFiles } from "../../../files/spare-files.ts";
 import type { HostQuarantine } from "../../host.ts";
+import type { ImagePeers } from "../../host-images.ts";
 import type { BindPolicy } from "../binds/bind-policy.ts";
 import type { Captures } from "../capture/captures.ts";
 import type { CaptureViews } from "../decoder/capture-views.ts";
@@ -28,6 +29,8 @@ export interface LocalState {
   /** The state directory. */
   readonly directory: string;
   readonly pulls: Pulls;
+  /** The images of the other machines of the fleet. Absent: there is no fleet. */
+  readonly peers: { current?: ImagePeers };
   readonly admission: Admission;
   readonly binds: BindPolicy;
   readonly disks: DiskWatch;

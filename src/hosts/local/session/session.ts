@@ -9,6 +9,8 @@ import { observedLab } from "../lab/observed-lab.ts";
 import { tellingTrouble } from "../machine/machine-trouble.ts";
 import { saveConfigs } from "../nodes/save-configs.ts";
 import { savedConfigs } from "../nodes/saved-config.ts";
+import { fetchMissing } from "../peers/fetch-missing.ts";
+import { fetchable, imagesOfPeers } from "../peers/peer-images.ts";
 import { checkPorts } from "../reach/check-ports.ts";
 import type { InterfaceAddresses } from "../reach/interface-addresses.ts";
 import { fetchImages, imageRules, imageTemplates } from "../registries/user-images.ts";
@@ -61,6 +63,7 @@ type HostCalls =
   | "icons"
   | "rules"
   | "fetchImages"
+  | "imagesOfPeers"
   | "checkAttribute"
   | "checkPcapFilter"
   | "checkConfigs"
@@ -85,12 +88,22 @@ function hostCalls(
     icons: async () => (await catalogue()).icons,
     rules: async () => {
       const offered = await catalogue();
-      return { ...(await imageRules(state.directory, offered, user)), freeMemory: await state.admission.room(offered) };
+      const others = fetchable(state.peers.current, user);
+      return { ...(await imageRules(state.directory, offered, user, others)), freeMemory: await state.admission.room(offered) };
     },
+    imagesOfPeers: async (images) =>
+      imagesOfPeers(images, await catalogue(), state.peers.current, user).map(({ wanted, holders: [{ machine, bytes }] }) => ({
+        image: wanted.image,
+        machine: machine.name,
+        bytes,
+      })),
     fetchImages: async (images, progress) => {
       mayChange();
       const { directory, pulls } = state;
-      await tellingTrouble(() => fetchImages({ state: directory, pulls, catalogue }, user, images, progress));
+      await tellingTrouble(async () => {
+        await fetchMissing(state, user, images, progress);
+        await fetchImages({ state: directory, pulls, catalogue }, user, images, progress);
+      });
     },
     checkAttribute: async (template, attribute, value) =>
       (await catalogue()).template(template)?.backend === "vm" ? vmAttributeProblem(attribute, value) : undefined,

@@ -66,18 +66,20 @@ function missing(node: string, problem: string): Failure {
 
 async function digestOf(files: readonly string[]): Promise<string> {
   const all: string[] = [];
-  for (const file of files) {
-    const { ino, size, mtimeMs, ctimeMs } = await stat(file);
-    const key = [file, ino, size, mtimeMs, ctimeMs].join(" ");
-    let digest = digests.get(key);
-    if (digest === undefined) {
-      const argv = ["nice", "-n", "10", "sha256sum", "--binary", "--", file];
-      digest = succeeded(argv, await runOnMachine(argv))
-        .stdout.replace(/^\\/, "")
-        .slice(0, 64);
-      digests.set(key, digest);
-    }
-    all.push(digest);
-  }
+  for (const file of files) all.push(await fileDigest(file));
   return createHash("sha256").update(all.join("\n")).digest("hex");
+}
+
+/** Returns the SHA-256 of a file of an image, hex. */
+export async function fileDigest(file: string): Promise<string> {
+  const { ino, size, mtimeMs, ctimeMs } = await stat(file);
+  const key = [file, ino, size, mtimeMs, ctimeMs].join(" ");
+  const known = digests.get(key);
+  if (known !== undefined) return known;
+  const argv = ["nice", "-n", "10", "sha256sum", "--binary", "--", file];
+  const digest = succeeded(argv, await runOnMachine(argv))
+    .stdout.replace(/^\\/, "")
+    .slice(0, 64);
+  digests.set(key, digest);
+  return digest;
 }

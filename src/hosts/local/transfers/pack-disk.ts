@@ -87,8 +87,15 @@ async function* exactly(data: AsyncIterable<Buffer>, size: number, what: string)
   yield Buffer.alloc((512 - (size % 512)) % 512);
 }
 
-/** GNU tar reads extended attributes and follows no links. Its entries are rewritten. */
-async function* fileEntries({ node, upper, idBase = 0 }: DiskToPack): AsyncGenerator<Buffer> {
+/**
+ * Returns the bytes of a tree as an archive, without its end. GNU tar reads extended attributes and follows no links. Its entries are rewritten. A tree that does
+ * not change gives the same bytes each time.
+ */
+export async function* fileEntries(
+  { node, upper, idBase = 0 }: Pick<DiskToPack, "node" | "upper" | "idBase">,
+  /** Only files have their times: those of folders and links are lost when an archive is unpacked. */
+  isTimeless = false,
+): AsyncGenerator<Buffer> {
   const options = [
     "--format=pax",
     "--xattrs",
@@ -109,7 +116,7 @@ async function* fileEntries({ node, upper, idBase = 0 }: DiskToPack): AsyncGener
   ended.catch(() => undefined);
   child.stdin.end();
   try {
-    for await (const entry of readTar(child.stdout)) yield* rewritten(entry, node, idBase);
+    for await (const entry of readTar(child.stdout)) yield* rewritten(isTimeless && !"0\0".includes(entry.type) ? { ...entry, mtime: 0 } : entry, node, idBase);
     const code = await ended;
     if (code !== 0) throw hostError(`node ${node}: its files could not be read: ${text.trim() || `tar ended with code ${code}`}`);
   } catch (error) {

@@ -37,6 +37,10 @@ export interface AddVmOptions {
   /** Returns the labs that use an image. */
   readonly usersOf: (name: string) => readonly string[];
   readonly limits?: UnpackLimits;
+  /** The names of the files, for people. Default: those of `files`. */
+  readonly from?: string | undefined;
+  /** Waits for another process that changes the directory, instead of failing with busy. */
+  readonly waits?: boolean;
   readonly now: () => Date;
   readonly say: (text: string) => void;
   readonly signal?: AbortSignal | undefined;
@@ -66,7 +70,7 @@ export async function addVmImage(options: AddVmOptions): Promise<AddedVmImage> {
   const name = vmImageName(options.name ?? imageNameOf(resolve(options.files[0]!)));
   const chosen = chooseTemplate(options);
   await makeDirectory(directory, 0o755);
-  await using _lock = await lockImages(directory);
+  await using _lock = await lockImages(directory, options.waits === true ? (signal ?? new AbortController().signal) : undefined);
   for (const left of (await readdir(directory)).filter((entry) => /^\.(add|gone)-/.test(entry)))
     await rm(join(directory, left), { recursive: true });
   await refuseTaken(options, name);
@@ -168,16 +172,13 @@ async function place(work: string, home: string, disks: readonly string[], cdrom
   return size;
 }
 
-function record({ files, now }: AddVmOptions, template: LocalTemplate): string {
+function record({ files, from, now }: AddVmOptions, template: LocalTemplate): string {
   return stringify(
     {
       description: template.software?.name ?? template.description,
       template: template.id,
       added: now().toISOString(),
-      from: files
-        .map((file) => basename(resolve(file)))
-        .join(" ")
-        .replace(/[^\x20-\x7e\xa0-\uffff]/g, "?"),
+      from: (from ?? files.map((file) => basename(resolve(file))).join(" ")).replace(/[^\x20-\x7e\xa0-\uffff]/g, "?"),
     },
     { lineWidth: 0 },
   );

@@ -3,7 +3,14 @@ import { chmod, chown, lstat, mkdir, readdir, rename, rm, statfs, writeFile } fr
 import { join } from "node:path";
 import { ArchiveError } from "../../../../files/tar/archive-error.ts";
 import { writeFileAtomic } from "../../../../files/write-file-atomic.ts";
-import { type ContainerConfig, hasAllLayers, type ImageRecord, imageRecords, type PulledFrom } from "../../images/images.ts";
+import {
+  type ContainerConfig,
+  type FetchedFrom,
+  hasAllLayers,
+  type ImageRecord,
+  imageRecords,
+  type PulledFrom,
+} from "../../images/images.ts";
 import { Budget, type UnpackLimits } from "../archive/budget.ts";
 import { type Bytes, decompressed } from "../archive/decompress.ts";
 import { chainId, type LayerRecord, layerDirectory, layerRecord, removeDamagedLayer, removeUnusedLayers } from "./layers.ts";
@@ -27,6 +34,8 @@ export interface SourceLayer {
   readonly isChecked: boolean;
   /** Digest of the bytes that `read` returns. */
   readonly digest: string | undefined;
+  /** Another machine has packed its layer again: the digest of the bytes is checked, and they have not that of the image's configuration. */
+  readonly isRepacked?: true;
   readonly read: () => Bytes;
 }
 
@@ -42,6 +51,8 @@ export interface StoreOptions {
   readonly reserve?: number | undefined;
   /** The origin of a pulled image. */
   readonly pulled?: PulledFrom | undefined;
+  /** The machine of the fleet that the image comes from. */
+  readonly fetched?: FetchedFrom | undefined;
   /** Waits for another process that changes the image directory, instead of failing with busy. */
   readonly waits?: boolean | undefined;
   readonly now: () => Date;
@@ -157,7 +168,7 @@ async function unpack(source: Source, name: string, budget: Budget, work: string
     if (layer.digest !== undefined && packed.digest("hex") !== layer.digest) {
       throw new ArchiveError("digest_mismatch", `${layer.what} does not match its digest`, "the archive is damaged: download it again");
     }
-    if (plain.digest("hex") !== layer.diffId) {
+    if (layer.isRepacked !== true && plain.digest("hex") !== layer.diffId) {
       throw new ArchiveError(
         "digest_mismatch",
         `${layer.what} does not match the digest in the image's configuration`,
@@ -185,6 +196,7 @@ async function unpack(source: Source, name: string, budget: Budget, work: string
     id_base: ids,
     container: source.container,
     ...(options.pulled === undefined ? {} : { pulled: options.pulled }),
+    ...(options.fetched === undefined ? {} : { fetched: options.fetched }),
   };
   const entry = `container-${digest.slice(0, 12)}`;
   const home = join(work, entry);

@@ -1,0 +1,2 @@
+/** The folder in the image directory that has parts of downloads. */
+export const downloads = ".pull";
