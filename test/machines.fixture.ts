@@ -111,7 +111,9 @@ export class TestMachines implements AsyncDisposable {
     this.#running.set(name, child);
     let out = "";
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => (out += bytes));
-    await expect.poll(() => /certificate sha256:([0-9A-F:]+)/.exec(out)?.[1] ?? out, { timeout: 240_000, interval: 200 }).toMatch(/^[0-9A-F:]{95}$/);
+    await expect
+      .poll(() => /certificate sha256:([0-9A-F:]+)/.exec(out)?.[1] ?? out, { timeout: 240_000, interval: 200 })
+      .toMatch(/^[0-9A-F:]{95}$/);
     const pin = /certificate sha256:([0-9A-F:]+)/.exec(out)![1]!;
     await this.run(name, "login", "--url", "https://127.0.0.1:8443", "--user", "admin", "--pin", pin);
   }

@@ -116,7 +116,8 @@ export async function* fileEntries(
   ended.catch(() => undefined);
   child.stdin.end();
   try {
-    for await (const entry of readTar(child.stdout)) yield* rewritten(isTimeless && !"0\0".includes(entry.type) ? { ...entry, mtime: 0 } : entry, node, idBase);
+    for await (const entry of readTar(child.stdout))
+      yield* rewritten(isTimeless && !"0\0".includes(entry.type) ? { ...entry, mtime: 0 } : entry, node, idBase);
     const code = await ended;
     if (code !== 0) throw hostError(`node ${node}: its files could not be read: ${text.trim() || `tar ended with code ${code}`}`);
   } catch (error) {
