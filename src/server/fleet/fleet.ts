@@ -3,7 +3,6 @@ import type { Server } from "node:https";
 import { Failure } from "../../contract/errors.ts";
 import { ownProtocol } from "../../contract/fleet-protocol.ts";
 import { type DataOf, operations } from "../../contract/operations.ts";
-import type { SharedImage } from "../../hosts/host-images.ts";
 import type { Caller } from "../../service/common/call.ts";
 import type { FleetCalls, ListOfMachine } from "../../service/common/fleet-calls.ts";
 import type { Log } from "../../service/common/log.ts";
@@ -71,7 +70,7 @@ export async function openFleet({
   let server: Server | undefined;
   let isMember = true;
   let isUnlisted = false;
-  let images: () => Promise<readonly SharedImage[]> = async () => [];
+  let images: () => Promise<NonNullable<MachineFacts["images"]>> = async () => [];
   const report = async () => {
     try {
       const shared = await images().catch((error: unknown) => {

@@ -16,7 +16,7 @@ export interface MachineCall {
 export interface MachineAnswer {
   /** JSON. */
   readonly facts: unknown;
-  /** Bytes after the facts. Whoever gets the answer reads or destroys it. */
+  /** Bytes after the facts. The caller reads or destroys the stream. */
   readonly body: Readable;
 }
 

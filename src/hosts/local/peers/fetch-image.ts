@@ -16,7 +16,7 @@ import type { Pulls } from "../registries/pulls.ts";
 import type { PullLimits } from "../registries/settings.ts";
 import type { FromPeers } from "./peer-images.ts";
 
-/** What `labwright image receive` reads: the image, and the file of each part. null: the layer was here. */
+/** The input of `labwright image receive`: the image, and the file of each part. null: the layer was here. */
 export interface ReceivedImage {
   readonly machine: string;
   readonly manifest: ImageManifest;

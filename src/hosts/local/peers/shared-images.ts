@@ -17,7 +17,7 @@ import { fileEntries } from "../transfers/pack-disk.ts";
 /** More images are not offered: the list is in each report of the machine. */
 const maxShared = 200;
 
-/** What the manifest of a container has beside its layers. */
+/** The facts of a container in its manifest, beside its layers. */
 export interface ContainerFacts {
   readonly container: LocalImage["container"];
   readonly pulled?: LocalImage["pulled"];
