@@ -106,6 +106,7 @@ export class Forwarder {
     signal.addEventListener("abort", stop, { once: true });
     try {
       const answer = await answerOf(outgoing, machine);
+      await refusal(machine, answer.response);
       const { facts, body } = await readMachineAnswer(answer.response);
       body.once("close", () => {
         signal.removeEventListener("abort", stop);
