@@ -332,6 +332,17 @@ export const operations = {
     errors: [...bearer, ...bodied, "operation_not_allowed"],
     summary: "Remove a machine from the fleet; other machines may take its labs over; returns all machines; for admins",
   },
+  drainMachine: {
+    ...post,
+    path: "/api/v1/machines/drain",
+    auth: "bearer",
+    token: "admin",
+    ofAllLabs: true,
+    timeoutMs: 15_000,
+    replay: false,
+    errors: [...bearer, ...bodied, "operation_not_allowed"],
+    summary: "Cordon a machine and move its stopped labs with their disks to other machines; returns the labs that move and those that stay; for admins",
+  },
   createJoinToken: {
     ...post,
     path: "/api/v1/machines/join-tokens",

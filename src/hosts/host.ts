@@ -7,6 +7,7 @@ import type { HostCaptures } from "./host-captures.ts";
 import type { ConfigProblem, ConfigToCheck } from "./host-configs.ts";
 import type { HostDisks } from "./host-disks.ts";
 import type { HostImages } from "./host-images.ts";
+import type { HostMoves } from "./host-moves.ts";
 import type { HostPictures } from "./host-pictures.ts";
 import type { HostProcesses } from "./host-processes.ts";
 import type { HostSnapshots } from "./host-snapshots.ts";
@@ -56,6 +57,8 @@ export interface Host {
   readonly quarantined?: () => Promise<readonly QuarantinedLab[]>;
   /** Images that machines of a fleet fetch from each other. Absent: the host fetches none. */
   readonly images?: HostImages;
+  /** Labs that move to other machines of a fleet. Absent: labs of the host cannot move. */
+  readonly moves?: HostMoves;
   close(): Promise<void>;
 }
 

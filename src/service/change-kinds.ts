@@ -4,6 +4,7 @@ import { renumberKind } from "./labs/renumber.ts";
 import { removeSnapshotKind, restoreSnapshotKind, takeSnapshotKind } from "./labs/snapshots.ts";
 import { endLeaseKind } from "./lease-ends/end-lease.ts";
 import { linkQualityKind, linkSuspendKind } from "./links/links.ts";
+import { moveKind } from "./moves/move-lab.ts";
 import { powerKind } from "./power/power.ts";
 import { resumeKind } from "./power/resume.ts";
 import { saveConfigsKind } from "./power/save-configs.ts";
@@ -31,6 +32,7 @@ export const changeKinds: ReadonlyMap<string, ChangeKind> = new Map(
       restoreSnapshotKind,
       removeSnapshotKind,
       endLeaseKind,
+      moveKind,
     ] satisfies readonly ChangeKind[]
   ).map((kind): [string, ChangeKind] => [kind.operation, kind]),
 );

@@ -6,6 +6,7 @@ import type { FleetCalls } from "./common/fleet-calls.ts";
 import type { Log } from "./common/log.ts";
 import { RecentMap } from "./common/recent-map.ts";
 import type { UrlImports } from "./common/url-imports.ts";
+import { Moving } from "./context/moving.ts";
 import { ReadyConditions } from "./conditions/ready-conditions.ts";
 import type { ConsoleGrant } from "./consoles/consoles.ts";
 import type { Context } from "./context/context.ts";
@@ -19,6 +20,8 @@ import { Jobs } from "./jobs/jobs.ts";
 import { Browsers, type WebUi } from "./labs/browsers.ts";
 import { LeaseEnds } from "./lease-ends/lease-ends.ts";
 import { LabUses } from "./leases/lab-uses.ts";
+import { answerMove } from "./moves/answer-move.ts";
+import { Drains } from "./moves/drains.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { HostLoads } from "./observe/host-load.ts";
 import { Observations } from "./observe/observations.ts";
@@ -134,6 +137,7 @@ export function createService(options: ServiceOptions): Service {
     urlImports: options.urlImports,
     placements: new Placements(),
     fleet: options.fleet,
+    moving: new Moving(),
     interrupted: new Set(),
     uses: new LabUses(clock.now),
     streams: new OpenStreams(),
@@ -149,7 +153,8 @@ export function createService(options: ServiceOptions): Service {
   const captures = new Captures(context, browsers);
   const signIns = new ExternalSignIns(context);
   const leases = new LeaseEnds(context);
-  const failover = new Failover(context);
+  const drains = new Drains(context);
+  const failover = new Failover(context, () => drains.settle());
   shareImages(context);
   return {
     handlers: handlersOf({
@@ -160,6 +165,7 @@ export function createService(options: ServiceOptions): Service {
       traffic,
       metrics,
       signIns,
+      drains,
       oidc: options.oidc,
     }),
     signInBrowser: async (identity) => {
@@ -168,14 +174,15 @@ export function createService(options: ServiceOptions): Service {
     },
     signInProgram: (identity, challenge) => signIns.code(identity, challenge),
     storeSilentMs: () => store.shared?.silentMs(),
-    answerMachine: (_from, call) => answerMachine(context, call),
+    answerMachine: async (from, call, signal) => (await answerMove(context, from, call, signal)) ?? answerMachine(context, call),
     requestEnded: (request) => metrics.request(request),
     authenticate: (token, address) => sessions.authenticate(token, address),
     authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),
     recover: (begun) => {
       leases.begin();
       failover.begin();
-      return recoverAll(context, captures, begun);
+      drains.begin();
+      return recoverAll(context, captures, drains, begun);
     },
     lookAtLeases: async () => {
       await leases.look();
@@ -186,6 +193,7 @@ export function createService(options: ServiceOptions): Service {
     close: async () => {
       await context.jobs.close(options.closeWaitMs ?? 10_000);
       await leases.close();
+      await drains.close();
       await failover.close();
       identities.close();
       events.close();
@@ -223,8 +231,10 @@ async function continueChanges(context: Context): Promise<void> {
 }
 
 /** Finishes interrupted changes, and restores labs that ended with the host. */
-async function recoverAll(context: Context, captures: Captures, begun: () => void = () => {}): Promise<void> {
+async function recoverAll(context: Context, captures: Captures, drains: Drains, begun: () => void = () => {}): Promise<void> {
   const { store } = context;
+  // Labs whose move here was cut off are labs of this machine before anything else looks for them.
+  await drains.settle().catch((error: unknown) => context.log("error", "moves of labs could not be finished", { error: String(error) }));
   // A lab with an interrupted change is resumed after that change.
   const unfinished = await store.jobs.unfinished();
   const cutOff = new Set(unfinished.map(({ lab }) => lab));

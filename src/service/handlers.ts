@@ -48,6 +48,7 @@ import { extendLease } from "./lease-ends/extend-lease.ts";
 import { withUses } from "./leases/with-uses.ts";
 import { applyLinkQuality, setLinkSuspend } from "./links/links.ts";
 import type { Metrics } from "./metrics/metrics.ts";
+import type { Drains } from "./moves/drains.ts";
 import { execProject } from "./power/power.ts";
 import { resumeLab, setLabResume } from "./power/resume.ts";
 import { saveConfigs } from "./power/save-configs.ts";
@@ -70,6 +71,7 @@ import type { Traffic } from "./traffic/traffic.ts";
 
 export interface HandlerParts {
   readonly signIns: ExternalSignIns;
+  readonly drains: Drains;
   /** The provider at which users may sign in, as people call it. */
   readonly oidc?: { readonly name: string } | undefined;
   readonly context: Context;
@@ -222,7 +224,7 @@ function projectHandlers({ context }: HandlerParts, { known, changing }: Wrapper
 }
 
 /** Handlers that read a lab, or change what the service stores of it. */
-function labHandlers({ context, browsers }: HandlerParts, { known }: Wrappers) {
+function labHandlers({ context, browsers, drains }: HandlerParts, { known }: Wrappers) {
   return {
     getProjectStatus: known((caller, { body }) => projectStatus(context, caller, body)),
     inspectProject: known((caller, { body }) => inspectProject(context, caller, body)),
@@ -236,6 +238,7 @@ function labHandlers({ context, browsers }: HandlerParts, { known }: Wrappers) {
     setQuota: known((caller, { body }) => setQuota(context, caller, body)),
     listMachines: known((caller) => listMachines(context, caller)),
     setMachine: known((caller, { body }) => setMachine(context, caller, body)),
+    drainMachine: known((caller, { body }) => drains.drain(caller, body)),
     removeMachine: known((caller, { body }) => removeMachine(context, caller, body)),
     createJoinToken: known((caller, { body }) => createJoinToken(context, caller, body)),
     setLabResume: known((caller, { body }) => setLabResume(context, caller, body)),

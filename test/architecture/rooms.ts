@@ -77,6 +77,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     failover: ["store", "placement", "work", "jobs", "context", "changes", "projects"],
     consoles: ["common", "sessions", "context"],
     power: ["store", "common", "leases", "jobs", "context", "changes", "consoles"],
+    moves: ["store", "common", "placement", "jobs", "context", "changes", "fleet", "power"],
     labs: ["store", "common", "placement", "leases", "sessions", "work", "jobs", "observe", "context", "changes", "power"],
     disks: ["common", "sessions", "context"],
     links: ["common", "jobs", "context", "changes"],
@@ -303,6 +304,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
       "containers/store",
       "vm-images",
     ],
+    moves: ["machine", "files", "templates", "definitions", "lab", "watches", "transfers"],
     peers: ["machine", "images", "templates", "registries", "containers/store", "transfers"],
     session: [
       "machine",

@@ -198,6 +198,7 @@ describe("dir and out", () => {
         "setQuota",
         "setMachine",
         "removeMachine",
+        "drainMachine",
         "createJoinToken",
         "setHostUser",
         "removeHostUser",

@@ -77,6 +77,7 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   setQuota: { kind: "user", name: "bob", labs: 5 },
   setMachine: { name: "one" },
   removeMachine: { name: "one" },
+  drainMachine: { name: "one" },
   setLabGrants: { lab, grants: [] },
   setLabLock: { lab, locked: false },
   extendLease: { lab, extend_ms: 3_600_000 },

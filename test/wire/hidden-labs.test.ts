@@ -61,7 +61,7 @@ const withoutLab: ReadonlySet<OperationId> = new Set([
   ] as const),
   ...(["listTemplateImages", "listTemplateAttributes", "listNetworkTypes", "listIcons", "completeLinkInterfaces"] as const),
   ...(["previewInterfaces", "listLabs", "listJobs", "getOpenApi", "getMetrics", "listDisks", "getHostLoad", "listHostUsers"] as const),
-  ...(["listTokens", "listQuotas", "setQuota", "listMachines", "setMachine", "removeMachine", "createJoinToken"] as const),
+  ...(["listTokens", "listQuotas", "setQuota", "listMachines", "setMachine", "removeMachine", "drainMachine", "createJoinToken"] as const),
 ]);
 
 /** Tickets belong to a session, and are tried by themselves. */

@@ -90,6 +90,7 @@ const order: readonly (readonly [OperationId, object?])[] = [
   ["listMachines"],
   ["setMachine", { name: "beta", state: "cordoned" }],
   ["removeMachine", { name: "beta" }],
+  ["drainMachine", { name: "beta", stop_labs: true }],
   ["createJoinToken", { hours: 2 }],
   ["extendLease", { lab, extend_ms: 7_200_000 }],
   ["adoptLab", { lab: "/lost", owner: "ann" }],
@@ -118,6 +119,7 @@ export async function recordExchanges(): Promise<Readonly<Record<OperationId, Ex
     listMachines: admin,
     setMachine: admin,
     removeMachine: admin,
+    drainMachine: admin,
     createJoinToken: admin,
   };
   const exchanges = new Map<OperationId, Exchange>();

@@ -1,24 +1,31 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { ResultOf } from "../../client/index.ts";
 import type { Command } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { table } from "../show/table.ts";
 
+type Move = ResultOf<"drainMachine">["moves"][number];
 type Machine = ResultOf<"listMachines">["machines"][number];
 
-const actions = ["list", "cordon", "uncordon", "labels", "remove", "token"] as const;
+const actions = ["list", "cordon", "uncordon", "drain", "labels", "remove", "token"] as const;
 
 export const machines: Command = {
   name: "machines",
-  summary: "List the machines of a fleet with their load; take one out of service, label it, remove it, or let a new one join; for admins",
-  operands: "list|cordon NAME|uncordon NAME|labels NAME [KEY=VALUE...]|remove NAME|token",
+  summary: "List the machines of a fleet with their load; take one out of service, move its labs away, label it, remove it, or let a new one join; for admins",
+  operands: "list|cordon NAME|uncordon NAME|drain NAME|labels NAME [KEY=VALUE...]|remove NAME|token",
   maxOperands: 40,
   choices: [...actions, "ls"],
   details:
     "A fleet is several services on one PostgreSQL database (labwright serve --store --advertise). A new lab goes to the machine with the largest free share of\n" +
     "its memory. A cordoned machine gets no new labs; its labs run on. labels replaces all labels of a machine; without any it removes them. token prints a\n" +
-    "one-time token with which one machine joins: labwright serve --join-token-file. remove is for a machine that is lost, or has no labs.",
+    "one-time token with which one machine joins: labwright serve --join-token-file. remove is for a machine that is lost, or has no labs.\n" +
+    "drain cordons a machine and moves its stopped labs with their disks to other machines, one after the other, and labs that are stopped later, too; it shows\n" +
+    "the moves until all are done. uncordon ends a drain; labwright cancel JOB ends the move of one lab, which then stays.",
   flags: [
     { long: "hours", value: "N", summary: "Lifetime of the token, 1 to 168 hours (default 1)" },
+    { long: "stop-labs", summary: "With drain: stop the running labs, move them, and start them on their new machines" },
+    { long: "no-wait", summary: "With drain: show what moves and what stays, and return" },
     { long: "force", summary: "Remove a machine that answers and has labs; their nodes run on without a record" },
   ],
   example: "labwright machines list",
@@ -39,6 +46,8 @@ export const machines: Command = {
       case "uncordon":
         show(await client.setMachine({ name: named(name), state: action === "cordon" ? "cordoned" : "active" }));
         return 0;
+      case "drain":
+        return drain(context, { name: named(name), stopLabs: args.has("stop-labs"), waits: !args.has("no-wait") });
       case "labels":
         show(await client.setMachine({ name: named(name), labels: labelsOf(rest) }));
         return 0;
@@ -50,6 +59,49 @@ export const machines: Command = {
     }
   },
 };
+
+/** Interval of looks at a drain, ms. */
+const lookMs = 1_000;
+
+/** Drains a machine, and shows each move as it ends. Returns 1 if a lab could not be moved. */
+async function drain(
+  context: Context,
+  { name, stopLabs, waits }: { readonly name: string; readonly stopLabs: boolean; readonly waits: boolean },
+): Promise<number> {
+  const client = await context.client();
+  let data = await client.drainMachine({ name, ...(stopLabs && { stop_labs: true }) });
+  const shown = new Set<string>();
+  while (waits && data.draining && data.moves.some(isOpen)) {
+    for (const move of data.moves) {
+      if (isOpen(move) || shown.has(move.lab)) continue;
+      shown.add(move.lab);
+      if (!context.json) context.terminal.note(moveText(move));
+    }
+    await pause(lookMs);
+    data = await client.drainMachine({ name, look: true });
+  }
+  context.result(data, drainText);
+  return data.moves.some(({ state }) => state === "failed" || state === "cancelled") ? 1 : 0;
+}
+
+function isOpen({ state }: Move): boolean {
+  return state === "waiting" || state === "moving";
+}
+
+function moveText({ lab, state, machine, text }: Move): string {
+  const where = machine === undefined ? "" : ` to ${machine}`;
+  return `${lab}: ${state}${where}${text === undefined ? "" : ` (${text})`}`;
+}
+
+function drainText({ machine, draining, moves, staying }: ResultOf<"drainMachine">): string {
+  return [
+    ...moves.map(moveText),
+    ...staying.map(({ lab, reason, hint }) => `${lab}: stays, because ${reason}: ${hint}`),
+    draining
+      ? `${machine} is drained: it gets no new labs, and labs that are stopped move away; labwright machines uncordon ${machine} ends that`
+      : `${machine} is not drained`,
+  ].join("\n");
+}
 
 function named(name: string | undefined): string {
   if (name === undefined) throw new UsageError("name a machine: labwright machines list shows them");
@@ -79,7 +131,7 @@ function shown(all: readonly Machine[]): string {
     ["MACHINE", "STATE", "LABS", "MEMORY FREE", "LOAD", "VERSION", "LABELS", "ADDRESS"],
     all.map((one) => [
       one.name,
-      one.answers ? one.state : `no answer since ${one.seen_at}`,
+      one.answers ? (one.draining === true ? "draining" : one.state) : `no answer since ${one.seen_at}`,
       String(one.labs),
       `${gibibytes(one.available_memory_mib)} of ${gibibytes(one.memory_mib)} GiB`,
       `${one.load} of ${one.processors}`,

@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { flag, integer, list, map, name, number, optionalFlag, text, time, word } from "./shapes.ts";
+import { flag, integer, list, map, name, number, optionalFlag, optionalText, text, time, word } from "./shapes.ts";
 
 const state = word(["active", "cordoned"]);
 
@@ -10,6 +10,8 @@ export const MachineData = Type.Object({
   url: text,
   /** cordoned: it gets no new labs. */
   state,
+  /** true: its labs move to other machines. Absent: they stay. */
+  draining: optionalFlag,
   /** It has reported within the last 9 seconds. */
   answers: flag,
   /** true: it has answered this call. Absent: another one. */
@@ -46,6 +48,32 @@ export type MachinePayload = Static<typeof MachinePayload>;
 /** force: also a machine that answers and has labs. */
 export const MachineRemovePayload = Type.Object({ name, force: optionalFlag });
 export type MachineRemovePayload = Static<typeof MachineRemovePayload>;
+
+/** stop_labs: running labs are stopped, moved and started, too. look: nothing begins, the answer is the state of the drain. */
+export const DrainPayload = Type.Object({ name, stop_labs: optionalFlag, look: optionalFlag });
+export type DrainPayload = Static<typeof DrainPayload>;
+
+/** The drain of a machine. */
+export const DrainData = Type.Object({
+  machine: text,
+  draining: flag,
+  stop_labs: flag,
+  /** Labs that move: those that wait, and all that were tried since the drain was asked for. */
+  moves: list(
+    Type.Object({
+      lab: text,
+      state: word(["waiting", "moving", "moved", "failed", "cancelled"]),
+      /** The machine that has the lab now. */
+      machine: optionalText,
+      job: optionalText,
+      /** Why it failed, or what is different now, for people. */
+      text: optionalText,
+    }),
+  ),
+  /** Labs that stay for now, and what moves them, for people. */
+  staying: list(Type.Object({ lab: text, reason: text, hint: text })),
+});
+export type DrainData = Static<typeof DrainData>;
 
 /** hours: lifetime of the token; absent: 1. */
 export const JoinTokenPayload = Type.Object({ hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 168 })) });

@@ -56,7 +56,7 @@ import { JobData, JobsData } from "./jobs.ts";
 import { LeaseData, LeasePayload } from "./lease.ts";
 import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "./links.ts";
 import { LabLockData, LabLockPayload } from "./lock.ts";
-import { JoinTokenData, JoinTokenPayload, MachinePayload, MachineRemovePayload, MachinesData } from "./machines.ts";
+import { DrainData, DrainPayload, JoinTokenData, JoinTokenPayload, MachinePayload, MachineRemovePayload, MachinesData } from "./machines.ts";
 import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
 import { PictureQuery, PicturesData, TasksData } from "./pictures.ts";
 import { PlanData, ReconcileData } from "./plan.ts";
@@ -180,6 +180,7 @@ export const requestSchemas = {
   setQuota: { body: QuotaPayload },
   setMachine: { body: MachinePayload },
   removeMachine: { body: MachineRemovePayload },
+  drainMachine: { body: DrainPayload },
   createJoinToken: { body: JoinTokenPayload },
   setLabResume: { body: ResumePayload },
   saveConfigs: { body: ProjectPayload },
@@ -291,6 +292,7 @@ export const dataSchemas = {
   listMachines: MachinesData,
   setMachine: MachinesData,
   removeMachine: MachinesData,
+  drainMachine: DrainData,
   createJoinToken: JoinTokenData,
   setLabResume: ResumeData,
   saveConfigs: SaveConfigsData,

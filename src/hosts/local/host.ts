@@ -11,6 +11,7 @@ import { tellingTrouble } from "./machine/machine-trouble.ts";
 import type { LocalPaths } from "./machine/paths.ts";
 import { slowSteps } from "./machine/slow-steps.ts";
 import { type LocalHostOptions, openState } from "./open-state.ts";
+import { labMoves } from "./moves/lab-moves.ts";
 import { SharedImages } from "./peers/shared-images.ts";
 import { groupsSettled } from "./resources/lab-groups.ts";
 import { localSession } from "./session/session.ts";
@@ -66,9 +67,25 @@ export function localHost(options: LocalHostOptions): Host {
     },
   };
   const shared = new SharedImages(paths);
+  const moves = opening.then(labMoves);
+  // A failure is thrown at login.
+  moves.catch(() => undefined);
   return {
     kind: "embedded",
     url: "local:",
+    moves: {
+      describe: async (lab) => (await moves).describe(lab),
+      read: async (lab) => (await moves).read(lab),
+      setLeaving: async (lab, note) => (await moves).setLeaving(lab, note),
+      leaving: async () => (await moves).leaving(),
+      leave: async (lab) => (await moves).leave(lab),
+      check: async (lab) => (await moves).check(lab),
+      receive: async (staged, bytes) => (await moves).receive(staged, bytes),
+      complete: async (job) => (await moves).complete(job),
+      staged: async () => (await moves).staged(),
+      adopt: async (job) => (await moves).adopt(job),
+      drop: async (job) => (await moves).drop(job),
+    },
     images: {
       shared: () => shared.shared(),
       manifest: (...wanted) => shared.manifest(...wanted),

@@ -1,7 +1,6 @@
 import type {
   ChangeParts,
   EventsPart,
-  FleetPart,
   HostLoadsPart,
   IdentitiesPart,
   ResumePart,
@@ -16,7 +15,6 @@ export interface Context
     StreamsPart,
     IdentitiesPart,
     EventsPart,
-    FleetPart,
     HostLoadsPart,
     ResumePart,
     UrlImportsPart,

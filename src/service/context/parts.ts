@@ -18,6 +18,7 @@ import type { ConsoleDesk } from "../streams/console-desk.ts";
 import type { LabIdentities } from "../streams/lab-identities.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import type { Work } from "../work/work.ts";
+import type { Moving } from "./moving.ts";
 
 /*
  * The parts of the context. A function takes the parts that it uses and no others, as `StorePart & ClockPart`. The two groups at the end are for the
@@ -117,6 +118,10 @@ export interface FleetPart {
   readonly fleet: FleetCalls | undefined;
 }
 
+export interface MovingPart {
+  readonly moving: Moving;
+}
+
 export interface VersionPart {
   readonly version: string;
 }
@@ -135,4 +140,6 @@ export interface ChangeParts
     ConsolesPart,
     ConditionsPart,
     UsesPart,
-    PlansPart {}
+    PlansPart,
+    FleetPart,
+    MovingPart {}

@@ -26,17 +26,22 @@ const graceMs = { start: 60_000, renewal: 30_000 } as const;
  */
 export class Failover {
   readonly #context: Parts;
+  readonly #settleMoves: () => Promise<void>;
   #timer: NodeJS.Timeout | undefined;
   /** `performance.now()` before which this machine takes nothing over by itself. */
   #notBefore = 0;
   #looking: Promise<void> | undefined;
   /** Labs that this machine has taken over since its last report. */
   #placed: readonly PlacedSince[] = [];
+  /** Labs of other machines with a change that still runs here. */
+  readonly #busy = new Set<string>();
   /** Labs whose end failed: tried again, logged once. */
   readonly #failed = new Set<string>();
 
-  constructor(context: Parts) {
+  /** @param settleMoves finishes moves to other machines: their labs are not lost */
+  constructor(context: Parts, settleMoves: () => Promise<void> = async () => {}) {
     this.#context = context;
+    this.#settleMoves = settleMoves;
   }
 
   /** Looks from now on, if this service is part of a fleet. */
@@ -137,8 +142,16 @@ export class Failover {
 
   /** Ends the labs on this host that other machines own now. */
   async #endLostHere(machines: MachineStore): Promise<void> {
-    const { store, log, host } = this.#context;
-    for (const path of new Set([...this.#failed, ...machines.takeMoved()])) {
+    const { store, log, host, jobs } = this.#context;
+    const moved = new Set([...this.#failed, ...this.#busy, ...machines.takeMoved()]);
+    this.#busy.clear();
+    if (moved.size > 0) await this.#settleMoves();
+    for (const path of moved) {
+      // A move removes its own copy.
+      if (jobs.running(path) !== undefined) {
+        this.#busy.add(path);
+        continue;
+      }
       const record = store.labs.get(path);
       if (record === undefined || machines.elsewhere(path) === undefined || (await host.holds?.(path)) !== true) {
         this.#failed.delete(path);

@@ -26,10 +26,11 @@ export async function listMachines(context: Parts, caller: Caller): Promise<Mach
   const owners = [...(await machines.owners()).values()];
   const problems = await connectionProblems(context, machines);
   return {
-    machines: machines.list().map(({ number, name, url, state, labels, facts, joinedAt, seenAt, silentMs }) => ({
+    machines: machines.list().map(({ number, name, url, state, labels, facts, joinedAt, seenAt, silentMs, drain }) => ({
       name,
       url,
       state,
+      ...(drain !== undefined && { draining: true }),
       answers: silentMs <= silentAfterMs,
       ...(number === machines.own && { own: true }),
       labels,
@@ -50,7 +51,7 @@ export async function listMachines(context: Parts, caller: Caller): Promise<Mach
 export async function setMachine(context: Parts, caller: Caller, { name, state, labels }: MachinePayload): Promise<MachinesData> {
   const machines = fleetOf(context, caller);
   const change = { ...(state !== undefined && { state }), ...(labels !== undefined && { labels }) };
-  if (!(await machines.set(name, change))) throw unknown(machines, name);
+  if (!(await machines.set(name, change))) throw unknownMachine(machines, name);
   context.log("info", "a machine was changed", { machine: name, ...change, by: caller.user });
   return listMachines(context, caller);
 }
@@ -63,7 +64,7 @@ export async function removeMachine(context: Parts, caller: Caller, { name, forc
   const machines = fleetOf(context, caller);
   const { machines: shown } = await listMachines(context, caller);
   const found = shown.find((one) => one.name === name);
-  if (found === undefined) throw unknown(machines, name);
+  if (found === undefined) throw unknownMachine(machines, name);
   if (found.own === true) throw new Failure("operation_not_allowed", `${name} is the machine that you ask: send the call to another one`);
   if (found.answers && found.labs > 0 && force !== true)
     throw new Failure(
@@ -98,7 +99,8 @@ function problemOf(machine: Pick<MachineRow, "name" | "facts">, connection: stri
   return problem === undefined ? {} : { problem };
 }
 
-function fleetOf({ store, fleet }: Parts, caller: Caller): MachineStore {
+/** Throws operation_not_allowed for callers other than admins and without a fleet. */
+export function fleetOf({ store, fleet }: StorePart & FleetPart, caller: Caller): MachineStore {
   if (caller.role !== "admin") throw new Failure("operation_not_allowed", "only admins see and change the machines of the fleet");
   const machines = store.shared?.machines;
   if (fleet === undefined || machines?.own === undefined)
@@ -106,7 +108,7 @@ function fleetOf({ store, fleet }: Parts, caller: Caller): MachineStore {
   return machines;
 }
 
-function unknown(machines: MachineStore, name: string): Failure {
+export function unknownMachine(machines: MachineStore, name: string): Failure {
   return badRequest(
     "/name",
     `there is no machine ${name}; there are ${machines

@@ -223,6 +223,15 @@ export class Jobs {
     throw new Failure("lab_busy", `${lab} is busy: ${operation.name} of ${operation.user} runs`, { data: { operation }, retryAfter: 2 });
   }
 
+  /** Makes a lab busy that has no change here yet, until the returned function is called. Throws lab_busy. */
+  hold(lab: string, operation: string, user: string): () => void {
+    this.refuseBusy(lab);
+    const running = this.#take({ id: "", identity: "", startedAt: this.#clock.now() }, { operation, lab, user });
+    return () => {
+      if (this.#byLab.get(lab) === running) this.#byLab.delete(lab);
+    };
+  }
+
   /** Stops all changes after their step in flight, and waits for their ends. The journal keeps them as unfinished. */
   suspend(): void {
     for (const running of this.#byLab.values()) {

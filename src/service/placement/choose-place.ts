@@ -6,7 +6,7 @@ import type { MachineRow } from "../store/machines.ts";
 export const silentAfterMs = 9_000;
 
 /** Memory of a node that has no limit of its own, MiB: a shell with some daemons. */
-const nodeMemory = 32;
+export const nodeMemory = 32;
 
 /** A lab that was placed on a machine since the machine's last report: the report does not contain it. */
 export interface PlacedSince {

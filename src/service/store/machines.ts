@@ -38,12 +38,37 @@ export interface MachineRow {
   readonly silentMs: number;
   /** When this row was read, by the clock of this service. */
   readonly readAt: number;
+  /** Its labs go to other machines. Absent: they stay. */
+  readonly drain?: MachineDrain;
+}
+
+/** The end of a machine's service in the fleet, which an admin has asked for. */
+export interface MachineDrain {
+  /** Running labs are stopped, moved and started, too. */
+  readonly stopLabs: boolean;
+  readonly by: string;
 }
 
 /** A machine that joins, or starts again. */
 export interface JoiningMachine extends Pick<MachineRow, "name" | "url" | "facts"> {
   /** SHA-256 of the id of its one-time token, hex. Absent: it is a machine of the fleet already. */
   readonly token?: string;
+}
+
+/** Absent: it stays as it is. `state: active` ends a drain. */
+export interface MachineChange {
+  readonly state?: MachineState;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly drain?: MachineDrain;
+}
+
+/** A lab that another machine hands over. */
+export interface HandedLab {
+  /** Number of that machine. */
+  readonly from: number;
+  readonly job: string;
+  /** Of the job. */
+  readonly result: unknown;
 }
 
 /** Certificate of the fleet's authority, and its key, which only machines of the fleet can read. */
@@ -86,7 +111,7 @@ export interface MachineStore {
   /** Reports that this machine is there, and reads the others. */
   report(facts: MachineFacts): Promise<void>;
   /** Returns false if there is no such machine. */
-  set(name: string, change: { readonly state?: MachineState; readonly labels?: Readonly<Record<string, string>> }): Promise<boolean>;
+  set(name: string, change: MachineChange): Promise<boolean>;
   /** Removes a machine; its labs may be taken by others. Returns false if there is no such machine. */
   remove(name: string): Promise<boolean>;
   /** @param sealed what the holder of the token needs to join; nobody else can read it */
@@ -112,6 +137,11 @@ export interface MachineStore {
   lostLabs(): Promise<readonly string[]>;
   /** Takes a lab of such a machine over. Returns false if another machine was faster, or its own machine is back. */
   takeOver(lab: string): Promise<boolean>;
+  /**
+   * Takes a lab that the running job of another machine hands over, and ends that job as done: one transaction, after which this machine owns the lab. Returns
+   * false if the job has ended or the machine does not own the lab any more: nothing was changed.
+   */
+  takeHanded(lab: string, handed: HandedLab): Promise<boolean>;
   /** The numbers of the machines that own labs, by lab: for lists. */
   owners(): Promise<ReadonlyMap<string, number>>;
 }

@@ -5,7 +5,7 @@ import { files, flag, integer, map, number, optionalText, text } from "../../con
 import { tokenScopes } from "../../contract/token-scopes.ts";
 import type { AccountRow } from "../../hosts/host-accounts.ts";
 import { leaseEnds } from "../../intent/lab/lab.ts";
-import type { MachineRow } from "./machines.ts";
+import type { MachineDrain, MachineRow } from "./machines.ts";
 import type { ApiToken, JobAnswer, LabRecord, QuotaRow } from "./store.ts";
 
 /** Fields that older releases did not write are optional. */
@@ -69,6 +69,7 @@ const quotaSchema = Type.Object({
   members: Type.Optional(Type.Array(text)),
 });
 
+const drainSchema = Type.Object({ stopLabs: Type.Boolean(), by: text });
 const imageSchema = Type.Object({
   kind: Type.Enum(["container", "machine"]),
   name: text,
@@ -121,6 +122,7 @@ export function readQuota(quota: string): QuotaRow {
 interface MachineColumns extends Pick<MachineRow, "number" | "name" | "url" | "state"> {
   readonly labels: string;
   readonly facts: string;
+  readonly drain: string | null;
   readonly joined_at: number;
   readonly seen_at: number;
   readonly silent_ms: number;
@@ -132,6 +134,8 @@ export function readMachine({ number, name, url, state, ...columns }: MachineCol
   const [labels, facts] = [parsed(what, columns.labels), parsed(what, columns.facts)];
   checked(what, map(text), labels);
   checked(what, factsSchema, facts);
+  const drain = columns.drain === null ? undefined : parsed(what, columns.drain);
+  if (drain !== undefined) checked(what, drainSchema, drain);
   return {
     number,
     name,
@@ -143,6 +147,7 @@ export function readMachine({ number, name, url, state, ...columns }: MachineCol
     seenAt: columns.seen_at,
     silentMs: columns.silent_ms,
     readAt: Date.now(),
+    ...(drain !== undefined && { drain: drain as MachineDrain }),
   };
 }
 

@@ -233,6 +233,7 @@ const asked: Readonly<Record<OperationId, Readonly<Record<string, Ask>> | string
       "listMachines",
       "setMachine",
       "removeMachine",
+      "drainMachine",
       "createJoinToken",
       "setHostUser",
       "removeHostUser",

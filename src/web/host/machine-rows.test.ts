@@ -28,6 +28,7 @@ test("a machine is shown with its load, its labels, and the time since which it 
   expect(first).toEqual({
     name: "alpha",
     isCordoned: false,
+    isDraining: false,
     state: "active, shows this page",
     isLost: false,
     labs: "12",
@@ -37,5 +38,7 @@ test("a machine is shown with its load, its labels, and the time since which it 
     problem: "",
   });
   expect(second).toMatchObject({ isCordoned: true, state: "gets no new labs", load: "2.1 on 1 processor" });
+  const [draining] = machineRows([{ ...other, state: "cordoned", draining: true }], String);
+  expect(draining).toMatchObject({ isCordoned: true, isDraining: true, state: "its labs move away" });
   expect(third).toMatchObject({ isLost: true, state: "no answer since the time 2026-01-02T00:00:00Z", labels: "" });
 });

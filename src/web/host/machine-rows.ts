@@ -4,6 +4,7 @@ import type { MachineData } from "../../contract/schemas/machines.ts";
 export interface MachineRow {
   readonly name: string;
   readonly isCordoned: boolean;
+  readonly isDraining: boolean;
   readonly state: string;
   readonly isLost: boolean;
   readonly labs: string;
@@ -16,11 +17,12 @@ export interface MachineRow {
 
 /** @param time a moment as people read it */
 export function machineRows(machines: readonly MachineData[], time: (at: string) => string): readonly MachineRow[] {
-  return machines.map(({ name, state, answers, own, seen_at: seenAt, labs, labels, problem = "", ...facts }) => ({
+  return machines.map(({ name, state, draining = false, answers, own, seen_at: seenAt, labs, labels, problem = "", ...facts }) => ({
     name,
     isCordoned: state === "cordoned",
+    isDraining: draining,
     state: answers
-      ? `${state === "cordoned" ? "gets no new labs" : "active"}${own === true ? ", shows this page" : ""}`
+      ? `${draining ? "its labs move away" : state === "cordoned" ? "gets no new labs" : "active"}${own === true ? ", shows this page" : ""}`
       : `no answer since ${time(seenAt)}`,
     isLost: !answers,
     labs: String(labs),

@@ -150,7 +150,12 @@ export class Jobs {
         jsonOrNull(answer),
         this.#notices.text("job", id),
       ];
-      const [ended] = await this.#write(id, sql.finish, values, () => this.#leases.certainUntil);
+      const [ended] = await this.#write(id, sql.finish, values, () => this.#leases.certainUntil).catch(async (error: unknown) => {
+        if (!(error instanceof Failure) || error.code !== "lab_elsewhere") throw error;
+        // A machine that takes a lab which is handed over ends the job.
+        if ((await this.calls.get(id))?.status !== "done") throw error;
+        return [];
+      });
       if (ended?.["has_state"] === true) await this.#history.dropRepeated(id);
       const row = this.#mine.get(id)?.row;
       this.#mine.delete(id);

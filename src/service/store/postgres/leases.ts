@@ -1,4 +1,5 @@
 import { Failure } from "../../../contract/errors.ts";
+import type { HandedLab } from "../machines.ts";
 import type { Database, Statement } from "./database.ts";
 import { tooOldCode } from "./migrations.ts";
 
@@ -70,6 +71,16 @@ const sql = {
   endLost: {
     name: "end_lost_service",
     text: "UPDATE services SET ended_at = coalesce(ended_at, clock_timestamp()), lost = true WHERE id = $1",
+  },
+  lockOfMachine: {
+    name: "lock_lease_of_machine",
+    text: `SELECT l.holder FROM leases l JOIN services s ON s.id = l.holder JOIN machines m ON m.installation = s.installation
+      WHERE l.lab = $1 AND m.number = $2 FOR UPDATE OF l`,
+  },
+  endHanded: {
+    name: "end_job_of_handed_lab",
+    text: `UPDATE jobs SET status = 'done', outcome = 'finished', finished_at = $3, result = $4, error = NULL, request = 'null'
+      WHERE id = $1 AND lab = $2 AND status = 'running'`,
   },
   notify: { name: "notify_taken", text: "SELECT pg_notify('labwright', $1)" },
   take: { name: "take_lease", text: "UPDATE leases SET holder = $2, fence = nextval('fences') WHERE lab = $1 RETURNING fence" },
@@ -170,6 +181,24 @@ export class Leases {
       await query(sql.endJobs, [lab, JSON.stringify(takenOver), Date.now()]);
       const [taken] = (await query<{ fence: number }>(sql.take, [lab, holder])).rows;
       await query(sql.notify, [notice]);
+      return taken?.fence;
+    });
+    if (fence === undefined) return false;
+    this.#fences.set(lab, Promise.resolve({ holder, fence }));
+    return true;
+  }
+
+  /**
+   * Takes a lab that a running job of another machine hands over, and ends the job. The row of the job decides: whoever ends it first, its own machine or this
+   * one, has the lab. Returns false if the lab stays where it is.
+   */
+  async takeHanded(lab: string, { from, job, result }: HandedLab, notices: readonly string[]): Promise<boolean> {
+    const holder = this.#holder;
+    const fence = await this.#database.transaction(async (query) => {
+      if ((await query(sql.lockOfMachine, [lab, from])).count === 0) return undefined;
+      if ((await query(sql.endHanded, [job, lab, Date.now(), JSON.stringify(result)])).count === 0) return undefined;
+      const [taken] = (await query<{ fence: number }>(sql.take, [lab, holder])).rows;
+      for (const notice of notices) await query(sql.notify, [notice]);
       return taken?.fence;
     });
     if (fence === undefined) return false;

@@ -1,4 +1,4 @@
-import type { FleetAuthority, JoiningMachine, MachineFacts, MachineRow, MachineStore } from "../machines.ts";
+import type { FleetAuthority, HandedLab, JoiningMachine, MachineChange, MachineFacts, MachineRow, MachineStore } from "../machines.ts";
 import { readMachine } from "../stored-json.ts";
 import type { Database, Statement } from "./database.ts";
 import { isLost, type Leases } from "./leases.ts";
@@ -7,7 +7,7 @@ import type { Notices } from "./notices.ts";
 const sql = {
   list: {
     name: "list_machines",
-    text: `SELECT number, name, url, state, labels, facts, (extract(epoch FROM joined_at) * 1000)::bigint AS joined_at,
+    text: `SELECT number, name, url, state, labels, facts, drain, (extract(epoch FROM joined_at) * 1000)::bigint AS joined_at,
       (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at, (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::bigint AS silent_ms FROM machines ORDER BY name`,
   },
   authority: { name: "fleet_authority", text: "SELECT authority FROM fleet" },
@@ -38,7 +38,8 @@ const sql = {
   report: { name: "report_machine", text: "UPDATE machines SET facts = $2, seen_at = clock_timestamp() WHERE installation = $1" },
   set: {
     name: "set_machine",
-    text: `WITH written AS (UPDATE machines SET state = coalesce($2, state), labels = coalesce($3, labels) WHERE name = $1 RETURNING name)
+    text: `WITH written AS (UPDATE machines SET state = coalesce($2, state), labels = coalesce($3, labels),
+        drain = CASE WHEN $2 = 'active' THEN NULL ELSE coalesce($5, drain) END WHERE name = $1 RETURNING name)
       SELECT pg_notify('labwright', $4) FROM written`,
   },
   remove: {
@@ -91,7 +92,7 @@ interface MemberRow extends Record<string, unknown> {
 /** The machines of a fleet, in memory and in PostgreSQL. */
 export class Machines implements MachineStore {
   readonly #database: Pick<Database, "query" | "transaction">;
-  readonly #leases: Pick<Leases, "installation" | "owns" | "forget" | "takeLost">;
+  readonly #leases: Pick<Leases, "installation" | "owns" | "forget" | "takeLost" | "takeHanded">;
   readonly #notices: Pick<Notices, "text">;
   #rows: readonly MachineRow[] = [];
   #own: number | undefined;
@@ -105,7 +106,7 @@ export class Machines implements MachineStore {
 
   constructor(
     database: Pick<Database, "query" | "transaction">,
-    leases: Pick<Leases, "installation" | "owns" | "forget" | "takeLost">,
+    leases: Pick<Leases, "installation" | "owns" | "forget" | "takeLost" | "takeHanded">,
     notices: Pick<Notices, "text">,
   ) {
     this.#database = database;
@@ -220,8 +221,9 @@ export class Machines implements MachineStore {
     await this.catchUp();
   }
 
-  async set(name: string, { state, labels }: Parameters<MachineStore["set"]>[1]): Promise<boolean> {
-    const written = [name, state ?? null, labels === undefined ? null : JSON.stringify(labels), this.#notices.text("machine", name)];
+  async set(name: string, { state, labels, drain }: MachineChange): Promise<boolean> {
+    const notice = this.#notices.text("machine", name);
+    const written = [name, state ?? null, labels === undefined ? null : JSON.stringify(labels), notice, drain === undefined ? null : JSON.stringify(drain)];
     const { count } = await this.#database.query(sql.set, written);
     await this.catchUp();
     return count === 1;
@@ -270,6 +272,13 @@ export class Machines implements MachineStore {
 
   async takeOver(lab: string): Promise<boolean> {
     const isTaken = await this.#leases.takeLost(lab, this.#notices.text("lab", lab));
+    if (isTaken) this.#owners.delete(lab);
+    return isTaken;
+  }
+
+  async takeHanded(lab: string, handed: HandedLab): Promise<boolean> {
+    const notices = [this.#notices.text("lab", lab), this.#notices.text("job", handed.job)];
+    const isTaken = await this.#leases.takeHanded(lab, handed, notices);
     if (isTaken) this.#owners.delete(lab);
     return isTaken;
   }

@@ -90,6 +90,8 @@ const later: readonly Migration[] = [
       END $$;
       CREATE TRIGGER labwright_refuse_older BEFORE INSERT ON services FOR EACH ROW EXECUTE FUNCTION labwright_refuse_older();`,
   },
+  // drain: JSON; null: the labs of the machine stay there.
+  { worksWith: firstVersion, text: "ALTER TABLE machines ADD COLUMN drain text" },
 ];
 
 /** The changes of this release and of all before it. */

@@ -1,0 +1,16 @@
+import type { ReceivedBytes } from "../../hosts/host-moves.ts";
+
+/** A lab that this machine sends to another one. */
+export interface SentLab {
+  readonly lab: string;
+  /** What the last stream of its files contained; absent until that has ended. */
+  digest?: ReceivedBytes;
+}
+
+/** The moves of labs between machines that this process works on. */
+export class Moving {
+  /** Job → the lab that it sends. */
+  readonly sent = new Map<string, SentLab>();
+  /** Jobs of other machines whose labs arrive here. */
+  readonly arriving = new Set<string>();
+}

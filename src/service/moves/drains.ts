@@ -1,0 +1,173 @@
+import { Failure } from "../../contract/errors.ts";
+import type { DrainData, DrainPayload } from "../../contract/schemas/machines.ts";
+import { storedRequest } from "../changes/change-kind.ts";
+import { guarded } from "../changes/managed.ts";
+import type { Caller } from "../common/call.ts";
+import { Elsewhere } from "../common/elsewhere.ts";
+import { addressRecorded } from "../context/address.ts";
+import type { Context } from "../context/context.ts";
+import { fleetOf, unknownMachine } from "../fleet/machines.ts";
+import type { MachineDrain } from "../store/machines.ts";
+import { type LabRecord, labsHere } from "../store/store.ts";
+import { type MovedLab, moveKind } from "./move-lab.ts";
+import { settleMoves } from "./settle-moves.ts";
+
+/** Interval of looks, ms: that of the reports of machines. */
+const everyMs = 3_000;
+
+type Move = DrainData["moves"][number];
+
+/**
+ * Moves the labs of this machine to others while it is drained: one after the other, those with running nodes only if the drain stops them. The drain is in the
+ * database, so that a restart continues it.
+ */
+export class Drains {
+  readonly #context: Context;
+  /** The moves since the drain was asked for. A lab whose move failed or was cancelled waits until it is asked for again. */
+  readonly #moves = new Map<string, Move>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+  #settling: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  begin(): void {
+    if (this.#context.store.shared?.machines.own === undefined) return;
+    this.#timer ??= setInterval(() => void this.look(), everyMs).unref();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    await this.#settling;
+  }
+
+  /** Finishes what a crash or a broken connection has left of moves. Throws store_unavailable. */
+  settle(): Promise<void> {
+    this.#settling ??= settleMoves(this.#context).finally(() => {
+      this.#settling = undefined;
+    });
+    return this.#settling;
+  }
+
+  /** Moves the labs that can be moved now. Never rejects: failures are logged, and kept for answers. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  /**
+   * Begins to drain a machine, or looks at its drain. Throws as setMachine, and machine_unreachable if the machine does not answer.
+   * @throws Elsewhere for another machine, which answers then
+   */
+  async drain(caller: Caller, { name, stop_labs: stopLabs = false, look = false }: DrainPayload): Promise<DrainData> {
+    const machines = fleetOf(this.#context, caller);
+    const row = machines.list().find((one) => one.name === name);
+    if (row === undefined) throw unknownMachine(machines, name);
+    if (row.number !== machines.own) throw new Elsewhere(row.number);
+    if (this.#context.host.moves === undefined)
+      throw new Failure("operation_not_allowed", "labs of this host cannot move to other machines");
+    if (!look) {
+      this.#moves.clear();
+      await machines.set(name, { state: "cordoned", drain: { stopLabs, by: caller.user } });
+      this.#context.log("info", "this machine is drained", { machine: name, stop_labs: stopLabs, by: caller.user });
+      void this.look();
+    }
+    return this.#data(name);
+  }
+
+  get #drain(): MachineDrain | undefined {
+    const machines = this.#context.store.shared?.machines;
+    return machines?.list().find(({ number }) => number === machines.own)?.drain;
+  }
+
+  async #data(name: string): Promise<DrainData> {
+    const drain = this.#drain;
+    const labs = labsHere(this.#context.store);
+    const states = await Promise.all(labs.map(async (record) => [record.path, await this.#runningNodes(record)] as const));
+    const isStaying = (nodes: readonly string[] | undefined) => nodes === undefined || (nodes.length > 0 && drain?.stopLabs !== true);
+    const isTried = (lab: string) => ["failed", "cancelled"].includes(this.#moves.get(lab)?.state ?? "");
+    const waiting = states.filter(([lab, nodes]) => drain !== undefined && !this.#moves.has(lab) && !isStaying(nodes));
+    return {
+      machine: name,
+      draining: drain !== undefined,
+      stop_labs: drain?.stopLabs === true,
+      moves: [...this.#moves.values(), ...waiting.map(([lab]): Move => ({ lab, state: "waiting" }))],
+      staying: states
+        .filter(([lab, nodes]) => isStaying(nodes) && !isTried(lab) && this.#moves.get(lab)?.state !== "moving")
+        .map(([lab, nodes]) => ({
+          lab,
+          reason: nodes === undefined ? "the host does not answer about it" : `${nodes.length === 1 ? "a node runs" : `${nodes.length} nodes run`}`,
+          hint: nodes === undefined ? `labwright status --lab ${lab}` : `labwright stop --lab ${lab}, or labwright machines drain ${name} --stop-labs`,
+        })),
+    };
+  }
+
+  /** Names of the nodes that run; undefined if nobody knows. */
+  async #runningNodes({ path }: LabRecord): Promise<readonly string[] | undefined> {
+    try {
+      await this.#context.host.moves?.describe(path);
+      return [];
+    } catch (error) {
+      const isUp = error instanceof Failure && error.code === "nodes_running";
+      return isUp ? (error.data?.["nodes"] as readonly string[]) : undefined;
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { store, log, jobs } = this.#context;
+    try {
+      await this.settle();
+      for (const record of labsHere(store)) {
+        const drain = this.#drain;
+        if (drain === undefined || this.#isClosed) return;
+        const { path } = record;
+        if (this.#moves.has(path) || jobs.running(path) !== undefined) continue;
+        const nodes = await this.#runningNodes(record);
+        if (nodes === undefined || (nodes.length > 0 && !drain.stopLabs)) continue;
+        await this.#move(record, drain);
+      }
+    } catch (error) {
+      // The database does not answer, which it has logged itself.
+      if (error instanceof Failure && error.code === "store_unavailable") return;
+      log("error", "the labs of this machine could not be moved", { error: String(error) });
+    }
+  }
+
+  async #move({ path, owner }: LabRecord, { by, stopLabs }: MachineDrain): Promise<void> {
+    const context = this.#context;
+    let id: string | undefined;
+    const set = (move: Omit<Move, "lab" | "job">) => this.#moves.set(path, { lab: path, ...(id !== undefined && { job: id }), ...move });
+    set({ state: "moving" });
+    try {
+      const host = await context.sessions.resume(owner);
+      try {
+        const target = await addressRecorded(context, path, by, host, `move of ${path}`);
+        const request = { stop: stopLabs };
+        const started = await context.jobs.start({
+          operation: moveKind.operation,
+          lab: path,
+          user: by,
+          request: storedRequest(moveKind, request),
+          work: (job) => guarded(context, target, job, () => moveKind.run({ context, job, target }, request)),
+        });
+        id = started.id;
+        set({ state: "moving" });
+        const { machine, notes } = (await started.result) as MovedLab;
+        set({ state: "moved", machine, ...(notes.length > 0 && { text: notes.join("; ") }) });
+      } finally {
+        await host.close();
+      }
+    } catch (error) {
+      const isCancelled = error instanceof Failure && error.code === "cancelled";
+      set({ state: isCancelled ? "cancelled" : "failed", text: (error as Error).message });
+      context.log("warn", "a lab was not moved", { lab: path, error: String(error) });
+    }
+    await this.settle();
+  }
+}
