@@ -41,7 +41,11 @@ test.skipIf(noMachines)(
 
     // Asked at another machine; the running lab stays, and the answer says what to do.
     const drain = async (...more: readonly string[]) =>
-      JSON.parse(await run("gamma", "machines", "drain", "alpha", "--format", "json", ...more).catch((error: Error) => error.message.slice(error.message.indexOf("{")))) as Moves;
+      JSON.parse(
+        await run("gamma", "machines", "drain", "alpha", "--format", "json", ...more).catch((error: Error) =>
+          error.message.slice(error.message.indexOf("{")),
+        ),
+      ) as Moves;
     const first = await drain();
     console.log(JSON.stringify(first));
     expect(first.moves.map(({ lab: path, state, machine }) => [path, state, machine]).sort()).toEqual(
@@ -56,19 +60,29 @@ test.skipIf(noMachines)(
     expect(await run("alpha", "disks")).not.toContain("/still");
     await run("gamma", "start", "--lab", "still");
     expect(await run("gamma", "exec", "h1", "--lab", "still", "--", "sh", "-c", seen)).toBe(before);
-    expect(await run("gamma", "exec", "h1", "--lab", "still", "--", "ping", "-c", "1", "-w", "10", "10.0.0.2")).toContain(" 0% packet loss");
+    expect(await run("gamma", "exec", "h1", "--lab", "still", "--", "ping", "-c", "1", "-w", "10", "10.0.0.2")).toContain(
+      " 0% packet loss",
+    );
     expect(await run("gamma", "history", "--lab", "still")).toContain("apply");
 
     const second = await drain("--stop-labs");
     expect(second.moves).toEqual([expect.objectContaining({ lab: "/up", state: "moved", machine: "beta" })]);
     await expect
-      .poll(() => run("gamma", "exec", "h1", "--lab", "up", "--", "sh", "-c", seen).catch((error: Error) => error.message), { timeout: 240_000, interval: 1_000 })
+      .poll(() => run("gamma", "exec", "h1", "--lab", "up", "--", "sh", "-c", seen).catch((error: Error) => error.message), {
+        timeout: 240_000,
+        interval: 1_000,
+      })
       .toBe(before);
 
     // Back again, with a loss of power of each side at several moments of the move.
     await run("gamma", "machines", "uncordon", "alpha");
     await run("gamma", "stop", "--lab", "still");
-    for (const [victim, ms] of [["beta", 300], ["alpha", 600], ["beta", 1_500], ["alpha", 2_500]] as readonly (readonly [MachineName, number])[]) {
+    for (const [victim, ms] of [
+      ["beta", 300],
+      ["alpha", 600],
+      ["beta", 1_500],
+      ["alpha", 2_500],
+    ] as readonly (readonly [MachineName, number])[]) {
       if ((await machines.machineOf("gamma", "/still")) === "alpha") break;
       await run("gamma", "machines", "drain", "beta", "--no-wait");
       await new Promise((resolve) => setTimeout(resolve, ms));
@@ -94,7 +108,9 @@ function idOf(machines: TestMachines, name: MachineName, path: string): string |
   const directory = join(machines.state(name), "labs");
   const found = readdirSync(directory).filter((id) => {
     try {
-      return execFileSync("cat", [join(directory, id, "lab.json")], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).includes(`"path":"${path}"`);
+      return execFileSync("cat", [join(directory, id, "lab.json")], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).includes(
+        `"path":"${path}"`,
+      );
     } catch {
       return false;
     }
@@ -104,5 +120,7 @@ function idOf(machines: TestMachines, name: MachineName, path: string): string |
 }
 
 function stagedOf(machines: TestMachines, name: MachineName): readonly string[] {
-  return execFileSync("sh", ["-c", "ls moves 2>/dev/null || true"], { cwd: machines.state(name), encoding: "utf8" }).split("\n").filter(Boolean);
+  return execFileSync("sh", ["-c", "ls moves 2>/dev/null || true"], { cwd: machines.state(name), encoding: "utf8" })
+    .split("\n")
+    .filter(Boolean);
 }

@@ -341,7 +341,8 @@ export const operations = {
     timeoutMs: 15_000,
     replay: false,
     errors: [...bearer, ...bodied, "operation_not_allowed"],
-    summary: "Cordon a machine and move its stopped labs with their disks to other machines; returns the labs that move and those that stay; for admins",
+    summary:
+      "Cordon a machine and move its stopped labs with their disks to other machines; returns the labs that move and those that stay; for admins",
   },
   createJoinToken: {
     ...post,

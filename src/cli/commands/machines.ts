@@ -12,7 +12,8 @@ const actions = ["list", "cordon", "uncordon", "drain", "labels", "remove", "tok
 
 export const machines: Command = {
   name: "machines",
-  summary: "List the machines of a fleet with their load; take one out of service, move its labs away, label it, remove it, or let a new one join; for admins",
+  summary:
+    "List the machines of a fleet with their load; take one out of service, move its labs away, label it, remove it, or let a new one join; for admins",
   operands: "list|cordon NAME|uncordon NAME|drain NAME|labels NAME [KEY=VALUE...]|remove NAME|token",
   maxOperands: 40,
   choices: [...actions, "ls"],

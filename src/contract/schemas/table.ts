@@ -56,7 +56,15 @@ import { JobData, JobsData } from "./jobs.ts";
 import { LeaseData, LeasePayload } from "./lease.ts";
 import { LinkQualityData, LinkQualityPayload, LinkSuspendData, LinkSuspendPayload } from "./links.ts";
 import { LabLockData, LabLockPayload } from "./lock.ts";
-import { DrainData, DrainPayload, JoinTokenData, JoinTokenPayload, MachinePayload, MachineRemovePayload, MachinesData } from "./machines.ts";
+import {
+  DrainData,
+  DrainPayload,
+  JoinTokenData,
+  JoinTokenPayload,
+  MachinePayload,
+  MachineRemovePayload,
+  MachinesData,
+} from "./machines.ts";
 import { EventData, EventsQuery, InspectionData, LabsData, OpenData, StatusData } from "./observe.ts";
 import { PictureQuery, PicturesData, TasksData } from "./pictures.ts";
 import { PlanData, ReconcileData } from "./plan.ts";

@@ -146,9 +146,10 @@ export class Failover {
     const moved = new Set([...this.#failed, ...this.#busy, ...machines.takeMoved()]);
     this.#busy.clear();
     if (moved.size > 0) await this.#settleMoves();
+    const leaving = new Set(moved.size === 0 ? [] : (await host.moves?.leaving())?.map(({ lab }) => lab));
     for (const path of moved) {
-      // A move removes its own copy.
-      if (jobs.running(path) !== undefined) {
+      // A move removes its own copy, and nobody keeps the disks of that.
+      if (jobs.running(path) !== undefined || leaving.has(path)) {
         this.#busy.add(path);
         continue;
       }

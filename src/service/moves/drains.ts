@@ -27,7 +27,7 @@ export class Drains {
   readonly #moves = new Map<string, Move>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
-  #settling: Promise<void> | undefined;
+  #settling: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   constructor(context: Context) {
@@ -42,14 +42,13 @@ export class Drains {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    await this.#settling;
+    await this.#settling.catch(() => undefined);
   }
 
   /** Finishes what a crash or a broken connection has left of moves. Throws store_unavailable. */
   settle(): Promise<void> {
-    this.#settling ??= settleMoves(this.#context).finally(() => {
-      this.#settling = undefined;
-    });
+    // Begins after the call: an earlier one may have looked before the end of a move.
+    this.#settling = this.#settling.catch(() => undefined).then(() => settleMoves(this.#context));
     return this.#settling;
   }
 
@@ -102,8 +101,14 @@ export class Drains {
         .filter(([lab, nodes]) => isStaying(nodes) && !isTried(lab) && this.#moves.get(lab)?.state !== "moving")
         .map(([lab, nodes]) => ({
           lab,
-          reason: nodes === undefined ? "the host does not answer about it" : `${nodes.length === 1 ? "a node runs" : `${nodes.length} nodes run`}`,
-          hint: nodes === undefined ? `labwright status --lab ${lab}` : `labwright stop --lab ${lab}, or labwright machines drain ${name} --stop-labs`,
+          reason:
+            nodes === undefined
+              ? "the host does not answer about it"
+              : `${nodes.length === 1 ? "a node runs" : `${nodes.length} nodes run`}`,
+          hint:
+            nodes === undefined
+              ? `labwright status --lab ${lab}`
+              : `labwright stop --lab ${lab}, or labwright machines drain ${name} --stop-labs`,
         })),
     };
   }

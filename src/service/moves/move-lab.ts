@@ -57,7 +57,14 @@ async function moveLab(context: ChangeParts, job: Job, target: Target, { stop }:
       const given = await give(parts, job, { lab, start, machine, by: target.caller.user });
       if (!("refused" in given)) {
         // From here on the lab is over there. If its copy cannot be removed now, settleMoves does it.
-        await parts.moves.leave(path).catch((error: unknown) => context.log("error", "the copy of a lab that was moved could not be removed; it is tried again", { lab: path, error: String(error) }));
+        await parts.moves
+          .leave(path)
+          .catch((error: unknown) =>
+            context.log("error", "the copy of a lab that was moved could not be removed; it is tried again", {
+              lab: path,
+              error: String(error),
+            }),
+          );
         return given;
       }
       refused.push(given.refused);
@@ -109,14 +116,24 @@ async function stopNodes(context: ChangeParts, job: Job, target: Target, start: 
 }
 
 /** Throws host_error if no machine can take the lab. */
-function placeFor(context: ChangeParts, target: Target, lab: MovableLab, { machines, without }: MoveParts, refused: readonly string[]): MachineRow {
+function placeFor(
+  context: ChangeParts,
+  target: Target,
+  lab: MovableLab,
+  { machines, without }: MoveParts,
+  refused: readonly string[],
+): MachineRow {
   const rows = machines.list();
   const own = rows.find(({ number }) => number === machines.own)?.name;
   const intent = target.intent?.lab;
   if (intent?.place?.machine !== undefined && intent.place.machine === own)
-    throw new Failure("host_error", `the text of ${target.path} names this machine: remove place: {machine: ${own}} and apply it, or destroy the lab`, {
-      data: { host: { message: "place.machine" } },
-    });
+    throw new Failure(
+      "host_error",
+      `the text of ${target.path} names this machine: remove place: {machine: ${own}} and apply it, or destroy the lab`,
+      {
+        data: { host: { message: "place.machine" } },
+      },
+    );
   const memory = intent === undefined ? lab.nodes.length * nodeMemory : memoryOf(intent);
   const others = rows.filter(({ number, name }) => number !== machines.own && !without.has(name));
   const images = intent === undefined ? lab.nodes.flatMap(({ image }) => image ?? []) : imagesOf(intent);
@@ -132,7 +149,12 @@ function placeFor(context: ChangeParts, target: Target, lab: MovableLab, { machi
 async function give(
   { fleet, machines }: MoveParts,
   job: Job,
-  { lab, start, machine, by }: { readonly lab: MovableLab; readonly start: readonly string[]; readonly machine: MachineRow; readonly by: string },
+  {
+    lab,
+    start,
+    machine,
+    by,
+  }: { readonly lab: MovableLab; readonly start: readonly string[]; readonly machine: MachineRow; readonly by: string },
 ): Promise<Given> {
   const begin = `moving to ${machine.name}`;
   job.progresses(begin);

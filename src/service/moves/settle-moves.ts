@@ -59,7 +59,11 @@ async function ownedHere(machines: MachineStore, lab: string): Promise<boolean> 
 }
 
 /** Starts the nodes of a lab that has arrived, and forgets its move. Never rejects. */
-export async function startArrived(context: Context, moves: HostMoves, { job, lab, start }: Pick<StagedLab, "job" | "lab" | "start">): Promise<void> {
+export async function startArrived(
+  context: Context,
+  moves: HostMoves,
+  { job, lab, start }: Pick<StagedLab, "job" | "lab" | "start">,
+): Promise<void> {
   const { moving, log } = context;
   if (moving.arriving.has(job)) return;
   moving.arriving.add(job);
@@ -90,7 +94,9 @@ async function startOwed(context: Context, lab: string, start: readonly string[]
       request: storedRequest(powerKind, request),
       work: (job) => guarded(context, target, job, () => powerKind.run({ context, job, target }, request)),
     });
-    await result.catch((error: unknown) => context.log("error", "nodes of a lab that was moved did not start", { lab, error: String(error) }));
+    await result.catch((error: unknown) =>
+      context.log("error", "nodes of a lab that was moved did not start", { lab, error: String(error) }),
+    );
   } finally {
     await host.close();
   }

@@ -74,14 +74,22 @@ async function take(
     context.observations.forget(lab);
     return result;
   } finally {
-    if (!mayBeOurs) await moves.drop(job).catch((error: unknown) => log("error", "the files of a move could not be removed", { lab, job, error: String(error) }));
+    if (!mayBeOurs)
+      await moves
+        .drop(job)
+        .catch((error: unknown) => log("error", "the files of a move could not be removed", { lab, job, error: String(error) }));
     moving.arriving.delete(job);
     release();
     if (mayBeOurs) void startArrived(context, moves, { job, lab, start });
   }
 }
 
-async function fetchImages({ sessions, store }: Context, { lab, nodes }: MovableLab, signal: AbortSignal, say: (text: string) => void): Promise<void> {
+async function fetchImages(
+  { sessions, store }: Context,
+  { lab, nodes }: MovableLab,
+  signal: AbortSignal,
+  say: (text: string) => void,
+): Promise<void> {
   const owner = store.labs.get(lab)?.owner;
   if (owner === undefined) throw new Failure("lab_not_found", `there is no record of ${lab}`);
   const wanted = nodes.flatMap(({ template, image }) => (image === undefined ? [] : [{ template, image, pull: "missing" } as const]));
@@ -114,7 +122,10 @@ function refuseOther(received: ReceivedBytes, sent: ReceivedBytes): void {
 }
 
 /** Streams the files of a lab that this machine gives away. Throws operation_not_allowed if no job of it runs. */
-export async function sendLab({ host, moving }: Context, { lab, job }: { readonly lab: string; readonly job: string }): Promise<MachineAnswer> {
+export async function sendLab(
+  { host, moving }: Context,
+  { lab, job }: { readonly lab: string; readonly job: string },
+): Promise<MachineAnswer> {
   const sent = sentLab(moving, job);
   if (sent.lab !== lab) throw noMove(job);
   const bytes = await host.moves!.read(lab);

@@ -26,7 +26,8 @@ export function MachineTable({ machines, again }: { readonly machines: readonly 
       <h2>Machines</h2>
       {asked !== undefined && (
         <Confirm title={`Drain ${asked}`} action="Drain" onConfirm={() => void drain(asked)} onCancel={() => setAsked(undefined)}>
-          {asked} gets no new labs. Its stopped labs move to other machines with their disks, one after the other, and so do labs that are stopped later. Running labs stay.
+          {asked} gets no new labs. Its stopped labs move to other machines with their disks, one after the other, and so do labs that are
+          stopped later. Running labs stay.
         </Confirm>
       )}
       {drained !== undefined && (

@@ -35,44 +35,46 @@ function makeLab(): string {
 }
 
 const listed = (directory: string) =>
-  execFileSync("sh", ["-c", "find . -mindepth 1 ! -path './nodes/1/work*' -printf '%P %M %U %G %n %s %l %T+\\n' | sort | grep -v 'lab.last\\|leaving'"], {
-    cwd: directory,
-    encoding: "utf8",
-  });
+  execFileSync(
+    "sh",
+    ["-c", "find . -mindepth 1 ! -path './nodes/1/work*' -printf '%P %M %U %G %n %s %l %T+\\n' | sort | grep -v 'lab.last\\|leaving'"],
+    {
+      cwd: directory,
+      encoding: "utf8",
+    },
+  );
 
-test(
-  "the files of a lab arrive as they are: holes, hard links, owners, times, whiteouts and attributes; work directories arrive empty",
-  { timeout: 30_000 },
-  async () => {
-    const from = makeLab();
-    const to = join(top, "there");
-    mkdirSync(to);
-    let sent = 0;
-    const counted = async function* () {
-      for await (const part of packLab(from)) {
-        sent += part.length;
-        yield part;
-      }
-    };
-    const received = await unpackLab(counted(), to);
-    expect(received.bytes).toBe(sent);
-    expect(received.sha256).toMatch(/^[0-9a-f]{64}$/);
-    // The holes are neither sent nor written.
-    expect(sent).toBeLessThan(4_000_000);
-    const holes = statSync(join(to, "nodes/1/upper/holes"));
-    expect([holes.size, holes.blocks < 8_192]).toEqual([64 * 1024 ** 2, true]);
-    execFileSync("cmp", [join(from, "nodes/1/upper/holes"), join(to, "nodes/1/upper/holes")]);
-    expect(listed(to)).toBe(listed(from));
-    expect(execFileSync("ls", ["-A", join(to, "nodes/1/work")], { encoding: "utf8" })).toBe("");
-    expect(execFileSync("ls", ["-A", to], { encoding: "utf8" })).toBe("lab.json\nnodes\n");
-    if (!isRoot) return;
-    const again: Buffer[] = [];
-    for await (const part of packLab(to)) again.push(part);
-    const text = Buffer.concat(again).toString("latin1");
-    expect(text).toContain("SCHILY.xattr.trusted.overlay.opaque=y");
-    expect(text).not.toContain("trusted.overlay.origin");
-  },
-);
+test("the files of a lab arrive as they are: holes, hard links, owners, times, whiteouts and attributes; work directories arrive empty", {
+  timeout: 30_000,
+}, async () => {
+  const from = makeLab();
+  const to = join(top, "there");
+  mkdirSync(to);
+  let sent = 0;
+  const counted = async function* () {
+    for await (const part of packLab(from)) {
+      sent += part.length;
+      yield part;
+    }
+  };
+  const received = await unpackLab(counted(), to);
+  expect(received.bytes).toBe(sent);
+  expect(received.sha256).toMatch(/^[0-9a-f]{64}$/);
+  // The holes are neither sent nor written.
+  expect(sent).toBeLessThan(4_000_000);
+  const holes = statSync(join(to, "nodes/1/upper/holes"));
+  expect([holes.size, holes.blocks < 8_192]).toEqual([64 * 1024 ** 2, true]);
+  execFileSync("cmp", [join(from, "nodes/1/upper/holes"), join(to, "nodes/1/upper/holes")]);
+  expect(listed(to)).toBe(listed(from));
+  expect(execFileSync("ls", ["-A", join(to, "nodes/1/work")], { encoding: "utf8" })).toBe("");
+  expect(execFileSync("ls", ["-A", to], { encoding: "utf8" })).toBe("lab.json\nnodes\n");
+  if (!isRoot) return;
+  const again: Buffer[] = [];
+  for await (const part of packLab(to)) again.push(part);
+  const text = Buffer.concat(again).toString("latin1");
+  expect(text).toContain("SCHILY.xattr.trusted.overlay.opaque=y");
+  expect(text).not.toContain("trusted.overlay.origin");
+});
 
 test("a stream that breaks is an error, and one that ends early has another digest: the caller compares it", async () => {
   const from = makeLab();
@@ -91,6 +93,10 @@ test("a stream that breaks is an error, and one that ends early has another dige
   };
   await expect(unpackLab(parts(3_000, new Error("the connection broke")), into("broken"))).rejects.toThrow("the connection broke");
   const whole = await unpackLab(parts(1e9), into("whole"));
-  const ends = async (bytes: number) => unpackLab(parts(bytes), into(`first ${bytes}`)).then(({ sha256 }) => sha256, (error: Error) => error.message);
+  const ends = async (bytes: number) =>
+    unpackLab(parts(bytes), into(`first ${bytes}`)).then(
+      ({ sha256 }) => sha256,
+      (error: Error) => error.message,
+    );
   for (const bytes of [3_000, 10_240]) expect(await ends(bytes)).not.toBe(whole.sha256);
 });

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { hostError } from "../transfers/pack-disk.ts";
 import type { ReceivedBytes } from "../../host-moves.ts";
 import { spawnPiped } from "../machine/spawn-piped.ts";
+import { hostError } from "../transfers/pack-disk.ts";
 
 /*
  * All files of a lab as an archive of GNU tar, between two machines of a fleet that trust each other: holes, owners, hard links and extended attributes are kept.

@@ -152,7 +152,9 @@ async function refuseDamaged(directory: string, { id, path }: Pick<LabDefinition
 
 async function refuseUp({ lab }: MoveParts, definition: LabDefinition, catalogue: Catalogue): Promise<void> {
   const life = await lab(definition.id).life(definition, catalogue);
-  const nodes = definition.nodes.filter(({ id }) => !["stopped", "failed", undefined].includes(life.get(id)?.power)).map(({ name }) => name);
+  const nodes = definition.nodes
+    .filter(({ id }) => !["stopped", "failed", undefined].includes(life.get(id)?.power))
+    .map(({ name }) => name);
   if (nodes.length === 0) return;
   throw new Failure("nodes_running", `nodes of ${definition.path} run or hibernate: ${nodes.join(", ")}`, { data: { nodes } });
 }

@@ -223,7 +223,13 @@ export class Machines implements MachineStore {
 
   async set(name: string, { state, labels, drain }: MachineChange): Promise<boolean> {
     const notice = this.#notices.text("machine", name);
-    const written = [name, state ?? null, labels === undefined ? null : JSON.stringify(labels), notice, drain === undefined ? null : JSON.stringify(drain)];
+    const written = [
+      name,
+      state ?? null,
+      labels === undefined ? null : JSON.stringify(labels),
+      notice,
+      drain === undefined ? null : JSON.stringify(drain),
+    ];
     const { count } = await this.#database.query(sql.set, written);
     await this.catchUp();
     return count === 1;
