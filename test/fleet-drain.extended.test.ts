@@ -12,7 +12,7 @@ nodes:
 links: [[h1:eth0, h2:eth0]]
 `;
 
-/** What a node makes on its disk: a file with holes, a hard link, an owner, a removed file of the image, a hidden folder, an attribute. */
+/** Makes on the disk of a node a file with holes, a hard link, an owner, a removed file of the image, a hidden folder, an attribute. */
 const made = `cd /root; dd if=/dev/zero of=holes bs=1 count=1 seek=200M 2>/dev/null; echo text > one; ln one two; chown 33:34 one; rm /etc/hostname; rm -r /usr/share/doc; mkdir /usr/share/doc; ln -s one three; mkfifo fifo`;
 const seen = `cd /root; stat -c '%n %s %u %g %h %F' holes one two three fifo; du -k holes | cut -f1; cat two; ls -A /usr/share/doc | wc -l; ls /etc/hostname 2>&1 | tail -1`;
 
@@ -39,7 +39,7 @@ test.skipIf(noMachines)(
     const ids = new Map(labs.map((name) => [name, idOf(machines, "alpha", `/${name}`)]));
     await run("alpha", "machines", "labels", "beta", "kind=mover");
 
-    // Asked at another machine; the running lab stays, and the answer says what to do.
+    // Asked at another machine; the running lab stays, and the answer names the next step.
     const drain = async (...more: readonly string[]) =>
       JSON.parse(
         await run("gamma", "machines", "drain", "alpha", "--format", "json", ...more).catch((error: Error) =>

@@ -15,7 +15,7 @@ export interface MovableNode {
   readonly template: string;
   readonly image?: string;
   readonly kernel?: "own";
-  /** What is below the node's disk: its kind, and a digest. Absent: it has no disk, or its image is missing. */
+  /** The image below the node's disk: its kind, and a digest. Absent: it has no disk, or its image is missing. */
   readonly base?: { readonly kind: "files" | "machine"; readonly digest: string };
 }
 
@@ -59,7 +59,7 @@ export interface HostMoves {
   leave(lab: string): Promise<void>;
   /** Returns differences to the other machine that do not forbid the move, for people. Throws host_error and bad_request if the lab cannot be here. */
   check(lab: MovableLab): Promise<readonly string[]>;
-  /** Writes the files of a lab beside the labs of this machine. What an earlier move of the lab left is removed. Throws host_error. */
+  /** Writes the files of a lab beside the labs of this machine. Remains of an earlier move of the lab are removed. Throws host_error. */
   receive(staged: Pick<StagedLab, "job" | "lab" | "id" | "start">, bytes: AsyncIterable<Uint8Array>): Promise<ReceivedBytes>;
   /** The bytes are those that were sent: from now on they survive a loss of power. */
   complete(job: string): Promise<void>;

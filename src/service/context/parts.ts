@@ -8,6 +8,7 @@ import type { UrlImports } from "../common/url-imports.ts";
 import type { ReadyConditions } from "../conditions/ready-conditions.ts";
 import type { Events } from "../events/events.ts";
 import type { Jobs } from "../jobs/jobs.ts";
+import type { Moving } from "../jobs/moving.ts";
 import type { LabUses } from "../leases/lab-uses.ts";
 import type { HostLoads } from "../observe/host-load.ts";
 import type { Observations } from "../observe/observations.ts";
@@ -18,7 +19,6 @@ import type { ConsoleDesk } from "../streams/console-desk.ts";
 import type { LabIdentities } from "../streams/lab-identities.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import type { Work } from "../work/work.ts";
-import type { Moving } from "./moving.ts";
 
 /*
  * The parts of the context. A function takes the parts that it uses and no others, as `StorePart & ClockPart`. The two groups at the end are for the

@@ -33,7 +33,7 @@ type Given = MovedLab | { readonly refused: string };
 
 /**
  * Moves a lab with its disks to another machine of the fleet. The other machine takes the lab in the transaction that ends this job as done: until then the lab
- * is here, whatever happens.
+ * is here, after any failure.
  */
 export const moveKind: ChangeKind<typeof MoveRequest, MovedLab> = {
   operation: "moveLab",
@@ -57,14 +57,12 @@ async function moveLab(context: ChangeParts, job: Job, target: Target, { stop }:
       const given = await give(parts, job, { lab, start, machine, by: target.caller.user });
       if (!("refused" in given)) {
         // From here on the lab is over there. If its copy cannot be removed now, settleMoves does it.
-        await parts.moves
-          .leave(path)
-          .catch((error: unknown) =>
-            context.log("error", "the copy of a lab that was moved could not be removed; it is tried again", {
-              lab: path,
-              error: String(error),
-            }),
-          );
+        await parts.moves.leave(path).catch((error: unknown) =>
+          context.log("error", "the copy of a lab that was moved could not be removed; it is tried again", {
+            lab: path,
+            error: String(error),
+          }),
+        );
         return given;
       }
       refused.push(given.refused);

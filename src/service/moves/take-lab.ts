@@ -4,7 +4,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { MovableLab, ReceivedBytes } from "../../hosts/host-moves.ts";
 import type { MachineAnswer } from "../common/fleet-calls.ts";
 import type { Context } from "../context/context.ts";
-import type { Moving, SentLab } from "../context/moving.ts";
+import type { Moving, SentLab } from "../jobs/moving.ts";
 import type { MovedLab, TakeNews } from "./move-lab.ts";
 import { startArrived } from "./settle-moves.ts";
 

@@ -189,7 +189,7 @@ export class Leases {
   }
 
   /**
-   * Takes a lab that a running job of another machine hands over, and ends the job. The row of the job decides: whoever ends it first, its own machine or this
+   * Takes a lab that a running job of another machine hands over, and ends the job. The row of the job decides: the machine that ends it first, its own or this
    * one, has the lab. Returns false if the lab stays where it is.
    */
   async takeHanded(lab: string, { from, job, result }: HandedLab, notices: readonly string[]): Promise<boolean> {

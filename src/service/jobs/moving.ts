@@ -3,7 +3,7 @@ import type { ReceivedBytes } from "../../hosts/host-moves.ts";
 /** A lab that this machine sends to another one. */
 export interface SentLab {
   readonly lab: string;
-  /** What the last stream of its files contained; absent until that has ended. */
+  /** The digest of the last stream of its files; absent until that has ended. */
   digest?: ReceivedBytes;
 }
 
