@@ -1,6 +1,6 @@
 import "@xterm/xterm/css/xterm.css";
 import "./consoles.css";
-import { useEffect, useReducer } from "preact/hooks";
+import { useEffect, useLayoutEffect, useReducer } from "preact/hooks";
 import { nodeKey, otherName } from "../../base/node-key.ts";
 import type { InspectedNode, LiveNodeData } from "../../contract/schemas/observe.ts";
 import { type Route, replaceRoute } from "../parts/route.ts";
@@ -38,18 +38,19 @@ export default function Consoles({ lab, nodes, live, node, addressOf }: Consoles
   const open = layout.open.flatMap((tile) => tileOf(tile, byKey) ?? []);
   const current = (open.find(({ key }) => key === layout.current) ?? open.at(-1))?.key;
   const show = (key: string) => dispatch({ type: "shown", node: key });
-  useEffect(() => {
+  // Layout effects, as for the selection of the drawing: a second click can come before the next frame.
+  useLayoutEffect(() => {
     if (node === undefined || node === current) return;
     dispatch(addressEvent(node));
     // Several nodes were opened: from now on the address has the current one.
     const last = node.split(",").at(-1);
     if (last !== node && addressOf !== undefined) replaceRoute(addressOf(last));
   }, [node]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (addressOf !== undefined && current !== node) replaceRoute(addressOf(current));
   }, [current]);
   const isShown = addressOf !== undefined;
-  useEffect(() => {
+  useLayoutEffect(() => {
     // A node in the address is shown by the effect above.
     if (addressOf !== undefined && node === undefined && current !== undefined) replaceRoute(addressOf(current));
   }, [isShown]);

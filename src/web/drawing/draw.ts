@@ -9,14 +9,27 @@ import { mergedLabs } from "./merge-labs.ts";
 
 export { copied } from "./lab-edits.ts";
 
+type ReadIntent = ReturnType<typeof readIntent>;
+
+/** The lab and the diagnostics of each text: the drawing and each edit read the same text. */
+const readCache = new WeakMap<IntentText, ReadIntent>();
+
+function readText(text: IntentText): ReadIntent {
+  const known = readCache.get(text);
+  if (known !== undefined) return known;
+  const read = readIntent(text.yaml, text.files);
+  readCache.set(text, read);
+  return read;
+}
+
 /** Reads the lab of a text; undefined if the text has an error. */
-export function labOf({ yaml, files }: IntentText): Lab | undefined {
-  return readIntent(yaml, files).lab;
+export function labOf(text: IntentText): Lab | undefined {
+  return readText(text).lab;
 }
 
 /** Reads the lab of a text. Throws CannotDraw for a text with an error. */
-export function readableLab({ yaml, files }: IntentText): Lab {
-  const { lab, diagnostics } = readIntent(yaml, files);
+export function readableLab(text: IntentText): Lab {
+  const { lab, diagnostics } = readText(text);
   if (lab !== undefined) return lab;
   const first = diagnostics.find(({ severity }) => severity === "error");
   throw new CannotDraw(`The text has an error in line ${first?.line ?? 1}: ${first?.message ?? ""}. Correct it first.`);

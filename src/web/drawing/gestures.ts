@@ -3,7 +3,7 @@ import { boxOf, type LabShape } from "../../intent/shapes/shape.ts";
 import { type LayoutKind, layoutOf, type Place, step } from "../../layout/layout.ts";
 import { byLabel, type Graph, type GraphNode } from "../topology/graph/graph.ts";
 import { labelWidth } from "../topology/graph/labels.ts";
-import { movedShape } from "../topology/shapes/shapes.ts";
+import { isShapeId, movedShape } from "../topology/shapes/shapes.ts";
 import { interfaceNames, type KnownInterfaces } from "./interface-names.ts";
 import type { CopiedParts, DrawnEdit } from "./lab-edits.ts";
 
@@ -15,32 +15,35 @@ export function keptPlaces({ nodes }: Graph): DrawnEdit {
   return { kind: "move", places: new Map(places) };
 }
 
-/** Returns the edit that moves parts. Parts that only the host has cannot be moved in the text. */
-export function movesOf({ nodes }: Graph, places: ReadonlyMap<string, Place>): DrawnEdit {
-  return {
-    kind: "move",
-    places: new Map(nodes.flatMap(({ id, key }) => (key !== null && places.has(id) ? [[key, places.get(id)!] as const] : []))),
-  };
+/** Returns the edits that move parts, by their ids. Parts that only the host has cannot be moved in the text. */
+export function movesOf(graph: Graph, places: ReadonlyMap<string, Place>): readonly DrawnEdit[] {
+  const shapes = shapeMovesOf(graph, places);
+  if ([...places.keys()].every(isShapeId)) return [shapes];
+  const nodes = graph.nodes.flatMap(({ id, key }) => (key !== null && places.has(id) ? [[key, places.get(id)!] as const] : []));
+  return [keptPlaces(graph), { kind: "move", places: new Map(nodes) }, textMovesOf(graph, places), shapes];
 }
 
-const textPrefix = "text:";
-
-/** Returns the index of a text; undefined for another part. */
-export function textIndex(id: string): number | undefined {
-  return id.startsWith(textPrefix) ? Number(id.slice(textPrefix.length)) : undefined;
+/** Returns the places of the selected parts after a step. */
+export function steppedPlaces(graph: Graph, selected: ReadonlySet<string>, dx: number, dy: number): ReadonlyMap<string, Place> {
+  return new Map(movableParts(graph, selected).map(({ id, at }) => [id, { x: Math.round(at.x) + dx, y: Math.round(at.y) + dy }]));
 }
 
 /** Returns the edit that moves texts. */
-export function textMovesOf(places: ReadonlyMap<string, Place>): DrawnEdit {
-  const moves = [...places].flatMap(([id, place]) => {
-    const index = textIndex(id);
-    return index === undefined ? [] : [[index, { x: place.x, y: place.y }] as const];
+function textMovesOf({ texts }: Graph, places: ReadonlyMap<string, Place>): DrawnEdit {
+  const moves = texts.flatMap(({ id }, index) => {
+    const to = places.get(id);
+    return to === undefined ? [] : [[index, { x: to.x, y: to.y }] as const];
   });
   return { kind: "move-texts", places: new Map(moves) };
 }
 
+/** Returns the indexes of the selected texts in the lab. */
+export function textIndexes({ texts }: Graph, selected: ReadonlySet<string>): ReadonlySet<number> {
+  return new Set(texts.flatMap(({ id }, index) => (selected.has(id) ? [index] : [])));
+}
+
 /** Returns the edit that moves shapes. */
-export function shapeMovesOf({ shapes }: Graph, places: ReadonlyMap<string, Place>): DrawnEdit {
+function shapeMovesOf({ shapes }: Graph, places: ReadonlyMap<string, Place>): DrawnEdit {
   const changes = shapes.flatMap(({ id, shape }) => {
     const to = places.get(id);
     return to === undefined ? [] : [[shape, movedShape(shape, to)] as const];
@@ -48,14 +51,14 @@ export function shapeMovesOf({ shapes }: Graph, places: ReadonlyMap<string, Plac
   return { kind: "set-shapes", changes };
 }
 
-/** Returns the edit that removes the selected shapes. */
-export function shapeRemovalOf({ shapes }: Graph, selected: ReadonlySet<string>): Extract<DrawnEdit, { kind: "set-shapes" }> {
-  return { kind: "set-shapes", changes: shapes.flatMap(({ id, shape }) => (selected.has(id) ? [[shape, undefined] as const] : [])) };
-}
-
-/** Returns the edit that removes the selected texts. */
-export function textRemovalOf(selected: ReadonlySet<string>): Extract<DrawnEdit, { kind: "remove-texts" }> {
-  return { kind: "remove-texts", indexes: new Set([...selected].flatMap((id) => textIndex(id) ?? [])) };
+/** Returns the edits that change the selected shapes. @param changed returns what becomes of a shape; undefined removes it */
+export function shapeChangesOf(
+  { shapes }: Graph,
+  selected: ReadonlySet<string>,
+  changed: (shape: LabShape) => LabShape | undefined,
+): readonly DrawnEdit[] {
+  const changes = shapes.flatMap(({ id, shape }) => (selected.has(id) ? [[shape, changed(shape)] as const] : []));
+  return changes.length === 0 ? [] : [{ kind: "set-shapes", changes }];
 }
 
 /** Returns computed positions for all parts, as if none had one. */
@@ -68,13 +71,17 @@ export function arranged({ nodes, links }: Graph, kind: LayoutKind): ReadonlyMap
   );
 }
 
-/** Returns the edit that removes the selected parts, and their number. */
-export function removalOf(graph: Graph, selected: ReadonlySet<string>): Extract<DrawnEdit, { kind: "remove" }> {
-  return {
-    kind: "remove",
-    parts: new Set(graph.nodes.flatMap(({ id, key, mark }) => (selected.has(id) && key !== null && mark !== "deleted" ? [key] : []))),
-    links: new Set(graph.links.flatMap(({ id, key, mark }) => (selected.has(`link:${id}`) && mark !== "deleted" ? [key] : []))),
-  };
+/** Returns the edits that remove the selected parts; none if the text has none of them. */
+export function removalOf(graph: Graph, selected: ReadonlySet<string>): readonly DrawnEdit[] {
+  const { nodes, links } = graph;
+  const parts = new Set(nodes.flatMap(({ id, key, mark }) => (selected.has(id) && key !== null && mark !== "deleted" ? [key] : [])));
+  const removed = new Set(links.flatMap(({ id, key, mark }) => (selected.has(`link:${id}`) && mark !== "deleted" ? [key] : [])));
+  const indexes = textIndexes(graph, selected);
+  return [
+    ...(parts.size + removed.size === 0 ? [] : [{ kind: "remove", parts, links: removed } as const]),
+    ...(indexes.size === 0 ? [] : [{ kind: "remove-texts", indexes } as const]),
+    ...shapeChangesOf(graph, selected, () => undefined),
+  ];
 }
 
 /** Returns the edit that links two parts by their first free interfaces. */

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 /** The current page: one of the service's paths below /ui. */
 export type Route =
@@ -87,6 +87,16 @@ export function pathOf(route: Route): string {
   }
 }
 
+/** Returns the address of a lab's page at this moment: a function of an earlier render must not bring back parts of the address of that time. */
+export function labRouteNow(lab: string): LabRoute {
+  const now = currentRoute();
+  return now.page === "lab" && now.lab === lab ? now : { page: "lab", lab, view: "topology" };
+}
+
+function currentRoute(): Route {
+  return routeOf(location.pathname, location.search);
+}
+
 export function goTo(route: Route): void {
   history.pushState(null, "", pathOf(route));
   dispatchEvent(new PopStateEvent("popstate"));
@@ -99,10 +109,9 @@ export function replaceRoute(route: Route): void {
 }
 
 export function useRoute(): Route {
-  const now = () => routeOf(location.pathname, location.search);
-  const [route, setRoute] = useState(now);
-  useEffect(() => {
-    const moved = () => setRoute(now());
+  const [route, setRoute] = useState(currentRoute);
+  useLayoutEffect(() => {
+    const moved = () => setRoute(currentRoute());
     addEventListener("popstate", moved);
     return () => removeEventListener("popstate", moved);
   }, []);

@@ -1,17 +1,19 @@
 import type { ComponentChildren, ComponentType, RefObject } from "preact";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import type { LiveNodeData } from "../../contract/schemas/observe.ts";
 import type { LabShape } from "../../intent/shapes/shape.ts";
 import type { Place } from "../../layout/layout.ts";
-import type { Graph, GraphNode } from "./graph/graph.ts";
-import { NoteShape } from "./note-shape.tsx";
-import { Search } from "./search.tsx";
-import { ShapeHandles, ShapeMark } from "./shape-mark.tsx";
-import { resizedShape } from "./shapes/shapes.ts";
+import { describe } from "./describe.ts";
+import type { Graph } from "./graph/graph.ts";
+import { menuAt } from "./part-elements.ts";
+import type { SelectHow } from "./parts/select-how.ts";
+import { Picture } from "./picture.tsx";
 import type { View } from "./stage/view.ts";
-import { keyCommand, zoomInFactor, zoomOutFactor } from "./topology-keys.ts";
+import { stageKeys } from "./stage-keys.ts";
+import { TopologyTools } from "./topology-tools.tsx";
+import { type DrawingPlaces, useDrawingPlaces } from "./use-drawing-places.ts";
 import { usePointer } from "./use-pointer.ts";
-import { type SelectHow, useShapes } from "./use-shapes.tsx";
+import { useShapes } from "./use-shapes.tsx";
 import { useStage } from "./use-stage.ts";
 import "./topology.css";
 
@@ -22,23 +24,16 @@ export interface OverlayProps {
   readonly watchView: (listener: (view: View) => void) => () => void;
 }
 
-/** Converts points of the window to positions in the drawing. */
-export interface DrawingPlaces {
-  /** undefined: the point is outside of the drawing. */
-  readonly placeAt: (clientX: number, clientY: number) => Place | undefined;
-  readonly middle: () => Place;
-  /** Shows the whole drawing after its next change. */
-  readonly fitNext: () => void;
-}
-
 /** Edits of the drawing; absent functions: not allowed. */
 export interface TopologyEdits {
   readonly onMove?: ((places: ReadonlyMap<string, Place>) => void) | undefined;
+  /** Moves parts by a step of the keyboard. */
+  readonly onStep?: ((ids: ReadonlySet<string>, dx: number, dy: number) => void) | undefined;
   readonly onLink?: ((from: string, to: string) => void) | undefined;
   /** The shape that a press in the drawing draws; undefined: none. */
   readonly pen?: LabShape["type"] | undefined;
   readonly onDraw?: ((shape: LabShape) => void) | undefined;
-  readonly onResize?: ((id: string, shape: LabShape) => void) | undefined;
+  readonly onResize?: ((id: string, changed: (shape: LabShape) => LabShape) => void) | undefined;
   readonly onFrame?: ((ids: readonly string[]) => void) | undefined;
   /**
    * Called for keys that the drawing itself does not use, with the id of the focused part: of a node, or "link:" and that of a link. Returns true if it
@@ -49,7 +44,7 @@ export interface TopologyEdits {
   readonly onMenu?: ((menu: { readonly id: string | undefined; readonly x: number; readonly y: number }) => void) | undefined;
 }
 
-interface TopologyProps extends TopologyEdits {
+export interface TopologyProps extends TopologyEdits {
   readonly graph: Graph;
   readonly live: ReadonlyMap<string, LiveNodeData>;
   /** Ids of nodes, and "link:" and the id of links. */
@@ -68,6 +63,12 @@ interface TopologyProps extends TopologyEdits {
   readonly tools?: ComponentChildren;
 }
 
+/** A shape while it is drawn, or with its id while it is resized. */
+export interface ShapePreview {
+  readonly id?: string;
+  readonly shape: LabShape;
+}
+
 const nothing: ReadonlySet<string> = new Set();
 
 /**
@@ -75,12 +76,10 @@ const nothing: ReadonlySet<string> = new Set();
  * opens a node. Nodes are moved by dragging them, or by Alt and the arrow keys; dragging with Shift selects with a frame.
  */
 export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Overlay, places, tools, ...more }: TopologyProps) {
-  const { onMove, onLink, onFrame, onKey, onMenu, captured = nothing, onPackets, pen, onDraw, onResize } = more;
-  /** A shape while it is drawn or resized. */
-  const [preview, setPreview] = useState<{ readonly id?: string; readonly shape: LabShape }>();
+  const { onMove, onLink, onFrame, onMenu, captured = nothing, onPackets, pen, onDraw, onResize } = more;
+  const [preview, setPreview] = useState<ShapePreview>();
   const [found, setFound] = useState<string>();
   const nodes = useMemo(() => new Map(graph.nodes.map((node) => [node.id, node])), [graph]);
-  const movable = useMemo(() => new Map([...graph.nodes, ...graph.texts, ...graph.shapes].map((part) => [part.id, part])), [graph]);
   const stage = useStage(graph);
   const latest = useRef({ onSelect, onOpen, onPackets });
   latest.current = { onSelect, onOpen, onPackets };
@@ -96,50 +95,8 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
     hasPlugs: onLink !== undefined,
     onPackets: onPackets && showPackets,
   });
-  useLayoutEffect(() => {
-    if (places === undefined) return undefined;
-    places.current = {
-      middle: stage.middle,
-      fitNext: stage.fitNext,
-      placeAt: (x, y) => {
-        const box = stage.stage.current!.getBoundingClientRect();
-        return x >= box.left && x <= box.right && y >= box.top && y <= box.bottom ? stage.placeAt(x, y) : undefined;
-      },
-    };
-    return () => {
-      places.current = null;
-    };
-  }, []);
-
-  const onKeyDown = (event: KeyboardEvent) => {
-    const node = movable.get((event.target as Element).getAttribute("data-node") ?? "");
-    const shape = graph.shapes.find(({ id }) => id === node?.id)?.shape;
-    const canMove = onMove !== undefined && (node !== undefined || selected.size > 0);
-    const command = keyCommand(event, canMove, shape !== undefined && onResize !== undefined);
-    if (command === undefined) {
-      if (onKey?.(event, shapeIdOf(event.target as Element)) === true) event.preventDefault();
-      return;
-    }
-    event.preventDefault();
-    if (command.kind === "pan") stage.pan(command.dx, command.dy);
-    else if (command.kind === "zoom") stage.zoom(command.by);
-    else if (command.kind === "fit") stage.fit();
-    else if (command.kind === "resize")
-      onResize?.(node!.id, resizedShape(shape!, shape!.type === "line" ? "end" : "se", command.dx, command.dy));
-    else if (command.kind === "deselect") onSelect(undefined, { byKeyboard: true });
-    else onMove?.(movedBy(command, node === undefined || selected.has(node.id) ? selected : new Set([node.id]), movable));
-  };
-  /** Brings the node or link that Tab focused into view. */
-  const onFocus = (event: FocusEvent) => {
-    const target = event.target as Element;
-    const at = target.matches(":focus-visible") ? placeOfElement(target, graph, nodes) : undefined;
-    if (at !== undefined) stage.reveal(at);
-  };
-  const drawn = graph.shapes.map((one) =>
-    preview !== undefined && preview.id === one.id
-      ? { id: one.id, shape: preview.shape, at: { x: preview.shape.x, y: preview.shape.y } }
-      : one,
-  );
+  useDrawingPlaces(stage, places);
+  const keys = stageKeys({ ...more, graph, nodes, selected, stage, onSelect });
   const showFound = (id: string | undefined) => {
     setFound(id);
     const node = nodes.get(id ?? "");
@@ -147,26 +104,16 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
   };
   return (
     <div class="topology">
-      <div class="tools">
-        <Search nodes={graph.nodes} onFound={showFound} onChosen={(id) => select(id, { byKeyboard: true })} />
-        <button type="button" onClick={() => stage.zoom(zoomInFactor)} aria-label="Zoom in">
-          +
-        </button>
-        <button type="button" onClick={() => stage.zoom(zoomOutFactor)} aria-label="Zoom out">
-          −
-        </button>
-        <button type="button" onClick={stage.fit}>
-          Show all
-        </button>
+      <TopologyTools graph={graph} stage={stage} onFound={showFound} onChosen={(id) => select(id, { byKeyboard: true })}>
         {tools}
-      </div>
+      </TopologyTools>
       <div
         ref={stage.stage}
         class={`stage${pen === undefined ? "" : " pen"}`}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys pan it
         tabIndex={0}
-        onKeyDown={onKeyDown}
-        onFocusIn={onFocus}
+        onKeyDown={keys.onKeyDown}
+        onFocusIn={keys.onFocusIn}
         onContextMenu={(event) => {
           if (onMenu === undefined) return;
           event.preventDefault();
@@ -180,90 +127,17 @@ export function Topology({ graph, live, selected = nothing, onSelect, onOpen, Ov
           {describe(graph)} Tab moves to each node and then to each link. Space opens its panel, Enter a node's console, the menu key its
           actions. Arrow keys move the drawing, plus and minus zoom, 0 shows everything. A question mark lists all keys.
         </p>
-        <div ref={stage.layer} class="layer">
-          {/* biome-ignore lint/a11y/noSvgWithoutTitle: its shapes have names; a title would be a tooltip over all of them */}
-          <svg class="nodes">
-            {graph.texts.map((note) => (
-              <NoteShape key={note.id} note={note} selected={selected.has(note.id)} edit={onMove && { onSelect: select, onOpen: open }} />
-            ))}
-            {shapes.nodes}
-            {onResize !== undefined && drawn.map((one) => selected.has(one.id) && <ShapeHandles key={one.id} shape={one} />)}
-          </svg>
-          {/* biome-ignore lint/a11y/noSvgWithoutTitle: the same */}
-          <svg ref={stage.svg} class="links">
-            {shapes.links}
-          </svg>
-          {/* biome-ignore lint/a11y/noSvgWithoutTitle: the same */}
-          <svg class="shapes">
-            {drawn.map((one) => (
-              <ShapeMark key={one.id} shape={one} selected={selected.has(one.id)} edit={onMove && { onSelect: select, onOpen: open }} />
-            ))}
-            {preview !== undefined && preview.id === undefined && (
-              <ShapeMark shape={{ id: "new", shape: preview.shape, at: preview.shape }} selected={false} />
-            )}
-          </svg>
-        </div>
+        <Picture
+          graph={graph}
+          stage={stage}
+          shapes={shapes}
+          selected={selected}
+          preview={preview}
+          hasHandles={onResize !== undefined}
+          edit={onMove && { onSelect: select, onOpen: open }}
+        />
         {Overlay !== undefined && <Overlay graph={graph} watchView={stage.watchView} />}
       </div>
     </div>
   );
-}
-
-function movedBy(
-  { dx, dy }: { readonly dx: number; readonly dy: number },
-  ids: ReadonlySet<string>,
-  nodes: ReadonlyMap<string, { readonly at: Place }>,
-): ReadonlyMap<string, Place> {
-  const at = (id: string) => nodes.get(id)?.at;
-  return new Map(
-    [...ids].flatMap((id) => {
-      const before = at(id);
-      return before === undefined ? [] : [[id, { x: Math.round(before.x) + dx, y: Math.round(before.y) + dy }] as const];
-    }),
-  );
-}
-
-/** Describes the drawing to people who do not see it. */
-function describe({ nodes, links, shapes }: Graph): string {
-  const count = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
-  const networks = nodes.filter(({ kind }) => kind === "network").length;
-  const suspended = links.filter((link) => link.suspended).length;
-  const impaired = links.filter(({ quality }) => quality !== "").length;
-  const parts = [
-    count(nodes.length - networks, "node"),
-    ...(networks > 0 ? [count(networks, "network")] : []),
-    count(links.length, "link"),
-    ...(suspended > 0 ? [`${suspended} of them suspended`] : []),
-    ...(impaired > 0 ? [`${impaired} impaired`] : []),
-    ...(shapes.length > 0 ? [count(shapes.length, "shape")] : []),
-  ];
-  return `${parts.join(", ")}.`;
-}
-
-/** Returns the id of a node, or "link:" and that of a link; undefined for an element of neither. */
-function shapeIdOf(element: Element): string | undefined {
-  const shape = element.closest("[data-node], [data-link]");
-  const link = shape?.getAttribute("data-link");
-  return typeof link === "string" ? `link:${link}` : (shape?.getAttribute("data-node") ?? undefined);
-}
-
-/** Returns the shape of a right click or of the menu key, and the place for the menu. */
-function menuAt({ target, clientX, clientY }: MouseEvent): { readonly id: string | undefined; readonly x: number; readonly y: number } {
-  const shape = (target as Element).closest("[data-node], [data-link]");
-  const id = shapeIdOf(target as Element);
-  // The menu key has no position of its own in some browsers.
-  if (clientX > 0 || clientY > 0 || shape == null) return { id, x: clientX, y: clientY };
-  const { left, bottom } = shape.getBoundingClientRect();
-  return { id, x: left, y: bottom };
-}
-
-/** Returns the position of a node's element, or of the middle of a link's; undefined for any other element. */
-function placeOfElement(element: Element, { links }: Graph, nodes: ReadonlyMap<string, GraphNode>): Place | undefined {
-  const linkId = element.closest("[data-link]")?.getAttribute("data-link");
-  const link = links.find(({ id }) => id === linkId);
-  const ends = link === undefined ? [element.getAttribute("data-node") ?? ""] : [link.from, link.to];
-  const places = ends.flatMap((id) => nodes.get(id)?.at ?? []);
-  if (places.length === 0) return undefined;
-  const mean = (of: (place: Place) => number) => places.reduce((sum, place) => sum + of(place), 0) / places.length;
-  return { x: mean(({ x }) => x), y: mean(({ y }) => y) };
 }

@@ -21,7 +21,7 @@ interface PointerActions {
   /** Absent: no shapes can be drawn. */
   readonly onDraw: ((shape: LabShape) => void) | undefined;
   /** Absent: no shapes can be resized. */
-  readonly onResize: ((id: string, shape: LabShape) => void) | undefined;
+  readonly onResize: ((id: string, changed: (shape: LabShape) => LabShape) => void) | undefined;
   /** Shows a shape as it would become, or without an id a new one; undefined: as it is. */
   readonly onPreview: (preview: { readonly id?: string; readonly shape: LabShape } | undefined) => void;
   /** Absent: nodes cannot be moved. */
@@ -59,7 +59,7 @@ export function usePointer({ stage, layer, svg, view, show, placeAt }: Stage, ac
         dragHandle(event, resized, handle!.getAttribute("data-handle") as Handle, {
           placeOf,
           onPreview: (shape) => onPreview(shape && { id: resized.id, shape }),
-          onDrop: (shape) => onResize(resized.id, shape),
+          onDrop: (shape) => onResize(resized.id, () => shape),
         });
         return true;
       }

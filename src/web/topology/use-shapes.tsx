@@ -4,16 +4,10 @@ import type { LiveNodeData } from "../../contract/schemas/observe.ts";
 import type { Graph, GraphNode } from "./graph/graph.ts";
 import { linkShapes } from "./graph/link-shapes.ts";
 import { shownStatus } from "./graph/shown-status.ts";
-import { LinkLine } from "./link-line.tsx";
 import { memoByKey } from "./memo-by-key.ts";
-import { NodeShape } from "./node-shape.tsx";
-
-/** How a shape was selected: with the keyboard, so that the focus moves to the panel, or in addition to the selected ones. */
-export interface SelectHow {
-  readonly byKeyboard?: boolean;
-  readonly add?: boolean;
-}
-export type OnSelectShape = (id: string, how: SelectHow) => void;
+import { LinkLine } from "./parts/link-line.tsx";
+import { NodeShape } from "./parts/node-shape.tsx";
+import type { OnSelectShape } from "./parts/select-how.ts";
 
 interface ShapesOptions {
   readonly graph: Graph;

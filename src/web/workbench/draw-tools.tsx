@@ -1,5 +1,5 @@
 import type { LayoutKind } from "../../layout/layout.ts";
-import type { DrawActions } from "./actions/use-draw-actions.ts";
+import type { DrawActions } from "./edits/draw-actions.ts";
 
 interface DrawToolsProps {
   /** undefined: the user may not edit the lab. */

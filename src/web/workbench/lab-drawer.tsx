@@ -7,7 +7,7 @@ import { nodeRows } from "../drawer/node-rows.ts";
 import { useEventLog } from "../drawer/use-event-log.ts";
 import type { LabRights } from "../labs/lab-rights.ts";
 import { lazy } from "../parts/lazy.tsx";
-import type { DrawerTab, LabRoute } from "../parts/route.ts";
+import { type DrawerTab, type LabRoute, labRouteNow } from "../parts/route.ts";
 import { useFeature } from "../parts/use-feature.ts";
 import type { PlanControl } from "../plan/control/use-plan.ts";
 import type { LiveTraffic } from "../traffic/feed/live-traffic.ts";
@@ -62,7 +62,7 @@ export function LabDrawer(props: LabDrawerProps) {
             nodes={inspection.nodes}
             live={live}
             node={open === "consoles" ? node : undefined}
-            addressOf={open === "consoles" ? (shown) => ({ ...route, node: shown }) : undefined}
+            addressOf={open === "consoles" ? (shown) => ({ ...labRouteNow(lab), node: shown }) : undefined}
           />
         </DrawerPart>
       )}

@@ -1,13 +1,13 @@
 import { nodeKey } from "../../base/node-key.ts";
 import type { InspectedLink, InspectedNode } from "../../contract/schemas/observe.ts";
 import { hasConsole } from "../consoles/has-console.ts";
-import { textIndex } from "../drawing/gestures.ts";
 import type { MenuItem } from "../menu/menu.tsx";
 import { isShapeId } from "../topology/shapes/shapes.ts";
-import type { DrawActions } from "./actions/use-draw-actions.ts";
+import { isTextId } from "../topology/shapes/texts.ts";
 import type { LinkActions } from "./actions/use-link-actions.ts";
 import type { NodesPower } from "./actions/use-nodes-power.ts";
 import type { Selection } from "./actions/use-selection.ts";
+import type { DrawActions } from "./edits/draw-actions.ts";
 
 interface MenuInput {
   /** The id of the part: of a node, or "link:" and that of a link; undefined for the empty drawing. */
@@ -39,7 +39,7 @@ export function menuItems(input: MenuInput): readonly MenuItem[] {
   const open: MenuItem = { label: "Details", keys: "Space", run: () => input.selection.select(id, { byKeyboard: true }) };
   if (id.startsWith("link:")) return [open, ...linkItems(input, link), ...interfaceItem(input, id), ...removeItem(input, id)];
   if (isShapeId(id)) return [...shapeItems(input, id), ...removeItem(input, id)];
-  if (textIndex(id) !== undefined) return [...textItem(input, id), ...removeItem(input, id)];
+  if (isTextId(id)) return [...textItem(input, id), ...removeItem(input, id)];
   return [...nodeItems(input, node), open, ...editItems(input, id), ...removeItem(input, id)];
 }
 

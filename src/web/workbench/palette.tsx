@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import type { Template } from "../../contract/schemas/catalogue.ts";
 import { type LabShape, shapeTypes } from "../../intent/shapes/shape.ts";
-import { Glyph } from "../topology/glyph.tsx";
 import { type IconName, iconOf } from "../topology/graph/icons.ts";
+import { Glyph } from "../topology/parts/glyph.tsx";
 import { followPointer } from "../topology/stage/follow-pointer.ts";
-import type { NewPart } from "./actions/use-draw-actions.ts";
+import type { NewPart } from "./edits/draw-actions.ts";
 
 interface PaletteProps {
   readonly templates: readonly Template[];

@@ -2,10 +2,10 @@ import type { InspectionData } from "../../contract/schemas/observe.ts";
 import { Menu } from "../menu/menu.tsx";
 import { useFeature } from "../parts/use-feature.ts";
 import { isShapeId } from "../topology/shapes/shapes.ts";
-import type { DrawActions } from "./actions/use-draw-actions.ts";
 import type { LinkActions } from "./actions/use-link-actions.ts";
 import type { NodesPower } from "./actions/use-nodes-power.ts";
 import type { Selection } from "./actions/use-selection.ts";
+import type { DrawActions } from "./edits/draw-actions.ts";
 import { menuItems } from "./menu-items.ts";
 
 interface PartMenuProps {

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { opacityOf } from "../../intent/shapes/color.ts";
 import { canonicalShape, type LabShape, lineEnds, lineStyles, shapeDefaults, shapeLimits } from "../../intent/shapes/shape.ts";
 import { type GraphShape, shapeText } from "../topology/shapes/shapes.ts";
-import type { DrawActions } from "./actions/use-draw-actions.ts";
+import type { DrawActions } from "./edits/draw-actions.ts";
 
 interface ShapePanelProps {
   /** At least one. The fields show the values of the first, and a change applies to all. */
@@ -19,8 +19,7 @@ export default function ShapePanel({ shapes, actions, onClose }: ShapePanelProps
   const first = shapes[0]!.shape;
   const ids = new Set(shapes.map(({ id }) => id));
   const title = shapes.length === 1 ? shapeText(first) : `${shapes.length} shapes`;
-  const change = (changed: (shape: LabShape) => LabShape) =>
-    actions.setShapes(new Map(shapes.map(({ id, shape }) => [id, changed(shape)])));
+  const change = (changed: (shape: LabShape) => LabShape) => actions.setShapes(ids, changed);
   const fill = first.type === "line" ? undefined : first.fill;
   const setFill = (value: string | undefined) =>
     change((shape) => {

@@ -5,6 +5,7 @@ import type { Endpoint, Lab } from "../../../intent/lab/lab.ts";
 import type { LabShape } from "../../../intent/shapes/shape.ts";
 import { layoutOf, type Place } from "../../../layout/layout.ts";
 import { type GraphShape, shapesWithIds } from "../shapes/shapes.ts";
+import { type GraphText, textsWithIds } from "../shapes/texts.ts";
 import { type IconName, iconOf } from "./icons.ts";
 import { labelWidth } from "./labels.ts";
 import { type PlanMark, planMarks } from "./plan-marks.ts";
@@ -46,17 +47,10 @@ export interface GraphLink {
 export interface Graph {
   readonly nodes: readonly GraphNode[];
   readonly links: readonly GraphLink[];
-  /** Texts on the drawing. */
+  /** Texts on the drawing, in the order of the lab. */
   readonly texts: readonly GraphText[];
   /** In the order of drawing. */
   readonly shapes: readonly GraphShape[];
-}
-
-export interface GraphText {
-  /** "text:" and its index in the lab. */
-  readonly id: string;
-  readonly text: string;
-  readonly at: Place;
 }
 
 export interface GraphOptions {
@@ -70,6 +64,8 @@ export interface GraphOptions {
   readonly actions?: readonly PlanAction[];
   /** The shapes, with the ids that they keep over edits; default: new ids. */
   readonly shapes?: readonly GraphShape[];
+  /** The texts, with the ids that they keep over edits; default: new ids. */
+  readonly texts?: readonly GraphText[];
   /** Computes the positions; default: `layoutOf`. */
   readonly layout?: typeof layoutOf;
 }
@@ -89,7 +85,7 @@ interface Parts {
 /** Returns the drawing of an inspected lab. With the actions of a plan, it also contains the parts that the plan will create. */
 export function graphOf(
   inspection: InspectionData,
-  { lab, prunes = false, types, actions = [], shapes, layout = layoutOf }: GraphOptions = {},
+  { lab, prunes = false, types, actions = [], shapes, texts, layout = layoutOf }: GraphOptions = {},
 ): Graph {
   const marks = planMarks(actions);
   const host = { nodes: [...nodesOf(inspection), ...networksOf(inspection)], links: linksOf(inspection) };
@@ -127,9 +123,14 @@ export function graphOf(
       autoPlaced: position === undefined,
     })),
     links: withLanes(links),
-    texts: (lab ?? inspection).texts.map(({ text, x, y }, index) => ({ id: `text:${index}`, text, at: { x, y } })),
+    texts: texts ?? textsWithIds([], (lab ?? inspection).texts),
     shapes: shapes ?? shapesWithIds([], drawnShapes(inspection, lab)),
   };
+}
+
+/** Returns the id of a part that the host does not have yet. */
+export function newPartId(kind: GraphNode["kind"], key: string): string {
+  return `new:${kind}:${key}`;
 }
 
 /** Compares by label in natural order. */
@@ -211,7 +212,7 @@ function withLab(host: Parts, lab: Lab, prunes: boolean, types: ReadonlyMap<stri
     return isOfText ? { ...link, ...gone } : link;
   });
   return {
-    nodes: [...nodes, ...[...wanted].map(([part, one]) => ({ ...one, id: `new:${part}`, mark: "created" as const }))],
+    nodes: [...nodes, ...[...wanted.values()].map((one) => ({ ...one, id: newPartId(one.kind, one.uniqueKey), mark: "created" as const }))],
     links: [
       ...existing,
       ...[...links.values()].map(({ key, endpoints }) => {
@@ -257,7 +258,7 @@ function createdNodes(actions: readonly PlanAction[]): readonly UnplacedNode[] {
     const type = String(after(kind === "node" ? "template" : "type") ?? "");
     const icon = kind === "network" ? "cloud" : iconOf({ icon: after("icon") as string | undefined, template: type, type });
     const position = after("position") as Place | undefined;
-    return [{ id: `new:${kind}:${key}`, key, uniqueKey: key, label: name ?? key, kind, type, icon, position }];
+    return [{ id: newPartId(kind, key), key, uniqueKey: key, label: name ?? key, kind, type, icon, position }];
   });
 }
 

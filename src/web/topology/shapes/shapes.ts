@@ -1,5 +1,6 @@
 import { boxOf, canonicalShape, type LabBox, type LabShape, shapeLimits } from "../../../intent/shapes/shape.ts";
 import type { Place } from "../../../layout/layout.ts";
+import { keptIds } from "./kept-ids.ts";
 
 /** A shape on the drawing, behind links and nodes. */
 export interface GraphShape {
@@ -31,22 +32,12 @@ const rotateStep = 5;
 
 /** Returns the shapes with their ids. A shape that is equal to one of before has its id; so has one that is like it, if it is the only changed one. */
 export function shapesWithIds(before: readonly GraphShape[], shapes: readonly LabShape[]): readonly GraphShape[] {
-  const free = new Map<string, GraphShape[]>();
-  for (const one of before) free.set(JSON.stringify(one.shape), [...(free.get(JSON.stringify(one.shape)) ?? []), one]);
-  const ids: (string | undefined)[] = shapes.map((shape) => free.get(JSON.stringify(shape))?.shift()?.id);
-  const taken = new Set(ids);
-  const left = before.filter(({ id }) => !taken.has(id));
-  const pair = (isLike: (a: LabShape, b: LabShape) => boolean) => {
-    for (const [index, shape] of shapes.entries()) {
-      const at = ids[index] === undefined ? left.findIndex((one) => isLike(one.shape, shape)) : -1;
-      if (at !== -1) ids[index] = left.splice(at, 1)[0]!.id;
-    }
-  };
-  pair((a, b) => a.type === b.type && sameSize(a, b) && a.color === b.color);
-  pair((a, b) => a.type === b.type && (a.x === b.x || a.y === b.y));
-  pair((a, b) => a.type === b.type);
-  let last = Math.max(0, ...before.map(({ id }) => Number(id.slice(shapePrefix.length))));
-  return shapes.map((shape, index) => ({ id: ids[index] ?? `${shapePrefix}${++last}`, shape, at: { x: shape.x, y: shape.y } }));
+  const named = before.map(({ id, shape }) => ({ id, value: shape }));
+  return keptIds(shapePrefix, named, shapes, [
+    (a, b) => a.type === b.type && sameSize(a, b) && a.color === b.color,
+    (a, b) => a.type === b.type && (a.x === b.x || a.y === b.y),
+    (a, b) => a.type === b.type,
+  ]).map(({ id, value }) => ({ id, shape: value, at: { x: value.x, y: value.y } }));
 }
 
 const shapePrefix = "shape:";

@@ -1,8 +1,8 @@
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { textIndex } from "../../drawing/gestures.ts";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { SelectHow } from "../../topology/parts/select-how.ts";
 import { isShapeId } from "../../topology/shapes/shapes.ts";
-import type { SelectHow } from "../../topology/use-shapes.tsx";
+import { isTextId } from "../../topology/shapes/texts.ts";
 
 export interface Selection {
   /** Ids of nodes, and "link:" and the id of links. */
@@ -34,11 +34,12 @@ export function useSelection(part: string | undefined, setPart: (part: string | 
     if (byKeyboard.current) container.current?.querySelector<HTMLElement>(".panel")?.focus();
     byKeyboard.current = false;
   }, [single]);
-  const chosen = single !== undefined && !isShapeId(single) && textIndex(single) === undefined ? single : undefined;
-  useEffect(() => {
+  const chosen = single !== undefined && !isShapeId(single) && !isTextId(single) ? single : undefined;
+  // Layout effects: otherwise a click before the next frame would meet an address that does not have the selection of the click before.
+  useLayoutEffect(() => {
     if (chosen !== part) setPart(chosen);
   }, [chosen]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (chosen !== part) setSelected(setOf(part));
   }, [part]);
   return {

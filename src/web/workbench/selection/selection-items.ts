@@ -2,9 +2,9 @@ import { nodeKey } from "../../../base/node-key.ts";
 import type { InspectedLink, InspectedNode } from "../../../contract/schemas/observe.ts";
 import { hasConsole } from "../../consoles/has-console.ts";
 import type { MenuItem } from "../../menu/menu.tsx";
-import type { DrawActions } from "../actions/use-draw-actions.ts";
 import type { LinkActions } from "../actions/use-link-actions.ts";
 import type { NodesPower } from "../actions/use-nodes-power.ts";
+import type { DrawActions } from "../edits/draw-actions.ts";
 
 export interface SelectionInput {
   readonly selected: ReadonlySet<string>;

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useModal } from "../dialog/use-modal.ts";
+import { useModal } from "../../dialog/use-modal.ts";
 
 interface NameDialogProps {
   readonly name: string;

@@ -1,4 +1,4 @@
-import type { IconName } from "./graph/icons.ts";
+import type { IconName } from "../graph/icons.ts";
 
 /** Own drawings: a host's icons would have to be loaded from the host. */
 const paths: Readonly<Record<IconName, string>> = {

@@ -1,9 +1,9 @@
+import type { GraphNode } from "../graph/graph.ts";
+import { shortLabel } from "../graph/labels.ts";
+import { networkHalf } from "../graph/link-shape.ts";
+import { markText } from "../graph/plan-marks.ts";
 import { Glyph } from "./glyph.tsx";
-import type { GraphNode } from "./graph/graph.ts";
-import { shortLabel } from "./graph/labels.ts";
-import { networkHalf } from "./graph/link-shape.ts";
-import { markText } from "./graph/plan-marks.ts";
-import type { OnSelectShape } from "./use-shapes.tsx";
+import type { OnSelectShape } from "./select-how.ts";
 
 interface NodeShapeProps {
   readonly node: GraphNode;

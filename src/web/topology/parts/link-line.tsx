@@ -1,8 +1,8 @@
-import type { Place } from "../../layout/layout.ts";
-import type { GraphLink } from "./graph/graph.ts";
-import type { LinkShape } from "./graph/link-shape.ts";
-import { markText } from "./graph/plan-marks.ts";
-import type { OnSelectShape } from "./use-shapes.tsx";
+import type { Place } from "../../../layout/layout.ts";
+import type { GraphLink } from "../graph/graph.ts";
+import type { LinkShape } from "../graph/link-shape.ts";
+import { markText } from "../graph/plan-marks.ts";
+import type { OnSelectShape } from "./select-how.ts";
 
 interface LinkLineProps {
   readonly link: GraphLink;

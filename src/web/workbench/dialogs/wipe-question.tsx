@@ -1,4 +1,4 @@
-import { Confirm } from "../dialog/confirm.tsx";
+import { Confirm } from "../../dialog/confirm.tsx";
 
 interface WipeQuestionProps {
   /** Keys of the nodes. */

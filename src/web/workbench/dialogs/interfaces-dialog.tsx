@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { useModal } from "../dialog/use-modal.ts";
-import type { LinkEnd } from "./actions/link-end.ts";
+import { useModal } from "../../dialog/use-modal.ts";
+import type { LinkEnd } from "../edits/link-end.ts";
 
 interface InterfacesDialogProps {
   readonly title: string;

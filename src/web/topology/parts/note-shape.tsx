@@ -1,5 +1,5 @@
-import type { GraphText } from "./graph/graph.ts";
-import type { OnSelectShape } from "./use-shapes.tsx";
+import type { GraphText } from "../shapes/texts.ts";
+import type { OnSelectShape } from "./select-how.ts";
 
 interface NoteShapeProps {
   readonly note: GraphText;

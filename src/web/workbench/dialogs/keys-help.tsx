@@ -1,4 +1,4 @@
-import { useModal } from "../dialog/use-modal.ts";
+import { useModal } from "../../dialog/use-modal.ts";
 
 /** The keys of the drawing, as the help shows them. */
 export const keyRows: readonly (readonly [keys: string, effect: string])[] = [

@@ -1,7 +1,7 @@
-import { opacityOf } from "../../intent/shapes/color.ts";
-import { dashesOf, type LabShape, lineEndPaths, shapeDefaults } from "../../intent/shapes/shape.ts";
-import { type GraphShape, handlesOf, shapeText } from "./shapes/shapes.ts";
-import type { OnSelectShape } from "./use-shapes.tsx";
+import { opacityOf } from "../../../intent/shapes/color.ts";
+import { dashesOf, type LabShape, lineEndPaths, shapeDefaults } from "../../../intent/shapes/shape.ts";
+import { type GraphShape, handlesOf, shapeText } from "../shapes/shapes.ts";
+import type { OnSelectShape } from "./select-how.ts";
 
 interface ShapeMarkProps {
   readonly shape: GraphShape;

@@ -1,5 +1,5 @@
-import type { DrawActions } from "./use-draw-actions.ts";
-import type { Selection } from "./use-selection.ts";
+import type { Selection } from "../actions/use-selection.ts";
+import type { DrawActions } from "./draw-actions.ts";
 
 type Key = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "shiftKey" | "altKey">;
 

@@ -1,5 +1,5 @@
-import { lazy } from "../parts/lazy.tsx";
-import type { DrawActions } from "./actions/use-draw-actions.ts";
+import { lazy } from "../../parts/lazy.tsx";
+import type { DrawActions } from "../edits/draw-actions.ts";
 import { WipeQuestion } from "./wipe-question.tsx";
 
 const InterfacesDialog = lazy(() => import("./interfaces-dialog.tsx"));
