@@ -191,7 +191,7 @@ test("two browsers on one lab show each other's changes, and none loses unapplie
   await notice.waitFor();
   await second.page.waitForTimeout(500);
   expect(await notice.getByRole("button", { name: "Keep both changes" }).count()).toBe(0);
-  await notice.getByRole("button", { name: "Use their text, discard mine" }).click();
+  await notice.getByRole("button", { name: "Use the stored text, discard mine" }).click();
   await editorOf(second.page).getByText("mine: {template: frr").waitFor();
   await write(first, both.replace(/ {2}mine: .*\n/, ""));
   await first.page.getByLabel(/prune/).check();

@@ -82,6 +82,15 @@ test("a user stays signed in over a reload, until the session ends elsewhere", a
   await page.getByLabel("Password").waitFor();
 });
 
+test("a user stays signed in over a reload on a computer whose clock is wrong", async () => {
+  await using tab = await browser.open();
+  const { page } = tab;
+  await signIn(page, served.url, "ann");
+  await page.clock.setSystemTime(Date.now() + 20 * 24 * 3_600_000);
+  await page.reload();
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
+});
+
 test("an open page of a lab signs out when the session ends elsewhere, and shows marks of direction in its text", async () => {
   await using tab = await browser.open();
   const { page } = tab;

@@ -204,3 +204,19 @@ test("edits do not wait for a link whose free interfaces the service has not sen
   expect(await node("r1").getAttribute("transform")).toMatch(/translate\(0[ ,]-20/);
   await page.unroute("**/link-completions**");
 });
+
+test("the text beside the drawing shows the part that an edit of the drawing changes", async () => {
+  const many = Array.from({ length: 80 }, (_, at) => `  n${at}: {template: linux, position: {x: ${(at % 10) * 120}, y: ${at * 20}}}`).join("\n");
+  expect((await client.post("/api/v1/projects/deploy", { yaml: `name: long-text\nnodes:\n${many}\n` })).status).toBe(200);
+  await page.goto(`${served.url}/ui/labs/long-text?text=1`);
+  const editor = page.locator(".text-pane .editor");
+  await editor.getByText("name: long-text").waitFor();
+  await page.getByRole("button", { name: "Add", exact: true }).waitFor();
+  await node("n70").focus();
+  await page.keyboard.press("Alt+ArrowRight");
+  const line = editor.getByText("n70:").last();
+  await line.waitFor();
+  const [box, pane] = [await line.boundingBox(), await editor.boundingBox()];
+  expect(box!.y).toBeGreaterThan(pane!.y);
+  expect(box!.y + box!.height).toBeLessThan(pane!.y + pane!.height);
+});

@@ -16,8 +16,8 @@ export default function NewerIntent({ base, mine, theirs, dispatch }: NewerInten
   const merged = useMerged(base, mine, theirs);
   return (
     <section class="newer" aria-label="The lab's text was changed elsewhere">
-      <p class="mark warn">The lab's text was changed elsewhere meanwhile. Choose a text before you apply or save. Your text and theirs:</p>
-      <IntentDiff before={mine} after={theirs} titles={["Your text", "Their text"]} />
+      <p class="mark warn">The stored text was changed meanwhile, in another tab or by another user. Choose a text before you apply or save.</p>
+      <IntentDiff before={mine} after={theirs} titles={["Your text", "Stored text"]} />
       <div class="buttons">
         {merged !== undefined && (
           <button
@@ -30,7 +30,7 @@ export default function NewerIntent({ base, mine, theirs, dispatch }: NewerInten
           </button>
         )}
         <button type="button" onClick={() => dispatch({ type: "newer-taken" })}>
-          Use their text, discard mine
+          Use the stored text, discard mine
         </button>
         <button type="button" onClick={() => dispatch({ type: "newer-ignored" })}>
           Keep my text

@@ -45,7 +45,7 @@ export function useSession(): readonly [SignIn, (token: string) => Promise<void>
   const afterUsedTicket = async (reason: unknown) => {
     if (!(reason instanceof LabwrightError) || reason.code !== "browser_token_invalid") throw reason;
     const isSignedIn =
-      maybeSignedIn(Date.now()) && (await readSession(`${usedLink} You were signed in already.`).then(() => true, noSession));
+      maybeSignedIn() && (await readSession(`${usedLink} You were signed in already.`).then(() => true, noSession));
     if (!isSignedIn) throw new LabwrightError(`${usedLink} Run labwright open again for a new one, or sign in.`, { status: reason.status });
   };
 
@@ -73,7 +73,7 @@ export function useSession(): readonly [SignIn, (token: string) => Promise<void>
         setSignIn({ state: "replacing", ...users, decide });
       };
       showFormOnFailure(redeem(ticket).catch(askToReplace).catch(afterUsedTicket));
-    } else if (maybeSignedIn(Date.now())) showFormOnFailure(readSession());
+    } else if (maybeSignedIn()) showFormOnFailure(readSession());
     else setSignIn({ state: "out" });
     return () => signedOut.removeEventListener("signedout", out);
   }, []);

@@ -167,7 +167,7 @@ function reduced(state: PlanState, event: PlanEvent): PlanState {
         ...state,
         base: state.newer ?? state.base,
         newer: undefined,
-        notice: { text: "Your text is kept. Applying it replaces theirs." },
+        notice: { text: "Your text is kept. Applying it replaces the stored one." },
       };
     case "newer-merged":
       return state.newer === undefined
@@ -175,7 +175,7 @@ function reduced(state: PlanState, event: PlanEvent): PlanState {
         : {
             ...withText(state, event.intent),
             base: state.newer,
-            notice: { text: "This text has their changes and yours. Check it, then apply or save it." },
+            notice: { text: "This text has both changes. Check it, then apply or save it." },
           };
     case "started":
       return { ...state, running: { label: event.label }, takenOver: undefined, notice: { text: "" }, error: undefined };

@@ -7,6 +7,7 @@ import { EditorState, StateEffect } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { Diagnostic } from "../../../contract/schemas/project.ts";
+import { changedPart } from "./changed-part.ts";
 import { type Names, suggestionsAt } from "./suggestions.ts";
 
 export interface YamlEditorOptions {
@@ -114,7 +115,12 @@ export function yamlEditor(parent: HTMLElement, { text, label, readOnly, check, 
   });
   forceLinting(view);
   return {
-    setText: (next) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } }),
+    setText: (next) => {
+      const changes = changedPart(view.state.doc.toString(), next);
+      if (changes === undefined) return;
+      // The cursor stays in its line, and the edit of the drawing is seen.
+      view.dispatch({ changes, effects: EditorView.scrollIntoView(changes.from, { y: "nearest", yMargin: 48 }) });
+    },
     goTo: (line) => {
       const { from } = view.state.doc.line(Math.min(Math.max(1, line), view.state.doc.lines));
       view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });

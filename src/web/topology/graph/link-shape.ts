@@ -30,8 +30,10 @@ const portLetter = 6.4;
 const laneGap = 26;
 /** Distance of the text of a link from its line, px: beyond its sign. */
 const noteGap = 16;
-/** Distance of the button for packets from the middle of the line, px. */
-const packetsGap = 24;
+/** Distances of the button for packets from the middle of the line, px; the first that covers no interface name of the link is used. */
+const packetsGaps = [24, -24, 20, -20, 30, -30, 36, -36, 44, -44, 54, -54];
+/** Radius of the button for packets, px. */
+const packetsRadius = 9;
 
 /** Returns half the width of a network's shape, px. */
 export function networkHalf(label: string): number {
@@ -99,15 +101,27 @@ export function linkShape(
     return { ...(second ?? beside(on(near(0.3)), wide)), isCrowded: true };
   };
   const gap = across.y > 0 ? -noteGap : noteGap;
+  const [fromPort, toPort] = [port((t) => t, link.fromInterface), port((t) => 1 - t, link.toInterface)];
+  const ports = [portBox(fromPort, link.fromInterface), portBox(toPort, link.toInterface)];
   return {
     line: `M${a.x} ${a.y}Q${bend.x} ${bend.y} ${b.x} ${b.y}`,
-    fromPort: port((t) => t, link.fromInterface),
-    toPort: port((t) => 1 - t, link.toInterface),
+    fromPort,
+    toPort,
     note: beside(on(0.5), gap),
     noteAnchor: Math.abs(across.x) < 0.5 ? "middle" : across.x * gap > 0 ? "start" : "end",
     middle: on(0.5),
-    packets: on(0.5 + Math.min(0.25, packetsGap / length)),
+    packets: packetsPlace((away) => on(0.5 + Math.max(-0.25, Math.min(0.25, away / length))), ports),
   };
+}
+
+/** Returns the place of the button for packets. @param at returns the place that is this far from the middle of the line */
+function packetsPlace(at: (away: number) => Place, ports: readonly Box[]): Place {
+  const covers = ({ x, y }: Place) => {
+    const box = { left: x - packetsRadius, right: x + packetsRadius, top: y - packetsRadius, bottom: y + packetsRadius };
+    return ports.some((port) => touches(port, box));
+  };
+  const places = packetsGaps.map(at);
+  return places.find((place) => !covers(place)) ?? places[0]!;
 }
 
 /** Returns the unit vector at a right angle to the line from `a` to `b`. */
