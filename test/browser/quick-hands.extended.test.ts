@@ -206,7 +206,9 @@ test("edits do not wait for a link whose free interfaces the service has not sen
 });
 
 test("the text beside the drawing shows the part that an edit of the drawing changes", async () => {
-  const many = Array.from({ length: 80 }, (_, at) => `  n${at}: {template: linux, position: {x: ${(at % 10) * 120}, y: ${at * 20}}}`).join("\n");
+  const many = Array.from({ length: 80 }, (_, at) => `  n${at}: {template: linux, position: {x: ${(at % 10) * 120}, y: ${at * 20}}}`).join(
+    "\n",
+  );
   expect((await client.post("/api/v1/projects/deploy", { yaml: `name: long-text\nnodes:\n${many}\n` })).status).toBe(200);
   await page.goto(`${served.url}/ui/labs/long-text?text=1`);
   const editor = page.locator(".text-pane .editor");

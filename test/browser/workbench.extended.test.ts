@@ -271,3 +271,20 @@ test("on a phone the drawing comes first and fills the window, also with an open
   expect(await overflow()).toBe(0);
   expect(await violationsOf(page)).toEqual([]);
 });
+
+test("the head of a lab is one row at 1280 px, also with a long name and several marks", async () => {
+  const name = "a-lab-with-quite-a-long-name-for-its-head";
+  const ends = ["r1:eth0", "r2:eth0"];
+  const text = `name: ${name}\nlease: {for: 8h}\nnodes:\n  r1: {template: frr}\n  r2: {template: frr}\nlinks:\n  - ${JSON.stringify(ends)}\n`;
+  expect((await client.post("/api/v1/projects/deploy", { yaml: text })).json.ok).toBe(true);
+  const quality = { lab: `/${name}`, endpoints: ends, a: { delay: 5 } };
+  expect((await client.post("/api/v1/projects/links/quality", quality)).json.ok).toBe(true);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.goto(`${served.url}/ui/labs/${name}`);
+  await page.getByText("1 link impaired live only").waitFor();
+  const head = page.locator(".lab-head");
+  const buttons = await boxOf(head.getByRole("button", { name: "Lock" }));
+  expect((await boxOf(head)).height).toBeLessThan(2 * buttons.height);
+  expect(buttons.x + buttons.width).toBeLessThanOrEqual(1280);
+  await page.setViewportSize({ width: 1440, height: 900 });
+});

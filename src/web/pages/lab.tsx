@@ -97,7 +97,7 @@ export function LabPage({ route, user, mayChange }: LabPageProps) {
   return (
     <section class="lab">
       <div class="lab-head">
-        <h1>{inspection.data.name}</h1>
+        <h1 title={inspection.data.name}>{inspection.data.name}</h1>
         <nav aria-label="Views of the lab">
           {labViews.map((one) => (
             <Link key={one} to={{ page: "lab", lab, view: one }} class={one === view ? "here" : ""}>
@@ -105,7 +105,7 @@ export function LabPage({ route, user, mayChange }: LabPageProps) {
             </Link>
           ))}
         </nav>
-        <span>{summary([...live.values()])}</span>
+        <span class="summary">{summary([...live.values()])}</span>
         {managed === true ? <DriftMark lab={lab} drift={drift} /> : <span class="mark">only on its host</span>}
         {liveOnly > 0 && (
           <span

@@ -16,7 +16,9 @@ export default function NewerIntent({ base, mine, theirs, dispatch }: NewerInten
   const merged = useMerged(base, mine, theirs);
   return (
     <section class="newer" aria-label="The lab's text was changed elsewhere">
-      <p class="mark warn">The stored text was changed meanwhile, in another tab or by another user. Choose a text before you apply or save.</p>
+      <p class="mark warn">
+        The stored text was changed meanwhile, in another tab or by another user. Choose a text before you apply or save.
+      </p>
       <IntentDiff before={mine} after={theirs} titles={["Your text", "Stored text"]} />
       <div class="buttons">
         {merged !== undefined && (

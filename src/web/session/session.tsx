@@ -44,8 +44,7 @@ export function useSession(): readonly [SignIn, (token: string) => Promise<void>
   /** Handles a used or expired link: an existing session shows the page with a note. Without a session the form explains how to get a new link. */
   const afterUsedTicket = async (reason: unknown) => {
     if (!(reason instanceof LabwrightError) || reason.code !== "browser_token_invalid") throw reason;
-    const isSignedIn =
-      maybeSignedIn() && (await readSession(`${usedLink} You were signed in already.`).then(() => true, noSession));
+    const isSignedIn = maybeSignedIn() && (await readSession(`${usedLink} You were signed in already.`).then(() => true, noSession));
     if (!isSignedIn) throw new LabwrightError(`${usedLink} Run labwright open again for a new one, or sign in.`, { status: reason.status });
   };
 
