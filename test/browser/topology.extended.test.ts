@@ -97,7 +97,7 @@ test("a text that another user changed meanwhile is compared with one's own, and
   await page.getByText("1 change: moves r1; no running node is disturbed").waitFor();
   const theirs = text("contested").replace("{x: 0, y: 0}", "{x: -90, y: -20}");
   expect((await client.post("/api/v1/projects/reconcile", { yaml: theirs })).json.data.status).toBe("applied");
-  await page.getByText(/The lab's text was changed elsewhere meanwhile/).waitFor();
+  await page.getByText(/The stored text was changed meanwhile, in another tab or by another user/).waitFor();
   await page.getByRole("button", { name: "Use the stored text, discard mine" }).click();
   await page.getByRole("region", { name: "Changes that are not applied" }).waitFor({ state: "hidden" });
   await expect.poll(() => node(page, "r1").getAttribute("transform")).toBe("translate(-90 -20)");
