@@ -3,12 +3,13 @@ import { LabwrightError } from "../../client/browser.ts";
 import type { ExampleLab } from "../gallery/example-lab.ts";
 import { freeNameOf, renamed } from "../gallery/free-name.ts";
 import type { ImportedText } from "../imports/import-review.tsx";
-import { besideLab, type ImportSource, isForeign, pastedSource, readSource } from "../imports/import-source.ts";
+import { type ImportSource, pastedSource } from "../imports/import-source.ts";
 import type { PickedFile } from "../imports/picked-files.ts";
 import { type FoundImport, findImport } from "../imports/use-import.ts";
 import { keepWarnings } from "../labs/notices/deploy-warnings.ts";
 import { goTo } from "../parts/route.ts";
 import { call } from "../service/api.ts";
+import { readPicked } from "./read-picked.ts";
 
 const example = `name: first
 nodes:
@@ -60,32 +61,9 @@ export interface NewLabControl extends RequestState {
   readonly edit: (example: ExampleLab) => void;
 }
 
-/** Returns the texts of a source that is not a lab of another tool. Throws the refusal of the import for an archive that is not a zip. */
-async function textsOf(
-  picked: readonly PickedFile[],
-  { texts }: ImportSource,
-  refusal: LabwrightError,
-): Promise<readonly (readonly [string, string])[]> {
-  if (texts !== undefined) return besideLab(texts);
-  const [only] = picked;
-  if (only === undefined || !/\.zip$/i.test(only.path)) throw refusal;
-  const { readZip } = await import("../archive/unzip.ts");
-  const unpacked = besideLab(Object.fromEntries(await readZip(new Uint8Array(await only.file.arrayBuffer()))));
-  // The archive has neither a lab of ours nor one of another tool.
-  if (!unpacked.some(([path]) => isYaml(path))) throw refusal;
-  return unpacked;
-}
-
 /** Whether a deploy was refused because of the lab's name. A lab that this user may not see is reported as a path that is not available. */
 export function isTaken(error: unknown): boolean {
   return error instanceof LabwrightError && (error.code === "lab_exists" || error.code === "lab_not_found");
-}
-
-const isYaml = (path: string) => /\.ya?ml$/i.test(path);
-
-/** Whether a graph was found in the texts beside a lab, such as a picture in its README. */
-function isPictureBeside({ lab }: FoundImport, { texts = {} }: ImportSource): boolean {
-  return (lab?.format === "mermaid" || lab?.format === "dot") && Object.keys(texts).some(isYaml);
 }
 
 export function useNewLab(): NewLabControl {
@@ -125,24 +103,14 @@ export function useNewLab(): NewLabControl {
   const readFiles = async (files: Promise<readonly PickedFile[]>) => {
     const picked = await files;
     if (picked.length === 0) return undefined;
-    const source = await readSource(picked);
-    const result = await findImport(source);
-    if (!(result instanceof LabwrightError) && !isPictureBeside(result, source)) return showResult(result);
-    if (result instanceof LabwrightError && isForeign(source)) throw result;
-    const read = result instanceof LabwrightError ? await textsOf(picked, source, result) : besideLab(source.texts ?? {});
-    const labs = read.filter(([name]) => isYaml(name));
-    if (labs.length > 1) {
-      const names = labs.map(([name]) => name).join(", ");
-      throw new LabwrightError(`Choose one YAML file only: got ${names}.`, { status: 400, code: "bad_request" });
-    }
-    const others = read.filter(([name]) => name !== labs[0]?.[0]);
-    if (labs[0] !== undefined) {
-      setYaml(labs[0][1]);
+    const read = await readPicked(picked);
+    if ("found" in read) return showResult(read.found);
+    if (read.yaml !== undefined) {
+      setYaml(read.yaml);
       setSource(undefined);
     }
-    if (others.length > 0) setFiles((before) => ({ ...before, ...Object.fromEntries(others) }));
-    const left = source.leftOut.length === 0 ? "" : ` Left out, because they are not texts: ${source.leftOut.join(", ")}.`;
-    return `Read ${[labs[0]?.[0], ...others.map(([name]) => name)].filter(Boolean).join(", ")}.${left}`;
+    setFiles((before) => ({ ...before, ...read.files }));
+    return read.notice;
   };
   const readPasted = async (source: ImportSource) => {
     const result = await findImport(source);

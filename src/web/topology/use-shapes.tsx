@@ -4,8 +4,8 @@ import type { LiveNodeData } from "../../contract/schemas/observe.ts";
 import type { Graph, GraphNode } from "./graph/graph.ts";
 import { linkShapes } from "./graph/link-shapes.ts";
 import { shownStatus } from "./graph/shown-status.ts";
-import { memoByKey } from "./memo-by-key.ts";
 import { LinkLine } from "./parts/link-line.tsx";
+import { memoByKey } from "./parts/memo-by-key.ts";
 import { NodeShape } from "./parts/node-shape.tsx";
 import type { OnSelectShape } from "./parts/select-how.ts";
 

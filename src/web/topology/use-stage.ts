@@ -3,20 +3,10 @@ import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Place } from "../../layout/layout.ts";
 import type { Graph } from "./graph/graph.ts";
 import { labelGrowth } from "./graph/labels.ts";
-import { followMouse } from "./stage/follow-mouse.ts";
 import { type PictureLayer, pictureLayer } from "./stage/picture-layer.ts";
-import { areaOf, centred, fitted, type Inset, revealing, type Size, showsAll, type View, zoomed } from "./stage/view.ts";
-
-/** Opened tools may cover more, px. */
-const maxInset = 100;
-/** Opened details of the bar of changes may cover more, px. */
-const maxBottom = 120;
-/** A lower stage, such as one below a maximised drawer, shows no drawing, px. */
-const minHeight = 120;
-/** A banner or a second row of a bar changes the height of the stage by less, px. */
-const minResize = 80;
-/** Part of the width that the palette may cover for the drawing to be fitted beside it. */
-const maxCovered = 0.75;
+import { coveredOf, minHeight, sizeOf } from "./stage/stage-size.ts";
+import { areaOf, centred, fitted, revealing, showsAll, type View, zoomed } from "./stage/view.ts";
+import { useStageSize } from "./use-stage-size.ts";
 
 /** The stage that shows the drawing, and the functions that change its view. */
 export interface Stage {
@@ -43,11 +33,6 @@ export interface Stage {
   readonly watchView: (listener: (view: View) => void) => () => void;
 }
 
-/** Returns the element of the bars over the lower edge of a stage; null if there are none. */
-function barsOf(stage: HTMLElement): Element | null {
-  return stage.closest(".drawing")?.querySelector(":scope > .bars") ?? null;
-}
-
 /** Keeps the view outside of the component's state: a pan or zoom must not render anything. */
 export function useStage(graph: Graph): Stage {
   const stage = useRef<HTMLDivElement>(null);
@@ -67,54 +52,24 @@ export function useStage(graph: Graph): Stage {
     picture.current?.show(next);
     for (const listener of listeners.current) listener(next);
   };
-  const size = (): Size => {
-    const { clientWidth: width, clientHeight: height } = stage.current!;
-    return { width, height };
-  };
-  /** The part of the stage that the tools and the palette cover. */
-  const inset = (): Inset => {
-    const { top, left, bottom } = stage.current!.getBoundingClientRect();
-    const tools = stage.current!.parentElement!.querySelector(":scope > .tools")?.getBoundingClientRect();
-    const palette = stage.current!.closest(".drawing")?.querySelector(":scope > .palette")?.getBoundingClientRect();
-    // A result that stands there alone disappears soon.
-    const bar = barsOf(stage.current!)?.querySelector(".change-bar:has(> .buttons)")?.getBoundingClientRect();
-    const covered = (palette?.right ?? left) - left;
-    return {
-      top: Math.max(0, Math.min((tools?.bottom ?? top) - top, maxInset)),
-      // Beside a palette that leaves hardly any room the drawing would be too small.
-      left: covered > size().width * maxCovered ? 0 : covered,
-      bottom: Math.max(0, Math.min(bottom - (bar?.top ?? bottom), maxBottom)),
-    };
-  };
+  const size = () => sizeOf(stage.current!);
   const fitAll = () => {
-    show(fitted(area, size(), inset()));
+    show(fitted(area, size(), coveredOf(stage.current!)));
     isFitted.current = true;
   };
-  const latestFit = useRef(fitAll);
-  latestFit.current = fitAll;
-  /** Fits the drawing if a part of it is not visible. */
-  const latestReveal = useRef(() => {});
-  latestReveal.current = () => {
-    if (!showsAll(graph, view.current, size(), inset())) fitAll();
-  };
-
   useLayoutEffect(() => {
-    const created = pictureLayer(layer.current!, { view: fitted(area, size(), inset()), area, growth });
+    const created = pictureLayer(layer.current!, { view: fitted(area, size(), coveredOf(stage.current!)), area, growth });
     picture.current = created;
     return () => created.close();
   }, []);
-  const isPointedAt = useRef<() => boolean>(() => false);
-  useLayoutEffect(() => {
-    const ended = new AbortController();
-    isPointedAt.current = followMouse(stage.current!, ended.signal);
-    return () => ended.abort();
-  }, []);
+  const showsGraph = () => showsAll(graph, view.current, size(), coveredOf(stage.current!));
+  const isPointedAt = useStageSize(stage, { isFitted, fitAll, showsGraph });
   // The drawing does not move under the pointer of a user who draws or selects, nor when a part is added where it can be seen.
   const countBefore = useRef(0);
   useLayoutEffect(() => {
     const before = countBefore.current;
     countBefore.current = graph.nodes.length;
-    if (isPointedAt.current() || size().height < minHeight || (before > 0 && showsAll(graph, view.current, size(), inset()))) return;
+    if (isPointedAt.current?.() === true || size().height < minHeight || (before > 0 && showsGraph())) return;
     fitAll();
   }, [graph.nodes.length]);
   const fitsNext = useRef(false);
@@ -123,30 +78,6 @@ export function useStage(graph: Graph): Stage {
     if (fitsNext.current) fitAll();
     fitsNext.current = false;
   }, [area.left, area.top, area.width, area.height, growth]);
-  // A layout effect: the clean-up of useEffect runs only after the next frame, when the stage no longer exists.
-  useLayoutEffect(() => {
-    const ended = new AbortController();
-    let isUsed = false;
-    for (const type of ["pointerdown", "keydown"]) addEventListener(type, () => (isUsed = true), { capture: true, signal: ended.signal });
-    let fittedTo = size();
-    const follow = () => {
-      const now = size();
-      if (!isFitted.current || isPointedAt.current() || now.height < minHeight) return;
-      const isLarge = now.width !== fittedTo.width || Math.abs(now.height - fittedTo.height) >= minResize;
-      if (isLarge) latestFit.current();
-      // A banner that comes, or a bar that grows while a change runs, does not move what the user looks at.
-      else if (!isUsed) latestReveal.current();
-      fittedTo = now;
-    };
-    const resized = new ResizeObserver(follow);
-    resized.observe(stage.current!);
-    const bars = barsOf(stage.current!);
-    if (bars !== null) resized.observe(bars);
-    return () => {
-      ended.abort();
-      resized.disconnect();
-    };
-  }, []);
 
   const placeAt = (clientX: number, clientY: number): Place => {
     const { left, top } = stage.current!.getBoundingClientRect();

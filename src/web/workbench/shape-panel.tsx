@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { opacityOf } from "../../intent/shapes/color.ts";
-import { canonicalShape, type LabShape, lineEnds, lineStyles, shapeDefaults, shapeLimits } from "../../intent/shapes/shape.ts";
+import { canonicalShape, type LabBox, type LabShape, lineEnds, lineStyles, shapeDefaults, shapeLimits } from "../../intent/shapes/shape.ts";
 import { type GraphShape, shapeText } from "../topology/shapes/shapes.ts";
 import type { DrawActions } from "./edits/draw-actions.ts";
 
@@ -11,6 +11,10 @@ interface ShapePanelProps {
   readonly onClose: () => void;
 }
 
+type LabLine = Extract<LabShape, { type: "line" }>;
+/** Changes all selected shapes. */
+type ChangeShapes = (changed: (shape: LabShape) => LabShape) => void;
+
 /** The fill of a shape that had none, in a colour that leaves texts on it readable. */
 const usualFill = "#93c5fd66";
 
@@ -20,13 +24,6 @@ export default function ShapePanel({ shapes, actions, onClose }: ShapePanelProps
   const ids = new Set(shapes.map(({ id }) => id));
   const title = shapes.length === 1 ? shapeText(first) : `${shapes.length} shapes`;
   const change = (changed: (shape: LabShape) => LabShape) => actions.setShapes(ids, changed);
-  const fill = first.type === "line" ? undefined : first.fill;
-  const setFill = (value: string | undefined) =>
-    change((shape) => {
-      if (shape.type === "line") return shape;
-      const { fill: _before, ...rest } = shape;
-      return value === undefined ? rest : { ...rest, fill: value };
-    });
   return (
     <aside class="panel shape-panel" tabIndex={-1} aria-label={title}>
       <h2>
@@ -78,46 +75,7 @@ export default function ShapePanel({ shapes, actions, onClose }: ShapePanelProps
           {...shapeLimits.thickness}
           onValue={(thickness) => change((shape) => ({ ...shape, thickness }))}
         />
-        {first.type === "line" &&
-          (["start", "end"] as const).map((side) => (
-            <label key={side}>
-              {side === "start" ? "Start" : "End"}
-              <select
-                value={first[side] ?? "none"}
-                onChange={(event) => {
-                  const mark = lineEnds.find((one) => one === event.currentTarget.value);
-                  change((shape) => {
-                    if (shape.type !== "line") return shape;
-                    const { [side]: _before, ...rest } = shape;
-                    return mark === undefined ? rest : { ...rest, [side]: mark };
-                  });
-                }}
-              >
-                {["none", ...lineEnds].map((mark) => (
-                  <option key={mark}>{mark}</option>
-                ))}
-              </select>
-            </label>
-          ))}
-        {first.type !== "line" && (
-          <>
-            <NumberField
-              label="Rotation, °"
-              value={first.rotation ?? 0}
-              {...shapeLimits.rotation}
-              onValue={(rotation) => change((shape) => (shape.type === "line" ? shape : canonicalShape({ ...shape, rotation })))}
-            />
-            <label class="choice">
-              <input
-                type="checkbox"
-                checked={fill !== undefined}
-                onChange={(event) => setFill(event.currentTarget.checked ? usualFill : undefined)}
-              />
-              Filled
-            </label>
-            {fill !== undefined && <FillFields fill={fill} onFill={setFill} />}
-          </>
-        )}
+        {first.type === "line" ? <LineFields line={first} change={change} /> : <BoxFields box={first} change={change} />}
         <NumberField
           label="Layer"
           value={first.layer ?? shapeDefaults.layer}
@@ -137,6 +95,64 @@ export default function ShapePanel({ shapes, actions, onClose }: ShapePanelProps
         </button>
       </div>
     </aside>
+  );
+}
+
+/** The marks at the ends of lines. */
+function LineFields({ line, change }: { readonly line: LabLine; readonly change: ChangeShapes }) {
+  return (
+    <>
+      {(["start", "end"] as const).map((side) => (
+        <label key={side}>
+          {side === "start" ? "Start" : "End"}
+          <select
+            value={line[side] ?? "none"}
+            onChange={(event) => {
+              const mark = lineEnds.find((one) => one === event.currentTarget.value);
+              change((shape) => {
+                if (shape.type !== "line") return shape;
+                const { [side]: _before, ...rest } = shape;
+                return mark === undefined ? rest : { ...rest, [side]: mark };
+              });
+            }}
+          >
+            {["none", ...lineEnds].map((mark) => (
+              <option key={mark}>{mark}</option>
+            ))}
+          </select>
+        </label>
+      ))}
+    </>
+  );
+}
+
+/** The rotation and the fill of rectangles and ellipses. */
+function BoxFields({ box, change }: { readonly box: LabBox; readonly change: ChangeShapes }) {
+  const { fill, rotation = 0 } = box;
+  const setFill = (value: string | undefined) =>
+    change((shape) => {
+      if (shape.type === "line") return shape;
+      const { fill: _before, ...rest } = shape;
+      return value === undefined ? rest : { ...rest, fill: value };
+    });
+  return (
+    <>
+      <NumberField
+        label="Rotation, °"
+        value={rotation}
+        {...shapeLimits.rotation}
+        onValue={(next) => change((shape) => (shape.type === "line" ? shape : canonicalShape({ ...shape, rotation: next })))}
+      />
+      <label class="choice">
+        <input
+          type="checkbox"
+          checked={fill !== undefined}
+          onChange={(event) => setFill(event.currentTarget.checked ? usualFill : undefined)}
+        />
+        Filled
+      </label>
+      {fill !== undefined && <FillFields fill={fill} onFill={setFill} />}
+    </>
   );
 }
 
