@@ -222,3 +222,15 @@ test("the text beside the drawing shows the part that an edit of the drawing cha
   expect(box!.y).toBeGreaterThan(pane!.y);
   expect(box!.y + box!.height).toBeLessThan(pane!.y + pane!.height);
 });
+
+test("the bar of changes plans again by itself after the service did not answer", async () => {
+  await openLab("lost-plan");
+  tab.allowComplaint(/ERR_FAILED/);
+  await page.route("**/api/v1/projects/plan", (route) => route.abort());
+  await node("r1").focus();
+  await page.keyboard.press("Alt+ArrowRight");
+  await bar().getByText("no connection to").waitFor();
+  await page.unroute("**/api/v1/projects/plan");
+  await bar().getByText("1 change: moves r1").waitFor();
+  expect(await bar().getByText("no connection to").count()).toBe(0);
+});

@@ -70,6 +70,7 @@ export function LabPage({ route, user, mayChange }: LabPageProps) {
   const drift = useDrift(lab, managed);
   const onEvent = (event: EventData) => {
     status.again();
+    if (changesFailure(event)) drift.again();
     if (!changesShape(event, inspection.data)) return;
     inspection.again();
     drift.again();
@@ -192,6 +193,12 @@ function changesShape({ type, data }: EventData, inspection: InspectionData | un
   // A node can also be created or deleted while a change runs, or directly on the host.
   if (type === "node") return removed === true || inspection?.nodes.every((node) => node.id !== id) === true;
   return type === "lab" || type === "link" || type === "gap";
+}
+
+/** Whether a node failed, or a failed one changed: the plan of the text starts failed nodes. */
+function changesFailure({ type, data }: EventData): boolean {
+  const { status, previous } = (data ?? {}) as { readonly status?: string; readonly previous?: string };
+  return type === "node" && (status === "failed" || previous === "failed");
 }
 
 function runningText({ name, user, step, steps }: NonNullable<StatusData["operation"]>): string {

@@ -30,6 +30,11 @@ test("names what is added, deleted, restarted and affected", () => {
   ).toBe("4 changes: adds r4, link r1:eth1 – r4:eth1; deletes r9; restarts r1; affects h1");
 });
 
+test("names the nodes that are started, such as one that has failed, and wiped", () => {
+  expect(changeSummary([action({ op: "start" })])).toBe("1 change: starts r1; no running node is disturbed");
+  expect(changeSummary([action({ op: "wipe" }), action({ op: "start", key: "r2" })])).toBe("2 changes: wipes r1; starts r2");
+});
+
 test("is short for large plans and for harmless ones", () => {
   const many = Array.from({ length: 7 }, (_, at) => action({ op: "create", key: `h${at}` }));
   expect(changeSummary(many)).toBe("7 changes: adds h0, h1, h2, h3 and 3 more");

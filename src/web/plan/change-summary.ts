@@ -9,6 +9,7 @@ export function changeSummary(actions: readonly PlanAction[], stored: readonly s
     return keys.length === 0 ? [] : [`${verb} ${listed(keys, most)}`];
   };
   const harmless = [
+    ...named("starts", ({ op }) => op === "start"),
     ...named("renames", isRenamed, renameText),
     ...named("moves", isMoved),
     ...named(
@@ -24,6 +25,7 @@ export function changeSummary(actions: readonly PlanAction[], stored: readonly s
     ...named("adds", ({ op }) => op === "create", wholeText),
     ...named("deletes", ({ op }) => op === "delete", wholeText),
     ...named("stops", ({ op, disruption }) => op !== "delete" && (disruption === "stop" || op === "stop")),
+    ...named("wipes", ({ op }) => op === "wipe"),
     ...named("restarts", ({ disruption }) => disruption === "restart"),
     ...named("recreates", ({ op, disruption }) => op !== "create" && op !== "delete" && (disruption === "recreate" || op === "replace")),
     ...named("interrupts", ({ op, disruption }) => op !== "delete" && op !== "create" && disruption === "link"),

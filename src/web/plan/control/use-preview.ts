@@ -27,6 +27,8 @@ export interface ShownPreview extends Preview {
 
 /** A text is planned when it was not edited for this time, ms. */
 const delayMs = 350;
+/** A plan that did not reach the service is asked for again after this time, ms. */
+const retryMs = 3_000;
 const none: Preview = { isPending: false };
 
 /**
@@ -74,16 +76,24 @@ export function usePreview(lab: string, control: PlanControl, hostState: unknown
       const choices = { ...(options.prune && { prune: true }), ...(options.allowUnsupported && { allow_unsupported: true }) };
       call("planProject", { lab, ...intent, ...choices, peek: true }, { signal }).then(
         (plan) => show({ plan, intent, isPending: false }),
-        (error: unknown) => show({ ...problemOf(error), isPending: false }),
+        (error: unknown) => {
+          show({ ...problemOf(error), isPending: false });
+          if (!signal.aborted && isUnreachable(error)) timer = setTimeout(plan, retryMs);
+        },
       );
     };
-    const timer = setTimeout(plan, delayMs);
+    let timer = setTimeout(plan, delayMs);
     return () => {
       clearTimeout(timer);
       controller.abort();
     };
   }, [lab, isPlanned, intent, options.prune, options.allowUnsupported, isBusy, isJob, hostState]);
   return { ...preview, isDrawn };
+}
+
+/** Whether the service did not answer, which a later request may change. */
+function isUnreachable(error: unknown): boolean {
+  return error instanceof LabwrightError && (error.status === 0 || error.status === 503 || error.code === "host_timeout");
 }
 
 function problemOf(error: unknown): Pick<Preview, "diagnostics" | "error"> {
