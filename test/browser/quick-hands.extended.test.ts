@@ -234,3 +234,33 @@ test("the bar of changes plans again by itself after the service did not answer"
   await bar().getByText("1 change: moves r1").waitFor();
   expect(await bar().getByText("no connection to").count()).toBe(0);
 });
+
+test("an edit right before the page is loaded again is kept", async () => {
+  await openLab("quick-reload");
+  await editOnce();
+  await Promise.all([
+    page.waitForEvent("load"),
+    page.evaluate(`(async () => {
+      const r1 = [...document.querySelectorAll("[role=button]")].find((one) => one.getAttribute("aria-label").startsWith("r1, "));
+      r1.focus();
+      r1.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", altKey: true, bubbles: true, cancelable: true }));
+      for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+      location.reload();
+    })()`),
+  ]);
+  await node("r1").waitFor();
+  await bar().getByText("Your unapplied text was restored.").waitFor();
+  await expect.poll(() => node("r1").getAttribute("transform")).toMatch(/translate\(20[ ,]/);
+});
+
+test("Ctrl+C without a selection keeps the parts that were copied before", async () => {
+  await openLab("quick-clipboard");
+  await hurry([{ click: "r1, " }, { key: "c", ctrl: true }]);
+  await expect.poll(() => page.evaluate(`sessionStorage.getItem("labwright-copied")`)).toContain("r1");
+  await page.keyboard.press("Escape");
+  await page.getByRole("complementary", { name: "Node r1" }).waitFor({ state: "detached" });
+  await page.getByRole("application").focus();
+  await page.keyboard.press("Control+c");
+  await page.keyboard.press("Control+v");
+  await node("r3").waitFor();
+});

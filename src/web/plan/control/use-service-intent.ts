@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { readDraft, saveDraft } from "../../intent/drafts.ts";
 import { readIntent } from "../../intent/read-intent.ts";
 import { useEvents } from "../../service/events.ts";
@@ -39,7 +39,8 @@ export function useServiceIntent({ lab, isManaged, mayChange, isBusy, dispatch }
 export function useDraft(lab: string, state: PlanState, mayEdit: boolean): void {
   const edited = isEdited(state);
   const { intent: mine, base } = state;
-  useEffect(() => {
+  // A layout effect: the page may be loaded again before the next frame.
+  useLayoutEffect(() => {
     if (mayEdit) saveDraft(lab, edited ? { mine, base } : undefined);
   }, [mine, base]);
   useEffect(() => {

@@ -9,14 +9,20 @@ export function copyActions({ draw, drawAndSelect }: GraphEditor): Pick<DrawActi
   return {
     copy: (ids) =>
       draw((context) => {
-        storeCopied(copyOf(context, ids));
+        const copied = copyOf(context, ids);
+        // Without a part that can be copied, those that were copied before stay.
+        if (!isEmpty(copied)) storeCopied(copied);
         return [];
       }),
     paste: () => {
       const copied = readCopied();
       if (copied !== undefined) drawAndSelect(({ graph }) => [keptPlaces(graph), pasteOf(copied, graph)]);
     },
-    duplicate: (ids) => drawAndSelect((context) => [keptPlaces(context.graph), pasteOf(copyOf(context, ids), context.graph)]),
+    duplicate: (ids) =>
+      drawAndSelect((context) => {
+        const copied = copyOf(context, ids);
+        return isEmpty(copied) ? [] : [keptPlaces(context.graph), pasteOf(copied, context.graph)];
+      }),
   };
 }
 
@@ -24,4 +30,8 @@ function copyOf({ lab, graph, tools }: EditContext, ids: ReadonlySet<string>): C
   const keys = new Set(graph.nodes.flatMap(({ id, key }) => (ids.has(id) && key !== null ? [key] : [])));
   const shapes = graph.shapes.flatMap(({ id, shape }) => (ids.has(id) ? [shape] : []));
   return tools.copied(lab, keys, textIndexes(graph, ids), shapes);
+}
+
+function isEmpty({ nodes, networks, texts = [], shapes = [] }: CopiedParts): boolean {
+  return nodes.length + networks.length + texts.length + shapes.length === 0;
 }

@@ -54,7 +54,7 @@ export function useGraphEdits(graph: Graph, drawing: Drawing, selection: Selecti
     drawAndSelect: (edits, onAdded) => {
       const withMark: GraphEdits = (context) => {
         const drawn = edits(context);
-        added.current = { before: new Set(idsOf(context.graph)), onAdded };
+        added.current = drawn.length === 0 ? undefined : { before: new Set(idsOf(context.graph)), onAdded };
         return drawn;
       };
       void drawing.draw(shown(withMark)).then((refused) => {
