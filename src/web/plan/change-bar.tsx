@@ -8,7 +8,6 @@ import { blockedReason, isEdited } from "./control/plan-state.ts";
 import type { PlanControl } from "./control/use-plan.ts";
 import type { Preview } from "./control/use-preview.ts";
 import { fixIn, ProblemList } from "./editor/problem-list.tsx";
-import { PlanList } from "./plan-list.tsx";
 import { Progress, Question } from "./plan-parts.tsx";
 import "./plan.css";
 
@@ -27,6 +26,9 @@ const noticeMs = 10_000;
 
 /** Loaded when two texts must be compared. */
 const NewerIntent = lazy(() => import("./newer-intent.tsx"));
+
+/** Loaded when the details are opened. */
+const PlanList = lazy(async () => ({ default: (await import("./plan-list.tsx")).PlanList }));
 
 const IntentDiff = lazy(async () => ({ default: (await import("../intent/intent-diff.tsx")).IntentDiff }));
 

@@ -1,17 +1,11 @@
 import type { PlanAction, PlanData } from "../../contract/schemas/plan.ts";
 import { lazy } from "../parts/lazy.tsx";
+import { disruptionText } from "./disruption-text.ts";
 
 /** Loaded when a configuration is compared. */
 const SideBySide = lazy(async () => ({ default: (await import("../intent/side-by-side.tsx")).SideBySide }));
 
 const signs = { create: "+", update: "~", replace: "∓", delete: "−", start: "▶", stop: "■", wipe: "✕" } as const;
-export const disruptionText = {
-  none: "disturbs no running node",
-  link: "interrupts a link",
-  restart: "restarts",
-  stop: "stops",
-  recreate: "is recreated",
-} as const;
 const originText = { intent: "changed in the text", host: "changed on the host", both: "changed in both" } as const;
 
 interface PlanListProps {

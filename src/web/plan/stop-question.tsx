@@ -1,6 +1,6 @@
 import type { PlanAction } from "../../contract/schemas/plan.ts";
 import { Confirm } from "../dialog/confirm.tsx";
-import { disruptionText } from "./plan-list.tsx";
+import { disruptionText } from "./disruption-text.ts";
 
 interface StopQuestionProps {
   /** The actions of the plan that the user confirms. */

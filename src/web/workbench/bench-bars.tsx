@@ -1,9 +1,13 @@
+import { useRef } from "preact/hooks";
+import { lazy } from "../parts/lazy.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { ChangeBar } from "../plan/change-bar.tsx";
 import { useBarsHeight } from "./actions/use-bars-height.ts";
-import { SelectedParts } from "./selection/selected-parts.tsx";
 import type { Bench } from "./use-bench.ts";
 import type { WorkbenchProps } from "./workbench.tsx";
+
+/** Loaded when several parts are selected for the first time. */
+const SelectedParts = lazy(async () => ({ default: (await import("./selection/selected-parts.tsx")).SelectedParts }));
 
 interface BenchBarsProps extends Pick<WorkbenchProps, "lab" | "inspection" | "rights" | "control"> {
   readonly bench: Bench;
@@ -13,21 +17,25 @@ interface BenchBarsProps extends Pick<WorkbenchProps, "lab" | "inspection" | "ri
 export function BenchBars({ lab, inspection, rights, control, bench }: BenchBarsProps) {
   const { actions, view, selection, drawing, power, links } = bench;
   const bars = useBarsHeight();
+  const wereSeveral = useRef(false);
+  if (selection.selected.size > 1) wereSeveral.current = true;
   return (
     <div class="bars" ref={bars}>
-      <SelectedParts
-        inspection={inspection}
-        graph={bench.graph}
-        selected={selection.selected}
-        actions={actions}
-        power={rights.operate ? power : undefined}
-        links={links}
-        menu={bench.isMenuOfSelection ? view.menu : undefined}
-        onConsoles={bench.openConsoles}
-        onShells={bench.openShells}
-        onWipe={view.setWiping}
-        onMenuClose={() => view.setMenu(undefined)}
-      />
+      {wereSeveral.current && (
+        <SelectedParts
+          inspection={inspection}
+          graph={bench.graph}
+          selected={selection.selected}
+          actions={actions}
+          power={rights.operate ? power : undefined}
+          links={links}
+          menu={bench.isMenuOfSelection ? view.menu : undefined}
+          onConsoles={bench.openConsoles}
+          onShells={bench.openShells}
+          onWipe={view.setWiping}
+          onMenuClose={() => view.setMenu(undefined)}
+        />
+      )}
       {drawing.problem !== undefined && (
         <p class="notice" role="alert">
           {drawing.problem}

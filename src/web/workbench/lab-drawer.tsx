@@ -11,7 +11,6 @@ import { type DrawerTab, type LabRoute, labRouteNow } from "../parts/route.ts";
 import { useFeature } from "../parts/use-feature.ts";
 import type { PlanControl } from "../plan/control/use-plan.ts";
 import type { LiveTraffic } from "../traffic/feed/live-traffic.ts";
-import { TrafficRates } from "../traffic/traffic-rates-tab.tsx";
 import type { LinkActions } from "./actions/use-link-actions.ts";
 import type { NodesPower } from "./actions/use-nodes-power.ts";
 import type { Selection } from "./actions/use-selection.ts";
@@ -21,6 +20,7 @@ const Captures = lazy(() => import("../captures/captures-view.tsx"));
 const CapturePage = lazy(() => import("../captures/capture-page.tsx"));
 const JobList = lazy(() => import("../jobs/job-list.tsx"));
 const HistoryView = lazy(() => import("../history/history-view.tsx"));
+const TrafficRates = lazy(async () => ({ default: (await import("../traffic/traffic-rates-tab.tsx")).TrafficRates }));
 const LinkTable = lazy(() => import("../drawer/link-table.tsx"));
 const NodeTable = lazy(() => import("../drawer/node-table.tsx"));
 

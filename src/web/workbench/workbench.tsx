@@ -11,9 +11,11 @@ import { BenchDrawing } from "./bench-drawing.tsx";
 import { BenchPanels } from "./bench-panels.tsx";
 import { BenchDialogs } from "./dialogs/bench-dialogs.tsx";
 import { LabDrawer } from "./lab-drawer.tsx";
-import { PartMenu } from "./part-menu.tsx";
 import { useBench } from "./use-bench.ts";
 import "./workbench.css";
+
+/** Loaded when the first menu is opened. */
+const PartMenu = lazy(async () => ({ default: (await import("./part-menu.tsx")).PartMenu }));
 
 /** Loaded when the text is opened beside the drawing: the editor is larger than the rest of the page. */
 const TextPane = lazy(() => import("../plan/text-pane.tsx"));
