@@ -30,8 +30,8 @@ const portLetter = 6.4;
 const laneGap = 26;
 /** Distance of the text of a link from its line, px: beyond its sign. */
 const noteGap = 16;
-/** Distances of the button for packets from the middle of the line, px; the first that covers no interface name of the link is used. */
-const packetsGaps = [24, -24, 20, -20, 18, -18, 30, -30, 36, -36, 44, -44, 54, -54, 0];
+/** Distances of the button for packets from the middle of the line, px; the first that covers no interface name of the link is used. The middle selects the link. */
+const packetsGaps = [24, -24, 20, -20, 18, -18, 30, -30, 36, -36, 44, -44, 54, -54];
 /** Radius of the button for packets, px. */
 const packetsRadius = 9;
 
