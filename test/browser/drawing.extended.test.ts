@@ -397,6 +397,7 @@ test("a lab begins empty, and two linked routers are drawn with the palette", as
   expect(await written("fresh")).toMatch(/^nodes:\n {2}r1: .*\n {2}r2: /m);
   await page.mouse.click(...pointOf(await centreOf(node("r1").locator("rect"))), { button: "right" });
   const menu = page.getByRole("menu", { name: "r1" });
+  await menu.getByRole("menuitem").first().waitFor();
   expect(await menu.getByRole("menuitem").allInnerTexts()).toEqual(expect.arrayContaining([expect.stringContaining("Restart")]));
   await page.keyboard.press("Escape");
   await menu.waitFor({ state: "detached" });
