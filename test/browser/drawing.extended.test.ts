@@ -341,7 +341,9 @@ test("a menu wipes a node after a question, and shows its configuration and the 
   const menuOf = async (name: string) => {
     await node(name).focus();
     await page.keyboard.press("ContextMenu");
-    return page.getByRole("menu", { name });
+    const menu = page.getByRole("menu", { name });
+    await menu.getByRole("menuitem").first().waitFor();
+    return menu;
   };
   const menu = await menuOf("r1");
   const items = (await menu.getByRole("menuitem").allInnerTexts()).map((text) => text.split("\n")[0]);
