@@ -51,6 +51,7 @@ import { quota } from "./commands/quota.ts";
 import { registry } from "./commands/registry.ts";
 import { render } from "./commands/render.ts";
 import { renumber } from "./commands/renumber.ts";
+import { reserve } from "./commands/reserve.ts";
 import { resume } from "./commands/resume.ts";
 import { save } from "./commands/save.ts";
 import { serve } from "./commands/serve.ts";
@@ -179,6 +180,7 @@ export const commands: readonly Command[] = [
   users,
   machines,
   quota,
+  reserve,
   fanout,
   board,
   collect,

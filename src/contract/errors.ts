@@ -84,6 +84,11 @@ export const errors = {
     when: "a snapshot is taken, restored or removed, or disks are exported, while nodes run that must be stopped first; data.nodes lists them",
   },
   snapshot_exists: { status: 409, when: "the lab already has a snapshot with this name" },
+  room_reserved: {
+    status: 409,
+    when: "a machine has no room for the lab, or for the reservation, beside the reservations of other users; data.from and data.until are the time without room",
+  },
+  reservation_not_found: { status: 404, when: "no such reservation for this user" },
   cancelled: { status: 409, when: "the change was cancelled: stopped after the step in flight; data.applied, data.remaining" },
   payload_too_large: { status: 413, when: "the request body, or the picture to return, is larger than the limit; data.limit" },
   unsupported_media_type: { status: 415, when: "a body that is not application/json" },

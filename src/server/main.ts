@@ -1,7 +1,7 @@
 /** The process of `labwright serve`. Opens the host and the store, starts the service and the HTTPS server, and ends cleanly while labs keep running. */
 import { randomBytes } from "node:crypto";
 import { access, readFile } from "node:fs/promises";
-import { hostname } from "node:os";
+import { hostname, totalmem } from "node:os";
 import { join } from "node:path";
 import { isatty } from "node:tty";
 import { SerialQueue } from "../base/keyed-queue.ts";
@@ -120,6 +120,8 @@ async function serve(options: ServeOptions): Promise<void> {
     log,
     version,
     resume: options.resume,
+    // The nodes of another host do not run on this machine.
+    ...(options.host !== "eve" && { machineMemory: Math.floor(totalmem() / 2 ** 20) }),
     mappingFolder: join(stateDir, "mappings"),
     ...(options.importUrls.length > 0 && { urlImports: urlImports({ patterns: options.importUrls }) }),
     ...(oidc !== undefined && { oidc: { name: oidc.name } }),

@@ -73,6 +73,8 @@ export interface ServiceOptions {
   readonly oidc?: { readonly name: string };
   /** The other machines of the fleet. Absent: this service is not part of one. */
   readonly fleet?: FleetCalls;
+  /** Memory of this machine, MiB, for reservations without a fleet. Absent: it is not known, and only quotas limit them. */
+  readonly machineMemory?: number;
   /** Folder of more tables of node types for imports, read at each of them. It need not exist. */
   readonly mappingFolder?: string;
 }
@@ -136,6 +138,7 @@ export function createService(options: ServiceOptions): Service {
     resumeDefault: options.resume ?? "never",
     urlImports: options.urlImports,
     placements: new Placements(),
+    machineMemory: options.machineMemory,
     fleet: options.fleet,
     moving: new Moving(),
     interrupted: new Set(),

@@ -60,6 +60,7 @@ import { importProject } from "./projects/import-project.ts";
 import { planProject } from "./projects/plan-project.ts";
 import { reconcileProject } from "./projects/reconcile.ts";
 import { listQuotas, setQuota } from "./quotas/quotas.ts";
+import { createReservation, listReservations, removeReservation } from "./reservations/reservations.ts";
 import type { Handlers } from "./service.ts";
 import type { ExternalSignIns } from "./sessions/external-sign-ins.ts";
 import { listHostUsers, removeHostUser, setHostUser } from "./sessions/host-users.ts";
@@ -236,6 +237,9 @@ function labHandlers({ context, browsers, drains }: HandlerParts, { known }: Wra
     extendLease: known((caller, { body }) => extendLease(context, caller, body)),
     listQuotas: known((caller) => listQuotas(context, caller)),
     setQuota: known((caller, { body }) => setQuota(context, caller, body)),
+    listReservations: known((caller) => listReservations(context, caller)),
+    createReservation: known((caller, { body }) => createReservation(context, caller, body)),
+    removeReservation: known((caller, { body }) => removeReservation(context, caller, body)),
     listMachines: known((caller) => listMachines(context, caller)),
     setMachine: known((caller, { body }) => setMachine(context, caller, body)),
     drainMachine: known((caller, { body }) => drains.drain(caller, body)),

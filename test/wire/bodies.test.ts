@@ -186,7 +186,7 @@ describe("dir and out", () => {
     .filter(({ name }) => name === "dir" || name === "out")
     .map((each) => [`${each.id}.${each.name}`, each] as const);
 
-  test("are known to every body but those of sign-in, of tokens, of quotas, of machines, of users, of files of other tools and of disks", () => {
+  test("are known to every body but those of sign-in, of tokens, of quotas, of reservations, of machines, of users, of files of other tools and of disks", () => {
     const without = bodies.filter(({ schema }) => schema.properties.dir === undefined).map(({ id }) => id);
     expect(without).toEqual([
       ...[
@@ -196,6 +196,8 @@ describe("dir and out", () => {
         "createToken",
         "revokeToken",
         "setQuota",
+        "createReservation",
+        "removeReservation",
         "setMachine",
         "removeMachine",
         "drainMachine",

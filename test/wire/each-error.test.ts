@@ -75,6 +75,8 @@ const good: Readonly<Partial<Record<OperationId, Readonly<Record<string, unknown
   attachTraffic: { lab },
   getLabGrants: { lab },
   setQuota: { kind: "user", name: "bob", labs: 5 },
+  createReservation: { until: "2030-01-01T00:00:00Z", memory_mib: 1 },
+  removeReservation: { id: "none" },
   setMachine: { name: "one" },
   removeMachine: { name: "one" },
   drainMachine: { name: "one" },
@@ -121,6 +123,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "testProject lab_locked":
     "only tests that change the lab are refused, and the memory host's lab has none: src/service/lab-tests/test-project.ts",
   "testProject cancelled": "without tests nothing is left to cancel",
+  "* room_reserved": "no user of this file has a reservation: src/service/reservations/reservations.test.ts",
   "* quota_exceeded": "no user of this file has a quota: src/service/quotas/quotas.test.ts",
   "extendLease lab_busy": "only while the lease ends: src/service/lease-ends/lease-ends.test.ts",
   "getHealth internal": "answered before anything that could break",
@@ -541,7 +544,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
       await send(ann, "setLabGrants", { grants: [] });
       return answer;
     }
-    if (["getLabGrants", "events", "getPicture", "listQuotas"].includes(id)) {
+    if (["getLabGrants", "events", "getPicture", "listQuotas", "removeReservation"].includes(id)) {
       const { token } = (await send(ann, "createToken", { labs: ["/other"] })).json.data;
       const program = new RawClient(server.url, token);
       clients.push(program);

@@ -62,6 +62,7 @@ const withoutLab: ReadonlySet<OperationId> = new Set([
   ...(["listTemplateImages", "listTemplateAttributes", "listNetworkTypes", "listIcons", "completeLinkInterfaces"] as const),
   ...(["previewInterfaces", "listLabs", "listJobs", "getOpenApi", "getMetrics", "listDisks", "getHostLoad", "listHostUsers"] as const),
   ...(["listTokens", "listQuotas", "setQuota", "listMachines", "setMachine", "removeMachine", "drainMachine", "createJoinToken"] as const),
+  ...(["listReservations", "createReservation", "removeReservation"] as const),
 ]);
 
 /** Tickets belong to a session, and are tried by themselves. */

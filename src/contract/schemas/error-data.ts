@@ -115,6 +115,8 @@ export const errorData = {
   quota_exceeded: data({
     quota: Type.Object({ kind: text, name: optionalText, resource: text, used: number, wanted: number, limit: number }),
   }),
+  /** from, until: RFC 3339; without until, no end is known. */
+  room_reserved: data({ machine: optionalText, from: text, until: optionalText }),
   capture_limit: data({ limit: text, most: optionalInteger }),
   /** Without clash: the host does not name the other lab. */
   number_clash: data({ clash: Type.Optional(NumberClash), collision: Type.Optional(collision) }),

@@ -82,6 +82,7 @@ import {
 } from "./project.ts";
 import { QuarantineData, QuarantineDeleteData, QuarantineRestoreData } from "./quarantine.ts";
 import { QuotaPayload, QuotasData } from "./quotas.ts";
+import { ReservationData, ReservationPayload, ReservationRemovePayload, ReservationsData } from "./reservations.ts";
 import { ResumeData, ResumePayload } from "./resume.ts";
 import { SaveConfigsData } from "./save.ts";
 import {
@@ -133,6 +134,7 @@ export const requestSchemas = {
   revokeToken: { body: TokenRevokePayload },
   listHostUsers: {},
   listQuotas: {},
+  listReservations: {},
   listMachines: {},
   setHostUser: { body: HostUserPayload },
   removeHostUser: { body: HostUserRemovePayload },
@@ -186,6 +188,8 @@ export const requestSchemas = {
   deleteQuarantined: { params: byId },
   extendLease: { body: LeasePayload },
   setQuota: { body: QuotaPayload },
+  createReservation: { body: ReservationPayload },
+  removeReservation: { body: ReservationRemovePayload },
   setMachine: { body: MachinePayload },
   removeMachine: { body: MachineRemovePayload },
   drainMachine: { body: DrainPayload },
@@ -297,6 +301,9 @@ export const dataSchemas = {
   extendLease: LeaseData,
   listQuotas: QuotasData,
   setQuota: QuotasData,
+  listReservations: ReservationsData,
+  createReservation: ReservationData,
+  removeReservation: ReservationsData,
   listMachines: MachinesData,
   setMachine: MachinesData,
   removeMachine: MachinesData,

@@ -49,6 +49,7 @@ export const diagnosticCodes = {
   no_memory: "the host has not enough free memory for the nodes that would start (never from validate)",
   unsupported_field: "a field that the host does not support: it would be left out (a warning of validate)",
   position_changed: "the host cannot store this position, and stores a near one (a warning of validate)",
+  room_reserved: "other users have reserved room that the lab would take, and it will be refused (a warning)",
   over_quota: "the lab would exceed a quota of its owner, and will be refused (a warning)",
   few_numbers: "the host's other labs leave too few node numbers for the new nodes to run beside them (a warning)",
   more_than_host: "more CPUs than the host has, which limits nothing (a warning of validate)",

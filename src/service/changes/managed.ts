@@ -8,13 +8,14 @@ import type { LabLease } from "../../intent/lab/lab.ts";
 import type { ChangeCall } from "../common/call.ts";
 import { pathNotAvailable } from "../common/refusals.ts";
 import { makes } from "../context/address.ts";
-import type { ChangeParts, ClockPart, HostPart, JobsPart, LogPart, StorePart } from "../context/parts.ts";
+import type { ChangeParts, ClockPart, HostPart, JobsPart, LogPart, MemoryPart, StorePart } from "../context/parts.ts";
 import { refuseQuarantined } from "../context/quarantine.ts";
 import { type ProjectState, projectState } from "../context/state.ts";
 import { noIds, type Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
-import { isLeaseOf, leaseAfter, restoredLease } from "../leases/lease.ts";
+import { isLeaseOf, leaseAfter, leaseEnd, restoredLease } from "../leases/lease.ts";
 import { labExcess, quotaExceeded } from "../quotas/admit.ts";
+import { roomReserved, takenRoom } from "../reservations/admit.ts";
 import { rightOn } from "../sessions/rights.ts";
 import type { LabRecord, LabSize } from "../store/store.ts";
 import type { Intent } from "../work/intents.ts";
@@ -87,7 +88,7 @@ export function labLocked(path: string, cause?: unknown): Failure {
 
 /** Records the intent before the first step, so that recovery after a crash knows it, and adds it to the lab's history. */
 export async function recordIntent(
-  context: StorePart & ClockPart & HostPart,
+  context: StorePart & ClockPart & HostPart & MemoryPart,
   job: Pick<Job, "id" | "identity" | "operation">,
   target: Target,
   intent: Intent,
@@ -124,6 +125,9 @@ export async function recordIntent(
   // Nothing runs between this check and the write, which other checks see at once: two changes at the same time cannot exceed a quota together.
   const excess = labExcess(context, { path: target.path, owner: record.owner, size });
   if (excess !== undefined) throw quotaExceeded(excess);
+  const now = context.clock.now();
+  const taken = takenRoom(context, { path: target.path, owner: record.owner, size, until: leaseEnd(lease), now });
+  if (taken !== undefined) throw roomReserved(taken);
   await context.store.labs.put(record);
   await recordHistory(context, record, intent.lab, { user: target.caller.user, operation: job.operation, job: job.id }, known);
   return record;

@@ -6,7 +6,9 @@ import { checkFiles } from "../../intent/parse/files.ts";
 import type { Caller } from "../common/call.ts";
 import { currentCall } from "../common/current-call.ts";
 import { badRequest, labNotFound, pathNotAvailable } from "../common/refusals.ts";
+import { leaseAfter, leaseEnd } from "../leases/lease.ts";
 import { refuseElsewhere } from "../placement/refuse-elsewhere.ts";
+import { reservedRoom } from "../reservations/admit.ts";
 import { recordFor } from "../sessions/record-for.ts";
 import { type Right, refuseOutOfReach, rightOn, seesUnrecorded } from "../sessions/rights.ts";
 import type { LabRecord } from "../store/store.ts";
@@ -61,10 +63,16 @@ export async function addressProject(
 }
 
 /** Chooses the machine of a new lab, and of one whose machine was removed from the fleet. A lab that is on this machine already stays here. */
-async function placeNew({ store, host, placements }: LookupParts, path: string, { lab }: Intent, isRecorded: boolean): Promise<void> {
+async function placeNew(context: LookupParts, path: string, { lab }: Intent, isRecorded: boolean): Promise<void> {
+  const { store, host, placements } = context;
   const machines = store.shared?.machines;
   if (machines?.own === undefined || (isRecorded && !(await machines.isOrphaned(path)))) return;
-  if ((await host.holds?.(path)) !== true) await placements.place(machines, path, lab);
+  if ((await host.holds?.(path)) === true) return;
+  const now = Date.now();
+  const until = leaseEnd(leaseAfter(undefined, lab.lease, now));
+  await placements.place(machines, path, lab, (owner, memory) =>
+    reservedRoom(context, { path, owner, size: { memory, nodes: lab.nodes.length }, until, now }),
+  );
 }
 
 /** Returns the lab at a path that the caller may use. `record`: the record of the lab, which the function that calls has read. */

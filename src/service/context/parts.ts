@@ -122,12 +122,17 @@ export interface MovingPart {
   readonly moving: Moving;
 }
 
+export interface MemoryPart {
+  /** Memory of this machine, MiB; undefined: it is not known. */
+  readonly machineMemory: number | undefined;
+}
+
 export interface VersionPart {
   readonly version: string;
 }
 
 /** Finds the lab of a call: its record, its intent, and the session with its host. */
-export interface LookupParts extends HostPart, StorePart, SessionsPart, WorkPart, PlacementsPart {}
+export interface LookupParts extends HostPart, StorePart, SessionsPart, WorkPart, PlacementsPart, MemoryPart {}
 
 /** Runs changes of labs. */
 export interface ChangeParts

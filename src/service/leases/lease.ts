@@ -43,6 +43,11 @@ function endOf(lease: StoredLease, usedAt: number | undefined) {
   };
 }
 
+/** Returns when the time of a lease is over, if its lab is used until then; Infinity without a lease or a time. */
+export function leaseEnd(lease: StoredLease | undefined): number {
+  return lease?.for === undefined ? Number.POSITIVE_INFINITY : Math.max(lease.begunAt + lease.for * 1_000, lease.heldUntil ?? 0);
+}
+
 /**
  * Returns the next step of a lease that has not ended. Each lease is warned of twice: 15 and 5 minutes before its end, or earlier for a short lease. It ends
  * only after its last warning, given without a pause of the service since then: a lease that was due while the machine slept is warned of first.

@@ -39,6 +39,14 @@ export function imagesOf({ nodes }: Pick<Lab, "nodes">): readonly string[] {
   return [...new Set(nodes.flatMap(({ image }) => (image === undefined ? [] : [image])))].sort();
 }
 
+/** Reservations, by the names of machines. */
+export interface ReservedRoom {
+  /** Why the lab would take the room of other users there. */
+  readonly full?: ReadonlyMap<string, string>;
+  /** The machines on which the lab's owner has reserved room now. */
+  readonly own?: ReadonlySet<string>;
+}
+
 /** Returns the memory that the nodes of a lab will need, MiB. */
 export function memoryOf({ nodes }: Pick<Lab, "nodes">): number {
   return nodes.reduce((sum, { ram }) => sum + (ram ?? nodeMemory), 0);
@@ -55,6 +63,7 @@ export function choosePlace(
   placed: readonly PlacedSince[],
   { machine: wanted, labels = {} }: LabPlacement = {},
   images: readonly string[] = [],
+  { full = new Map(), own = new Set() }: ReservedRoom = {},
 ): Placement | { readonly refused: readonly string[] } {
   const refused: string[] = [];
   const candidates = machines.flatMap((machine) => {
@@ -74,18 +83,22 @@ export function choosePlace(
     if (problem !== undefined) return refuse(`cannot be used: ${problem}`);
     if (silentMs > silentAfterMs) return refuse("does not answer");
     if (free < memory) return refuse(`has ${free} MiB free, and the lab needs ${memory}`);
-    return [{ machine, free, share: free / facts.memory }];
+    const reserved = full.get(name);
+    if (reserved !== undefined) return refuse(`has reserved room (${reserved})`);
+    return [{ machine, free, share: free / facts.memory, isReserved: own.has(name) }];
   });
   if (wanted !== undefined && !machines.some(({ name }) => name === wanted)) refused.push(`there is no machine ${wanted}`);
   const byShare = (a: { readonly share: number; readonly machine: MachineRow }, b: typeof a) =>
     b.share - a.share || (a.machine.name < b.machine.name ? -1 : 1);
-  const [most, ...less] = candidates.sort(byShare);
+  const reservedOnes = candidates.filter(({ isReserved }) => isReserved);
+  const [most, ...less] = (reservedOnes.length > 0 ? reservedOnes : candidates).toSorted(byShare);
   if (most === undefined) return { refused };
   const lacking = (machine: MachineRow) => lackingImages(images, machine, machines);
   const near = [most, ...less.filter(({ share }) => share * imagesWorth >= most.share)];
   const best = near.toSorted((a, b) => lacking(a.machine).length - lacking(b.machine).length || byShare(a, b))[0]!;
-  const { machine, free, share } = best;
-  const compared = candidates.length === 1 || best !== most ? "" : `, the largest share of ${candidates.length} machines`;
+  const { machine, free, share, isReserved } = best;
+  const largest = candidates.length === 1 || best !== most ? "" : `, the largest share of ${candidates.length} machines`;
+  const compared = isReserved ? ", and room is reserved for you there" : largest;
   return {
     machine,
     reasons: [

@@ -3,7 +3,7 @@ import type { Lab } from "../../intent/lab/lab.ts";
 import { currentCall } from "../common/current-call.ts";
 import { Elsewhere } from "../common/elsewhere.ts";
 import type { MachineStore } from "../store/machines.ts";
-import { choosePlace, imagesOf, memoryOf, notReported, type PlacedSince } from "./choose-place.ts";
+import { choosePlace, imagesOf, memoryOf, notReported, type PlacedSince, type ReservedRoom } from "./choose-place.ts";
 
 /** How long a lab that does not exist yet keeps its machine: from a plan until its deploy, ms. */
 const keptMs = 15 * 60_000;
@@ -16,13 +16,18 @@ export class Placements {
   #placed: readonly PlacedSince[] = [];
 
   /** Throws Elsewhere if a new lab belongs on another machine, and host_error if no machine has room for it. A call that another machine passes on stays here. */
-  async place(machines: MachineStore, path: string, lab: Pick<Lab, "nodes" | "place">): Promise<void> {
+  async place(
+    machines: MachineStore,
+    path: string,
+    lab: Pick<Lab, "nodes" | "place">,
+    reserved: (user: string, memory: number) => ReservedRoom,
+  ): Promise<void> {
     const call = currentCall.getStore();
     if (machines.own === undefined || call === undefined || call.isForwarded) return;
     const rows = machines.list();
     const memory = memoryOf(lab);
     this.#placed = notReported(this.#placed, rows);
-    const chosen = choosePlace(rows, memory, this.#placed, lab.place, imagesOf(lab));
+    const chosen = choosePlace(rows, memory, this.#placed, lab.place, imagesOf(lab), reserved(call.user, memory));
     if ("refused" in chosen)
       throw new Failure("host_error", `no machine of the fleet can take the lab: ${chosen.refused.join("; ")}`, {
         data: { host: chosen.refused.join("; "), hint },

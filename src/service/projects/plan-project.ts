@@ -22,7 +22,7 @@ import { labNotFound } from "../common/refusals.ts";
 import { addressProject, neededIntent } from "../context/address.ts";
 import { mayReadSecrets, originOf } from "../context/allow.ts";
 import { movedText, movedTo } from "../context/moved.ts";
-import type { LookupParts, PlansPart, StorePart, WorkPart } from "../context/parts.ts";
+import type { ClockPart, LookupParts, PlansPart, StorePart, WorkPart } from "../context/parts.ts";
 import { refuseQuarantined } from "../context/quarantine.ts";
 import type { Target } from "../context/target.ts";
 import { unquoted } from "../context/unquoted.ts";
@@ -42,7 +42,7 @@ export function directionOf(value: string | undefined): Direction {
 
 /** Plans a change without applying it. The plan's identity becomes the newest of its direction, unless the caller only peeks. */
 export async function planProject(
-  context: LookupParts & PlansPart,
+  context: LookupParts & PlansPart & ClockPart,
   caller: Caller,
   payload: ProjectPayload,
   { signal }: Call,

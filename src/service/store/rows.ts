@@ -30,4 +30,5 @@ export interface SqliteTables {
   readonly jobs: AtOnce<Store["jobs"]>;
   readonly history: AtOnce<Store["history"]>;
   readonly quotas: AtOnce<Store["quotas"]>;
+  readonly reservations: AtOnce<Store["reservations"]>;
 }

@@ -5,6 +5,7 @@ import { jobsTable } from "./jobs-table.ts";
 import { labsTable } from "./labs-table.ts";
 import { type DatabaseOptions, openDatabase } from "./open-database.ts";
 import { quotasTable } from "./quotas-table.ts";
+import { reservationsTable } from "./reservations-table.ts";
 import { sessionsTable } from "./sessions-table.ts";
 import type { Store } from "./store.ts";
 import { storeOf } from "./store-troubles.ts";
@@ -55,6 +56,8 @@ const migrations = [
   "CREATE TABLE quotas (name TEXT PRIMARY KEY, quota TEXT NOT NULL) STRICT",
   // API tokens may be limited to labs, and changes to the rights of an ordinary user. Earlier releases ignore both limits, so they must not use the database.
   "SELECT 1",
+  // reservation: JSON.
+  "CREATE TABLE reservations (id TEXT PRIMARY KEY, ends_at INTEGER NOT NULL, reservation TEXT NOT NULL) STRICT",
 ];
 
 /**
@@ -72,6 +75,7 @@ export function sqliteStore(file: string, options: DatabaseOptions = {}): Store 
     jobs: jobsTable(db, room, file),
     history: historyTable(db, room),
     quotas: quotasTable(db),
+    reservations: reservationsTable(db),
   };
   return storeOf(tables, file, room);
 }

@@ -10,6 +10,7 @@ const atOnce: { readonly [Group in keyof SqliteTables]: readonly (keyof SqliteTa
   jobs: ["lastEnd"],
   history: [],
   quotas: ["list"],
+  reservations: ["list"],
 };
 
 /** Returns the store over the tables. A write on a full disk is retried once, and SQLite errors become messages with their cause and a remedy. */
@@ -44,6 +45,7 @@ export function storeOf(tables: SqliteTables, file: string, room: DatabaseRoom):
     jobs: wrapped("jobs"),
     history: wrapped("history"),
     quotas: wrapped("quotas"),
+    reservations: wrapped("reservations"),
     close: async () => room.close(),
   };
 }

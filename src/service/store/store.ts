@@ -133,6 +133,19 @@ export interface LabRecord {
   readonly updatedAt: number;
 }
 
+/** Room on a machine for the labs of a user in a time of the future. Times: ms since the epoch. */
+export interface ReservationRow {
+  readonly id: string;
+  readonly user: string;
+  readonly from: number;
+  readonly until: number;
+  /** MiB, for all labs of the user on the machine together. */
+  readonly memory: number;
+  readonly nodes: number;
+  /** Name of the machine of the fleet. Absent: there was none. */
+  readonly machine?: string;
+}
+
 export type JobStatus = "running" | "done" | "failed" | "cancelled";
 export type JobOutcome = "finished" | "failed" | "cancelled" | "finished_after_restart" | "rolled_back" | "interrupted";
 
@@ -311,6 +324,18 @@ export interface Store {
     list(): readonly QuotaRow[];
     put(row: QuotaRow): Promise<void>;
     delete(kind: QuotaRow["kind"], name: string): Promise<void>;
+  };
+  readonly reservations: {
+    /** Sorted by their beginnings. */
+    list(): readonly ReservationRow[];
+    /**
+     * Adds a reservation. No other one is added between `make` and the write, also by other services.
+     * @param make returns the new row for the rows that there are, or throws
+     */
+    add(make: (rows: readonly ReservationRow[]) => ReservationRow): Promise<ReservationRow>;
+    delete(id: string): Promise<void>;
+    /** Deletes those that ended before this time. */
+    purge(endedBefore: number): Promise<void>;
   };
   /** Absent for the embedded database, which always answers and has one service. */
   readonly shared?: SharedStore;

@@ -6,7 +6,7 @@ import { tokenScopes } from "../../contract/token-scopes.ts";
 import type { AccountRow } from "../../hosts/host-accounts.ts";
 import { leaseEnds } from "../../intent/lab/lab.ts";
 import type { MachineDrain, MachineRow } from "./machines.ts";
-import type { ApiToken, JobAnswer, LabRecord, QuotaRow } from "./store.ts";
+import type { ApiToken, JobAnswer, LabRecord, QuotaRow, ReservationRow } from "./store.ts";
 
 /** Fields that older releases did not write are optional. */
 const recordSchema = Type.Object({
@@ -79,6 +79,17 @@ const imageSchema = Type.Object({
   users: Type.Optional(Type.Array(text)),
   template: Type.Optional(text),
 });
+
+const reservationSchema = Type.Object({
+  id: text,
+  user: text,
+  from: number,
+  until: number,
+  memory: number,
+  nodes: number,
+  machine: Type.Optional(text),
+});
+
 const factsSchema = Type.Object({
   version: text,
   processors: number,
@@ -116,6 +127,14 @@ export function readQuota(quota: string): QuotaRow {
   const value = parsed(what, quota);
   checked(what, quotaSchema, value);
   return value as QuotaRow;
+}
+
+/** Returns a reservation of its row. Throws `internal` if it is damaged. */
+export function readReservation(reservation: string): ReservationRow {
+  const what = "a reservation";
+  const value = parsed(what, reservation);
+  checked(what, reservationSchema, value);
+  return value as ReservationRow;
 }
 
 /** Columns of a machine. labels, facts: JSON. */

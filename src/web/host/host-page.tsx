@@ -5,15 +5,16 @@ import { Problem } from "../parts/problem.tsx";
 import { useTitle } from "../parts/use-title.ts";
 import { MachineTable } from "./machine-table.tsx";
 import { QuotaTable } from "./quota-table.tsx";
+import { ReservationTable } from "./reservation-table.tsx";
 import type { Usage } from "./usage.ts";
 import { useHost } from "./use-host.ts";
 import { UserAdmin } from "./user-admin.tsx";
 import "./host.css";
 
-/** The page of the host, for admins: its load, the machines of its fleet, the use by the labs of each owner, quotas, its users, and the newest jobs of all labs. */
+/** The page of the host, for admins: its load, the machines of its fleet, the use by the labs of each owner, quotas, reservations, its users, and the newest jobs of all labs. */
 export default function HostPage({ user }: { readonly user: string | undefined }) {
   useTitle("Host");
-  const { load, machines, users, usage, quotas, mayChangeUsers, hasJobs, isKnown } = useHost();
+  const { load, machines, users, usage, quotas, reservations, mayChangeUsers, hasJobs, isKnown } = useHost();
   return (
     <section class="host">
       <h1>Host</h1>
@@ -28,6 +29,8 @@ export default function HostPage({ user }: { readonly user: string | undefined }
       <h2>Quotas</h2>
       {quotas.error !== undefined && <Problem error={quotas.error} retry={quotas.again} />}
       {quotas.data !== undefined && <QuotaTable quotas={quotas.data} />}
+      {reservations.error !== undefined && <Problem error={reservations.error} retry={reservations.again} />}
+      {reservations.data !== undefined && <ReservationTable reservations={reservations.data} again={reservations.again} />}
       {users.error !== undefined && <Problem error={users.error} retry={users.again} />}
       {users.data !== undefined &&
         (mayChangeUsers ? <UserAdmin users={users.data} me={user} again={users.again} /> : <Users users={users.data} />)}

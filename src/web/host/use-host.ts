@@ -2,6 +2,7 @@ import type { HostLoadData } from "../../contract/schemas/host-load.ts";
 import type { HostUser } from "../../contract/schemas/host-users.ts";
 import type { MachineData } from "../../contract/schemas/machines.ts";
 import type { QuotaData } from "../../contract/schemas/quotas.ts";
+import type { ReservationData } from "../../contract/schemas/reservations.ts";
 import { type Answer, useAnswer } from "../parts/use-answer.ts";
 import { useCapabilities } from "../parts/use-capabilities.ts";
 import { usePolling } from "../parts/use-polling.ts";
@@ -19,6 +20,7 @@ export interface HostControl {
   readonly users: Answer<readonly HostUser[] | undefined>;
   readonly usage: Answer<readonly Usage[]>;
   readonly quotas: Answer<readonly QuotaData[]>;
+  readonly reservations: Answer<readonly ReservationData[]>;
   readonly mayChangeUsers: boolean;
   readonly hasJobs: boolean;
   readonly isKnown: boolean;
@@ -46,6 +48,7 @@ export function useHost(): HostControl {
   );
   const machines = useAnswer(async (signal) => (await call("listMachines", {}, { signal })).machines, []);
   const quotas = useAnswer(async (signal) => (await call("listQuotas", {}, { signal })).quotas, []);
+  const reservations = useAnswer(async (signal) => (await call("listReservations", {}, { signal })).reservations, []);
   usePolling(() => {
     if (has("hostLoad")) load.again();
     if ((machines.data ?? []).length > 0) machines.again();
@@ -56,6 +59,7 @@ export function useHost(): HostControl {
     users,
     usage,
     quotas,
+    reservations,
     mayChangeUsers: has("userChanges"),
     hasJobs: has("jobs"),
     isKnown: features !== undefined,

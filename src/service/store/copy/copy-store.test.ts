@@ -42,7 +42,7 @@ const job = { lab: "/a", identity: "ia", owner: "ann", operation: "deployProject
 /** A service's data: every table, values that are absent, and rows of the same time whose order counts. */
 async function fill(): Promise<void> {
   const store = sqliteStore(file);
-  const { sessions, labs, jobs, history, quotas } = store;
+  const { sessions, labs, jobs, history, quotas, reservations } = store;
   for (const hash of ["s2", "s1"]) {
     await sessions.insert({
       hash,
@@ -78,6 +78,7 @@ async function fill(): Promise<void> {
   }
   const end = { status: "done" as const, outcome: "finished" as const, finishedAt: 10, result: { ok: "ü" } };
   for (const id of ["j2", "j1"]) await jobs.finish(id, { ...end, answer: { result: { id } } });
+  await reservations.add(() => ({ id: "r1", user: "ann", from: 1, until: 2 ** 40, memory: 64, nodes: 2 }));
   await quotas.put({ kind: "group", name: "students", labs: 3, members: ["ann", "b ö"] });
   await store.close();
   // A record of a release that kept the contents in it.
@@ -88,9 +89,10 @@ async function fill(): Promise<void> {
 }
 
 /** Reads everything as a service does, in its order. */
-async function readAll({ sessions, labs, jobs, history, quotas }: Store) {
+async function readAll({ sessions, labs, jobs, history, quotas, reservations }: Store) {
   return {
     quotas: quotas.list(),
+    reservations: reservations.list(),
     sessions: ["s1", "s2", "b1", "b2"].map((hash) => sessions.find(hash) ?? sessions.findByBrowser(hash)),
     labs: labs.list(),
     jobs: await jobs.newest(10),
@@ -138,7 +140,7 @@ describe.skipIf(postgresPrograms === undefined)("a copy of a service's data", ()
     const address = await (await cluster()).database();
     const sums = await toPostgres(address);
     expect(sums.map(({ table, rows }) => `${table} ${rows}`)).toEqual([
-      ...["sessions 2", "browser_sessions 2", "labs 3", "history 2", "jobs 3", "job_keys 3", "quotas 1", "accounts 2"],
+      ...["sessions 2", "browser_sessions 2", "labs 3", "history 2", "jobs 3", "job_keys 3", "quotas 1", "reservations 1", "accounts 2"],
     ]);
     const returned = join(folder, "returned.db");
     expect(await back(address, returned)).toEqual(sums);

@@ -6,7 +6,7 @@ export type CopiedRow = readonly Value[];
 
 /** A table that both databases have, with the names and the order of its columns in a copy. */
 export interface CopiedTable {
-  readonly name: "sessions" | "browser_sessions" | "labs" | "history" | "jobs" | "job_keys" | "quotas" | "accounts";
+  readonly name: "sessions" | "browser_sessions" | "labs" | "history" | "jobs" | "job_keys" | "quotas" | "reservations" | "accounts";
   readonly columns: readonly string[];
   /** The columns that order its rows; absent: the order in which they were inserted, which the service uses between rows of the same time. */
   readonly key?: readonly string[];
@@ -34,6 +34,7 @@ export const copiedTables: readonly CopiedTable[] = [
   },
   { name: "job_keys", columns: ["username", "key", "request", "job", "created_at", "answer"], key: ["username", "key"] },
   { name: "quotas", columns: ["name", "quota"], key: ["name"] },
+  { name: "reservations", columns: ["id", "ends_at", "reservation"], key: ["id"] },
   // Beside SQLite, they are in users.json.
   { name: "accounts", columns: ["name", "account"], key: ["name"] },
 ];

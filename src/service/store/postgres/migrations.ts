@@ -92,6 +92,11 @@ const later: readonly Migration[] = [
   },
   // drain: JSON; null: the labs of the machine stay there.
   { worksWith: firstVersion, text: "ALTER TABLE machines ADD COLUMN drain text" },
+  // reservation: JSON. The releases before do not know reservations, and so do not respect them.
+  {
+    worksWith: firstVersion,
+    text: "CREATE TABLE reservations (id text PRIMARY KEY, ends_at bigint NOT NULL, reservation text NOT NULL)",
+  },
 ];
 
 /** The changes of this release and of all before it. */

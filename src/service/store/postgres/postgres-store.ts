@@ -10,6 +10,7 @@ import { Machines } from "./machines.ts";
 import { type Migration, migrations, prepare } from "./migrations.ts";
 import { type Notice, Notices } from "./notices.ts";
 import { Quotas } from "./quotas.ts";
+import { Reservations } from "./reservations.ts";
 import { Sessions } from "./sessions.ts";
 
 export interface PostgresOptions {
@@ -68,7 +69,10 @@ export async function postgresStore(
         if (row !== undefined) for (const listener of others) listener.job(row);
       },
       session: () => sessions.refresh(key),
-      quota: () => quotas.catchUp(),
+      quota: async () => {
+        await quotas.catchUp();
+        await reservations.catchUp();
+      },
       account: () => accounts.catchUp(),
       machine: () => machines.catchUpWhole(),
     };
@@ -87,6 +91,7 @@ export async function postgresStore(
       await labs.catchUp();
       await jobs.catchUp();
       await quotas.catchUp();
+      await reservations.catchUp();
       await accounts.catchUp();
       await machines.catchUpWhole();
     },
@@ -99,6 +104,7 @@ export async function postgresStore(
   const jobs = new Jobs(database, leases, notices, history);
   const sessions = new Sessions(database, notices);
   const quotas = new Quotas(database, notices);
+  const reservations = new Reservations(database, notices);
   const accounts = new Accounts(database, notices);
   const machines = new Machines(database, leases, notices);
   await using opened = new AsyncDisposableStack();
@@ -115,6 +121,7 @@ export async function postgresStore(
     jobs: jobs.calls,
     history: history.calls,
     quotas: quotas.calls,
+    reservations: reservations.calls,
     shared: {
       shown: address.shown,
       accounts,
