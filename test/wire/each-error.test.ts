@@ -639,6 +639,7 @@ const bring: Readonly<Partial<Record<ErrorCode, Bring>>> = {
   history_not_found: (id) => send(ann, id, { serial: 999_999 }),
   capture_not_found: (id) => send(ann, id, {}, "nope"),
   job_not_found: (id) => send(ann, id, {}, "nope"),
+  reservation_not_found: (id) => send(ann, id),
   session_exists: async () => {
     const link = (await send(ann, "openProject")).json.data.url as string;
     const cookie = cookieIn(await eve.post("/api/v1/browser/session", {})).header;

@@ -88,8 +88,9 @@ function takenOfQuota(
   return undefined;
 }
 
-function useBy({ owner, size, until }: WantedLab): Use {
-  return { user: owner, ...size, until };
+/** Its end is open, so that a shortage ends where others leave enough room for the lab. */
+function useBy({ owner, size }: WantedLab): Use {
+  return { user: owner, ...size, until: Number.POSITIVE_INFINITY };
 }
 
 /** Only moments count at which another user has a reservation: without one, the machine itself decides. */

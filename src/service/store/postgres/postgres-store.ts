@@ -6,11 +6,10 @@ import { History } from "./history.ts";
 import { Jobs } from "./jobs.ts";
 import { Labs } from "./labs.ts";
 import { Leases } from "./leases.ts";
+import { Quotas, Reservations } from "./limits.ts";
 import { Machines } from "./machines.ts";
 import { type Migration, migrations, prepare } from "./migrations.ts";
 import { type Notice, Notices } from "./notices.ts";
-import { Quotas } from "./quotas.ts";
-import { Reservations } from "./reservations.ts";
 import { Sessions } from "./sessions.ts";
 
 export interface PostgresOptions {
