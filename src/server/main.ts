@@ -77,6 +77,13 @@ async function serve(options: ServeOptions): Promise<void> {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, end);
     process.on("SIGHUP", (signal) => (terminals.some(isClosed) ? end(signal) : reload()));
   });
+  /** Ends the service with an error, because it may not go on. */
+  let giveUp!: (reason: Error) => void;
+  const givenUp = new Promise<never>((_resolve, reject) => {
+    giveUp = reject;
+  });
+  // Awaited at the end of the start.
+  givenUp.catch(() => {});
   const { version } = JSON.parse(await readFile(packagePath("package.json"), "utf8")) as { version: string };
   await using cleanup = new AsyncDisposableStack();
   const held = await holdStateDir(stateDir);
@@ -92,6 +99,7 @@ async function serve(options: ServeOptions): Promise<void> {
   // Opened before anything that only a first start creates.
   const labs = options.host === "embedded" && !options.adopt ? await labsOnDisk(stateDir) : 0;
   const store = await openStore(options, labs, log);
+  store.shared?.onSuperseded(() => giveUp(new Error(superseded(stateDir))));
   // A start that fails must end its lease: other machines would take the lease for that of a lost service, whose labs they start.
   let isServed = false;
   cleanup.defer(async () => {
@@ -100,7 +108,8 @@ async function serve(options: ServeOptions): Promise<void> {
   const readCertificate = () => serverCertificate({ stateDir, names: options.names, warn, ...(options.own && { own: options.own }) });
   const certificate = await readCertificate();
   if (options.advertise === undefined) await refuseOutsider(store.shared?.machines);
-  const fleet = options.advertise === undefined ? undefined : await joinedFleet(options, options.advertise, store, version, log);
+  const fleet =
+    options.advertise === undefined ? undefined : await joinedFleet(options, options.advertise, { store, version, log, giveUp });
   cleanup.defer(() => fleet?.close());
   const host = await openHost(options, store, warn);
   cleanup.defer(() => host.close());
@@ -181,17 +190,33 @@ async function serve(options: ServeOptions): Promise<void> {
     ballast.keep();
   }, settledMs).unref();
 
-  const signal = await ending;
+  const signal = await Promise.race([ending, givenUp]);
   log("info", "ending; labs keep running", { signal });
 }
+
+const superseded = (stateDir: string) =>
+  `another service has begun with the installation-id of ${stateDir}, so this one has ended; its nodes run on. One of the two state directories is a copy: end ` +
+  "the service there, remove installation-id and fleet-key from it, and start this service again";
+
+const removed =
+  "this machine was removed from the fleet: its service has ended, and its nodes run on. To use the machine again, start the service with a new token of " +
+  "labwright machines token (--join-token-file)";
 
 /** Joins the fleet of the database. */
 async function joinedFleet(
   { stateDir, machineName, joinTokenFile }: ServeOptions,
   url: string,
-  { shared }: Store,
-  version: string,
-  log: ReturnType<typeof jsonLog>,
+  {
+    store: { shared },
+    version,
+    log,
+    giveUp,
+  }: {
+    readonly store: Store;
+    readonly version: string;
+    readonly log: ReturnType<typeof jsonLog>;
+    readonly giveUp: (reason: Error) => void;
+  },
 ): Promise<Fleet> {
   if (shared === undefined) throw new Error("--advertise needs --store");
   await checkOwnAddress(url);
@@ -200,7 +225,9 @@ async function joinedFleet(
     joinTokenFile === undefined || (await shared.machines.hasJoined())
       ? undefined
       : await readFile(joinTokenFile, "utf8").catch((error: Error) => Promise.reject(new Error(`--join-token-file: ${error.message}`)));
-  return openFleet({ stateDir, machines: shared.machines, name: machineName ?? hostname(), url, token: token?.trim(), version, log });
+  const { machines } = shared;
+  const onRemoved = () => giveUp(new Error(removed));
+  return openFleet({ stateDir, machines, name: machineName ?? hostname(), url, token: token?.trim(), version, onRemoved, log });
 }
 
 /** Reads the files of the options for sign-ins at a provider. The service does not start without them; the provider itself may be down. */

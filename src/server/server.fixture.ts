@@ -48,6 +48,7 @@ export class TestServer {
       if (cookie === "good-cookie") return { user: "ann", role: "user", session: "s1" };
       throw new Failure("unauthenticated", "sign in");
     },
+    passedOn: (caller) => caller,
     requestEnded: (request) => void this.ended.push(request),
     recover: async () => {},
     signInBrowser: async () => {

@@ -180,6 +180,7 @@ export function createService(options: ServiceOptions): Service {
     answerMachine: async (from, call, signal) => (await answerMove(context, from, call, signal)) ?? answerMachine(context, call),
     requestEnded: (request) => metrics.request(request),
     authenticate: (token, address) => sessions.authenticate(token, address),
+    passedOn: (caller) => sessions.passedOn(caller),
     authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),
     recover: (begun) => {
       leases.begin();

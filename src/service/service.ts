@@ -31,6 +31,8 @@ export interface Service {
   authenticate(token: string | undefined, address?: string): Caller;
   /** The caller of a browser session's cookie. Throws as authenticate. */
   authenticateBrowser(cookie: string): Caller;
+  /** The caller of a call that another machine of the fleet passes on, with the rights of now. Throws as authenticate. */
+  passedOn(caller: Caller): Caller;
   /**
    * Signs in a user whom a provider has identified: returns the URL fragment that signs a browser in. The caller has checked the provider's answer. Throws
    * unsupported if the host has no such users.

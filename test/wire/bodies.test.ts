@@ -63,6 +63,7 @@ beforeAll(async () => {
       storeSilentMs: () => undefined,
       authenticate: () => ({ user: "ann", role: "user", session: "s" }),
       authenticateBrowser: () => ({ user: "ann", role: "user", session: "s" }),
+      passedOn: (caller) => caller,
       requestEnded: () => {},
       recover: async () => {},
       signInBrowser: async () => ({ user: "ann", fragment: "" }),

@@ -34,6 +34,8 @@ export interface Member extends AsyncDisposable {
   login(user: string): Promise<string>;
   /** Reports at once that this memory is free, MiB, of 1,000. */
   hasFree(memory: number): Promise<void>;
+  /** Whether it has noticed that it was removed from the fleet. */
+  isRemoved(): boolean;
   /** Ends without leaving the fleet, as after a crash: its lease and its row stay. */
   crash(): Promise<void>;
 }
@@ -83,6 +85,7 @@ export async function openMember({
   const version = `0.${protocol}.0`;
   // The first releases do not report their protocol.
   const facts = () => ({ version, ...(protocol > 1 && { protocol }), processors: 2, load: 0, memory: 1_000, availableMemory });
+  let isRemoved = false;
   const fleet = await openFleet({
     facts,
     stateDir,
@@ -92,6 +95,10 @@ export async function openMember({
     token,
     version,
     protocol,
+    onRemoved: () => {
+      isRemoved = true;
+    },
+    probes: { everyMs: 200, againMs: 100 },
     log: write,
   }).catch(async (error) => {
     await store.close();
@@ -136,6 +143,7 @@ export async function openMember({
       availableMemory = memory;
       await store.shared!.machines.report(facts());
     },
+    isRemoved: () => isRemoved,
     crash,
     [Symbol.asyncDispose]: async () => {
       await crash();

@@ -1,4 +1,9 @@
-import { request } from "node:https";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { Agent, request } from "node:https";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type OperationId, operations } from "../../contract/operations.ts";
 import { requestSchemas } from "../../contract/schemas/table.ts";
@@ -42,7 +47,7 @@ async function deploy(owner: Member, rest: readonly Member[], token: string, nam
   for (const { store } of rest) await expect.poll(() => store.labs.get(`/${name}`)).toBeDefined();
 }
 
-const is = { skip: postgresPrograms === undefined, timeout: 60_000 };
+const is = { skip: postgresPrograms === undefined, timeout: 180_000 };
 
 describe("the machines of a fleet", () => {
   test("any of them answers a call about a lab of another one: data, failures, events, streams and changes", is, async () => {
@@ -188,6 +193,10 @@ describe("the machines of a fleet", () => {
     const nowhere = await other.client(ann).post("/api/v1/projects/deploy", { yaml: `${pair("nowhere")}place: {machine: third}\n` });
     expect(nowhere.json.error).toContain("there is no machine third");
     await one.client(admin).call("PUT", "/api/v1/machines", { body: JSON.stringify({ name: "other", state: "cordoned" }) });
+    // Plans take no memory: a user could make all machines look full with them.
+    const much = (name: string) => ({ yaml: `name: ${name}\nnodes:\n  h1: {template: linux, memory: 400}\n` });
+    await one.hasFree(900);
+    for (const name of ["a", "b", "c"]) expect((await one.client(ann).post("/api/v1/projects/plan", much(name))).json.ok).toBe(true);
     const large = "name: large\nnodes:\n  h1: {template: linux, memory: 4096}\n";
     const refused = await one.client(ann).post("/api/v1/projects/deploy", { yaml: large });
     expect(refused.json).toMatchObject({ code: "host_error" });
@@ -210,6 +219,8 @@ describe("the machines of a fleet", () => {
       });
       const changed = await other.client(ann).post("/api/v1/projects/destroy", { lab: "/away" });
       expect(changed.json.error).toContain("no connection to it: nothing was changed");
+      const bob = await other.login("bob");
+      expect((await other.client(bob).post("/api/v1/projects/status", { lab: "/away" })).json).toMatchObject({ code: "lab_not_found" });
       const [entry] = (await other.client(ann).get("/api/v1/labs")).json.data.labs;
       expect(entry).toMatchObject({ lab: "/away", machine: "one", unreachable_since: expect.any(String), exists: true });
       const again = await member("one", 1, { stateDir: one.stateDir });
@@ -219,6 +230,44 @@ describe("the machines of a fleet", () => {
       expect(again.store.shared!.machines.own).toBe(1);
     },
   );
+
+  test("a machine that goes silent on its open connections: calls fail, and consoles and events end", is, async () => {
+    const { one, other, ann } = await two();
+    await deploy(one, [other], ann, "away");
+    const connections = new Set<Socket>();
+    const { hostname, port } = new URL(one.url);
+    const between = createServer((socket) => {
+      const onward = connect(Number(port), hostname);
+      for (const end of [socket, onward]) connections.add(end.on("error", () => {}));
+      socket.pipe(onward).pipe(socket);
+    }).listen(0, "127.0.0.1");
+    cleanup.defer(() => {
+      between.close();
+      for (const socket of connections) socket.destroy();
+    });
+    await once(between, "listening");
+    const { query } = await cluster();
+    const database = String((address as unknown as { url: string }).url.split("/").at(-1));
+    await query(database, `UPDATE machines SET url = 'https://127.0.0.1:${(between.address() as AddressInfo).port}' WHERE name = 'one'`);
+    await other.hasFree(900);
+    const client = other.client(ann);
+    const { stream } = (await client.post("/api/v1/console/attach", { lab: "/away", node: "h1" })).json.data as { stream: string };
+    const opened = (asked: string) => other.client(ann).secure(`${asked} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann}\r\n`);
+    const console = await opened(`GET /api/v1/console/stream/${stream}`);
+    console.socket.write("Connection: Upgrade\r\nUpgrade: host-telnet\r\n\r\n");
+    const events = await opened("GET /api/v1/events?lab=/away");
+    events.socket.write("\r\n");
+    await expect.poll(console.heard).toContain("101 Switching Protocols");
+    await expect.poll(events.heard).toContain("200 OK");
+    expect((await client.post("/api/v1/projects/status", { lab: "/away" })).json.ok).toBe(true);
+    expect(connections.size).toBeGreaterThan(0);
+    between.removeAllListeners("connection").on("connection", (socket) => connections.add(socket));
+    for (const socket of connections) socket.unpipe().pause();
+    const lost = await client.post("/api/v1/projects/status", { lab: "/away" });
+    expect(lost.json).toMatchObject({ code: "machine_unreachable", data: { machine: "one" } });
+    expect(lost.json.error).toContain("ended before its answer");
+    await Promise.all([console.ended(), events.ended()]);
+  });
 
   /** As if this machine had neither renewed its lease nor reported for a minute. */
   async function lose({ name }: Member): Promise<void> {
@@ -267,6 +316,23 @@ describe("the machines of a fleet", () => {
       .toBe(true);
   });
 
+  test("a lab starts elsewhere also if the service of the lost machine was restarted before", is, async () => {
+    const { one, other, ann } = await two();
+    await deploy(one, [other], ann, "kept");
+    await one.store.labs.put({ ...one.store.labs.get("/kept")!, resume: "always" });
+    await one.crash();
+    await one.service.close();
+    const again = await member("one", 1, { stateDir: one.stateDir });
+    await again.crash();
+    const afterLoss = async () => {
+      await lose(again);
+      await other.hasFree(900);
+      await other.service.lookAtMachines();
+      return other.host.holds?.("/kept");
+    };
+    await expect.poll(afterLoss, { timeout: 30_000 }).toBe(true);
+  });
+
   test("a service that was stopped keeps its labs", is, async () => {
     const { one, other, ann } = await two();
     await deploy(one, [other], ann, "kept");
@@ -306,6 +372,15 @@ describe("joining", () => {
     );
   });
 
+  test("a damaged key of the fleet is named, with the next step", is, async () => {
+    const { other } = await two();
+    await other.crash();
+    writeFileSync(join(other.stateDir, "fleet-key"), "");
+    await expect(openMember({ name: "other", place: 2, address, stateDir: other.stateDir })).rejects.toThrow(
+      /fleet-key, is damaged: restore it, or remove this machine/,
+    );
+  });
+
   test("the database alone has neither the key of the fleet nor a token", is, async () => {
     await two();
     const made = await cluster();
@@ -322,12 +397,12 @@ describe("joining", () => {
 });
 
 describe("the port of a machine for the others", () => {
-  const ask = (url: string, tls: object) =>
+  const ask = (url: string, tls: object, path = "/api/v1/labs") =>
     new Promise<{ readonly status: number; readonly text: string }>((resolve, reject) => {
       const headers = {
         [forwardedHeader]: forwardedText({ caller: { user: "admin", role: "admin", session: "forged" }, requestId: "1", address: "" }),
       };
-      const sent = request(`${url}/api/v1/labs`, { rejectUnauthorized: false, agent: false, headers, ...tls }, async (response) => {
+      const sent = request(`${url}${path}`, { rejectUnauthorized: false, agent: false, headers, ...tls }, async (response) => {
         const parts: Buffer[] = [];
         for await (const part of response) parts.push(part as Buffer);
         resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() });
@@ -353,9 +428,55 @@ describe("the port of a machine for the others", () => {
       expect(await ask(one.server.url, {})).toMatchObject({ status: 401 });
       const own = other.fleet.credentials();
       expect(await ask(one.url, { cert: own.certificate, key: own.key })).toMatchObject({ status: 200 });
+      const kept = new Agent({ keepAlive: true, cert: own.certificate, key: own.key, rejectUnauthorized: false });
+      cleanup.defer(() => kept.destroy());
+      expect(await ask(one.url, { agent: kept })).toMatchObject({ status: 200 });
       await other.crash();
       await one.client(admin).post("/api/v1/machines/remove", { name: "other" });
       await expect(ask(one.url, { cert: own.certificate, key: own.key })).rejects.toThrow();
+      await expect(ask(one.url, { agent: kept })).rejects.toThrow();
     },
   );
+
+  test(
+    "a machine that does not know it yet cannot pass calls on for a session that has ended, or with rights that are gone",
+    is,
+    async () => {
+      const { one, other, ann } = await two();
+      const { certificate: cert, key } = other.fleet.credentials();
+      const session = createHash("sha256").update(ann).digest("hex");
+      const asked = (role: "admin" | "user") => {
+        const headers = { [forwardedHeader]: forwardedText({ caller: { user: "ann", role, session }, requestId: "1", address: "" }) };
+        return ask(`${one.url}`, { cert, key, headers }, "/api/v1/machines");
+      };
+      expect(JSON.parse((await asked("admin")).text)).toMatchObject({ code: "operation_not_allowed" });
+      await one.client(ann).post("/api/v1/logout", {});
+      expect(await asked("user")).toMatchObject({ status: 401 });
+    },
+  );
+
+  test("connections without a certificate are few, and do not keep other machines away", is, async () => {
+    const { one, other } = await two();
+    const { hostname, port } = new URL(one.url);
+    const strangers = Array.from({ length: 300 }, () => connect(Number(port), hostname).on("error", () => {}));
+    cleanup.defer(() => {
+      for (const stranger of strangers) stranger.destroy();
+    });
+    for (const stranger of strangers) stranger.resume();
+    await expect.poll(() => strangers.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(44);
+    const { certificate: cert, key } = other.fleet.credentials();
+    expect(await ask(one.url, { cert, key })).toMatchObject({ status: 200 });
+  });
+
+  test("ends the open streams of a machine that was removed, and the service of that machine", is, async () => {
+    const { one, other, admin, ann } = await two();
+    await deploy(one, [other], ann, "away");
+    const events = await other
+      .client(ann)
+      .secure(`GET /api/v1/events?lab=/away HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann}\r\n\r\n`);
+    await expect.poll(events.heard).toContain("200 OK");
+    await one.client(admin).post("/api/v1/machines/remove", { name: "other", force: true });
+    await events.ended();
+    await expect.poll(() => other.isRemoved(), { timeout: 10_000 }).toBe(true);
+  });
 });

@@ -11,8 +11,9 @@ import type { FleetRoutes } from "../http/here-or-forwarded.ts";
 import { refuseCopy } from "./copied-state.ts";
 import { factsNow } from "./facts.ts";
 import { Forwarder } from "./forwarder.ts";
-import { listenForMembers, memberTls } from "./member-listener.ts";
+import { listenForMembers, type MemberListener, memberTls } from "./member-listener.ts";
 import { joinFleet, type MemberCredentials } from "./membership.ts";
+import type { OpenCallsOptions } from "./open-calls.ts";
 import { connectionProblem } from "./reach.ts";
 
 export interface FleetOptions {
@@ -27,6 +28,10 @@ export interface FleetOptions {
   readonly facts?: () => MachineFacts;
   /** Number of the protocol of this machine. Absent: that of this release. */
   readonly protocol?: number | undefined;
+  /** Times of the probes of machines with open calls. */
+  readonly probes?: Omit<OpenCallsOptions, "probe">;
+  /** Called when this machine has been removed from the fleet. */
+  readonly onRemoved?: () => void;
   readonly log: Log;
 }
 
@@ -60,14 +65,16 @@ export async function openFleet({
   version,
   facts = () => factsNow(version),
   protocol = ownProtocol,
+  probes,
+  onRemoved,
   log,
 }: FleetOptions): Promise<Fleet> {
   const beforeJoin = async (credentialsOf: (number: number) => MemberCredentials) =>
     refuseCopy({ members: await machines.members(), url, credentialsOf });
   const membership = await joinFleet({ stateDir, machines, name, url, token, facts: facts(), beforeJoin });
   let credentials = membership.credentials();
-  const forwarder = new Forwarder(() => credentials, protocol);
-  let server: Server | undefined;
+  const forwarder = new Forwarder(() => credentials, { protocol, probes });
+  let listener: MemberListener | undefined;
   let isMember = true;
   let isUnlisted = false;
   let images: () => Promise<NonNullable<MachineFacts["images"]>> = async () => [];
@@ -80,8 +87,11 @@ export async function openFleet({
       });
       await machines.report({ ...facts(), ...(shared.length > 0 && { images: shared }) });
       const isThere = machines.list().some(({ number }) => number === membership.number);
-      if (isMember && !isThere)
+      listener?.dropRemoved();
+      if (isMember && !isThere) {
         log("error", "this machine was removed from the fleet: its calls are refused, and other machines may take its labs over");
+        onRemoved?.();
+      }
       isMember = isThere;
     } catch {
       // The database does not answer, which it has logged itself.
@@ -92,7 +102,7 @@ export async function openFleet({
   let reporting = setTimeout(() => void report(), reportMs).unref();
   const renewing = setInterval(() => {
     credentials = membership.credentials();
-    server?.setSecureContext(memberTls(credentials));
+    listener?.server.setSecureContext(memberTls(credentials));
     forwarder.renew();
   }, renewMs).unref();
   const machineOf = (number: number) => {
@@ -130,8 +140,8 @@ export async function openFleet({
     listen: async (handle) => {
       const { hostname, port } = new URL(url);
       const host = hostname.replace(/^\[|\]$/g, "");
-      server = await listenForMembers({ credentials, host, port: Number(port), machines: () => machines.list(), handle, protocol });
-      return server;
+      listener = await listenForMembers({ credentials, host, port: Number(port), machines: () => machines.list(), handle, protocol });
+      return listener.server;
     },
     close: () => {
       clearTimeout(reporting);

@@ -6,6 +6,7 @@ import type { PeerCertificate } from "node:tls";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Failure } from "../../contract/errors.ts";
 import { ownProtocol, protocolProblem, protocolWith } from "../../contract/fleet-protocol.ts";
+import { operations } from "../../contract/operations.ts";
 import type { MachineAnswer, MachineCall } from "../../service/common/fleet-calls.ts";
 import type { MachineRow } from "../../service/store/machines.ts";
 import { type Forwarded, forwardedHeader, forwardedText, notOwnerHeader, protocolHeader } from "../forwarding/forwarded.ts";
@@ -13,10 +14,13 @@ import { isUpgrade, takeConnection } from "../streams/upgrades.ts";
 import { machineCallPath, readMachineAnswer, relabelled } from "./machine-calls.ts";
 import { memberTls } from "./member-listener.ts";
 import { type MemberCredentials, subjectOf } from "./membership.ts";
+import { OpenCalls, type OpenCallsOptions } from "./open-calls.ts";
 import { isOfClocks } from "./reach.ts";
 
 /** Time to connect to another machine, ms. */
 const connectMs = 2_000;
+/** Time to answer a probe, its connection included, ms. */
+const probeMs = 4_000;
 /** An idle connection is closed after this time, ms. */
 const idleMs = 60_000;
 /** Headers of a client that the owner of the lab needs too. */
@@ -32,11 +36,19 @@ export class Forwarder {
   readonly #agents = new Map<number, Agent>();
   readonly #credentials: () => MemberCredentials;
   readonly #protocol: number;
+  readonly #open: OpenCalls;
 
-  /** @param protocol number of the protocol of this machine */
-  constructor(credentials: () => MemberCredentials, protocol = ownProtocol) {
+  /** @param options protocol: number of the protocol of this machine; probes: their times */
+  constructor(
+    credentials: () => MemberCredentials,
+    {
+      protocol = ownProtocol,
+      probes = {},
+    }: { readonly protocol?: number; readonly probes?: Omit<OpenCallsOptions, "probe"> | undefined } = {},
+  ) {
     this.#credentials = credentials;
     this.#protocol = protocol;
+    this.#open = new OpenCalls({ ...probes, probe: (machine) => this.#probe(machine) });
   }
 
   /** Uses new credentials for new connections. Calls that are on their way end on theirs, which close when they are idle. */
@@ -45,6 +57,7 @@ export class Forwarder {
   }
 
   close(): void {
+    this.#open.close();
     for (const agent of this.#agents.values()) agent.destroy();
   }
 
@@ -56,6 +69,7 @@ export class Forwarder {
     const outgoing = this.#send(machine, request.raw, forwarded, sent === undefined ? undefined : JSON.stringify(sent));
     const left = () => outgoing.destroy();
     reply.raw.once("close", left);
+    this.#watch(machine, outgoing);
     const answer = await answerOf(outgoing, machine);
     if ("socket" in answer && "head" in answer) {
       join(request, reply, answer);
@@ -82,19 +96,34 @@ export class Forwarder {
   /** Calls another machine for a part of an answer. Returns the data of its envelope. Throws its failure, and machine_unreachable. */
   async ask(machine: Target, call: Pick<IncomingMessage, "method" | "url">, forwarded: Forwarded, withinMs: number): Promise<unknown> {
     const outgoing = this.#send(machine, { ...call, headers: {} }, forwarded, undefined);
-    const late = setTimeout(() => outgoing.destroy(new Error(`no answer within ${withinMs} ms`)), withinMs);
-    try {
-      const answer = await answerOf(outgoing, machine);
-      if (!("response" in answer)) throw new Error("not a call for data");
-      const text = (await refusal(machine, answer.response)) ?? (await bytesOf(answer.response));
-      const envelope = JSON.parse(text.toString("utf8")) as { ok: boolean; data?: unknown; code?: string; error?: string };
-      if (!envelope.ok) throw new Failure(envelope.code as "internal", envelope.error ?? "");
-      return envelope.data;
-    } catch (error) {
-      throw error instanceof Failure ? error : unreachable(machine, error as Error, true);
-    } finally {
-      clearTimeout(late);
-    }
+    return answered(outgoing, machine, withinMs);
+  }
+
+  /** A connection of its own: those that are kept open may be from before the machine was lost. */
+  async #probe(machine: Target): Promise<void> {
+    const call = { method: operations.getHealth.method, url: operations.getHealth.path, headers: {} };
+    const outgoing = this.#send(machine, call, { caller: null, requestId: "", address: "" }, undefined, true);
+    await answered(outgoing, machine, probeMs).catch((error: Failure) => {
+      // A refusal is a sign of life.
+      if (error.code === "machine_unreachable") throw error;
+    });
+  }
+
+  /** Cuts a call off if its machine is lost before the connection's end. */
+  #watch(machine: Target, outgoing: ClientRequest): void {
+    const ended = this.#open.add(machine, (cause) => {
+      outgoing.destroy(cause);
+      this.#agents.get(machine.number)?.destroy();
+      this.#agents.delete(machine.number);
+    });
+    outgoing.once("close", ended);
+    // The connection of a stream outlives its request.
+    outgoing.once("upgrade", (_response, socket: Duplex) => {
+      socket.once(
+        "close",
+        this.#open.add(machine, () => socket.destroy()),
+      );
+    });
   }
 
   /** Calls another machine. Returns the facts of its answer, and the stream of bytes behind them. Throws its failure, machine_unreachable, and the signal's reason. */
@@ -126,6 +155,7 @@ export class Forwarder {
     { method, url, headers }: Pick<IncomingMessage, "method" | "url" | "headers">,
     forwarded: Forwarded,
     text: string | undefined,
+    isAlone = false,
   ): ClientRequest {
     const protocol = protocolWith(machine, this.#protocol);
     if (protocol === undefined) throw tooFarApart(machine, protocolProblem(machine, this.#protocol) ?? "");
@@ -145,7 +175,7 @@ export class Forwarder {
         ...(protocol > 1 && { [protocolHeader]: String(protocol) }),
         ...(text !== undefined && { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) }),
       },
-      ...(isStream ? { ...this.#tls(machine.number), agent: false } : { agent: this.#agent(machine.number) }),
+      ...(isStream || isAlone ? { ...this.#tls(machine.number), agent: false } : { agent: this.#agent(machine.number) }),
     };
     const outgoing = send(options);
     outgoing.end(text);
@@ -216,6 +246,23 @@ function answerOf(outgoing: ClientRequest, machine: Target): Promise<Answer> {
       reject(unreachable(machine, error, isConnected));
     });
   });
+}
+
+/** Returns the data of the envelope of an answer. Throws its failure, and machine_unreachable. */
+async function answered(outgoing: ClientRequest, machine: Target, withinMs: number): Promise<unknown> {
+  const late = setTimeout(() => outgoing.destroy(new Error(`no answer within ${withinMs} ms`)), withinMs);
+  try {
+    const answer = await answerOf(outgoing, machine);
+    if ("socket" in answer) throw new Error("not a call for data");
+    const text = (await refusal(machine, answer.response)) ?? (await bytesOf(answer.response));
+    const envelope = JSON.parse(text.toString("utf8")) as { ok: boolean; data?: unknown; code?: string; error?: string };
+    if (!envelope.ok) throw new Failure(envelope.code as "internal", envelope.error ?? "");
+    return envelope.data;
+  } catch (error) {
+    throw error instanceof Failure ? error : unreachable(machine, error as Error, true);
+  } finally {
+    clearTimeout(late);
+  }
 }
 
 function unreachable({ name, seenAt }: Target, cause: Error, isSent: boolean): Failure {

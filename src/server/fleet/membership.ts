@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chownSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { MachineFacts, MachineStore } from "../../service/store/machines.ts";
 import { createCertificate, type KeyPair } from "../tls/x509.ts";
@@ -33,6 +33,7 @@ export interface Membership {
 
 const dayMs = 24 * 3_600_000;
 const certificateDays = 30;
+const keyBytes = 32;
 const authoritySubject = "labwright fleet";
 
 /** Common name in the certificate of a machine. */
@@ -80,8 +81,9 @@ export async function joinFleet({ stateDir, machines, name, url, token: text, fa
 }
 
 function keptKey(file: string): Buffer {
+  let key: Buffer;
   try {
-    return Buffer.from(readFileSync(file, "utf8").trim(), "base64url");
+    key = Buffer.from(readFileSync(file, "utf8").trim(), "base64url");
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     throw new Error(
@@ -89,6 +91,10 @@ function keptKey(file: string): Buffer {
       { cause: error },
     );
   }
+  if (key.length === keyBytes) return key;
+  throw new Error(
+    `the key of the fleet, ${file}, is damaged: restore it, or remove this machine (labwright machines remove) and let it join again`,
+  );
 }
 
 /** Returns the fleet's key for a machine that is new: its token brings it, or it begins the fleet. */
@@ -98,7 +104,7 @@ async function newKey(
   text: string | undefined,
 ): Promise<{ readonly key: Buffer; readonly token?: string }> {
   if ((await machines.authority()) === undefined) {
-    const key = randomBytes(32);
+    const key = randomBytes(keyBytes);
     const made = createCertificate({
       subject: authoritySubject,
       names: [],
@@ -130,7 +136,10 @@ async function newKey(
 
 /** Root may write it for a service that runs as another user: the owner of the directory. */
 function writeKey(file: string, key: Buffer): void {
-  writeFileSync(file, `${key.toString("base64url")}\n`, { mode: 0o600 });
+  const next = `${file}.new`;
+  writeFileSync(next, `${key.toString("base64url")}\n`, { mode: 0o600 });
   const { uid, gid } = statSync(join(file, ".."));
-  if (process.getuid?.() === 0) chownSync(file, uid, gid);
+  if (process.getuid?.() === 0) chownSync(next, uid, gid);
+  // A full disk, or the end of the machine, must not leave half a key.
+  renameSync(next, file);
 }

@@ -7,12 +7,12 @@ import { browserCookie, refuseForeign, refuseForeignPage } from "./browser.ts";
 
 /**
  * Returns the caller: from the bearer token, otherwise from the cookie of a browser session. `null` if the operation needs no caller, or takes a ticket from
- * its body; and for a call that another machine of the fleet passes on, whom that machine has authenticated. Throws unauthenticated, expired_agent_session or rate_limited.
+ * its body; and for a call that another machine of the fleet passes on, whom that machine has authenticated; this one checks only whether the session has ended. Throws unauthenticated, expired_agent_session or rate_limited.
  */
 export function identify(service: Service, request: FastifyRequest, auth: OperationRow["auth"]): Caller | null {
   const { authorization, cookie } = request.headers;
   const forwarded = forwardedOf(request.raw);
-  if (forwarded !== undefined) return forwarded.caller;
+  if (forwarded !== undefined) return forwarded.caller === null ? null : service.passedOn(forwarded.caller);
   if (auth === "none") return null;
   // A ticket is required: a cookie cannot create another cookie.
   if (auth === "ticket" && authorization === undefined) {

@@ -27,13 +27,13 @@ import { type LabPlace, noIds, type Target, type WantedTarget } from "./target.t
 /**
  * Finds the project of a payload. Throws field_not_allowed, bad_request (path, files, manifest, state), invalid_intent, and
  * lab_not_found for the lab of another user, or for a lab without a record that is not for this caller; and as refuseOutOfReach.
- * @param options makes: the operation may create the lab, so that a taken path is reported as not available
+ * @param options makes: the operation may create the lab, or plans that, so that a taken path is reported as not available
  */
 export async function addressProject(
   context: LookupParts,
   caller: Caller,
   payload: Selector,
-  options: { readonly makes?: boolean } = {},
+  options: { readonly makes?: "now" | "planned" | undefined } = {},
 ): Promise<Target> {
   const manifest = checkFields(payload);
   const loaded = manifest?.mode === "load";
@@ -41,13 +41,13 @@ export async function addressProject(
   const path = pathOf(payload, manifest, sent?.lab.name);
   currentCall.getStore()?.onLab?.(path);
   refuseOutOfReach(caller, path);
-  await refuseElsewhere(context, path);
+  const hidden = () => (options.makes !== undefined && sent !== undefined && !loaded ? pathNotAvailable(path) : labNotFound(path));
+  await refuseElsewhere(context, path, (record) => (rightOn(record, caller) === undefined ? hidden() : undefined));
 
-  if (await isHidden(context, caller, path)) {
-    throw options.makes === true && sent !== undefined && !loaded ? pathNotAvailable(path) : labNotFound(path);
-  }
+  if (await isHidden(context, caller, path)) throw hidden();
   const record = context.store.labs.get(path);
-  if (options.makes === true && sent !== undefined && !loaded) await placeNew(context, path, sent, record !== undefined);
+  if (options.makes !== undefined && sent !== undefined && !loaded)
+    await placeNew(context, path, sent, { isRecorded: record !== undefined, isMade: options.makes === "now" });
   const given = loaded || payload.state === undefined || payload.state === null ? undefined : stateIds(payload.state, context.host, path);
   const intent = sent ?? (await recordedIntent(context, record));
   const place = await placeOf(context, caller, path, record);
@@ -63,16 +63,21 @@ export async function addressProject(
 }
 
 /** Chooses the machine of a new lab, and of one whose machine was removed from the fleet. A lab that is on this machine already stays here. */
-async function placeNew(context: LookupParts, path: string, { lab }: Intent, isRecorded: boolean): Promise<void> {
+async function placeNew(
+  context: LookupParts,
+  path: string,
+  { lab }: Intent,
+  { isRecorded, isMade }: { readonly isRecorded: boolean; readonly isMade: boolean },
+): Promise<void> {
   const { store, host, placements } = context;
   const machines = store.shared?.machines;
   if (machines?.own === undefined || (isRecorded && !(await machines.isOrphaned(path)))) return;
   if ((await host.holds?.(path)) === true) return;
   const now = Date.now();
   const until = leaseEnd(leaseAfter(undefined, lab.lease, now));
-  await placements.place(machines, path, lab, (owner, memory) =>
-    reservedRoom(context, { path, owner, size: { memory, nodes: lab.nodes.length }, until, now }),
-  );
+  const reserved = (owner: string, memory: number) =>
+    reservedRoom(context, { path, owner, size: { memory, nodes: lab.nodes.length }, until, now });
+  await placements.place(machines, path, lab, { isMade, reserved });
 }
 
 /** Returns the lab at a path that the caller may use. `record`: the record of the lab, which the function that calls has read. */
@@ -87,7 +92,7 @@ export async function placeOf({ sessions }: SessionsPart, caller: Caller, path: 
  */
 export async function addressPath(context: LookupParts, caller: Caller, path: string, right: Right = "view"): Promise<LabPlace> {
   currentCall.getStore()?.onLab?.(path);
-  await refuseElsewhere(context, path);
+  await refuseElsewhere(context, path, (known) => (rightOn(known, caller) === undefined ? labNotFound(path) : undefined));
   const record = recordFor(context, caller, path);
   if (right !== "view") allowUse({ caller, record, path }, right);
   return placeOf(context, caller, path, record);
@@ -180,7 +185,7 @@ export async function addressEdit(context: LookupParts, caller: Caller, payload:
 
 /** Finds the project of a change that applies an intent and may make the lab. Throws as addressProject, neededIntent and allowChange. */
 export async function addressIntent(context: LookupParts, caller: Caller, payload: Selector): Promise<WantedTarget> {
-  const target = await addressProject(context, caller, payload, { makes: true });
+  const target = await addressProject(context, caller, payload, { makes: "now" });
   const intent = await neededIntent(target);
   allowChange(target);
   return { ...target, intent };

@@ -136,7 +136,7 @@ export class Events {
     const checked = checkLabPath(lab);
     if ("problem" in checked) throw badRequest("/lab", checked.problem);
     const { path } = checked;
-    await refuseElsewhere(this.#parts, path);
+    await refuseElsewhere(this.#parts, path, (known) => (rightOn(known, caller) === undefined ? labNotFound(path) : undefined));
     const record = recordFor(this.#parts, caller, path);
     if (record === undefined && !(await host.labs()).includes(path)) throw labNotFound(path);
     return path;

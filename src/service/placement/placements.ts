@@ -15,12 +15,16 @@ const hint = "change place in the lab's file, or let an admin make room: labwrig
 export class Placements {
   #placed: readonly PlacedSince[] = [];
 
-  /** Throws Elsewhere if a new lab belongs on another machine, and host_error if no machine has room for it. A call that another machine passes on stays here. */
+  /**
+   * Throws Elsewhere if a new lab belongs on another machine, and host_error if no machine has room for it. A call that another machine passes on stays here.
+   * @param isMade the call makes the lab, so that its memory counts at once. With plans, a user could make all machines look full.
+   * @param reserved the room that a user has reserved, for a lab that needs this memory, bytes
+   */
   async place(
     machines: MachineStore,
     path: string,
     lab: Pick<Lab, "nodes" | "place">,
-    reserved: (user: string, memory: number) => ReservedRoom,
+    { isMade, reserved }: { readonly isMade: boolean; readonly reserved: (user: string, memory: number) => ReservedRoom },
   ): Promise<void> {
     const call = currentCall.getStore();
     if (machines.own === undefined || call === undefined || call.isForwarded) return;
@@ -33,7 +37,7 @@ export class Placements {
         data: { host: chosen.refused.join("; "), hint },
       });
     const number = await machines.place(path, chosen.machine.number, keptMs);
-    this.#placed = [...this.#placed, { machine: number, memory, at: Date.now() }];
+    if (isMade) this.#placed = [...this.#placed, { machine: number, memory, at: Date.now() }];
     const machine = rows.find((row) => row.number === number) ?? chosen.machine;
     const reasons = machine === chosen.machine ? chosen.reasons : [`${machine.name} was chosen for this lab a short time ago`];
     const placement = { machine: machine.name, reasons: [...reasons] };

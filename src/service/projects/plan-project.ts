@@ -151,7 +151,7 @@ async function addressPlan(
   payload: ProjectPayload,
   direction: Direction,
 ): Promise<{ readonly target: Target; readonly wanted: Wanted }> {
-  const target = await addressProject(context, caller, payload, { makes: direction === "to_host" });
+  const target = await addressProject(context, caller, payload, { makes: direction === "to_host" ? "planned" : undefined });
   await refuseQuarantined(context, target);
   return { target, wanted: await plannable(target, direction) };
 }

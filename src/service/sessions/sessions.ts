@@ -147,6 +147,20 @@ export class Sessions {
     return this.#known(this.#store.sessions.findByBrowser(hashOf(cookie)));
   }
 
+  /**
+   * Returns the caller of a call that another machine of the fleet passes on, with the rights that the account has now: that machine may be cut off from the
+   * database, and so may not know that the session has ended. A session that this machine does not know yet is new. Throws as authenticate.
+   */
+  passedOn(caller: Caller): Caller {
+    const row = this.#store.sessions.find(caller.session);
+    if (row === undefined) return caller;
+    if (row.token !== undefined && this.#clock.now() >= this.#expiry(row))
+      throw new Failure("expired_agent_session", "the token has expired");
+    const role = row.revoked ? undefined : this.#role(row);
+    if (role === undefined) throw new Failure("unauthenticated", "the session has ended; log in again");
+    return callerOf(row, role);
+  }
+
   /** Returns the user of a browser's cookie; undefined if its session has ended. Does not count as use. */
   userOfBrowser(cookie: string): string | undefined {
     const row = this.#store.sessions.findByBrowser(hashOf(cookie));
@@ -293,17 +307,7 @@ export class Sessions {
     const role = this.#role(row);
     if (role === undefined) throw new Failure("unauthenticated", "the account is gone or has another password; log in again");
     if (now - row.usedAt >= Math.min(touchEveryMs, this.#limits.idleMs / 10)) this.#later(this.#store.sessions.touch(row.hash, now));
-    const { user, hash: session, token } = row;
-    if (token === undefined) return { user, role, session };
-    const { expiresAt: _expiresAt, ...apiToken } = token;
-    const { scope } = apiToken;
-    return {
-      user,
-      role: scope !== "admin" && role === "admin" ? "user" : role,
-      session,
-      limit: limitOf[scope],
-      apiToken,
-    };
+    return callerOf(row, role);
   }
 
   /** Returns the current account. `undefined` if it was deleted, or if its password has changed since the login: then the session ends. */
@@ -374,6 +378,20 @@ export class Sessions {
 const limitOf = { read: "view", operate: "operate", deploy: "own", labs: "own", admin: "own" } as const satisfies Readonly<
   Record<TokenScope, Caller["limit"]>
 >;
+
+/** @param role of the account now */
+function callerOf({ user, hash: session, token }: SessionRow, role: Caller["role"]): Caller {
+  if (token === undefined) return { user, role, session };
+  const { expiresAt: _expiresAt, ...apiToken } = token;
+  const { scope } = apiToken;
+  return {
+    user,
+    role: scope !== "admin" && role === "admin" ? "user" : role,
+    session,
+    limit: limitOf[scope],
+    apiToken,
+  };
+}
 
 function hashOf(token: string): string {
   return createHash("sha256").update(token).digest("hex");

@@ -364,6 +364,8 @@ export interface SharedStore {
   onDoubtful(listener: () => void): void;
   /** Called when it may change labs again. */
   onRenewed(listener: () => void): void;
+  /** Called when another service has begun with the same installation: this one must end. */
+  onSuperseded(listener: () => void): void;
 }
 
 /** The records of the labs of this machine; without a fleet, of all labs. */

@@ -25,22 +25,33 @@ export interface LeaseEvents {
   readonly renewed: (isSame: boolean) => void;
   /** A newer release has changed the tables: this service gets no lease any more. */
   readonly outdated: () => void;
+  /** A service has begun with the same installation, which is therefore a copy: this service must end. */
+  readonly superseded: () => void;
 }
 
 /** Whether a service `s` is lost: it has not ended by itself, and its lease is over. */
 export const isLost = "(s.lost OR (s.ended_at IS NULL AND s.ends_at <= clock_timestamp()))";
 
 const sql = {
-  end: { name: "end_services", text: "UPDATE services SET ended_at = clock_timestamp() WHERE installation = $1 AND ended_at IS NULL" },
+  end: {
+    name: "end_services",
+    text: "UPDATE services SET ended_at = clock_timestamp() WHERE installation = $1 AND id <> $2 AND ended_at IS NULL",
+  },
   register: {
     name: "register_service",
     text: "INSERT INTO services (installation, ends_at, schema_version) VALUES ($1, clock_timestamp() + $2 * interval '1 ms', $3) RETURNING id",
+  },
+  // The state directory has the labs of the processes before: a lease that stayed with one of them would look like that of a service that was stopped.
+  inherit: {
+    name: "inherit_leases",
+    text: `UPDATE leases SET holder = $2, fence = nextval('fences') FROM services s WHERE s.id = holder AND s.installation = $1 AND s.id <> $2`,
   },
   // A service that nobody has ended may renew late: the service that ends it takes the same row lock first.
   renew: {
     name: "renew_service",
     text: "UPDATE services SET ends_at = clock_timestamp() + $2 * interval '1 ms' WHERE id = $1 AND ended_at IS NULL",
   },
+  superseded: { name: "is_service_superseded", text: "SELECT FROM services WHERE installation = $1 AND id > $2 AND ended_at IS NULL" },
   leave: { name: "leave_service", text: "UPDATE services SET ended_at = clock_timestamp() WHERE id = $1 AND ended_at IS NULL" },
   make: {
     name: "make_lease",
@@ -234,9 +245,12 @@ export class Leases {
     const { installation, leaseMs, schemaVersion } = this.#options;
     const sentAt = performance.now();
     this.#holder = await this.#database.transaction(async (query) => {
-      await query(sql.end, [installation]);
+      // As a service that takes a lab, it locks the leases before the services.
       const { rows } = await query<{ id: number }>(sql.register, [installation, leaseMs, schemaVersion]);
-      return rows[0]!.id;
+      const { id } = rows[0]!;
+      await query(sql.inherit, [installation, id]);
+      await query(sql.end, [installation, id]);
+      return id;
     });
     this.#fences.clear();
     this.#renewed(sentAt);
@@ -274,6 +288,13 @@ export class Leases {
       else {
         // Another service has ended this lease, and may own some of the labs.
         this.#doubt();
+        const { installation } = this.#options;
+        if ((await this.#database.query(sql.superseded, [installation, this.#holder])).count > 0) {
+          // Two services that register again and again would each end the lease of the other.
+          this.#closed = true;
+          this.#events.superseded();
+          return;
+        }
         await this.#register();
       }
       if (this.#isDoubtful && !this.#closed) {

@@ -31,6 +31,7 @@ export async function postgresStore(
   const others = new Set<OthersListener>();
   const doubtful = new Set<() => void>();
   const renewed = new Set<() => void>();
+  const superseded = new Set<() => void>();
   const database = new Database(address, (isReachable) => {
     if (isReachable) log("info", "the database answers again");
     else log("warn", "the database does not answer: reads come from memory, and changes wait or are refused; running labs go on");
@@ -52,6 +53,10 @@ export async function postgresStore(
           "error",
           "a newer release has changed the tables while this service was cut off: it changes nothing any more; install that release and restart it. Running labs go on",
         ),
+      superseded: () => {
+        log("error", "another service has begun with a copy of the state directory of this one");
+        for (const listener of superseded) listener();
+      },
     },
   );
   const unread = (what: string, error: unknown) =>
@@ -129,6 +134,7 @@ export async function postgresStore(
       onOthers: (listener) => void others.add(listener),
       onDoubtful: (listener) => void doubtful.add(listener),
       onRenewed: (listener) => void renewed.add(listener),
+      onSuperseded: (listener) => void superseded.add(listener),
     },
     close: () => open.disposeAsync(),
   };

@@ -5,6 +5,9 @@ const passing = [
   /^08/, // connection exception
   /^57P0[1-5]$/, // shutdown, crash, starting up
   /^53300$/, // too many connections
+  /^53(000|200)$/, // out of resources, out of memory
+  /^57014$|^25P03$/, // the time of a statement, or between two of a transaction, is over
+  /^28...$/, // a connection is refused that was admitted before: the password or pg_hba.conf has changed
   /^25006$/, // a standby, which is read-only: the primary has moved
   /^40001$|^40P01$/, // serialization failure, deadlock
 ];
@@ -42,8 +45,11 @@ export function storeUnavailable(error: unknown): Failure {
 /** Returns the failure of a statement that PostgreSQL refuses. Its text may contain data, so it is only in the cause, which is logged. */
 export function storeRefused(error: unknown): Failure {
   const { code } = (error ?? {}) as { readonly code?: unknown };
-  const why = code === "53100" ? "its disk is full: free space on it and try again" : "see the service's log";
-  return new Failure("internal", `the service's database failed: ${why}`, { cause: error });
+  if (code === "53100") {
+    const text = "the disk of the service's database is full: nothing was changed by this call. Free space on it and try again";
+    return new Failure("store_unavailable", text, { retryAfter: 5, cause: error });
+  }
+  return new Failure("internal", "the service's database failed: see the service's log", { cause: error });
 }
 
 const passwordFrom = "set PGPASSWORD, write ~/.pgpass, or name a file with --store-password-file";

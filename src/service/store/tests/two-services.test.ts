@@ -67,6 +67,29 @@ test(
   },
 );
 
+test("a service that was restarted keeps the labs that it has not changed since", is, async () => {
+  const address = await (await cluster()).database();
+  const first = await service(address, "one");
+  await (await first.login()).call("deployProject", { yaml: pair });
+  await benches.pop()?.service.close();
+  await service(address, "one");
+  const two = await service(address, "two");
+  expect((await failureOf(two.store.labs.put({ ...two.store.labs.get("/pair")!, origin: "two" }))).code).toBe("lab_elsewhere");
+});
+
+test("of two services on copies of one state directory, the first gives up, and the second keeps its lease", is, async () => {
+  const address = await (await cluster()).database();
+  const first = await service(address, "one", 1_500);
+  let isSuperseded = false;
+  first.store.shared?.onSuperseded(() => {
+    isSuperseded = true;
+  });
+  const copy = await service(address, "one", 1_500);
+  await until(() => isSuperseded);
+  await (await copy.login()).call("deployProject", { yaml: pair });
+  expect((await failureOf(first.store.labs.put({ ...copy.store.labs.get("/pair")!, origin: "first" }))).code).toBe("lab_elsewhere");
+});
+
 test(
   "a service that is stopped past its lease loses the lab: its writes fail, it ends its change, and the other service's record stays",
   is,
