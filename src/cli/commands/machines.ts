@@ -22,7 +22,7 @@ export const machines: Command = {
     "its memory. A cordoned machine gets no new labs; its labs run on. labels replaces all labels of a machine; without any it removes them. token prints a\n" +
     "one-time token with which one machine joins: labwright serve --join-token-file. remove is for a machine that is lost, or has no labs.\n" +
     "drain cordons a machine and moves its stopped labs with their disks to other machines, one after the other, and labs that are stopped later, too; it shows\n" +
-    "the moves until all are done. uncordon ends a drain; labwright cancel JOB ends the move of one lab, which then stays.",
+    "the moves until all are done. uncordon ends a drain; labwright jobs --cancel JOB ends the move of one lab, which then stays.",
   flags: [
     { long: "hours", value: "N", summary: "Lifetime of the token, 1 to 168 hours (default 1)" },
     { long: "stop-labs", summary: "With drain: stop the running labs, move them, and start them on their new machines" },

@@ -13,8 +13,8 @@ import { factsNow } from "./facts.ts";
 import { Forwarder } from "./forwarder.ts";
 import { listenForMembers, type MemberListener, memberTls } from "./member-listener.ts";
 import { joinFleet, type MemberCredentials } from "./membership.ts";
-import type { OpenCallsOptions } from "./open-calls.ts";
-import { connectionProblem } from "./reach.ts";
+import type { OpenCallsOptions } from "./reach/open-calls.ts";
+import { connectionProblem } from "./reach/reach.ts";
 
 export interface FleetOptions {
   readonly stateDir: string;

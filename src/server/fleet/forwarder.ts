@@ -14,8 +14,8 @@ import { isUpgrade, takeConnection } from "../streams/upgrades.ts";
 import { machineCallPath, readMachineAnswer, relabelled } from "./machine-calls.ts";
 import { memberTls } from "./member-listener.ts";
 import { type MemberCredentials, subjectOf } from "./membership.ts";
-import { OpenCalls, type OpenCallsOptions } from "./open-calls.ts";
-import { isOfClocks } from "./reach.ts";
+import { OpenCalls, type OpenCallsOptions } from "./reach/open-calls.ts";
+import { isOfClocks } from "./reach/reach.ts";
 
 /** Time to connect to another machine, ms. */
 const connectMs = 2_000;

@@ -1,4 +1,4 @@
-import type { MachineRow } from "../../service/store/machines.ts";
+import type { MachineRow } from "../../../service/store/machines.ts";
 
 type Machine = Pick<MachineRow, "number" | "name" | "url" | "seenAt" | "facts">;
 

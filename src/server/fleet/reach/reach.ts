@@ -1,4 +1,4 @@
-import type { MachineRow } from "../../service/store/machines.ts";
+import type { MachineRow } from "../../../service/store/machines.ts";
 
 /** Reasons of TLS that wrong clocks cause. */
 const ofClocks = /certificate (has expired|is not yet valid)|alert certificate expired|CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/i;
