@@ -21,7 +21,7 @@ export async function storeOfReleaseBefore(address: PostgresAddress, options: Po
   const kept = (await import(file)) as { readonly postgresStore: typeof postgresStore };
   const store = await kept.postgresStore(address, options);
   if (store.shared !== undefined) addMachineCalls(store, store.shared.machines as unknown as MachinesBefore);
-  return { ...store, labs: { ...store.labs, whole: async (path) => store.labs.get(path) } };
+  return store;
 }
 
 function addMachineCalls({ labs }: Store, machines: MachinesBefore): void {
