@@ -111,8 +111,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     requests: ["forwarding", "streams"],
     http: ["forwarding", "audit", "requests", "streams"],
     tls: ["requests", "http"],
-    fleet: ["forwarding", "streams", "http", "tls", "fleet/reach"],
     "fleet/reach": [],
+    fleet: ["forwarding", "streams", "http", "tls", "fleet/reach"],
   },
   cli: {
     show: [],

@@ -21,7 +21,8 @@ export async function storeOfReleaseBefore(address: PostgresAddress, options: Po
   const kept = (await import(file)) as { readonly postgresStore: typeof postgresStore };
   const store = await kept.postgresStore(address, options);
   if (store.shared !== undefined) addMachineCalls(store, store.shared.machines as unknown as MachinesBefore);
-  return store;
+  const refused = () => Promise.reject(new Error("the release before has no reservations"));
+  return { ...store, reservations: { list: () => [], add: refused, delete: refused, purge: async () => undefined } };
 }
 
 function addMachineCalls({ labs }: Store, machines: MachinesBefore): void {
