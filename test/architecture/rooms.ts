@@ -46,6 +46,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     effects: ["model", "compare"],
     show: ["model", "compare"],
     plan: ["shared", "model", "compare", "effects", "show"],
+    spread: [],
   },
   console: {
     text: [],
