@@ -21,6 +21,7 @@ type LayerName =
   | "packets"
   | "host interface"
   | "local host"
+  | "spread host"
   | "eve host"
   | "service"
   | "server"
@@ -161,6 +162,13 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     node: "all",
     why: "all privilege lives here; drivers never see each other",
   },
+  "spread host": {
+    files: /^hosts\/spread\//,
+    layers: ["base", "contract errors", "intent", "engine", "files", "host interface"],
+    packages: [],
+    node: { except: [...network, "node:child_process"] },
+    why: "joins the parts of a lab on several machines; it changes nothing on a machine itself, and is given the calls to the others",
+  },
   "eve host": {
     files: /^hosts\/eve\//,
     layers: ["base", "contract errors", "intent", "formats", "engine", "console", "transport", "files", "host interface"],
@@ -189,7 +197,18 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   },
   "server main": {
     files: /^server\/(main|open-store|copy-store|shared-accounts|users)\.ts$/,
-    layers: ["base", "contract errors", "contract core", "files", "service", "server", "host interface", "local host", "eve host"],
+    layers: [
+      "base",
+      "contract errors",
+      "contract core",
+      "files",
+      "service",
+      "server",
+      "host interface",
+      "local host",
+      "spread host",
+      "eve host",
+    ],
     packages: [],
     node: "all",
     why: "the only place that names concrete drivers and databases",
@@ -197,10 +216,10 @@ const layers: Readonly<Record<LayerName, Layer>> = {
   server: {
     files: /^server\//,
     layers: ["base", "contract errors", "contract core", "contract schemas", "files", "transport"],
-    types: ["service"],
+    types: ["service", "host interface"],
     packages: ["fastify", "openid-client", "typebox", "ws"],
     node: "all",
-    why: "HTTPS only; what is answered comes from the service it is given; ws for browsers, which have no other upgrade; openid-client for sign-ins at a provider; fingerprints as people write them",
+    why: "HTTPS only; what is answered comes from the service it is given; ws for browsers, which have no other upgrade; openid-client for sign-ins at a provider; fingerprints as people write them; hosts of a fleet are given calls to each other",
   },
   client: {
     files: /^client\//,

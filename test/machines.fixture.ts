@@ -159,6 +159,16 @@ export class TestMachines implements AsyncDisposable {
     return found?.unreachable_since === undefined ? found?.machine : `lost ${found.machine}`;
   }
 
+  /** The devices of a kind in the network of a machine, one line each. */
+  devices(name: MachineName, kind: string): string {
+    return execFileSync("ip", ["-n", this.#space(name), "-o", "link", "show", "type", kind], { encoding: "utf8" });
+  }
+
+  /** The packet filter of a machine. */
+  rules(name: MachineName): string {
+    return execFileSync("ip", ["netns", "exec", this.#space(name), "nft", "list", "ruleset"], { encoding: "utf8" });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const name of machineNames) await this.powerOff(name);
     for (const space of [this.#hub, ...machineNames.map((name) => this.#space(name))]) ip("netns", "delete", space);

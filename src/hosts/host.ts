@@ -2,12 +2,12 @@ import type { Duplex } from "node:stream";
 import type { Failure } from "../contract/errors.ts";
 import type { NumberClash, ObservedEndpoint, ObservedLab, ObservedLink, Power } from "../engine/model/observed.ts";
 import type { HostRules, Operation, StopMode } from "../engine/model/plan.ts";
-import type { PullPolicy, Quality, Scalar } from "../intent/lab/lab.ts";
+import type { LabPlacement, PullPolicy, Quality, Scalar } from "../intent/lab/lab.ts";
 import type { HostCaptures } from "./host-captures.ts";
 import type { ConfigProblem, ConfigToCheck } from "./host-configs.ts";
 import type { HostDisks } from "./host-disks.ts";
+import type { HostMoves, HostParts } from "./host-fleet.ts";
 import type { HostImages } from "./host-images.ts";
-import type { HostMoves } from "./host-moves.ts";
 import type { HostPictures } from "./host-pictures.ts";
 import type { HostProcesses } from "./host-processes.ts";
 import type { HostSnapshots } from "./host-snapshots.ts";
@@ -57,6 +57,8 @@ export interface Host {
   readonly quarantined?: () => Promise<readonly QuarantinedLab[]>;
   /** Images that machines of a fleet fetch from each other. Absent: the host fetches none. */
   readonly images?: HostImages;
+  /** Parts of labs of other machines of a fleet. Absent: the host has none. */
+  readonly parts?: HostParts;
   /** Labs that move to other machines of a fleet. Absent: labs of the host cannot move. */
   readonly moves?: HostMoves;
   close(): Promise<void>;
@@ -199,6 +201,8 @@ export interface HostSession {
   readonly disks?: HostDisks;
   /** Packet captures. Absent if the host has none (feature `capture`). */
   readonly captures?: HostCaptures;
+  /** Labs over several machines of a fleet. Absent: a lab is on one machine. */
+  readonly spread?: HostSpread;
   /** Live packets of links. Absent if the host has none (feature `traffic`). */
   readonly traffic?: HostTraffic;
   /** Programs in nodes. Absent if nodes have only consoles (feature `nodeExec`). */
@@ -318,6 +322,23 @@ export interface BindProblem {
   readonly key: string;
   readonly bind: string;
   readonly problem: string;
+}
+
+export interface HostSpread {
+  /**
+   * Returns where the steps place the nodes of a lab that is or will be spread; undefined for another lab. Throws host_error if they do not fit. The result is
+   * that of the apply within the next 15 minutes.
+   */
+  facts(lab: string, place: LabPlacement | undefined, operations: readonly Operation[], ids: NativeIds): Promise<SpreadFacts | undefined>;
+  /** Returns the MiB of memory that are free for new nodes of the lab on all machines; undefined for a lab that is not spread. */
+  room(lab: string, place: LabPlacement | undefined): number | undefined;
+}
+
+export interface SpreadFacts {
+  /** Sorted by name; keys of nodes. */
+  readonly machines: readonly { readonly machine: string; readonly nodes: readonly string[] }[];
+  /** The new and changed links between machines, sorted. */
+  readonly cuts: readonly { readonly link: string; readonly machines: readonly [string, string]; readonly mtu: number }[];
 }
 
 /** One value for each end of a link, in the definition's endpoint order. */

@@ -458,12 +458,17 @@ const placeSchema: JsonSchema = {
   description: "In a fleet: the machine of the lab, or labels that its machine must have. Default: the machine with the most free memory.",
   anyOf: [
     { type: "null" },
+    { const: "spread", description: "The nodes are spread over the machines of the fleet." },
     object(placeVocabulary, {
       machine: { description: "Name of the machine.", type: ["string", "null"] },
       labels: map("Labels", "Labels that the machine must have.", "", LOOSE, [{ gpu: true }]),
+      spread: {
+        description: "nodes: they are spread over the machines. groups: nodes with the same label group stay together.",
+        enum: ["nodes", "groups", null],
+      },
     }),
   ],
-  examples: [{ machine: "beta" }, { labels: { gpu: true } }],
+  examples: [{ machine: "beta" }, { labels: { gpu: true } }, "spread"],
 };
 
 /** The language without references to variables. */

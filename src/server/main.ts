@@ -1,6 +1,7 @@
 /** The process of `labwright serve`. Opens the host and the store, starts the service and the HTTPS server, and ends cleanly while labs keep running. */
 import { randomBytes } from "node:crypto";
 import { access, readFile } from "node:fs/promises";
+import { isIPv4 } from "node:net";
 import { hostname, totalmem } from "node:os";
 import { join } from "node:path";
 import { isatty } from "node:tty";
@@ -14,9 +15,12 @@ import { labsOnDisk } from "../hosts/local/definitions/labs-on-disk.ts";
 import { localHost } from "../hosts/local/host.ts";
 import { imageRecords } from "../hosts/local/images/images.ts";
 import { type LocalPaths, localPaths } from "../hosts/local/machine/paths.ts";
+import { tunnelMtu } from "../hosts/local/tunnels/tunnel-policy.ts";
 import { memoryHost } from "../hosts/memory/memory-host.ts";
+import { spreadHost } from "../hosts/spread/spread-host.ts";
 import { createService } from "../service/create-service.ts";
-import { idMark as machineMark } from "../service/store/machines.ts";
+import { silentAfterMs } from "../service/placement/choose-place.ts";
+import { firstSpreadVni, type MachineFacts, idMark as machineMark } from "../service/store/machines.ts";
 import { labsHere, type Store } from "../service/store/store.ts";
 import { type AuditFile, openAuditFile } from "./audit/audit-file.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
@@ -108,10 +112,11 @@ async function serve(options: ServeOptions): Promise<void> {
   const readCertificate = () => serverCertificate({ stateDir, names: options.names, warn, ...(options.own && { own: options.own }) });
   const certificate = await readCertificate();
   if (options.advertise === undefined) await refuseOutsider(store.shared?.machines);
+  const underlay = await underlayOf(options, warn);
   const fleet =
-    options.advertise === undefined ? undefined : await joinedFleet(options, options.advertise, { store, version, log, giveUp });
+    options.advertise === undefined ? undefined : await joinedFleet(options, options.advertise, { store, version, log, giveUp, underlay });
   cleanup.defer(() => fleet?.close());
-  const host = await openHost(options, store, warn);
+  const host = await openHost(options, { store, warn, fleet, underlay });
   cleanup.defer(() => host.close());
   const { sessionIdleMs, sessionAbsoluteMs } = options;
   const oidc = options.oidc === undefined ? undefined : await readOidc(options.oidc);
@@ -155,6 +160,7 @@ async function serve(options: ServeOptions): Promise<void> {
     oidc,
     docs: () => loadPages(packagePath("dist/docs")),
     fleet,
+    parts: host.parts,
     listen: { host: options.listen, port: options.port, anyPort: options.anyPort },
     log: { level: logLevel, stream: lines },
     audit: audit?.record,
@@ -211,11 +217,13 @@ async function joinedFleet(
     version,
     log,
     giveUp,
+    underlay,
   }: {
     readonly store: Store;
     readonly version: string;
     readonly log: ReturnType<typeof jsonLog>;
     readonly giveUp: (reason: Error) => void;
+    readonly underlay: MachineFacts["underlay"] | undefined;
   },
 ): Promise<Fleet> {
   if (shared === undefined) throw new Error("--advertise needs --store");
@@ -227,7 +235,8 @@ async function joinedFleet(
       : await readFile(joinTokenFile, "utf8").catch((error: Error) => Promise.reject(new Error(`--join-token-file: ${error.message}`)));
   const { machines } = shared;
   const onRemoved = () => giveUp(new Error(removed));
-  return openFleet({ stateDir, machines, name: machineName ?? hostname(), url, token: token?.trim(), version, onRemoved, log });
+  const network = underlay === undefined ? {} : { underlay };
+  return openFleet({ stateDir, machines, name: machineName ?? hostname(), url, token: token?.trim(), version, ...network, onRemoved, log });
 }
 
 /** Reads the files of the options for sign-ins at a provider. The service does not start without them; the provider itself may be down. */
@@ -259,10 +268,32 @@ function isClosed(terminal: number): boolean {
   return !isatty(terminal);
 }
 
+/** Returns the address of this machine for links between machines, and the largest MTU of such a link; `undefined` if it can have none. */
+async function underlayOf({ host, advertise, underlay }: ServeOptions, warn: (text: string) => void): Promise<MachineFacts["underlay"]> {
+  if (advertise === undefined || host !== "embedded" || uid !== 0) return undefined;
+  const address = underlay ?? new URL(advertise).hostname;
+  const mtu = isIPv4(address) ? await tunnelMtu({ local: address }) : undefined;
+  if (mtu !== undefined) return { address, mtu };
+  if (underlay !== undefined) throw new Error(`--underlay: no device of this machine has the address ${underlay}`);
+  warn(
+    `this machine gets no nodes of labs that are spread over machines: ${address} is no IPv4 address of it; --underlay gives another one`,
+  );
+  return undefined;
+}
+
 async function openHost(
-  { host, eve, stateDir, nat, hostsFile, bindAllow, tunnels }: ServeOptions,
-  store: Store,
-  warn: (text: string) => void,
+  { host, eve, stateDir, nat, hostsFile, bindAllow, tunnels: allowed }: ServeOptions,
+  {
+    store,
+    warn,
+    fleet,
+    underlay,
+  }: {
+    readonly store: Store;
+    readonly warn: (text: string) => void;
+    readonly fleet: Fleet | undefined;
+    readonly underlay: MachineFacts["underlay"] | undefined;
+  },
 ): Promise<Host> {
   if (eve !== undefined) return eveHost({ ...eve, warn });
   const given = env.LABWRIGHT_ADMIN_PASSWORD || undefined;
@@ -284,7 +315,43 @@ async function openHost(
   const own = shared?.machines.own;
   const idMark = own === undefined ? undefined : machineMark(own);
   const recorded = new Map(labsHere(store).flatMap(({ path, labId: id, owner }) => (id === undefined ? [] : [[path, { id, owner }]])));
-  return localHost({ paths, warn, nat, recorded, hostsFile, bindAllow, tunnels, accounts: shared?.accounts, idMark });
+  // The other numbers are those of links between machines.
+  const tunnels =
+    allowed === undefined || underlay === undefined
+      ? allowed
+      : { ...allowed, vnis: { ...allowed.vnis, last: Math.min(allowed.vnis.last, firstSpreadVni - 1) } };
+  const local = localHost({
+    paths,
+    warn,
+    nat,
+    recorded,
+    hostsFile,
+    bindAllow,
+    tunnels,
+    accounts: shared?.accounts,
+    idMark,
+    ...(underlay !== undefined && { underlay: { local: underlay.address } }),
+  });
+  if (fleet === undefined || shared === undefined || own === undefined || idMark === undefined) return local;
+  const { machines } = shared;
+  return spreadHost(local, {
+    own,
+    idMark,
+    calls: fleet.parts,
+    directory: join(stateDir, "spread"),
+    takeVnis: (count) => machines.takeVnis(count),
+    warn,
+    machines: () =>
+      machines.list().map(({ number, name, labels, state, silentMs, facts }) => ({
+        number,
+        name,
+        labels,
+        answers: number === own || silentMs <= silentAfterMs,
+        isOpen: state === "active",
+        room: facts.availableMemory,
+        ...(facts.underlay !== undefined && { underlay: facts.underlay }),
+      })),
+  });
 }
 
 /** Throws if the machine is not set up: without these files no node can start. */

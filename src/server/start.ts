@@ -4,9 +4,11 @@ import { DEFAULT_CIPHERS } from "node:tls";
 import fastify, { type FastifyInstance, LogController } from "fastify";
 import { Failure } from "../contract/errors.ts";
 import { openApiDocument } from "../contract/openapi.ts";
+import type { HostParts } from "../hosts/host-fleet.ts";
 import type { Service } from "../service/service.ts";
 import type { Fleet } from "./fleet/fleet.ts";
 import { handleMachineCall, machineCallPath } from "./fleet/machine-calls.ts";
+import { acceptPartStreams, partStreamsPath } from "./fleet/part-streams.ts";
 import { memberNumber } from "./forwarding/forwarded.ts";
 import { defaultMaxConnections } from "./http/connection-limit.ts";
 import { toFailure } from "./http/failures.ts";
@@ -41,6 +43,8 @@ export interface ServerOptions {
   readonly audit?: ((entry: Readonly<Record<string, unknown>>) => void) | undefined;
   /** This service as a machine of a fleet. Absent: it is none. */
   readonly fleet?: Pick<Fleet, "routes" | "listen"> | undefined;
+  /** The parts of other machines' labs on this one. Absent: it takes none. */
+  readonly parts?: HostParts | undefined;
   /** The time that a client has for its first byte, for its TLS handshake and for its header, ms. Default: 10,000. */
   readonly headerWaitMs?: number;
   readonly webSockets?: WebSocketLimits;
@@ -97,7 +101,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     if (noteRequest(request, response)) readByStream(request.socket);
     app.routing(request, response);
   });
-  const memberStreams = members && routeUpgrades(members, app.routing as never);
+  const memberStreams =
+    members &&
+    routeUpgrades(members, (request, response) => {
+      if (request.url !== partStreamsPath) return app.routing(request, response);
+      const from = memberNumber(request.socket);
+      if (from === undefined) request.socket.destroy();
+      else acceptPartStreams(from, request, response, options.parts);
+    });
   const maxConnections = options.maxConnections ?? defaultMaxConnections();
   const connections = acceptConnections(secure, {
     waitMs: headerWaitMs,

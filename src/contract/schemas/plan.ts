@@ -68,11 +68,22 @@ export const PlanSummary = Type.Object({
 });
 export type PlanSummary = Static<typeof PlanSummary>;
 
+/** The machines of a lab that is spread over several. */
+export const SpreadData = Type.Object({
+  /** Keys of the nodes on each machine. */
+  machines: list(Type.Object({ machine: text, nodes: list(text) })),
+  /** The new and changed links whose ends are on different machines, and the largest packet that fits. */
+  links: list(Type.Object({ link: text, machines: list(text), mtu: integer })),
+});
+export type SpreadData = Static<typeof SpreadData>;
+
 export const PlanData = Type.Object({
   /** Present in a fleet for a new lab: where it will be, and why. */
   placement: Type.Optional(PlacementData),
   /** Images that come from other machines of the fleet. */
   image_fetches: Type.Optional(list(ImageFetchData)),
+  /** Present for a lab that is spread over machines. */
+  spread: Type.Optional(SpreadData),
   lab: optionalText,
   exists: optionalFlag,
   summary: Type.Optional(PlanSummary),

@@ -43,7 +43,7 @@ import { endStrays } from "./sandbox/end-strays.ts";
 import type { LocalState } from "./session/local-state.ts";
 import { localQuarantine } from "./session/quarantine.ts";
 import { TransferStore } from "./transfers/transfer-store.ts";
-import type { TunnelPolicy } from "./tunnels/tunnel-policy.ts";
+import type { TunnelPolicy, TunnelUnderlay } from "./tunnels/tunnel-policy.ts";
 import { type DiskPace, DiskWatch, diskPace } from "./watches/disk-watch.ts";
 import { NeighbourWatch } from "./watches/neighbour-watch.ts";
 
@@ -61,6 +61,8 @@ export interface LocalHostOptions {
   readonly accounts?: AccountStore | undefined;
   /** The tunnels to other machines that labs may have. Default: none. */
   readonly tunnels?: TunnelPolicy | undefined;
+  /** In a fleet: the network to the other machines, for the links of labs that are spread over them. */
+  readonly underlay?: TunnelUnderlay | undefined;
   /** The file in which nodes with a management address get names. Absent: none. Only root has management networks. */
   readonly hostsFile?: string | undefined;
   /** In a fleet: the mark of this machine, with which the ids of its captures begin. */
@@ -198,14 +200,19 @@ function labsOf(labs: Map<string, LocalLab>, make: (id: string) => LocalLab): (i
 }
 
 /** Returns the options of labs that are the same for all of them. */
-function labOptions({ paths, nat, tunnels, stopGrace: grace }: LocalHostOptions, warn: (text: string) => void) {
+function labOptions({ paths, nat, tunnels, underlay, stopGrace: grace }: LocalHostOptions, warn: (text: string) => void) {
   return {
     paths,
     natPolicy: {
       ...(nat ?? { allow: [], deny: [] }),
-      ...(tunnels !== undefined && { tunnels: { remotes: tunnels.remotes, port: tunnels.port ?? vxlanPort } }),
+      tunnels: [
+        ...(tunnels === undefined ? [] : [{ remotes: tunnels.remotes, port: tunnels.port ?? vxlanPort }]),
+        // Any machine may join the fleet.
+        ...(underlay === undefined ? [] : [{ remotes: ["0.0.0.0/0"], port: vxlanPort }]),
+      ],
     },
     tunnelPolicy: tunnels,
+    underlay,
     ports: new PublishedPorts(),
     snapshots: new KernelSnapshots(snapshotSettings(paths, warn)),
     stopGrace: { ...stopGrace, ...grace },

@@ -236,6 +236,7 @@ const withoutEffect: Readonly<Record<string, string>> = {
   "lab.place": "the service chooses the machine when the lab is created, no host stores it",
   "lab.place.machine": "as place",
   "lab.place.labels": "as place",
+  "lab.place.spread": "as place",
   "lab.shapes": "only drawn, no host stores them",
   "topology.shapes": "the same",
   ...Object.fromEntries(

@@ -39,6 +39,8 @@ export interface Lab {
 export interface LabPlacement {
   /** Name of the machine. */
   readonly machine?: string;
+  /** The nodes are spread over the machines of the fleet. groups: nodes with the same label `group` stay together. */
+  readonly spread?: "nodes" | "groups";
   /** Labels that the machine must have, sorted by key. */
   readonly labels?: Readonly<Record<string, string>>;
 }
@@ -157,6 +159,16 @@ export interface Vxlan {
   readonly vni: number;
   /** UDP port of both machines. Default: 4789. */
   readonly port?: number;
+  /** Never in an intent: it is a link of a lab that is spread over machines, and this is the machine's half. */
+  readonly cut?: CutHalf;
+}
+
+/** The half of a link whose ends are on different machines. */
+export interface CutHalf {
+  /** The largest that fits into the packets between the machines. */
+  readonly mtu: number;
+  /** The node at the other end does not run: this end has no carrier. */
+  readonly isDown?: true;
 }
 
 /** The UDP port of VXLAN that IANA has assigned. */

@@ -51,7 +51,7 @@ export const labVocabulary: Vocabulary = {
 };
 
 export const placeVocabulary: Vocabulary = {
-  known: ["machine", "labels"],
+  known: ["machine", "labels", "spread"],
   ignored: [],
   meant: { host: "machine", node: "machine", label: "labels" },
 };

@@ -47,7 +47,7 @@ export function printLab(lab: Lab): IntentText {
   if (description !== undefined) parts.push(writePair("description", description, 0));
   if (management !== undefined) parts.push(writePair("management", authorManagement(management), 0));
   if (lease !== undefined) parts.push(writePair("lease", authorLease(lease), 0));
-  if (place !== undefined) parts.push(writePair("place", { machine: place.machine, labels: place.labels }, 0));
+  if (place !== undefined) parts.push(writePair("place", { machine: place.machine, labels: place.labels, spread: place.spread }, 0));
   parts.push(
     ...section(
       "nodes",

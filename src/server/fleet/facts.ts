@@ -5,9 +5,10 @@ import type { MachineFacts } from "../../service/store/machines.ts";
 const mebibyte = 1_048_576;
 
 /** Size and load of this machine. */
-export function factsNow(version: string): MachineFacts {
+export function factsNow(version: string, underlay?: MachineFacts["underlay"]): MachineFacts {
   return {
     version,
+    ...(underlay !== undefined && { underlay }),
     protocol: ownProtocol,
     processors: cpus().length,
     load: Math.round((loadavg()[0] ?? 0) * 100) / 100,

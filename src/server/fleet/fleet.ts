@@ -3,6 +3,7 @@ import type { Server } from "node:https";
 import { Failure } from "../../contract/errors.ts";
 import { ownProtocol } from "../../contract/fleet-protocol.ts";
 import { type DataOf, operations } from "../../contract/operations.ts";
+import type { PartCalls } from "../../hosts/host-fleet.ts";
 import type { Caller } from "../../service/common/call.ts";
 import type { FleetCalls, ListOfMachine } from "../../service/common/fleet-calls.ts";
 import type { Log } from "../../service/common/log.ts";
@@ -13,6 +14,7 @@ import { factsNow } from "./facts.ts";
 import { Forwarder } from "./forwarder.ts";
 import { listenForMembers, type MemberListener, memberTls } from "./member-listener.ts";
 import { joinFleet, type MemberCredentials } from "./membership.ts";
+import { PartConnections } from "./part-streams.ts";
 import type { OpenCallsOptions } from "./reach/open-calls.ts";
 import { connectionProblem } from "./reach/reach.ts";
 
@@ -24,6 +26,8 @@ export interface FleetOptions {
   readonly url: string;
   readonly token?: string | undefined;
   readonly version: string;
+  /** The address of this machine for links between machines. */
+  readonly underlay?: MachineFacts["underlay"];
   /** Size and load of this machine now. */
   readonly facts?: () => MachineFacts;
   /** Number of the protocol of this machine. Absent: that of this release. */
@@ -38,6 +42,7 @@ export interface FleetOptions {
 /** This service as a machine of a fleet. */
 export interface Fleet {
   readonly calls: FleetCalls;
+  readonly parts: PartCalls;
   readonly routes: FleetRoutes;
   /** The certificate of this machine now. */
   credentials(): MemberCredentials;
@@ -63,7 +68,8 @@ export async function openFleet({
   url,
   token,
   version,
-  facts = () => factsNow(version),
+  underlay,
+  facts = () => factsNow(version, underlay),
   protocol = ownProtocol,
   probes,
   onRemoved,
@@ -74,6 +80,7 @@ export async function openFleet({
   const membership = await joinFleet({ stateDir, machines, name, url, token, facts: facts(), beforeJoin });
   let credentials = membership.credentials();
   const forwarder = new Forwarder(() => credentials, { protocol, probes });
+  const connections = new PartConnections(async (number) => forwarder.connectParts(machineOf(number)));
   let listener: MemberListener | undefined;
   let isMember = true;
   let isUnlisted = false;
@@ -135,6 +142,7 @@ export async function openFleet({
         );
       },
     },
+    parts: { open: (number, call, signal) => connections.open(number, call, signal) },
     routes: { machines, forwarder },
     credentials: () => credentials,
     listen: async (handle) => {
@@ -146,6 +154,7 @@ export async function openFleet({
     close: () => {
       clearTimeout(reporting);
       clearInterval(renewing);
+      connections.close();
       forwarder.close();
     },
   };

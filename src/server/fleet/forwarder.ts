@@ -14,6 +14,7 @@ import { isUpgrade, takeConnection } from "../streams/upgrades.ts";
 import { machineCallPath, readMachineAnswer, relabelled } from "./machine-calls.ts";
 import { memberTls } from "./member-listener.ts";
 import { type MemberCredentials, subjectOf } from "./membership.ts";
+import { partStreamsPath, partStreamsProtocol } from "./part-streams.ts";
 import { OpenCalls, type OpenCallsOptions } from "./reach/open-calls.ts";
 import { isOfClocks } from "./reach/reach.ts";
 
@@ -148,6 +149,28 @@ export class Forwarder {
       signal.throwIfAborted();
       throw error instanceof Failure ? error : unreachable(machine, error as Error, true);
     }
+  }
+
+  /** Opens a connection for the calls to parts of labs. Throws machine_unreachable. */
+  async connectParts(machine: Target): Promise<Duplex> {
+    const headers = { upgrade: partStreamsProtocol };
+    const outgoing = this.#send(
+      machine,
+      { method: "GET", url: partStreamsPath, headers },
+      { caller: null, requestId: "", address: "" },
+      undefined,
+    );
+    this.#watch(machine, outgoing);
+    const answer = await answerOf(outgoing, machine);
+    if (!("socket" in answer)) {
+      answer.response.resume();
+      throw tooFarApart(
+        machine,
+        `the machine ${machine.name} has release ${machine.facts.version}, which has no parts of labs of other machines`,
+      );
+    }
+    if (answer.head.length > 0) answer.socket.unshift(answer.head);
+    return answer.socket;
   }
 
   #send(

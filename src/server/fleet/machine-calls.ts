@@ -17,7 +17,8 @@ const maxJson = 4 * 1024 * 1024;
 /** Answers a call. @param from number of the machine that calls */
 export type AnswerMachine = (from: number, call: MachineCall, signal: AbortSignal) => Promise<MachineAnswer>;
 
-type Line =
+/** The first line of an answer. */
+export type Line =
   | { readonly facts: unknown }
   | { readonly failure: { readonly code: string; readonly message: string; readonly data: Failure["data"] | undefined } };
 
@@ -41,13 +42,17 @@ export async function handleMachineCall(
   } catch (error) {
     if (response.destroyed) return;
     if (!response.headersSent) response.writeHead(200, { "content-type": "application/octet-stream" });
-    const { code, message, data } =
-      error instanceof Failure
-        ? error
-        : { code: "internal", message: `the machine could not answer: ${(error as Error).message}`, data: undefined };
-    line({ failure: { code, message, data } });
+    line(failureLine(error));
     response.end();
   }
+}
+
+export function failureLine(error: unknown): Line {
+  const { code, message, data } =
+    error instanceof Failure
+      ? error
+      : { code: "internal", message: `the machine could not answer: ${(error as Error).message}`, data: undefined };
+  return { failure: { code, message, data } };
 }
 
 async function readUpTo(stream: AsyncIterable<unknown>, most: number): Promise<Buffer> {
@@ -62,7 +67,18 @@ async function readUpTo(stream: AsyncIterable<unknown>, most: number): Promise<B
 }
 
 /** Returns the facts of an answer, and the stream behind them. Throws the failure of the machine. */
-export async function readMachineAnswer(response: IncomingMessage): Promise<MachineAnswer> {
+export async function readMachineAnswer<Body extends Readable>(response: Body): Promise<{ readonly facts: unknown; readonly body: Body }> {
+  const line = (await readLine(response, maxJson)) as Line;
+  if ("failure" in line) {
+    response.resume();
+    const { code, message, data } = line.failure;
+    throw new Failure(code as "internal", message, data === undefined ? {} : { data: data as never });
+  }
+  return { facts: line.facts, body: response };
+}
+
+/** Returns the first line of a stream, which is JSON. The bytes behind it stay in the stream. */
+export async function readLine(response: Readable, most: number): Promise<unknown> {
   let head = Buffer.alloc(0);
   let end = -1;
   while (end < 0) {
@@ -74,16 +90,10 @@ export async function readMachineAnswer(response: IncomingMessage): Promise<Mach
     }
     head = Buffer.concat([head, part]);
     end = head.indexOf(10);
-    if (end < 0 && head.length > maxJson) throw new Error("the answer has no first line");
+    if (end < 0 && head.length > most) throw new Error("the answer has no first line");
   }
-  const line = JSON.parse(head.subarray(0, end).toString("utf8")) as Line;
   if (end + 1 < head.length) response.unshift(head.subarray(end + 1));
-  if ("failure" in line) {
-    response.resume();
-    const { code, message, data } = line.failure;
-    throw new Failure(code as "internal", message, data === undefined ? {} : { data: data as never });
-  }
-  return { facts: line.facts, body: response };
+  return JSON.parse(head.subarray(0, end).toString("utf8"));
 }
 
 /** Resolves when more can be read, or the stream has ended. */

@@ -9,6 +9,7 @@ import { noteMember, protocolHeader } from "../forwarding/forwarded.ts";
 import { failureEnvelope } from "../http/failures.ts";
 import { wantsStream } from "../streams/upgrades.ts";
 import { type MemberCredentials, subjectOf } from "./membership.ts";
+import { partStreamsPath } from "./part-streams.ts";
 
 export interface MemberListenerOptions {
   readonly credentials: MemberCredentials;
@@ -63,7 +64,7 @@ export async function listenForMembers({
       noDelay: true,
       requireHostHeader: false,
       maxHeaderSize: maxHeaderBytes,
-      shouldUpgradeCallback: (request) => wantsStream(request) && isOfMember(request.socket),
+      shouldUpgradeCallback: (request) => (wantsStream(request) || request.url === partStreamsPath) && isOfMember(request.socket),
     },
     (request, response) => {
       if (!isOfMember(request.socket)) return;

@@ -45,6 +45,8 @@ export interface ServeOptions {
   readonly bindAllow: readonly string[];
   /** The tunnels to other machines that labs may have. */
   readonly tunnels?: TunnelFlags;
+  /** The IPv4 address of this machine for links of labs that are spread over machines. Default: that of `advertise`. */
+  readonly underlay?: string;
   /** Hosts from which files of other tools may be loaded. Empty: none. */
   readonly importUrls: readonly UrlPattern[];
   readonly logLevel: "debug" | "info" | "warn" | "error";
@@ -88,6 +90,7 @@ export const usage = `Usage: labwright serve [FLAG...]
   --nat-allow NETWORK      allows labs to reach this network or address through nat networks, such as 10.1.0.0/16 or 10.1.2.3,
                            although it is private or local; may be repeated
   --nat-deny NETWORK       forbids it; may be repeated. The narrower network takes precedence; for equal networks, --nat-deny does
+  --underlay ADDRESS       the address of this machine in a fleet for links of labs that are spread over machines. Default: that of --advertise
   --vxlan-local ADDRESS    lets networks of labs lead to other machines by VXLAN, from this address of the machine. Default: none do
   --vxlan-remote NETWORK   the machines that they may lead to, such as 192.0.2.0/28 or 192.0.2.7; may be repeated
   --vxlan-vnis FIRST-LAST  the VNIs that labs may have (default 1-16777215)
@@ -183,6 +186,7 @@ export function serveOptions(
     },
     values["vxlan-local"] !== undefined,
   );
+  const underlay = values.underlay ?? (env.LABWRIGHT_UNDERLAY || undefined);
   const bindAllow = (values["bind-allow"] ?? env.LABWRIGHT_BIND_ALLOW?.split(":").filter((path) => path !== "") ?? []).map((path) =>
     absoluteOf("--bind-allow", path),
   );
@@ -213,6 +217,7 @@ export function serveOptions(
     ...(hostsFile !== undefined && { hostsFile }),
     bindAllow,
     ...(tunnels !== undefined && { tunnels }),
+    ...(underlay !== undefined && { underlay: underlayOf(underlay) }),
     importUrls: (values["import-url-allow"] ?? listOf(env.LABWRIGHT_IMPORT_URL_ALLOW)).map(parseUrlPattern),
     logLevel: oneOf("--log-level", values["log-level"] ?? env.LABWRIGHT_LOG_LEVEL ?? "info", ["debug", "info", "warn", "error"]),
     ...(auditLog !== undefined && { auditLog: absoluteOf("--audit-log", auditLog) }),
@@ -255,6 +260,7 @@ function flagsOf(args: readonly string[]) {
         adopt: { type: "boolean" },
         "nat-allow": { type: "string", multiple: true },
         "nat-deny": { type: "string", multiple: true },
+        underlay: { type: "string" },
         "vxlan-local": { type: "string" },
         "vxlan-remote": { type: "string", multiple: true },
         "vxlan-vnis": { type: "string" },
@@ -288,6 +294,11 @@ function networksOf(flag: string, given: readonly string[]): string[] {
     const network = Math.floor(number / 2 ** (32 - Number(bits))) * 2 ** (32 - Number(bits));
     return `${[24, 16, 8, 0].map((shift) => Math.floor(network / 2 ** shift) % 256).join(".")}/${Number(bits)}`;
   });
+}
+
+function underlayOf(given: string): string {
+  if (!isIPv4(given)) throw new Error(`--underlay takes an IPv4 address of this machine, not ${JSON.stringify(given)}`);
+  return given;
 }
 
 /** Returns what the --vxlan flags allow; `undefined` without --vxlan-local. */

@@ -45,7 +45,10 @@ export async function planAgainstHost(
   wanted: Wanted | null,
   options: PlanOptions,
 ): Promise<Planned> {
-  const [rules, observed] = await Promise.all([target.host.rules(), target.host.observe(target.path)]);
+  const [own, observed] = await Promise.all([target.host.rules(), target.host.observe(target.path)]);
+  // The nodes of a spread lab have the memory of several machines.
+  const room = target.host.spread?.room(target.path, wanted?.lab.place);
+  const rules = room === undefined ? own : { ...own, freeMemory: room };
   const { direction, prune, replace, wipe, allowUnsupported, explain, masked } = options;
   const { record } = target;
   const input = {

@@ -1,4 +1,4 @@
-import type { ReceivedBytes } from "../../hosts/host-moves.ts";
+import type { ReceivedBytes } from "../../hosts/host-fleet.ts";
 
 /** A lab that this machine sends to another one. */
 export interface SentLab {

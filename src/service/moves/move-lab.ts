@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import Type, { type Static } from "typebox";
 import { Failure } from "../../contract/errors.ts";
 import { flag } from "../../contract/schemas/shapes.ts";
-import type { HostMoves, MovableLab } from "../../hosts/host-moves.ts";
+import type { HostMoves, MovableLab } from "../../hosts/host-fleet.ts";
 import { applyOperations } from "../changes/apply.ts";
 import type { ChangeKind } from "../changes/change-kind.ts";
 import { withOwedStarts } from "../changes/owed-starts.ts";

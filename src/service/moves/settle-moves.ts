@@ -1,4 +1,4 @@
-import type { HostMoves, StagedLab } from "../../hosts/host-moves.ts";
+import type { HostMoves, StagedLab } from "../../hosts/host-fleet.ts";
 import { storedRequest } from "../changes/change-kind.ts";
 import { guarded } from "../changes/managed.ts";
 import { addressRecorded } from "../context/address.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { PassThrough, Readable } from "node:stream";
 import { Failure } from "../../contract/errors.ts";
-import type { MovableLab, ReceivedBytes } from "../../hosts/host-moves.ts";
+import type { MovableLab, ReceivedBytes } from "../../hosts/host-fleet.ts";
 import type { MachineAnswer } from "../common/fleet-calls.ts";
 import type { Context } from "../context/context.ts";
 import type { Moving, SentLab } from "../jobs/moving.ts";

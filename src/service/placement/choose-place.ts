@@ -61,7 +61,7 @@ export function choosePlace(
   machines: readonly MachineRow[],
   memory: number,
   placed: readonly PlacedSince[],
-  { machine: wanted, labels = {} }: LabPlacement = {},
+  { machine: wanted, labels = {}, spread }: LabPlacement = {},
   images: readonly string[] = [],
   { full = new Map(), own = new Set() }: ReservedRoom = {},
 ): Placement | { readonly refused: readonly string[] } {
@@ -82,7 +82,8 @@ export function choosePlace(
     const problem = protocolProblem(machine);
     if (problem !== undefined) return refuse(`cannot be used: ${problem}`);
     if (silentMs > silentAfterMs) return refuse("does not answer");
-    if (free < memory) return refuse(`has ${free} MiB free, and the lab needs ${memory}`);
+    // A spread lab needs its memory on all machines together.
+    if (free < memory && spread === undefined) return refuse(`has ${free} MiB free, and the lab needs ${memory}`);
     const reserved = full.get(name);
     if (reserved !== undefined) return refuse(`has reserved room (${reserved})`);
     return [{ machine, free, share: free / facts.memory, isReserved: own.has(name) }];

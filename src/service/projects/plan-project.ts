@@ -11,6 +11,7 @@ import type { Lab } from "../../intent/lab/lab.ts";
 import { imageFetches, imageFetchText } from "../changes/fetch-images.ts";
 import { type Planned, type PlanOptions, planAgainstHost, type Wanted } from "../changes/planned.ts";
 import { shownOperations, withBoundedTexts } from "../changes/shown-changes.ts";
+import { spreadData, spreadText } from "../changes/spread.ts";
 import { configProblems, nodesWithConfigs } from "../checks/config-problems.ts";
 import { checkOnHost } from "../checks/host-check.ts";
 import { bindProblems, countNewNodes, newNodeProblems, portProblems, startingNodes } from "../checks/host-room.ts";
@@ -94,13 +95,15 @@ export async function planProject(
       quotaProblems(context, target, intent, planned, payload.replace === true),
     ]);
     const fetches = await imageFetches(target.host, operations, { intent: intent.lab, observed, ids: planned.ids });
+    const spread = await target.host.spread?.facts(target.path, intent.lab.place, operations, planned.ids);
     const stored = await storedChanges(context, target, intent.lab);
     const warnings = mayReadSecrets(target) ? found.flat() : found.flat().map(withoutSecrets);
     return {
       ...facts,
       ...plan,
       ...fetches,
-      text: `${plan.text}${placementText()}${imageFetchText(fetches)}${storedText(stored)}${warnings.length === 0 ? "" : warningsText(warnings)}`,
+      ...(spread !== undefined && { spread: spreadData(spread) }),
+      text: `${plan.text}${placementText()}${spreadText(spread)}${imageFetchText(fetches)}${storedText(stored)}${warnings.length === 0 ? "" : warningsText(warnings)}`,
       ...(warnings.length > 0 && { warnings: [...warnings] }),
       ...(stored.length > 0 && { stored: [...stored] }),
     };

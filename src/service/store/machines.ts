@@ -14,6 +14,8 @@ export interface MachineFacts {
   readonly availableMemory: number;
   /** Number of its protocol between machines. Absent: a release that has none, which is 1. */
   readonly protocol?: number;
+  /** Its address for links between machines, and the largest MTU of such a link. Absent: it has no parts of spread labs. */
+  readonly underlay?: { readonly address: string; readonly mtu: number };
   /** The images that other machines may fetch from it. */
   readonly images?: readonly SharedImage[];
 }
@@ -77,6 +79,10 @@ export interface FleetAuthority {
   readonly certificate: string;
   readonly sealedKey: string;
 }
+
+/** VNIs of links between machines. Users cannot name them for tunnels of their own. */
+export const firstSpreadVni = 8_388_608;
+export const lastSpreadVni = 16_777_215;
 
 /** Letters at the start of an id that a machine of a fleet makes: its number, hexadecimal. */
 const markLetters = 4;
@@ -142,6 +148,8 @@ export interface MachineStore {
    * false if the job has ended or the machine does not own the lab any more: nothing was changed.
    */
   takeHanded(lab: string, handed: HandedLab): Promise<boolean>;
+  /** Returns numbers (VNIs) for links between machines, which no other lab has. */
+  takeVnis(count: number): Promise<readonly number[]>;
   /** The numbers of the machines that own labs, by lab: for lists. */
   owners(): Promise<ReadonlyMap<string, number>>;
 }

@@ -59,6 +59,8 @@ async function refuseTunnel({ catalogue, definitions }: ApplyContext, step: Step
   const { name, vxlan } = step.network;
   const refusal = tunnelRefusal({ name, vxlan }, catalogue.rules.tunnels);
   if (refusal !== undefined) throw refusal;
+  // The fleet has given its number to this lab alone.
+  if (vxlan.cut !== undefined) return;
   refuseTakenVni(vxlan, before?.id, await definitions.all());
 }
 

@@ -23,7 +23,7 @@ import { type Sandbox, switchingNode } from "../sandbox/sandbox.ts";
 import type { Switches } from "../switching/switches.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { wantedTunnels } from "../tunnels/tunnel.ts";
-import type { TunnelPolicy } from "../tunnels/tunnel-policy.ts";
+import type { TunnelPolicy, TunnelUnderlay } from "../tunnels/tunnel-policy.ts";
 import { tunnelRefusal } from "../tunnels/tunnel-refusal.ts";
 import { ensureTunnels } from "../tunnels/tunnels.ts";
 import type { LabSandbox } from "./lab-sandbox.ts";
@@ -67,6 +67,7 @@ export class LabWiring {
   readonly #shaperProgram: string;
   readonly #natPolicy: NatPolicy;
   readonly #tunnelPolicy: TunnelPolicy | undefined;
+  readonly #underlay: TunnelUnderlay | undefined;
   readonly #names: LabNames | undefined;
   readonly #nodeHosts: NodeHosts;
   readonly #switches: Switches;
@@ -85,6 +86,7 @@ export class LabWiring {
     outside: {
       readonly natPolicy: NatPolicy;
       readonly tunnelPolicy: TunnelPolicy | undefined;
+      readonly underlay: TunnelUnderlay | undefined;
       readonly names: LabNames | undefined;
       readonly nodeHosts: NodeHosts;
     },
@@ -95,6 +97,7 @@ export class LabWiring {
     this.#shaperProgram = shaperProgram;
     this.#natPolicy = outside.natPolicy;
     this.#tunnelPolicy = outside.tunnelPolicy;
+    this.#underlay = outside.underlay;
     this.#names = outside.names;
     this.#nodeHosts = outside.nodeHosts;
   }
@@ -300,7 +303,7 @@ export class LabWiring {
     const wanted = wantedTunnels(definition).filter(({ network }) => !refusals.has(network));
     // Without a policy no lab has one: the fabric need not be read.
     if (this.#tunnelPolicy !== undefined || definition.networks.some(({ vxlan }) => vxlan !== undefined))
-      await ensureTunnels(this.#lab.id, sandbox, wanted, this.#tunnelPolicy);
+      await ensureTunnels(this.#lab.id, sandbox, wanted, this.#tunnelPolicy, this.#underlay);
     for (const refusal of refusals.values()) throw refusal;
   }
 

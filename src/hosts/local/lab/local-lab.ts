@@ -20,7 +20,7 @@ import { type NodeState, type Sandbox, switchingNode } from "../sandbox/sandbox.
 import { Switches } from "../switching/switches.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { vmOf } from "../templates/vm-template.ts";
-import type { TunnelPolicy } from "../tunnels/tunnel-policy.ts";
+import type { TunnelPolicy, TunnelUnderlay } from "../tunnels/tunnel-policy.ts";
 import { removeTunnels } from "../tunnels/tunnels.ts";
 import { GuestAgents } from "../vm/guest-agents.ts";
 import { Screens } from "../vm/screens.ts";
@@ -77,6 +77,7 @@ export class LocalLab {
       stopGrace,
       natPolicy,
       tunnelPolicy,
+      underlay,
       ports,
       binds,
       names,
@@ -93,6 +94,8 @@ export class LocalLab {
       readonly stopGrace: StopGrace;
       readonly natPolicy: NatPolicy;
       readonly tunnelPolicy: TunnelPolicy | undefined;
+      /** The network between the machines of a fleet. Absent: the lab has no links to other machines of it. */
+      readonly underlay: TunnelUnderlay | undefined;
       /** The published ports of all labs. */
       readonly ports: PublishedPorts;
       readonly binds: BindPolicy;
@@ -136,11 +139,12 @@ export class LocalLab {
         ports.close(id);
       },
       removeNames: async () => names?.remove(id),
-      removeTunnels: (sandbox) => removeTunnels(id, tunnelPolicy, sandbox),
+      removeTunnels: (sandbox) => removeTunnels(id, tunnelPolicy ?? underlay, sandbox),
     });
     this.#wiring = new LabWiring(this.#sandbox, new Switches(directory, { resources: this.#resources, trash }), shaping, paths.shaper, {
       natPolicy,
       tunnelPolicy,
+      underlay,
       names,
       nodeHosts: this.#nodeHosts,
     });

@@ -75,7 +75,7 @@ class ChangeLines {
     this.#ip.push(`link add name ${name} up type bridge stp_state 0 mcast_snooping 0`);
   }
 
-  addPort(name: string, { far, up, mtu, master, redirect }: WantedPort): void {
+  addPort(name: string, { far, up, mtu, master, redirect, isWire }: WantedPort): void {
     const options = `${mtu === defaultMtu ? "" : ` mtu ${mtu}`}${oneQueue}`;
     const isGrouped = up && master === undefined;
     const group = `${isGrouped ? ` group ${this.#group}` : ""}${"asOnWire" in far ? " gso_max_segs 1" : ""}`;
@@ -92,14 +92,14 @@ class ChangeLines {
       // The kernel cuts larger segments into frames before the shaper gets them.
       this.#ip.push(`link add name ${far.name}${options} up type veth peer name ${name}${options}${group} gso_max_segs 1`);
     }
-    if (master !== undefined) this.#ip.push(`link set dev ${name} master ${master}${up ? " up" : ""}`);
+    if (master !== undefined) this.#ip.push(`link set dev ${name} master ${master}${up ? " up" : ""}`, ...(isWire ? [asWire(name)] : []));
     if (up && master !== undefined) this.#bridged.push(name);
     else if (up && "bridge" in far && far.bridge !== undefined) this.#late.push(carrierOf(far.name));
     this.#tc.push(`qdisc replace dev ${name} clsact`);
     if (isGrouped && redirect === undefined) this.#redirects.push(name);
   }
 
-  updatePort(name: string, before: Port, { far, up, mtu, master, redirect }: WantedPort): void {
+  updatePort(name: string, before: Port, { far, up, mtu, master, redirect, isWire }: WantedPort): void {
     const words: string[] = [];
     if (before.master !== master) {
       if (master !== undefined) words.push(`master ${master}`);
@@ -113,6 +113,7 @@ class ChangeLines {
     }
     if (before.up !== up) words.push(up ? "up" : "down");
     if (words.length > 0) this.#ip.push(`link set dev ${name} ${words.join(" ")}`);
+    if (isWire === true && before.master !== master) this.#ip.push(asWire(name));
   }
 
   /** @param before the port as it is, unless it is new */
@@ -155,6 +156,11 @@ class ChangeLines {
  */
 function carrierOf(name: string): string {
   return `link show dev ${name}`;
+}
+
+/** Lets a port of a bridge with two ports pass every frame to the other one, also those of LLDP and LACP. The kernel allows all but pause frames. */
+export function asWire(name: string): string {
+  return `link set dev ${name} type bridge_slave learning off group_fwd_mask 65533`;
 }
 
 /** Deletes devices as one group: each delete message waits once for the kernel's readers (RCU), however many devices it deletes. */

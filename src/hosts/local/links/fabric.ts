@@ -30,6 +30,8 @@ export interface Port {
 export interface WantedPort extends Port {
   /** Absent for the ends of a shaped link. */
   readonly node?: number;
+  /** Its bridge is half of a link between machines: it passes all frames, as a wire does. */
+  readonly isWire?: true;
   /** Its other end: an interface inside the node, the inner end of a switch's port, or the shaper's end. */
   readonly far: FarInNode | { readonly name: string; readonly bridge?: string };
 }
@@ -83,6 +85,9 @@ export function wantedFabric(
   const virtual = new Set(
     definition.nodes.filter((node) => node.kernel === "own" || template(node.template)?.backend === "vm").map(({ id }) => id),
   );
+  const cuts = new Map(definition.networks.flatMap(({ id, vxlan }) => (vxlan?.cut === undefined ? [] : [[id, vxlan.cut] as const])));
+  const wire = (network: number) => (cuts.has(network) ? ({ isWire: true } as const) : {});
+  const isUp = (network: number) => cuts.get(network)?.isDown !== true;
   const namings = new Map(definition.nodes.map((node) => [node.id, interfaceNaming(template(node.template)?.ethFormat ?? "eth{0}")]));
 
   /** Returns the interface's name inside its node. For a VM it is the name that its supervisor uses, not the guest's. */
@@ -121,7 +126,7 @@ export function wantedFabric(
     for (const { here, there, suspended, side } of sides) {
       const end = through ? shaperEnd(link.id, side) : undefined;
       if (end !== undefined && "network" in here) {
-        ports.set(end.name, { ...end.port, mtu, master: networkBridge(here.network) });
+        ports.set(end.name, { ...end.port, mtu, master: networkBridge(here.network), ...wire(here.network) });
       }
       const own = place(here);
       const pid = own && live.get(own.node);
@@ -130,12 +135,13 @@ export function wantedFabric(
       const far = farOf(pid, own, () => inside(own.node, own.index), macAddress(definition.id, own.node, own.index));
       const base = { node: own.node, far, mtu };
       if (end !== undefined) {
-        ports.set(name, { ...base, up: !suspended, redirect: end.name });
+        ports.set(name, { ...base, up: !suspended && !("network" in there && !isUp(there.network)), redirect: end.name });
         ports.set(end.name, { ...end.port, mtu, redirect: name });
         continue;
       }
       if ("network" in there) {
-        ports.set(name, { ...base, up: !suspended, master: networkBridge(there.network) });
+        const up = !suspended && isUp(there.network);
+        ports.set(name, { ...base, up, master: networkBridge(there.network), ...wire(there.network) });
         continue;
       }
       const other = place(there);

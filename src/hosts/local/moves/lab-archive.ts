@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import type { ReceivedBytes } from "../../host-moves.ts";
+import type { ReceivedBytes } from "../../host-fleet.ts";
 import { spawnPiped } from "../machine/spawn-piped.ts";
 import { hostError } from "../transfers/pack-disk.ts";
 

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { Failure } from "../../../contract/errors.ts";
 import { ifThere } from "../../../files/if-there.ts";
 import { writeFileAtomic } from "../../../files/write-file-atomic.ts";
-import type { HostMoves, LeavingNote, MovableLab, MovableNode, StagedLab } from "../../host-moves.ts";
+import type { HostMoves, LeavingNote, MovableLab, MovableNode, StagedLab } from "../../host-fleet.ts";
 import { checkDefinition } from "../definitions/check-definition.ts";
 import type { LabDefinition } from "../definitions/definition.ts";
 import type { Definitions } from "../definitions/definitions.ts";

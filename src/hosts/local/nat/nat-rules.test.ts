@@ -118,11 +118,11 @@ describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
 
   test("no packet of a nat network looks like one of a tunnel of this machine", async () => {
     const open = { allow: ["0.0.0.0/0"], deny: [] };
-    const rules = natRules(uplink, { ...open, tunnels: { remotes: [`${farAddress}/32`], port: 4789 } }, { connected: [], resolvers: [] });
+    const rules = natRules(uplink, { ...open, tunnels: [{ remotes: [`${farAddress}/32`], port: 4789 }] }, { connected: [], resolvers: [] });
     const dropped = rules.indexOf(`udp dport 4789 ip daddr { ${farAddress}/32 } iifname "${uplink.device}" drop`);
     expect(dropped).toBeGreaterThan(0);
     expect(dropped).toBeLessThan(rules.indexOf("jump destinations"));
-    await setPolicy({ ...open, tunnels: { remotes: [`${farAddress}/32`], port: 4789 } });
+    await setPolicy({ ...open, tunnels: [{ remotes: [`${farAddress}/32`], port: 4789 }] });
     expect(await reaches(farAddress)).toBe(true);
   });
 

@@ -11,7 +11,7 @@ export interface NatPolicy {
   readonly allow: readonly string[];
   readonly deny: readonly string[];
   /** Machines that take packets of this machine for those of tunnels: none of a nat network may look like one. */
-  readonly tunnels?: { readonly remotes: readonly string[]; readonly port: number };
+  readonly tunnels?: readonly { readonly remotes: readonly string[]; readonly port: number }[];
 }
 
 /** The machine's networks that decide which destinations its labs may reach. */
@@ -45,7 +45,7 @@ table inet ${table} {
     iifname "${device}" meta nfproto ipv6 drop
     iifname "${device}" oifname "${devicePrefix}*" drop
     iifname "${device}" ct state new ct count over ${maxConnections} drop
-    ${policy.tunnels === undefined ? "" : `udp dport ${policy.tunnels.port} ip daddr { ${policy.tunnels.remotes.join(", ")} } iifname "${device}" drop`}
+    ${(policy.tunnels ?? []).map(({ remotes, port }) => `udp dport ${port} ip daddr { ${remotes.join(", ")} } iifname "${device}" drop`).join("\n    ")}
     iifname "${device}" jump destinations
     oifname "${device}" ct state established,related accept
     oifname "${device}" drop

@@ -13,7 +13,7 @@ export function tunnelRefusal(
   { name, vxlan }: Pick<DefinedNetwork, "name" | "vxlan">,
   rules: TunnelRules | undefined,
 ): Failure | undefined {
-  if (vxlan === undefined) return undefined;
+  if (vxlan === undefined || vxlan.cut !== undefined) return undefined;
   const why = rules === undefined ? `this service makes none: ${howToAllow}` : tunnelProblem(vxlan, rules)?.text;
   return why === undefined ? undefined : new Failure("operation_not_allowed", `network ${name}: ${why}`);
 }

@@ -11,6 +11,8 @@ export interface Tunnel {
   readonly port: number;
   /** The largest of the network's links. */
   readonly mtu: number;
+  /** It is half of a link between machines of a fleet. */
+  readonly isWire?: true;
 }
 
 /** Returns the name of a tunnel's device in the fabric; it is a port of the network's bridge. */
@@ -25,6 +27,15 @@ export function wantedTunnels({ networks, links }: Pick<LabDefinition, "networks
   return networks.flatMap(({ id, vxlan }) =>
     vxlan === undefined
       ? []
-      : [{ network: id, remote: vxlan.remote, vni: vxlan.vni, port: vxlan.port ?? vxlanPort, mtu: mtus.get(id) ?? defaultMtu }],
+      : [
+          {
+            network: id,
+            remote: vxlan.remote,
+            vni: vxlan.vni,
+            port: vxlan.port ?? vxlanPort,
+            mtu: vxlan.cut?.mtu ?? mtus.get(id) ?? defaultMtu,
+            ...(vxlan.cut !== undefined && { isWire: true as const }),
+          },
+        ],
   );
 }

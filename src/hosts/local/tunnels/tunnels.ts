@@ -2,14 +2,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import { KeyedQueue } from "../../../base/keyed-queue.ts";
 import { Failure } from "../../../contract/errors.ts";
 import { networkBridge } from "../links/fabric.ts";
+import { asWire } from "../links/fabric-change.ts";
 import { runOnMachine, succeeded } from "../machine/machine.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { type Tunnel, tunnelDevice } from "./tunnel.ts";
 import { tunnelFilter, tunnelTable } from "./tunnel-filter.ts";
-import { inUnderlay, type TunnelPolicy } from "./tunnel-policy.ts";
+import { inUnderlay, type TunnelPolicy, type TunnelUnderlay } from "./tunnel-policy.ts";
 
 /** A tunnel as the kernel has it. */
-export interface LiveTunnel extends Tunnel {
+export interface LiveTunnel extends Omit<Tunnel, "isWire"> {
   readonly local: string;
   readonly up: boolean;
 }
@@ -26,11 +27,13 @@ export function ensureTunnels(
   sandbox: Pick<Sandbox, "pid" | "run">,
   wanted: readonly Tunnel[],
   policy: TunnelPolicy | undefined,
+  underlay?: TunnelUnderlay,
 ): Promise<void> {
   return labQueue.run(lab, async () => {
     const actual = await readTunnels(sandbox);
     if (wanted.length === 0 && actual.length === 0) return;
-    if (policy === undefined) {
+    const means = policy ?? underlay;
+    if (means === undefined) {
       if (actual.length > 0) {
         await removeDevices(sandbox, actual);
         await deleteTable(lab, undefined);
@@ -38,23 +41,24 @@ export function ensureTunnels(
       if (wanted.length > 0) throw new Failure("operation_not_allowed", noTunnels);
       return;
     }
-    const { local } = policy;
+    const localOf = ({ isWire }: Pick<Tunnel, "isWire">) => (isWire === true ? (underlay ?? means).local : means.local);
     const isSame = (a: LiveTunnel, b: Tunnel) =>
       a.network === b.network &&
       a.remote === b.remote &&
       a.vni === b.vni &&
       a.port === b.port &&
       a.mtu === b.mtu &&
-      a.local === local &&
+      a.local === localOf(b) &&
       a.up;
     const gone = actual.filter((one) => !wanted.some((other) => isSame(one, other)));
     const kept = new Set(actual.filter((one) => !gone.includes(one)).map(({ network }) => network));
     const missing = wanted.filter(({ network }) => !kept.has(network));
     if (gone.length > 0) await removeDevices(sandbox, gone);
-    if (wanted.length === 0) return deleteTable(lab, policy);
+    if (wanted.length === 0) return deleteTable(lab, means);
     // First: no packet of another machine may enter a new device.
-    succeeded(["nft", "-f", "-"], await runOnMachine(inUnderlay(policy, ["nft", "-f", "-"]), tunnelFilter(lab, wanted, local)));
-    if (missing.length > 0) await makeDevices(sandbox, missing, policy);
+    const rules = tunnelFilter(lab, wanted, localOf);
+    succeeded(["nft", "-f", "-"], await runOnMachine(inUnderlay(means, ["nft", "-f", "-"]), rules));
+    if (missing.length > 0) await makeDevices(sandbox, missing, means, localOf);
   });
 }
 
@@ -64,7 +68,7 @@ export function ensureTunnels(
  */
 export function removeTunnels(
   lab: string,
-  policy: TunnelPolicy | undefined,
+  policy: TunnelUnderlay | undefined,
   sandbox: Pick<Sandbox, "alive" | "run"> | undefined,
 ): Promise<void> {
   if (policy === undefined) return Promise.resolve();
@@ -107,11 +111,17 @@ interface IpVxlan {
 }
 
 /** Without learning, all frames go to the remote machine: arriving packets change nothing. */
-async function makeDevices(sandbox: Pick<Sandbox, "pid" | "run">, tunnels: readonly Tunnel[], policy: TunnelPolicy): Promise<void> {
-  const lines = tunnels.map(
-    ({ network, vni, remote, port, mtu }) =>
-      `link add name ${tunnelDevice(network)} netns ${sandbox.pid} mtu ${mtu} type vxlan id ${vni} local ${policy.local} remote ${remote} dstport ${port} nolearning\n`,
-  );
+async function makeDevices(
+  sandbox: Pick<Sandbox, "pid" | "run">,
+  tunnels: readonly Tunnel[],
+  policy: TunnelUnderlay,
+  localOf: (tunnel: Tunnel) => string,
+): Promise<void> {
+  const lines = tunnels.map((tunnel) => {
+    const { network, vni, remote, port, mtu } = tunnel;
+    const ends = `local ${localOf(tunnel)} remote ${remote}`;
+    return `link add name ${tunnelDevice(network)} netns ${sandbox.pid} mtu ${mtu} type vxlan id ${vni} ${ends} dstport ${port} nolearning\n`;
+  });
   for (let left = releaseAttempts; ; left--) {
     const made = await runOnMachine(inUnderlay(policy, ["ip", "-batch", "-"]), lines.join(""));
     if (made.code === 0) break;
@@ -126,7 +136,12 @@ async function makeDevices(sandbox: Pick<Sandbox, "pid" | "run">, tunnels: reado
     await delay(50);
   }
   const argv = ["ip", "-batch", "-"];
-  const joined = tunnels.map(({ network }) => `link set dev ${tunnelDevice(network)} master ${networkBridge(network)} up\n`).join("");
+  const joined = tunnels
+    .map(({ network, isWire }) => {
+      const device = tunnelDevice(network);
+      return `link set dev ${device} master ${networkBridge(network)} up\n${isWire === true ? `${asWire(device)}\n` : ""}`;
+    })
+    .join("");
   succeeded(argv, await sandbox.run(argv, joined));
 }
 
@@ -153,7 +168,7 @@ async function removeDevices(sandbox: Pick<Sandbox, "run">, tunnels: readonly Tu
 /** A device group that nothing else in a fabric has. */
 const removalGroup = 67;
 
-async function deleteTable(lab: string, policy: TunnelPolicy | undefined): Promise<void> {
+async function deleteTable(lab: string, policy: TunnelUnderlay | undefined): Promise<void> {
   const argv = ["nft", "delete", "table", "inet", tunnelTable(lab)];
   const result = await runOnMachine(inUnderlay(policy, argv));
   if (result.code !== 0 && !/No such file or directory/.test(result.stderr)) succeeded(argv, result);

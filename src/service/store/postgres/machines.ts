@@ -74,6 +74,7 @@ const sql = {
     text: `SELECT l.lab FROM leases l JOIN labs ON labs.path = l.lab JOIN services s ON s.id = l.holder JOIN machines m ON m.installation = s.installation
       WHERE m.installation <> $1 AND m.seen_at < clock_timestamp() - interval '9 s' AND ${isLost} ORDER BY l.lab`,
   },
+  takeVnis: { name: "take_vnis", text: "SELECT nextval('spread_vnis')::integer AS vni FROM generate_series(1, $1)" },
   owners: {
     name: "owners_of_labs",
     text: `SELECT l.lab, m.number FROM labs JOIN leases l ON l.lab = labs.path JOIN services s ON s.id = l.holder
@@ -287,6 +288,10 @@ export class Machines implements MachineStore {
     const isTaken = await this.#leases.takeHanded(lab, handed, notices);
     if (isTaken) this.#owners.delete(lab);
     return isTaken;
+  }
+
+  async takeVnis(count: number): Promise<readonly number[]> {
+    return (await this.#database.query<{ vni: number }>(sql.takeVnis, [count])).rows.map(({ vni }) => vni);
   }
 
   async owners(): Promise<ReadonlyMap<string, number>> {

@@ -97,6 +97,8 @@ const later: readonly Migration[] = [
     worksWith: firstVersion,
     text: "CREATE TABLE reservations (id text PRIMARY KEY, ends_at bigint NOT NULL, reservation text NOT NULL)",
   },
+  // The numbers of links between machines: one is used again only after 8 million others, so that a machine that was away has none of a new link.
+  { worksWith: firstVersion, text: "CREATE SEQUENCE spread_vnis AS integer MINVALUE 8388608 MAXVALUE 16777215 CYCLE" },
 ];
 
 /** The changes of this release and of all before it. */

@@ -1,4 +1,4 @@
-import type { Readable } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 
 /** A stopped lab that goes to another machine of the fleet with its disks. */
 export interface MovableLab {
@@ -68,4 +68,34 @@ export interface HostMoves {
   adopt(job: string): Promise<void>;
   /** Forgets a staged lab, and removes its files unless it was adopted. */
   drop(job: string): Promise<void>;
+}
+
+/** A call to a part of a lab on another machine of the fleet. Only machines can make it. */
+export interface PartCall {
+  readonly name: string;
+  /** JSON. */
+  readonly args: unknown;
+}
+
+/** The calls to the other machines of a fleet. */
+export interface PartCalls {
+  /**
+   * Calls a machine by its number. Returns the facts of its answer, and a stream with the bytes of both sides behind the call and its answer. The caller ends or
+   * destroys it. Throws the failure of the machine, machine_unreachable, and the signal's reason.
+   */
+  open(machine: number, call: PartCall, signal?: AbortSignal): Promise<{ readonly facts: unknown; readonly stream: Duplex }>;
+}
+
+/** The parts that this machine has of labs of other machines. */
+export interface HostParts {
+  /**
+   * Answers a call of the machine with the number `from`.
+   * @param input the bytes behind the call
+   */
+  answer(
+    from: number,
+    call: PartCall,
+    input: Readable,
+    signal: AbortSignal,
+  ): Promise<{ readonly facts: unknown; readonly body?: Readable | undefined }>;
 }

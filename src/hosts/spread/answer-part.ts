@@ -1,0 +1,136 @@
+import { PassThrough, Readable } from "node:stream";
+import { Failure } from "../../contract/errors.ts";
+import type { Operation } from "../../engine/model/plan.ts";
+import type { ChangeWarning, Host, HostSession, WantedImage } from "../host.ts";
+import type { HostParts } from "../host-fleet.ts";
+import { encode, writeFrame } from "./codec.ts";
+import { serveConsole, serveProcess } from "./programs.ts";
+import { type PartRecord, partPath, type Records } from "./records.ts";
+import type { PartApplied, PartApply, PartOf } from "./remote-part.ts";
+
+type Args = readonly unknown[];
+type Answer = (session: HostSession, path: string, args: Args, signal: AbortSignal) => Promise<unknown>;
+
+/** Calls whose answer is JSON. */
+const answers: Readonly<Record<string, Answer>> = {
+  observe: (session, path) => session.observe(path),
+  status: (session, path) => session.status(path),
+  addresses: async (session, path) => (await session.addresses?.(path)) ?? new Map(),
+  switches: async (session, path) => (await session.switches?.(path)) ?? new Map(),
+  setLinkQuality: (session, path, [id, quality, options]) => session.setLinkQuality(path, id as string, quality as never, options as never),
+  setLinkSuspend: (session, path, [id, suspended]) => session.setLinkSuspend(path, id as string, suspended as never),
+  consoleLog: async (session, path, [id]) => (await session.consoleLog?.(path, id as string)) ?? "",
+  saveConfigs: async (session, path, [ids], signal) => (await session.saveConfigs?.(path, ids as string[], signal)) ?? new Map(),
+  setOwner: (session, path, [owner]) => session.setOwner?.(path, owner as string) ?? Promise.resolve(),
+  "captures.start": (session, path, [request]) => captures(session).start(path, request as never),
+  "captures.list": (session, path) => captures(session).list(path),
+  "captures.get": (session, path, [id]) => captures(session).get(path, id as string),
+  "captures.stop": (session, path, [id]) => captures(session).stop(path, id as string),
+  "captures.remove": (session, path, [id]) => captures(session).remove(path, id as string),
+  "captures.packets": (session, path, [id, query]) => captures(session).packets(path, id as string, query as never),
+  "captures.packet": (session, path, [id, number]) => captures(session).packet(path, id as string, number as number),
+  "traffic.counters": async (session, path) => (await session.traffic?.counters(path)) ?? new Map(),
+};
+
+function captures(session: HostSession): NonNullable<HostSession["captures"]> {
+  if (session.captures === undefined) throw new Failure("unsupported", "this machine makes no captures", { data: { feature: "capture" } });
+  return session.captures;
+}
+
+export interface AnswerOptions {
+  /** The embedded host of this machine. */
+  readonly local: Host;
+  /** The parts of other machines' labs that this machine has. */
+  readonly parts: Records<PartRecord>;
+  /** Whether this machine is the home of a lab with this id. */
+  readonly isHome: (id: string) => boolean;
+}
+
+/** Answers the calls of other machines to parts of their labs. */
+export function answerParts({ local, parts, isHome }: AnswerOptions): HostParts {
+  return {
+    answer: async (from, { name, args }, input, signal) => {
+      if (name === "hasCapture") {
+        const { id, capture } = args as { id: string; capture: string };
+        return { facts: (await local.labOfCapture?.(capture)) === partPath(id) };
+      }
+      if (name === "isHome") return { facts: isHome((args as { id: string }).id) };
+      const { id, path: labPath, user, limit, args: given } = args as PartOf & { readonly args: Args };
+      const record = parts.get(id);
+      if (record !== undefined && record.home !== from)
+        throw new Failure("operation_not_allowed", "the part belongs to a lab of another machine");
+      const session = await local.resume?.(user, limit);
+      if (session === null || session === undefined) throw new Failure("invalid_credentials", `there is no user ${user}`);
+      const path = partPath(id);
+      if (name === "apply") {
+        const change = given[0] as PartApply;
+        if (record === undefined) await parts.put({ version: 1, id, path: labPath, home: from, owner: change.owner ?? user });
+        const applied = await applyPart(session, path, change, signal);
+        if (change.operations.at(-1)?.step.do === "delete-lab" && applied.failure === undefined) await parts.remove(id);
+        return { facts: null, body: Readable.from([encode(applied)], { objectMode: false }) };
+      }
+      if (name === "process") {
+        const process = await session.processes!.start(path, given[0] as string, given[1] as never, signal);
+        return { facts: null, body: serveProcess(process, input) };
+      }
+      if (name === "console") {
+        const console = await session.console(path, given[0] as string);
+        return { facts: { recalled: console.recalled }, body: serveConsole(console, input) };
+      }
+      if (name === "captures.read") {
+        const bytes = captures(session).read(path, given[0] as string, { follow: given[1] === true, signal });
+        return { facts: null, body: Readable.from(bytes, { objectMode: false }) };
+      }
+      if (name === "traffic.watch") return { facts: null, body: watchTraffic(session, path, given[0] as string, signal) };
+      const answer = answers[name];
+      if (answer === undefined) throw new Failure("unsupported", `this machine has another release: it does not know the call ${name}`);
+      const text = encode(await answer(session, path, given, signal));
+      return { facts: null, body: Readable.from([text], { objectMode: false }) };
+    },
+  };
+}
+
+async function applyPart(session: HostSession, path: string, change: PartApply, signal: AbortSignal): Promise<PartApplied> {
+  const { operations, ids, owner, stopMode, force } = change;
+  const done: string[] = [];
+  const warnings: ChangeWarning[] = [];
+  try {
+    await session.fetchImages?.(imagesOf(operations), { signal, say: () => undefined });
+    const applied = await session.apply(path, operations, {
+      ids,
+      signal,
+      step: (id, state) => void (state === "done" && done.push(id)),
+      warn: (warning) => warnings.push(warning),
+      ...(owner !== undefined && { owner }),
+      ...(stopMode !== undefined && { stopMode: stopMode as 0 }),
+      ...(force !== undefined && { force }),
+    });
+    return { ...applied, done, warnings };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return { done, warnings, failure: error };
+  }
+}
+
+function imagesOf(operations: readonly Operation[]): readonly WantedImage[] {
+  const wanted = operations.flatMap(({ step }): readonly WantedImage[] => {
+    if (step.do !== "create-node" && step.do !== "update-node") return [];
+    const { template, image, pull = "missing" } = step.node as typeof step.node & { pull?: WantedImage["pull"] };
+    return image === undefined ? [] : [{ template, image, pull }];
+  });
+  return [...new Map(wanted.map((one) => [`${one.template} ${one.image}`, one])).values()];
+}
+
+function watchTraffic(session: HostSession, path: string, link: string, signal: AbortSignal): Readable {
+  const out = new PassThrough();
+  const listener = {
+    packet: ({ data, ...packet }: { readonly data: Uint8Array }, from: 0 | 1) =>
+      void writeFrame(out, from, JSON.stringify({ ...packet, bytes: Buffer.from(data).toString("base64") })),
+    dropped: (count: number) => void writeFrame(out, 2, String(count)),
+  };
+  session.traffic!.watch(path, link, listener as never, signal).then(
+    () => out.end(),
+    (error: Error) => out.destroy(error),
+  );
+  return out;
+}

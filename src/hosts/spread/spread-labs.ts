@@ -1,0 +1,220 @@
+import { Failure } from "../../contract/errors.ts";
+import type { ObservedLab } from "../../engine/model/observed.ts";
+import type { HostRules, Operation } from "../../engine/model/plan.ts";
+import type { SpreadMachine } from "../../engine/spread/partition.ts";
+import type { Host, HostSession, LiveNode, LiveStatus, NativeIds } from "../host.ts";
+import type { PartCalls } from "../host-fleet.ts";
+import { type Merged, mergeParts, ownId, type PartView, wholeId } from "./merge.ts";
+import { placesOf } from "./places.ts";
+import type { Records, SpreadRecord } from "./records.ts";
+import { type PartSession, remotePart } from "./remote-part.ts";
+import type { Underlay } from "./split-steps.ts";
+
+/** A machine of the fleet, as far as spread labs are concerned. */
+export interface FleetMachine {
+  readonly number: number;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** It answers. */
+  readonly answers: boolean;
+  /** It takes new nodes. */
+  readonly isOpen: boolean;
+  /** MiB. */
+  readonly room: number;
+  /** Absent: it has no address for links between machines. */
+  readonly underlay?: Underlay;
+}
+
+export interface SpreadOptions {
+  readonly calls: PartCalls;
+  /** The number of this machine. */
+  readonly own: number;
+  readonly machines: () => readonly FleetMachine[];
+  /** Returns numbers for new tunnels that no other lab of the fleet has. */
+  readonly takeVnis: (count: number) => Promise<readonly number[]>;
+  /** A folder in the state directory. */
+  readonly directory: string;
+  /** The start of the ids of this machine's captures. */
+  readonly idMark: string;
+  readonly warn: (text: string) => void;
+}
+
+/** How long a plan's view of the machines' room is kept for the apply, ms. */
+const roomMs = 15 * 60_000;
+
+/** The labs of this machine that are spread, and how their parts are reached. */
+export class SpreadLabs {
+  readonly options: SpreadOptions;
+  readonly local: Host;
+  readonly records: Records<SpreadRecord>;
+  readonly #rooms = new Map<string, { readonly at: number; readonly machines: readonly SpreadMachine[] }>();
+  readonly #merged = new WeakMap<ObservedLab, { readonly others: readonly (ObservedLab | null)[]; readonly merged: Merged }>();
+  readonly #parsed = new Map<string, { readonly text: string; readonly lab: ObservedLab | null }>();
+
+  constructor(local: Host, records: Records<SpreadRecord>, options: SpreadOptions) {
+    this.local = local;
+    this.records = records;
+    this.options = options;
+  }
+
+  recordOf(path: string): SpreadRecord | undefined {
+    return this.records.all().find((record) => record.path === path);
+  }
+
+  nameOf(machine: number): string {
+    return this.options.machines().find(({ number }) => number === machine)?.name ?? `number ${machine}`;
+  }
+
+  /** Returns the session of a part. Throws machine_unreachable for a machine that does not answer. */
+  part({ id, path }: SpreadRecord, machine: number, session: HostSession): PartSession {
+    const found = this.options.machines().find(({ number }) => number === machine);
+    if (found?.answers !== true) throw this.unreachable(machine);
+    const limit = session.role === "user" ? ({ limit: "user" } as const) : {};
+    return remotePart(this.options.calls, machine, { id, path, user: session.user, ...limit });
+  }
+
+  unreachable(machine: number): Failure {
+    const name = this.nameOf(machine);
+    return new Failure("machine_unreachable", `the machine ${name} does not answer, and has nodes of this lab: labwright machines list`, {
+      data: { machine: name },
+      retryAfter: 5,
+    });
+  }
+
+  /** Returns the parts on other machines as they are, or as they were last seen. */
+  async views(record: SpreadRecord, session: HostSession): Promise<readonly PartView[]> {
+    return Promise.all(
+      Object.entries(record.parts).map(async ([key, seen]): Promise<PartView> => {
+        const number = Number(key);
+        const name = this.nameOf(number);
+        try {
+          const lab = this.#same(`${record.id} ${key}`, await this.part(record, number, session).observe(record.path));
+          return { number, name, lab, isAway: false };
+        } catch (error) {
+          if (!isAway(error)) throw error;
+          return { number, name, lab: seen, isAway: true };
+        }
+      }),
+    );
+  }
+
+  /** Returns the same object for an unchanged part: callers keep computed values by it. */
+  #same(key: string, lab: ObservedLab | null): ObservedLab | null {
+    const text = JSON.stringify(lab);
+    const known = this.#parsed.get(key);
+    if (known?.text === text) return known.lab;
+    this.#parsed.set(key, { text, lab });
+    return lab;
+  }
+
+  /** Returns the whole lab; `null` if this machine has none at the path. */
+  async whole(record: SpreadRecord, session: HostSession): Promise<Merged | null> {
+    const [home, views] = await Promise.all([session.observe(record.path), this.views(record, session)]);
+    if (home === null || home.id !== record.id) return null;
+    const others = views.map(({ lab }) => lab);
+    const known = this.#merged.get(home);
+    if (known !== undefined && known.others.length === others.length && known.others.every((lab, at) => lab === others[at]))
+      return known.merged;
+    const merged = mergeParts({ number: this.options.own, lab: home }, views);
+    this.#merged.set(home, { others, merged });
+    return merged;
+  }
+
+  /** Keeps what the parts are now, for the time in which a machine does not answer. */
+  async remember(record: SpreadRecord, session: HostSession): Promise<void> {
+    const views = await this.views(record, session);
+    await this.records.put({ ...record, parts: Object.fromEntries(views.map(({ number, lab }) => [number, lab])) });
+  }
+
+  async status(record: SpreadRecord, session: HostSession): Promise<LiveStatus> {
+    const { own } = this.options;
+    const [home, merged, ...others] = await Promise.all([
+      session.status(record.path),
+      this.whole(record, session),
+      ...Object.entries(record.parts).map(async ([key, seen]) => {
+        const number = Number(key);
+        try {
+          return { number, live: await this.part(record, number, session).status(record.path) };
+        } catch (error) {
+          if (!isAway(error)) throw error;
+          const why = `the machine ${this.nameOf(number)} does not answer`;
+          const nodes = (seen?.nodes ?? []).map(
+            ({ id, name }): LiveNode => ({ id, name, status: "unknown", ready: false, not_ready: why }),
+          );
+          return { number, live: { nodes, links: [] } satisfies LiveStatus };
+        }
+      }),
+    ]);
+    const parts = [{ number: own, live: home }, ...others];
+    const halves = new Map(
+      [...(merged?.cuts ?? [])].flatMap(([vni, both]) =>
+        both.flatMap((half, side) => (half === undefined ? [] : [[`${half.machine} ${half.link.id}`, { vni, side }] as const])),
+      ),
+    );
+    const cuts = new Map<number, { a?: Required<object>; b?: Required<object> }>();
+    const links = parts.flatMap(({ number, live }) =>
+      live.links.flatMap((link) => {
+        const half = halves.get(`${number} ${link.id}`);
+        if (half === undefined) return [{ ...link, id: wholeId(own, number, link.id) }];
+        if (link.a !== undefined) cuts.set(half.vni, { ...cuts.get(half.vni), [half.side === 0 ? "a" : "b"]: link.a });
+        return [];
+      }),
+    );
+    return {
+      nodes: parts.flatMap(({ number, live }) => live.nodes.map((node) => ({ ...node, id: wholeId(own, number, node.id) }))),
+      links: [...links, ...[...cuts].map(([vni, sides]) => ({ id: `x${vni}`, ...sides }))] as LiveStatus["links"],
+    };
+  }
+
+  /** The machines that may get new nodes of a lab, with the room that its last plan has seen. */
+  machinesFor(path: string, labels: Readonly<Record<string, string>>): readonly SpreadMachine[] {
+    const known = this.#rooms.get(path);
+    if (known !== undefined && Date.now() - known.at < roomMs) return known.machines;
+    const machines = this.options
+      .machines()
+      .filter(
+        (one) =>
+          one.answers &&
+          one.isOpen &&
+          one.underlay !== undefined &&
+          Object.entries(labels).every(([key, value]) => one.labels[key] === value),
+      )
+      .map(({ number, name, room }) => ({ number, name, room }))
+      .sort((a, b) => Number(b.number === this.options.own) - Number(a.number === this.options.own) || a.number - b.number);
+    this.#rooms.set(path, { at: Date.now(), machines });
+    return machines;
+  }
+
+  forgetRoom(path: string): void {
+    this.#rooms.delete(path);
+  }
+
+  places(
+    operations: readonly Operation[],
+    facts: {
+      readonly path: string;
+      readonly merged: Merged | undefined;
+      readonly ids: NativeIds;
+      readonly rules: Pick<HostRules, "templates">;
+      readonly byGroup: boolean;
+      readonly labels: Readonly<Record<string, string>>;
+    },
+  ): ReadonlyMap<string, number> {
+    return placesOf(operations, { ...facts, home: this.options.own, machines: this.machinesFor(facts.path, facts.labels) });
+  }
+
+  underlays(): ReadonlyMap<number, Underlay> {
+    return new Map(
+      this.options.machines().flatMap(({ number, underlay }) => (underlay === undefined ? [] : [[number, underlay] as const])),
+    );
+  }
+
+  /** Returns the machine of a node or network of the lab, and its id there. */
+  own(id: string): { readonly machine: number; readonly id: string } {
+    return ownId(this.options.own, id);
+  }
+}
+
+export function isAway(error: unknown): boolean {
+  return error instanceof Failure && error.code === "machine_unreachable";
+}
