@@ -137,10 +137,11 @@ class SpreadApply {
     await this.#labs.records.put({ version: 1, id: labId, path: this.#path, byGroup, labels: place.labels ?? {}, parts: {} });
   }
 
-  async #factsOf(record: SpreadRecord, segment: readonly Operation[], ids: NativeIds): Promise<SplitFacts> {
+  async #factsOf(record: SpreadRecord, segment: readonly Operation[], given: NativeIds): Promise<SplitFacts> {
     const labs = this.#labs;
     const [merged, rules] = await Promise.all([labs.whole(record, this.#session), this.#session.rules()]);
     const known = merged ?? undefined;
+    const ids = known === undefined ? given : withMade(given, segment, known);
     const places = labs.places(segment, { path: this.#path, merged: known, ids, rules, byGroup: record.byGroup, labels: record.labels });
     const facts = {
       home: this.#own,
@@ -303,6 +304,21 @@ function onMachine(name: string, error: unknown): unknown {
   return error instanceof Failure
     ? new Failure(error.code, `machine ${name}: ${error.message}`, { ...(error.data !== undefined && { data: error.data }), cause: error })
     : error;
+}
+
+/** Adds the ids of nodes and networks that an interrupted apply has made: they are found by their names, as a host finds its own. */
+function withMade(ids: NativeIds, segment: readonly Operation[], { lab }: Merged): NativeIds {
+  const nodes = { ...ids.nodes };
+  const networks = { ...ids.networks };
+  const [known, knownNetworks] = [new Set(Object.values(nodes)), new Set(Object.values(networks))];
+  const byName = new Map(lab.nodes.flatMap(({ id, name }) => (known.has(id) ? [] : [[name, id] as const])));
+  const networkByName = new Map(lab.networks.flatMap(({ id, name }) => (knownNetworks.has(id) ? [] : [[name, id] as const])));
+  for (const { step } of segment) {
+    if (step.do === "create-node") nodes[step.node.key] ??= byName.get(step.node.name) ?? "";
+    if (step.do === "create-network") networks[step.network.key] ??= networkByName.get(step.network.name) ?? "";
+  }
+  const there = (all: Readonly<Record<string, string>>) => Object.fromEntries(Object.entries(all).filter(([, id]) => id !== ""));
+  return { ...ids, nodes: there(nodes), networks: there(networks) };
 }
 
 /** Returns the number of a half that an interrupted apply has made. */

@@ -2,7 +2,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { Operation } from "../../engine/model/plan.ts";
 import type { Endpoint, LabLink, LabNetwork } from "../../intent/lab/lab.ts";
 import type { NativeIds } from "../host.ts";
-import { halfName, type Merged, ownId, vniOf } from "./merge.ts";
+import { type Half, halfName, type Merged, ownId, vniOf } from "./merge.ts";
 
 /** The network between the machines, as one of them has it. */
 export interface Underlay {
@@ -84,7 +84,7 @@ export function splitSteps(batch: readonly Operation[], facts: SplitFacts): Read
         if (vni === undefined) push(known === undefined ? undefined : ownId(facts.home, known).machine, operation);
         else
           for (const half of facts.merged?.cuts.get(vni) ?? [])
-            if (half !== undefined) push(half.machine, { ...operation, step: { do: "delete-network", network: half.network.name } });
+            if (half !== undefined) for (const one of removalSteps(operation, step.link, half)) push(half.machine, one);
         break;
       }
       default:
@@ -128,11 +128,18 @@ function halfSteps(
     ...(suspended !== undefined && { suspended: { a: isSuspended === true, b: false } }),
   } as LabLink;
   // Ends that have changed places, or another MTU.
-  const before = merged?.cuts.get(vni)?.find((one) => one?.machine === machines[side])?.network.name ?? name;
+  const before = merged?.cuts.get(vni)?.find((one) => one?.machine === machines[side]);
   return [
-    ...(before === name ? [] : [{ ...operation, step: { do: "delete-network", network: before } } as const]),
+    ...(before === undefined || before.network.name === name ? [] : removalSteps(operation, link.key, before)),
     { ...operation, step: { do: "create-network", network } },
     { ...operation, step: { do: what, link: half, ...fields } as Operation["step"] },
+  ];
+}
+
+function removalSteps(operation: Operation, link: string, { network }: Half): readonly Operation[] {
+  return [
+    { ...operation, step: { do: "delete-link", link } },
+    { ...operation, step: { do: "delete-network", network: network.name } },
   ];
 }
 

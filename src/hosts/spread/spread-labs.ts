@@ -151,12 +151,20 @@ export class SpreadLabs {
         both.flatMap((half, side) => (half === undefined ? [] : [[`${half.machine} ${half.link.id}`, { vni, side }] as const])),
       ),
     );
+    const running = new Set(
+      parts.flatMap(({ number, live }) =>
+        live.nodes.flatMap(({ id, status }) => (status === "running" || status === "starting" ? [wholeId(own, number, id)] : [])),
+      ),
+    );
+    /** A link has an effect only while both of its nodes run. */
+    const runs = (vni: number) =>
+      merged?.cuts.get(vni)?.every((half) => half !== undefined && running.has(wholeId(own, half.machine, half.node.nodeId))) === true;
     const cuts = new Map<number, { a?: Required<object>; b?: Required<object> }>();
     const links = parts.flatMap(({ number, live }) =>
       live.links.flatMap((link) => {
         const half = halves.get(`${number} ${link.id}`);
         if (half === undefined) return [{ ...link, id: wholeId(own, number, link.id) }];
-        if (link.a !== undefined) cuts.set(half.vni, { ...cuts.get(half.vni), [half.side === 0 ? "a" : "b"]: link.a });
+        if (link.a !== undefined && runs(half.vni)) cuts.set(half.vni, { ...cuts.get(half.vni), [half.side === 0 ? "a" : "b"]: link.a });
         return [];
       }),
     );
