@@ -148,7 +148,7 @@ const layers: Readonly<Record<LayerName, Layer>> = {
     why: "bytes of captured packets; what they come from and who looks is others' part",
   },
   "host interface": {
-    files: /^hosts\/(host(-[a-z]+)?(\.test)?\.ts|conformance\b.*|memory\/.*)$/,
+    files: /^hosts\/(host(-[a-z]+)?(\.test)?\.ts|conformance\b.*|(memory|none)\/.*)$/,
     layers: ["base", "contract errors", "intent", "engine"],
     types: ["packets"],
     packages: ["vitest"],

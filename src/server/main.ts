@@ -10,6 +10,7 @@ import { Ballast } from "../files/ballast.ts";
 import { packagePath } from "../files/program-path.ts";
 import { eveHost } from "../hosts/eve/host.ts";
 import type { Host } from "../hosts/host.ts";
+import { userChanges } from "../hosts/local/accounts/user-changes.ts";
 import { openUsers, usersOf } from "../hosts/local/accounts/users.ts";
 import { labsOnDisk } from "../hosts/local/definitions/labs-on-disk.ts";
 import { localHost } from "../hosts/local/host.ts";
@@ -17,12 +18,14 @@ import { imageRecords } from "../hosts/local/images/images.ts";
 import { type LocalPaths, localPaths } from "../hosts/local/machine/paths.ts";
 import { tunnelMtu } from "../hosts/local/tunnels/tunnel-policy.ts";
 import { memoryHost } from "../hosts/memory/memory-host.ts";
+import { noneHost } from "../hosts/none/none-host.ts";
 import { spreadHost } from "../hosts/spread/spread-host.ts";
 import { createService } from "../service/create-service.ts";
 import { silentAfterMs } from "../service/placement/choose-place.ts";
 import { firstSpreadVni, type MachineFacts, idMark as machineMark } from "../service/store/machines.ts";
 import { labsHere, type Store } from "../service/store/store.ts";
 import { type AuditFile, openAuditFile } from "./audit/audit-file.ts";
+import { factsNow, withoutLabs } from "./fleet/facts.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
 import { loadPages } from "./http/pages.ts";
 import { urlImports } from "./import-url/load-source.ts";
@@ -101,6 +104,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const audit = openAudit(options.auditLog, log);
   if (audit !== undefined) cleanup.defer(() => audit.close());
   // Opened before anything that only a first start creates.
+  if (options.host === "none") refuseLabs(await labsOnDisk(stateDir));
   const labs = options.host === "embedded" && !options.adopt ? await labsOnDisk(stateDir) : 0;
   const store = await openStore(options, labs, log);
   store.shared?.onSuperseded(() => giveUp(new Error(superseded(stateDir))));
@@ -116,6 +120,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const fleet =
     options.advertise === undefined ? undefined : await joinedFleet(options, options.advertise, { store, version, log, giveUp, underlay });
   cleanup.defer(() => fleet?.close());
+  if (options.host === "none") refuseLabs(await ownedLabs(store));
   const host = await openHost(options, { store, warn, fleet, underlay });
   cleanup.defer(() => host.close());
   const { sessionIdleMs, sessionAbsoluteMs } = options;
@@ -135,7 +140,7 @@ async function serve(options: ServeOptions): Promise<void> {
     version,
     resume: options.resume,
     // The nodes of another host do not run on this machine.
-    ...(options.host !== "eve" && { machineMemory: Math.floor(totalmem() / 2 ** 20) }),
+    ...(options.host !== "eve" && options.host !== "none" && { machineMemory: Math.floor(totalmem() / 2 ** 20) }),
     mappingFolder: join(stateDir, "mappings"),
     ...(options.importUrls.length > 0 && { urlImports: urlImports({ patterns: options.importUrls }) }),
     ...(oidc !== undefined && { oidc: { name: oidc.name } }),
@@ -210,7 +215,7 @@ const removed =
 
 /** Joins the fleet of the database. */
 async function joinedFleet(
-  { stateDir, machineName, joinTokenFile }: ServeOptions,
+  { stateDir, machineName, joinTokenFile, host }: ServeOptions,
   url: string,
   {
     store: { shared },
@@ -236,7 +241,19 @@ async function joinedFleet(
   const { machines } = shared;
   const onRemoved = () => giveUp(new Error(removed));
   const network = underlay === undefined ? {} : { underlay };
-  return openFleet({ stateDir, machines, name: machineName ?? hostname(), url, token: token?.trim(), version, ...network, onRemoved, log });
+  const noLabs = host === "none" ? { facts: () => withoutLabs(factsNow(version)) } : {};
+  return openFleet({
+    stateDir,
+    machines,
+    name: machineName ?? hostname(),
+    url,
+    token: token?.trim(),
+    version,
+    ...network,
+    ...noLabs,
+    onRemoved,
+    log,
+  });
 }
 
 /** Reads the files of the options for sign-ins at a provider. The service does not start without them; the provider itself may be down. */
@@ -303,7 +320,7 @@ async function openHost(
     return memoryHost({ users: [{ name: "admin", password, role: "admin" }] });
   }
   const paths = localPaths({ ...env, LABWRIGHT_STATE_DIR: stateDir }, uid);
-  await requireSetup(paths);
+  if (host !== "none") await requireSetup(paths);
   const file = join(stateDir, "users.json");
   const { shared } = store;
   const begin = async () => {
@@ -312,6 +329,7 @@ async function openHost(
   };
   const first = await begin().catch((error: unknown) => Promise.reject(usersTrouble(file, error)));
   if (first.password !== undefined) announce(first.password);
+  if (host === "none" && shared !== undefined) return noneHost(sharedUsers(shared));
   const own = shared?.machines.own;
   const idMark = own === undefined ? undefined : machineMark(own);
   const recorded = new Map(labsHere(store).flatMap(({ path, labId: id, owner }) => (id === undefined ? [] : [[path, { id, owner }]])));
@@ -352,6 +370,30 @@ async function openHost(
         ...(facts.underlay !== undefined && { underlay: facts.underlay }),
       })),
   });
+}
+
+/** The accounts of the database. */
+function sharedUsers({ accounts }: NonNullable<Store["shared"]>): Parameters<typeof noneHost>[0] {
+  const users = usersOf(accounts);
+  const signIn: ReturnType<typeof sharedUsers>["externalUsers"]["signIn"] = (identity, isTaken) =>
+    users.signInExternal(identity, async (name) => isTaken(name));
+  return { ...users, userChanges: userChanges(users), externalUsers: { signIn } };
+}
+
+/** Returns the number of labs in the database that belong to this machine. Those of a machine that was removed belong to none. */
+async function ownedLabs({ shared }: Store): Promise<number> {
+  const owners = [...((await shared?.machines.owners())?.values() ?? [])];
+  return owners.filter((owner) => owner === shared?.machines.own).length;
+}
+
+/** Throws if this machine has labs: `--host none` is for machines that never had any, or from which they were moved. */
+function refuseLabs(labs: number): void {
+  if (labs === 0) return;
+  const [noun, verb] = labs === 1 ? ["a lab", "it"] : [`${labs} labs`, "them"];
+  throw new Error(
+    `--host none runs no labs, and this machine has ${noun}: start the service without it, move ${verb} away (labwright machines drain NAME --stop-labs) or destroy ${verb}, and start again; ` +
+      "or use an empty state directory",
+  );
 }
 
 /** Throws if the machine is not set up: without these files no node can start. */

@@ -1,5 +1,6 @@
 import type { InspectionData } from "../contract/schemas/observe.ts";
 import type { Host } from "../hosts/host.ts";
+import { noneKind } from "../hosts/none/none-host.ts";
 import { Captures } from "./captures/captures.ts";
 import { type Clock, systemClock } from "./common/clock.ts";
 import type { FleetCalls } from "./common/fleet-calls.ts";
@@ -183,6 +184,11 @@ export function createService(options: ServiceOptions): Service {
     passedOn: (caller) => sessions.passedOn(caller),
     authenticateBrowser: (cookie) => sessions.authenticateBrowser(cookie),
     recover: (begun) => {
+      // Labs of a machine that was removed wait for machines that can run them.
+      if (host.kind === noneKind) {
+        begun?.();
+        return Promise.resolve();
+      }
       leases.begin();
       failover.begin();
       drains.begin();

@@ -1,6 +1,7 @@
 import { Failure } from "../contract/errors.ts";
 import type { ChangeOperationId, DataOf } from "../contract/operations.ts";
 import type { JobStarted } from "../contract/schemas/jobs.ts";
+import { isNoLabs, noneKind } from "../hosts/none/none-host.ts";
 import type { Captures } from "./captures/captures.ts";
 import { Idempotency } from "./changes/idempotency.ts";
 import { completeLinkInterfaces, previewInterfaces } from "./checks/authoring.ts";
@@ -8,6 +9,7 @@ import { validateProject } from "./checks/validate.ts";
 import type { Call, Caller } from "./common/call.ts";
 import { capabilities } from "./common/capabilities.ts";
 import { currentCall } from "./common/current-call.ts";
+import { Elsewhere } from "./common/elsewhere.ts";
 import { attachProcess, type ProcessGrant, streamProcess } from "./consoles/attach-process.ts";
 import {
   attachConsole,
@@ -49,6 +51,7 @@ import { withUses } from "./leases/with-uses.ts";
 import { applyLinkQuality, setLinkSuspend } from "./links/links.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { Drains } from "./moves/drains.ts";
+import { anyWithLabs, elsewhereForLabs, withNextStep } from "./placement/pass-on.ts";
 import { execProject } from "./power/power.ts";
 import { resumeLab, setLabResume } from "./power/resume.ts";
 import { saveConfigs } from "./power/save-configs.ts";
@@ -116,6 +119,8 @@ function wrappers(context: Context) {
         return await currentCall.run({ user: caller.user, onLab, isForwarded, placement }, () => handle(caller, request, call));
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
+        if (isNoLabs(error) && call.isForwarded !== true) throw elsewhereForLabs(context.store.shared?.machines);
+        if (error.code === "unsupported" && context.host.kind === noneKind) throw withNextStep(error, context.store.shared?.machines);
         if (error.code === "expired_host_session") sessions.forgetHostSession(caller);
         if (error.code !== "lab_not_found") throw error;
         const explained = await explainAbsence(context, caller, request, error);
@@ -155,9 +160,12 @@ function sessionHandlers({ context, browsers, metrics, signIns, oidc }: HandlerP
     listTokens: known((caller) => listTokens(context, caller)),
     revokeToken: known((caller, { body }) => revokeToken(context, caller, body)),
     getSession: known(({ user, role }) => ({ username: user, role })),
-    getCapabilities: known(async (caller) =>
-      capabilities(context.host, await onHost(caller), { webUi: browsers.served, urlHosts: context.urlImports?.hosts }),
-    ),
+    getCapabilities: known(async (caller, _request, { isForwarded = false }) => {
+      // Clients want to know what labs can do.
+      const other = context.host.kind === noneKind && !isForwarded ? anyWithLabs(context.store.shared?.machines) : undefined;
+      if (other !== undefined) throw new Elsewhere(other);
+      return capabilities(context.host, await onHost(caller), { webUi: browsers.served, urlHosts: context.urlImports?.hosts });
+    }),
     events: known((caller, { query }, call) => events.open(caller, query, call)),
     getMetrics: known((caller) => metrics.answer(caller, () => onHost(caller))),
   } satisfies Partial<Handlers>;

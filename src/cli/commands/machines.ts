@@ -20,7 +20,7 @@ export const machines: Command = {
   details:
     "A fleet is several services on one PostgreSQL database (labwright serve --store --advertise). A new lab goes to the machine with the largest free share of\n" +
     "its memory. A cordoned machine gets no new labs; its labs run on. labels replaces all labels of a machine; without any it removes them. token prints a\n" +
-    "one-time token with which one machine joins: labwright serve --join-token-file. remove is for a machine that is lost, or has no labs.\n" +
+    "one-time token with which one machine joins: labwright serve --join-token-file. A machine that runs no labs (labwright serve --host none) only answers calls. remove is for a machine that is lost, or has no labs.\n" +
     "drain cordons a machine and moves its stopped labs with their disks to other machines, one after the other, and labs that are stopped later, too; it shows\n" +
     "the moves until all are done. uncordon ends a drain; labwright jobs --cancel JOB ends the move of one lab, which then stays.",
   flags: [
@@ -132,9 +132,9 @@ function shown(all: readonly Machine[]): string {
     ["MACHINE", "STATE", "LABS", "MEMORY FREE", "LOAD", "VERSION", "LABELS", "ADDRESS"],
     all.map((one) => [
       one.name,
-      one.answers ? (one.draining === true ? "draining" : one.state) : `no answer since ${one.seen_at}`,
+      one.answers ? stateOf(one) : `no answer since ${one.seen_at}`,
       String(one.labs),
-      `${gibibytes(one.available_memory_mib)} of ${gibibytes(one.memory_mib)} GiB`,
+      one.runs_labs === false ? "-" : `${gibibytes(one.available_memory_mib)} of ${gibibytes(one.memory_mib)} GiB`,
       `${one.load} of ${one.processors}`,
       one.version,
       Object.entries(one.labels)
@@ -143,6 +143,11 @@ function shown(all: readonly Machine[]): string {
       one.url,
     ]),
   )}${warnings.join("")}`;
+}
+
+function stateOf({ runs_labs: runsLabs = true, draining = false, state }: Machine): string {
+  if (!runsLabs) return "runs no labs";
+  return draining ? "draining" : state;
 }
 
 function gibibytes(mebibytes: number): string {

@@ -16,6 +16,8 @@ export const MachineData = Type.Object({
   answers: flag,
   /** true: it has answered this call. Absent: another one. */
   own: optionalFlag,
+  /** false: it only answers calls, and passes those about labs on (--host none). Absent: it runs labs. */
+  runs_labs: optionalFlag,
   labels: map(text),
   /** Release of its service. */
   version: text,

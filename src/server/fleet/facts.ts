@@ -17,3 +17,8 @@ export function factsNow(version: string, underlay?: MachineFacts["underlay"]): 
     availableMemory: Math.round(process.availableMemory() / mebibyte),
   };
 }
+
+/** The same for a machine that runs no labs. Releases that do not know `runsLabs` see a machine without free memory. */
+export function withoutLabs(facts: MachineFacts): MachineFacts {
+  return { ...facts, availableMemory: 0, runsLabs: false };
+}

@@ -3,9 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, storeOfReleaseBefore } from "../../../test/release-before/release-before.ts";
 import { RawClient } from "../../../test/wire/raw-client.ts";
+import { Failure } from "../../contract/errors.ts";
 import { ownProtocol } from "../../contract/fleet-protocol.ts";
 import type { Host } from "../../hosts/host.ts";
 import { memoryHost } from "../../hosts/memory/memory-host.ts";
+import { noneHost } from "../../hosts/none/none-host.ts";
 import { createService } from "../../service/create-service.ts";
 import type { Service } from "../../service/service.ts";
 import type { PostgresAddress } from "../../service/store/postgres/address.ts";
@@ -14,6 +16,7 @@ import type { Store } from "../../service/store/store.ts";
 import { type RunningServer, startServer } from "../start.ts";
 import { fingerprintOf } from "../tls/certificate.ts";
 import { selfSigned } from "../tls/self-signed.ts";
+import { withoutLabs } from "./facts.ts";
 import { type Fleet, openFleet } from "./fleet.ts";
 
 /** A service of a fleet with a memory host, as a machine of its own would be. */
@@ -52,6 +55,8 @@ export interface MemberOptions {
   readonly isBefore?: boolean;
   /** Number of its protocol between machines. */
   readonly protocol?: number;
+  /** false: it is a machine of `--host none`. */
+  readonly runsLabs?: boolean;
 }
 
 const users = [
@@ -59,6 +64,26 @@ const users = [
   { name: "ann", password: "ann", role: "user" },
   { name: "bob", password: "bob", role: "user" },
 ] as const;
+
+/** The same users, for a member without labs. The other members check no credentials. */
+const noAccountChanges: Parameters<typeof noneHost>[0] = {
+  check: async (name, password) => users.find((one) => one.name === name && one.password === password) ?? null,
+  find: async (name) => users.find((one) => one.name === name) ?? null,
+  list: async () => users,
+  accounts: {
+    mark: () => "",
+    find: (name) => {
+      const found = users.find((one) => one.name === name);
+      return found === undefined ? null : { role: found.role, credential: name };
+    },
+  },
+  userChanges: { add: unchanged, setPassword: unchanged, setRole: unchanged, remove: unchanged },
+  externalUsers: { signIn: unchanged },
+};
+
+async function unchanged(): Promise<never> {
+  throw new Failure("bad_request", "the users of this test do not change");
+}
 
 /** An address of the loopback that no other test process has. */
 function addressOf(place: number): string {
@@ -73,6 +98,7 @@ export async function openMember({
   place,
   isBefore = false,
   protocol = isBefore ? before.protocol : ownProtocol,
+  runsLabs = true,
 }: MemberOptions): Promise<Member> {
   const log: string[] = [];
   const write = (level: string, text: string, fields?: object) => void log.push(`${level} ${text} ${JSON.stringify(fields ?? {})}`);
@@ -84,7 +110,8 @@ export async function openMember({
   let availableMemory = 1_000;
   const version = `0.${protocol}.0`;
   // The first releases do not report their protocol.
-  const facts = () => ({ version, ...(protocol > 1 && { protocol }), processors: 2, load: 0, memory: 1_000, availableMemory });
+  const size = () => ({ version, ...(protocol > 1 && { protocol }), processors: 2, load: 0, memory: 1_000, availableMemory });
+  const facts = () => (runsLabs ? size() : withoutLabs(size()));
   let isRemoved = false;
   const fleet = await openFleet({
     facts,
@@ -104,7 +131,7 @@ export async function openMember({
     await store.close();
     throw error;
   });
-  const host = memoryHost({ users });
+  const host = runsLabs ? memoryHost({ users }) : noneHost(noAccountChanges);
   const service = createService({ host, store, log: write, version, fleet: fleet.calls, closeWaitMs: 200 });
   await service.recover();
   const made = selfSigned({ names: ["localhost"], from: new Date(Date.now() - 1_000), until: new Date(Date.now() + 1e9) });

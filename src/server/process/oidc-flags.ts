@@ -36,7 +36,7 @@ export function oidcFlags(host: string, given: (name: OidcFlagName) => string | 
     if (alone !== undefined) throw new Error(`--oidc-${alone} needs --oidc-issuer`);
     return undefined;
   }
-  if (host !== "embedded")
+  if (host !== "embedded" && host !== "none")
     throw new Error(`--oidc-issuer is for --host embedded, not ${host}: the users of other hosts sign in with passwords of that host`);
   const clientId = given("client-id");
   if (clientId === undefined || clientId === "") throw new Error("--oidc-issuer needs --oidc-client-id");

@@ -45,6 +45,17 @@ test("--nat-allow and --nat-deny take networks and addresses, and refuse anythin
   expect(() => serveOptions(["--nat-deny", "10.0.0.0/8", "--host", "memory"], {}, "/s")).toThrow(/--nat-deny are for --host embedded/);
 });
 
+test("a machine without labs is one of a fleet, and takes no options for nodes", () => {
+  const fleet = ["--store", "postgres://labwright@db.example/labwright", "--advertise", "https://192.0.2.7:8444"];
+  expect(serveOptions(fleet, { LABWRIGHT_HOST: "none" }, "/s")).toMatchObject({ host: "none", bindAllow: [] });
+  expect(serveOptions(["--host", "none", ...fleet], {}, "/s")).not.toHaveProperty("hostsFile");
+  expect(() => serveOptions(["--host", "none"], {}, "/s")).toThrow(/--host none needs --store and --advertise: without labs of its own/);
+  expect(() => serveOptions(["--host", "none", ...fleet.slice(0, 2)], {}, "/s")).toThrow(/--host none needs --store and --advertise/);
+  expect(() => serveOptions(["--host", "none", "--resume", "always", ...fleet], {}, "/s")).toThrow(/is for --host embedded/);
+  const oidc = ["--oidc-issuer", "https://id.example", "--oidc-client-id", "labwright"];
+  expect(serveOptions(["--host", "none", ...fleet, ...oidc], {}, "/s")).toMatchObject({ oidc: { issuer: "https://id.example" } });
+});
+
 test("the file for names of nodes is /etc/hosts, another one or none, on the embedded host alone", () => {
   expect(serveOptions([], { LABWRIGHT_HOSTS_FILE: "none" }, "/s")).not.toHaveProperty("hostsFile");
   expect(serveOptions(["--hosts-file", "/run/hosts"], { LABWRIGHT_HOSTS_FILE: "none" }, "/s")).toMatchObject({ hostsFile: "/run/hosts" });

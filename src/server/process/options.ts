@@ -13,7 +13,7 @@ export interface ServeOptions {
   /** Takes any free port if the port is in use. */
   readonly anyPort: boolean;
   readonly stateDir: string;
-  readonly host: "embedded" | "memory" | "eve";
+  readonly host: "embedded" | "memory" | "eve" | "none";
   /** Present if `host` is eve. */
   readonly eve?: EveOptions;
   /** Paths of the user's own PEM files. */
@@ -66,7 +66,7 @@ export const usage = `Usage: labwright serve [FLAG...]
   --listen ADDRESS         address to listen on (default 127.0.0.1; 0.0.0.0 or :: for every address)
   --port PORT              default 8443; 0 takes any free port
   --any-port               takes any free port if the port is in use
-  --host KIND              embedded (default), memory or eve
+  --host KIND              embedded (default), memory, eve, or none: a machine of a fleet that runs no labs, and passes calls about labs on
   --host-url URL           address of the EVE-NG host, such as https://eve.lab (also --url)
   --host-pin SHA256        fingerprint of its certificate, if the certificate is self-signed
   --host-plain-http        allows an http:// URL: passwords then cross the network unencrypted
@@ -164,6 +164,8 @@ export function serveOptions(
   const joinTokenFile = values["join-token-file"] ?? (env.LABWRIGHT_JOIN_TOKEN_FILE || undefined);
   if (advertise === undefined && (values["machine-name"] ?? values["join-token-file"]) !== undefined)
     throw new Error("--machine-name and --join-token-file need --advertise");
+  if (host === "none" && advertise === undefined)
+    throw new Error("--host none needs --store and --advertise: without labs of its own, it passes calls on to the machines of a fleet");
   const auditLog = values["audit-log"] ?? (env.LABWRIGHT_AUDIT_LOG || undefined);
   const resume = oneOf("--resume", values.resume ?? env.LABWRIGHT_RESUME ?? "never", ["always", "never"]);
   if (host !== "embedded" && values.resume === "always") {
@@ -358,7 +360,7 @@ function hostOf(given: string): ServeOptions["host"] {
   if (/^pnet(lab)?$/i.test(given)) {
     throw new Error("PNETLab uses --host eve with its --host-url: the service detects which of the two the host is");
   }
-  return oneOf("--host", given, ["embedded", "memory", "eve"]);
+  return oneOf("--host", given, ["embedded", "memory", "eve", "none"]);
 }
 
 function eveOf(url: string | undefined, pin: string | undefined, plainHttp: boolean): EveOptions {

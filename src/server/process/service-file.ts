@@ -8,7 +8,7 @@ export interface ServiceFile {
   /** SHA-256 fingerprint of the certificate, as AA:BB:… */
   readonly fingerprint: string;
   readonly pid: number;
-  /** embedded, eve or memory. */
+  /** embedded, eve, memory or none. */
   readonly host: string;
 }
 

@@ -12,7 +12,7 @@ import { timeText } from "../common/clock.ts";
 import { badRequest } from "../common/refusals.ts";
 import type { FleetPart, LogPart, StorePart } from "../context/parts.ts";
 import { silentAfterMs } from "../placement/choose-place.ts";
-import type { MachineRow, MachineStore } from "../store/machines.ts";
+import { type MachineRow, type MachineStore, runsLabs } from "../store/machines.ts";
 
 type Parts = StorePart & LogPart & FleetPart;
 
@@ -33,6 +33,7 @@ export async function listMachines(context: Parts, caller: Caller): Promise<Mach
       ...(drain !== undefined && { draining: true }),
       answers: silentMs <= silentAfterMs,
       ...(number === machines.own && { own: true }),
+      ...(!runsLabs({ facts }) && { runs_labs: false }),
       labels,
       version: facts.version,
       processors: facts.processors,

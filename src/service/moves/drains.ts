@@ -7,7 +7,7 @@ import { Elsewhere } from "../common/elsewhere.ts";
 import { addressRecorded } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import { fleetOf, unknownMachine } from "../fleet/machines.ts";
-import type { MachineDrain } from "../store/machines.ts";
+import { type MachineDrain, runsLabs } from "../store/machines.ts";
 import { type LabRecord, labsHere } from "../store/store.ts";
 import { type MovedLab, moveKind } from "./move-lab.ts";
 import { settleMoves } from "./settle-moves.ts";
@@ -69,6 +69,7 @@ export class Drains {
     const row = machines.list().find((one) => one.name === name);
     if (row === undefined) throw unknownMachine(machines, name);
     if (row.number !== machines.own) throw new Elsewhere(row.number);
+    if (!runsLabs(row)) throw new Failure("operation_not_allowed", `${name} runs no labs (--host none): there are none to move away`);
     if (this.#context.host.moves === undefined)
       throw new Failure("operation_not_allowed", "labs of this host cannot move to other machines");
     if (!look) {

@@ -1,6 +1,6 @@
 import { protocolProblem } from "../../contract/fleet-protocol.ts";
 import type { Lab, LabPlacement } from "../../intent/lab/lab.ts";
-import type { MachineRow } from "../store/machines.ts";
+import { type MachineRow, runsLabs } from "../store/machines.ts";
 
 /** A machine that has reported nothing for this time does not answer, ms. */
 export const silentAfterMs = 9_000;
@@ -78,6 +78,7 @@ export function choosePlace(
     const missing = Object.entries(labels).filter(([key, value]) => machine.labels[key] !== value);
     if (missing.length > 0)
       return refuse(`lacks the ${missing.length === 1 ? "label" : "labels"} ${missing.map((pair) => pair.join("=")).join(", ")}`);
+    if (!runsLabs(machine)) return refuse("runs no labs (--host none)");
     if (state === "cordoned") return refuse("is cordoned");
     const problem = protocolProblem(machine);
     if (problem !== undefined) return refuse(`cannot be used: ${problem}`);

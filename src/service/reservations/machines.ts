@@ -1,5 +1,6 @@
 import { leaseEnd } from "../leases/lease.ts";
 import { sizeOf } from "../quotas/quota.ts";
+import { runsLabs } from "../store/machines.ts";
 import type { LabRecord, ReservationRow, Store } from "../store/store.ts";
 import type { Held, Shared, Use } from "./room.ts";
 
@@ -26,7 +27,10 @@ export interface PlaceParts {
 export function placesOf({ store: { shared }, machineMemory }: PlaceParts): readonly Place[] {
   const machines = shared?.machines;
   if (machines?.own === undefined) return machineMemory === undefined ? [] : [{ name: undefined, memory: machineMemory * usableShare }];
-  return machines.list().map(({ number, name, facts }) => ({ name, number, memory: facts.memory * usableShare }));
+  return machines
+    .list()
+    .filter(runsLabs)
+    .map(({ number, name, facts }) => ({ name, number, memory: facts.memory * usableShare }));
 }
 
 /** Returns this machine, if its memory is known. */

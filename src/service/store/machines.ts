@@ -16,6 +16,8 @@ export interface MachineFacts {
   readonly protocol?: number;
   /** Its address for links between machines, and the largest MTU of such a link. Absent: it has no parts of spread labs. */
   readonly underlay?: { readonly address: string; readonly mtu: number };
+  /** false: it only passes calls on (`--host none`), and `availableMemory` is 0, so that releases which do not know this field place no labs there. */
+  readonly runsLabs?: boolean;
   /** The images that other machines may fetch from it. */
   readonly images?: readonly SharedImage[];
 }
@@ -42,6 +44,11 @@ export interface MachineRow {
   readonly readAt: number;
   /** Its labs go to other machines. Absent: they stay. */
   readonly drain?: MachineDrain;
+}
+
+/** Whether labs run on a machine, and not only calls about them arrive there (`--host none`). */
+export function runsLabs({ facts }: Pick<MachineRow, "facts">): boolean {
+  return facts.runsLabs !== false;
 }
 
 /** The end of a machine's service in the fleet, which an admin has asked for. */

@@ -29,6 +29,7 @@ test("a machine is shown with its load, its labels, and the time since which it 
     name: "alpha",
     isCordoned: false,
     isDraining: false,
+    runsLabs: true,
     state: "active, shows this page",
     isLost: false,
     labs: "12",
@@ -40,5 +41,7 @@ test("a machine is shown with its load, its labels, and the time since which it 
   expect(second).toMatchObject({ isCordoned: true, state: "gets no new labs", load: "2.1 on 1 processor" });
   const [draining] = machineRows([{ ...other, state: "cordoned", draining: true }], String);
   expect(draining).toMatchObject({ isCordoned: true, isDraining: true, state: "its labs move away" });
+  const [without] = machineRows([{ ...alpha, runs_labs: false, available_memory_mib: 0 }], String);
+  expect(without).toMatchObject({ runsLabs: false, state: "runs no labs, shows this page", memory: "" });
   expect(third).toMatchObject({ isLost: true, state: "no answer since the time 2026-01-02T00:00:00Z", labels: "" });
 });

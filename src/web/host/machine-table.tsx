@@ -52,7 +52,7 @@ export function MachineTable({ machines, again }: { readonly machines: readonly 
           </thead>
           <tbody>
             {machineRows(machines, (at) => new Date(at).toLocaleString()).map(
-              ({ name, isCordoned, isDraining, state, isLost, labs, memory, load, labels, problem }) => (
+              ({ name, isCordoned, isDraining, runsLabs, state, isLost, labs, memory, load, labels, problem }) => (
                 <tr key={name}>
                   <th scope="row">{name}</th>
                   <td class={isLost || problem !== "" ? "bad" : ""}>
@@ -64,14 +64,16 @@ export function MachineTable({ machines, again }: { readonly machines: readonly 
                   <td>{load}</td>
                   <td>{labels}</td>
                   <td>
-                    <button type="button" onClick={() => void set(name, isCordoned ? "active" : "cordoned")}>
-                      {isCordoned ? "Allow" : "Keep away"}
-                      <span class="visually-hidden">
-                        {" "}
-                        {isCordoned ? "on" : "from"} {name}
-                      </span>
-                    </button>{" "}
-                    {!isDraining && !isLost && (
+                    {runsLabs && (
+                      <button type="button" onClick={() => void set(name, isCordoned ? "active" : "cordoned")}>
+                        {isCordoned ? "Allow" : "Keep away"}
+                        <span class="visually-hidden">
+                          {" "}
+                          {isCordoned ? "on" : "from"} {name}
+                        </span>
+                      </button>
+                    )}{" "}
+                    {runsLabs && !isDraining && !isLost && (
                       <button type="button" onClick={() => setAsked(name)}>
                         Drain<span class="visually-hidden"> {name}</span>
                       </button>
