@@ -20,7 +20,8 @@ export const noMachines = postgresPrograms === undefined || process.getuid?.() !
 export class TestMachines implements AsyncDisposable {
   /** The directory of the test, in which commands run. */
   readonly base: string;
-  readonly #store: string;
+  /** URL of the database. */
+  readonly store: string;
   readonly #net: number;
   readonly #running = new Map<MachineName, ChildProcess>();
   /** Machines with an image directory of their own. */
@@ -28,7 +29,7 @@ export class TestMachines implements AsyncDisposable {
 
   private constructor(base: string, store: string, net: number) {
     this.base = base;
-    this.#store = store;
+    this.store = store;
     this.#net = net;
   }
 
@@ -94,7 +95,7 @@ export class TestMachines implements AsyncDisposable {
   async start(name: MachineName, ...more: readonly string[]): Promise<void> {
     const flags = [
       "--store",
-      this.#store,
+      this.store,
       "--advertise",
       `https://${this.address(name)}:8444`,
       "--machine-name",

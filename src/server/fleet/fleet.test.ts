@@ -316,6 +316,46 @@ describe("the machines of a fleet", () => {
       .toBe(true);
   });
 
+  test("a lab of a lost machine takes no room that others have reserved: it starts on another machine, or waits for room", is, async () => {
+    const { one, other, admin, ann } = await two();
+    const third = await member("third", 3, { token: (await one.fleet.calls.createToken(60_000)).token });
+    await one.hasFree(1_000);
+    const yaml = (name: string) => `name: ${name}\nnodes:\n  r1: {template: frr, memory: 300}\n`;
+    for (const { name } of [other, third]) await one.store.shared!.machines.set(name, { state: "cordoned" });
+    for (const name of ["first", "second"]) {
+      expect((await one.client(ann).post("/api/v1/projects/deploy", { yaml: yaml(name) })).json).toMatchObject({ ok: true });
+      await one.store.labs.put({ ...one.store.labs.get(`/${name}`)!, resume: "always" });
+    }
+    for (const { name, store } of [other, third]) {
+      await one.store.shared!.machines.set(name, { state: "active" });
+      for (const lab of ["/first", "/second"]) await expect.poll(() => store.labs.get(lab)?.resume).toBe("always");
+    }
+    // 937 MiB of each machine are for labs: beside these, other has room for none of the labs, and third for one.
+    const reserve = async (machine: string, memory: number) => {
+      const until = new Date(Date.now() + 3_600_000).toISOString();
+      const { json } = await one.client(admin).post("/api/v1/reservations", { until, memory_mib: memory, machine });
+      expect(json).toMatchObject({ ok: true, data: { machine } });
+      return json.data.id as string;
+    };
+    const held = await reserve("other", 700);
+    await reserve("third", 500);
+    for (const { store } of [other, third]) await expect.poll(() => store.reservations.list()).toHaveLength(2);
+    const afterLoss = async () => {
+      await lose(one);
+      await Promise.all([other.hasFree(900), third.hasFree(900)]);
+      await Promise.all([other.service.lookAtMachines(), third.service.lookAtMachines()]);
+      const owners = await other.store.shared!.machines.owners();
+      return [owners.get("/first"), owners.get("/second")].toSorted();
+    };
+    await expect.poll(afterLoss, { timeout: 30_000 }).toEqual([1, 3]);
+    expect(await afterLoss()).toEqual([1, 3]);
+    const waits = other.log.filter((line) => line.includes("a lab of a lost machine waits for room"));
+    expect(waits).toHaveLength(1);
+    expect(waits[0]).toContain("other has reserved room (other users have reserved room now");
+    await other.client(admin).post("/api/v1/reservations/remove", { id: held });
+    await expect.poll(afterLoss, { timeout: 30_000 }).toEqual([2, 3]);
+  });
+
   test("a lab starts elsewhere also if the service of the lost machine was restarted before", is, async () => {
     const { one, other, ann } = await two();
     await deploy(one, [other], ann, "kept");

@@ -28,6 +28,13 @@ test("a machine that runs no labs gets none, passes calls on to those that do, a
   const refused = await asked(ann, "/projects/deploy", { yaml: pair("early") });
   expect(refused).toMatchObject({ ok: false, code: "host_error", error: expect.stringContaining("api runs no labs (--host none)") });
 
+  const reserve = {
+    from: new Date(Date.now() + 3_600_000).toISOString(),
+    until: new Date(Date.now() + 7_200_000).toISOString(),
+    memory_mib: 100,
+  };
+  expect(await asked(ann, "/reservations", reserve)).toMatchObject({ ok: false, code: "room_reserved" });
+
   const { token } = await api.fleet.calls.createToken(60_000);
   await using lab = await openMember({ name: "lab", place: 2, address, token });
   await lab.hasFree(1_000);
@@ -75,11 +82,6 @@ test("a machine that runs no labs gets none, passes calls on to those that do, a
   const { machines } = (await lab.client(admin).get("/api/v1/machines")).json.data;
   expect(machines).toMatchObject([{ name: "api", runs_labs: false, available_memory_mib: 0, labs: 0 }, { name: "lab" }]);
   expect(machines[1]).not.toHaveProperty("runs_labs");
-  const reserve = {
-    from: new Date(Date.now() + 3_600_000).toISOString(),
-    until: new Date(Date.now() + 7_200_000).toISOString(),
-    memory_mib: 100,
-  };
   expect(await asked(ann, "/reservations", reserve)).toMatchObject({ ok: true, data: { machine: "lab" } });
   expect(await asked(ann, "/projects/destroy", { lab: "/first" })).toMatchObject({ ok: true });
 });

@@ -5,6 +5,7 @@ import { addressRecorded } from "../context/address.ts";
 import type { ChangeParts, EventsPart, ResumePart } from "../context/parts.ts";
 import { choosePlace, imagesOf, memoryOf, notReported, type PlacedSince } from "../placement/choose-place.ts";
 import { deployKind } from "../projects/deploy.ts";
+import { arriving, reservedRoom } from "../reservations/admit.ts";
 import type { MachineStore } from "../store/machines.ts";
 import type { LabRecord } from "../store/store.ts";
 import { recordedIntent } from "../work/intents.ts";
@@ -33,6 +34,8 @@ export class Failover {
   #looking: Promise<void> | undefined;
   /** Labs that this machine has taken over since its last report. */
   #placed: readonly PlacedSince[] = [];
+  /** Labs of lost machines that no machine can take now: logged once. */
+  #waiting: ReadonlySet<string> = new Set();
   /** Labs of other machines with a change that still runs here. */
   readonly #busy = new Set<string>();
   /** Labs whose end failed: tried again, logged once. */
@@ -95,16 +98,24 @@ export class Failover {
     this.#placed = notReported(this.#placed, rows);
     // All machines look at the same rows in the same order, so that each lab has one machine that takes it; the database admits only one in any case.
     let placed = this.#placed;
+    const others = new Map<string, number>();
+    const waiting = new Set<string>();
     for (const path of await machines.lostLabs()) {
       const record = store.labs.get(path);
       if (record === undefined || (record.resume ?? this.#context.resumeDefault) !== "always") continue;
       const lab = (await recordedIntent(this.#context, record))?.lab;
       if (lab === undefined) continue;
       const memory = memoryOf(lab);
-      const chosen = choosePlace(rows, memory, placed, lab.place, imagesOf(lab));
-      if ("refused" in chosen) continue;
+      const reserved = reservedRoom(this.#context, arriving(record, this.#context.clock.now()), others);
+      const chosen = choosePlace(rows, memory, placed, lab.place, imagesOf(lab), reserved);
+      if ("refused" in chosen) {
+        waiting.add(path);
+        if (!this.#waiting.has(path)) log("warn", "a lab of a lost machine waits for room", { lab: path, refused: chosen.refused });
+        continue;
+      }
       const place = { machine: chosen.machine.number, memory, at: Date.now() };
       placed = [...placed, place];
+      others.set(path, place.machine);
       if (place.machine !== machines.own || !(await machines.takeOver(path))) continue;
       this.#placed = [...this.#placed, place];
       log("warn", "a lab of a lost machine is started here", { lab: path });
@@ -112,6 +123,7 @@ export class Failover {
         log("error", "a lab of a lost machine could not be started", { lab: path, error: String(error) }),
       );
     }
+    this.#waiting = waiting;
   }
 
   async #start(path: string, record: LabRecord): Promise<void> {

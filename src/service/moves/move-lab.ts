@@ -13,6 +13,7 @@ import type { Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 import { choosePlace, imagesOf, memoryOf, nodeMemory } from "../placement/choose-place.ts";
 import { operationOf } from "../power/power.ts";
+import { arriving, reservedRoom } from "../reservations/admit.ts";
 import type { MachineRow, MachineStore } from "../store/machines.ts";
 
 /** Journal request of a move. stop: running nodes are stopped first, and started on the other machine. */
@@ -135,7 +136,8 @@ function placeFor(
   const memory = intent === undefined ? lab.nodes.length * nodeMemory : memoryOf(intent);
   const others = rows.filter(({ number, name }) => number !== machines.own && !without.has(name));
   const images = intent === undefined ? lab.nodes.flatMap(({ image }) => image ?? []) : imagesOf(intent);
-  const chosen = choosePlace(others, memory, [], intent?.place, images);
+  const reserved = target.record === undefined ? {} : reservedRoom(context, arriving(target.record, context.clock.now()));
+  const chosen = choosePlace(others, memory, [], intent?.place, images, reserved);
   if (!("refused" in chosen)) return chosen.machine;
   const why = [...refused, ...chosen.refused];
   context.log("info", "no machine can take a lab", { lab: target.path, why });

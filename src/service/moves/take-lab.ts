@@ -5,6 +5,7 @@ import type { MovableLab, ReceivedBytes } from "../../hosts/host-fleet.ts";
 import type { MachineAnswer } from "../common/fleet-calls.ts";
 import type { Context } from "../context/context.ts";
 import type { Moving, SentLab } from "../jobs/moving.ts";
+import { arriving, roomReserved, takenByArrival } from "../reservations/admit.ts";
 import type { MovedLab, TakeNews } from "./move-lab.ts";
 import { startArrived } from "./settle-moves.ts";
 
@@ -49,6 +50,7 @@ async function take(
     throw new Failure("unsupported", "this machine takes no labs of other machines");
   if (own.state !== "active") throw new Failure("host_error", `${own.name} is cordoned`, { data: { host: { message: "cordoned" } } });
   const { lab } = moved;
+  refuseReserved(context, lab);
   // Nobody deploys a lab at this path here between the end of the move and the moment when the lab is known here.
   const release = jobs.hold(lab, "moveLab", by);
   moving.arriving.add(job);
@@ -82,6 +84,13 @@ async function take(
     release();
     if (mayBeOurs) void startArrived(context, moves, { job, lab, start });
   }
+}
+
+/** Throws room_reserved. The other machine has checked that, too, but only this one knows which labs it has taken a moment ago. */
+function refuseReserved(context: Context, lab: string): void {
+  const record = context.store.labs.get(lab);
+  const taken = record && takenByArrival(context, arriving(record, context.clock.now()));
+  if (taken !== undefined) throw roomReserved(taken);
 }
 
 async function fetchImages(

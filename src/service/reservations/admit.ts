@@ -1,7 +1,8 @@
 import { Failure } from "../../contract/errors.ts";
 import { timeText } from "../common/clock.ts";
+import { leaseEnd } from "../leases/lease.ts";
 import { countsFor, quotaName, quotasOf, sizeOf } from "../quotas/quota.ts";
-import type { LabSize, Store } from "../store/store.ts";
+import type { LabRecord, LabSize, Store } from "../store/store.ts";
 import { heldOf, ownPlace, type Place, type PlaceParts, placesOf, sharedOn, useOf } from "./machines.ts";
 import { firstShortage, roomResources, type Shared, type Shortage, type Use } from "./room.ts";
 
@@ -38,9 +39,25 @@ export function takenRoom(parts: PlaceParts & { readonly store: Pick<Store, "quo
   return (place && takenOn(parts, place, wanted)) ?? takenOfQuota(parts, wanted);
 }
 
+/** Returns the recorded lab as one that another machine shall have. */
+export function arriving(record: LabRecord, now: number): WantedLab {
+  return { path: record.path, owner: record.owner, size: sizeOf(record), until: leaseEnd(record.lease), now };
+}
+
+/** The same for a lab that comes from another machine to this one: quotas do not change by that. */
+export function takenByArrival(parts: PlaceParts, wanted: WantedLab): Taken | undefined {
+  const place = ownPlace(parts);
+  return place && takenOn(parts, place, wanted);
+}
+
 /** The same for a machine of the fleet. */
-export function takenOn({ store }: Pick<PlaceParts, "store">, place: Place, wanted: WantedLab): Taken | undefined {
-  const { labs, held } = sharedOn({ store }, place, { now: wanted.now, except: wanted.path });
+export function takenOn(
+  { store }: Pick<PlaceParts, "store">,
+  place: Place,
+  wanted: WantedLab,
+  chosen?: ReadonlyMap<string, number>,
+): Taken | undefined {
+  const { labs, held } = sharedOn({ store }, place, { now: wanted.now, except: wanted.path, ...(chosen && { chosen }) });
   const shortage = shortageWith({ labs: [...labs, useBy(wanted)], held }, "memory", wanted, place.memory);
   return (
     shortage && {
@@ -52,15 +69,19 @@ export function takenOn({ store }: Pick<PlaceParts, "store">, place: Place, want
   );
 }
 
-/** Returns the machines where a new lab would take reserved room, and those where its owner has reserved room now. */
+/**
+ * Returns the machines where a lab that is not there yet would take reserved room, and those where its owner has reserved room now.
+ * @param chosen the numbers of the machines that other labs are about to get, by lab
+ */
 export function reservedRoom(
   parts: PlaceParts,
   wanted: WantedLab,
+  chosen?: ReadonlyMap<string, number>,
 ): { readonly full: ReadonlyMap<string, string>; readonly own: ReadonlySet<string> } {
   const held = heldOf(parts.store.reservations.list(), wanted.now);
   if (held.length === 0) return { full: new Map(), own: new Set() };
   const full = placesOf(parts).flatMap((place) => {
-    const taken = place.name === undefined ? undefined : takenOn(parts, place, wanted);
+    const taken = place.name === undefined ? undefined : takenOn(parts, place, wanted, chosen);
     return taken === undefined ? [] : [[taken.machine ?? "", takenText(taken)] as const];
   });
   const own = held.flatMap(({ user, from, machine }) =>

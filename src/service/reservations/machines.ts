@@ -42,6 +42,7 @@ export function ownPlace(parts: PlaceParts): Place | undefined {
 /**
  * Returns the labs of a machine without the one at `except`, and its reservations that have not ended. Reservations from before there was a fleet belong to no
  * machine of it.
+ * @param options chosen: the numbers of the machines that labs are about to get
  */
 export function sharedOn(
   { store }: Pick<PlaceParts, "store">,
@@ -49,12 +50,18 @@ export function sharedOn(
   {
     now,
     except,
+    chosen,
     rows = store.reservations.list(),
-  }: { readonly now: number; readonly except?: string; readonly rows?: readonly ReservationRow[] },
+  }: {
+    readonly now: number;
+    readonly except?: string;
+    readonly chosen?: ReadonlyMap<string, number>;
+    readonly rows?: readonly ReservationRow[];
+  },
 ): Shared {
   const machines = store.shared?.machines;
   const isHere = ({ path }: LabRecord) =>
-    path !== except && (machines?.own === undefined || (machines.elsewhere(path) ?? machines.own) === place.number);
+    path !== except && (machines?.own === undefined || (chosen?.get(path) ?? machines.elsewhere(path) ?? machines.own) === place.number);
   return {
     labs: store.labs.list().filter(isHere).map(useOf),
     held: heldOf(rows, now).filter(({ machine }) => machine === place.name),

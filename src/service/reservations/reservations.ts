@@ -115,7 +115,7 @@ function placeFor(
   if (machine !== undefined && !known.some(({ name }) => name === machine))
     throw badRequest("/machine", `there is no machine ${machine}; there are ${known.map(({ name }) => name).join(", ")}`);
   const all = placesOf(parts);
-  if (all.length === 0) return undefined;
+  if (all.length === 0 && machines?.own === undefined) return undefined;
   const isWanted = ({ number }: Place) => {
     const row = known.find((one) => one.number === number);
     if (row === undefined) return machines?.own === undefined;
