@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { commands } from "../src/cli/commands.ts";
 import { completionScript } from "../src/cli/completion.ts";
+import { apiUnit } from "../src/cli/service/api-unit.ts";
 import { systemdUnit } from "../src/cli/service/systemd-unit.ts";
 import { runtimePackages } from "./locked-packages.ts";
 import { manPages } from "./man-pages.ts";
@@ -109,7 +110,9 @@ async function copyright(root: string, node: string): Promise<string> {
 
 async function putServiceAndShells(tree: string): Promise<void> {
   await put(join(tree, "usr/lib/systemd/system/labwright.service"), systemdUnit(["/usr/bin/labwright", "serve"]));
-  await put(join(tree, "etc/default/labwright"), await readFile(join(own, "debian/labwright.default"), "utf8"));
+  await put(join(tree, "usr/lib/systemd/system/labwright-api.service"), apiUnit(["/usr/bin/labwright", "serve"]));
+  for (const name of ["labwright", "labwright-api"])
+    await put(join(tree, "etc/default", name), await readFile(join(own, `debian/${name}.default`), "utf8"));
   const shells = {
     "usr/share/bash-completion/completions/labwright": completionScript("bash", commands),
     // zsh loads the file as the body of the function, at the first completion.
@@ -150,7 +153,7 @@ async function putControl(tree: string, { version, processor, root }: Parts): Pr
   ];
   await put(join(tree, "DEBIAN/control"), `${control.join("\n")}\n`);
   await put(join(tree, "DEBIAN/md5sums"), sums.join(""));
-  await put(join(tree, "DEBIAN/conffiles"), "/etc/default/labwright\n");
+  await put(join(tree, "DEBIAN/conffiles"), "/etc/default/labwright\n/etc/default/labwright-api\n");
   for (const name of ["postinst", "prerm", "postrm"])
     await put(join(tree, "DEBIAN", name), await readFile(join(own, "debian", name), "utf8"));
 }

@@ -111,6 +111,8 @@ describe("the Debian package", () => {
       "-rw-r--r-- root/root usr/lib/labwright/prebuilt/arm64/holder",
       "-rw-r--r-- root/root usr/lib/labwright/node_modules/fastify/package.json",
       "-rw-r--r-- root/root usr/lib/systemd/system/labwright.service",
+      "-rw-r--r-- root/root usr/lib/systemd/system/labwright-api.service",
+      "-rw-r--r-- root/root etc/default/labwright-api",
       "-rw-r--r-- root/root usr/share/man/man1/labwright.1.gz",
       "-rw-r--r-- root/root usr/share/man/man1/labwright-up.1.gz",
       "-rw-r--r-- root/root usr/share/bash-completion/completions/labwright",

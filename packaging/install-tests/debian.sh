@@ -17,9 +17,10 @@ step 'the package is installed again while the lab runs'
 quiet_apt install -y --reinstall ./labwright_*.deb
 labwright exec h1 -- ping -c 1 -W 5 10.0.0.2
 
-step 'systemd accepts the unit'
+step 'systemd accepts the units'
 quiet_apt install -y --no-install-recommends systemd
-systemd-analyze verify --man=no /usr/lib/systemd/system/labwright.service
+systemd-analyze verify --man=no /usr/lib/systemd/system/labwright.service /usr/lib/systemd/system/labwright-api.service
+systemd-analyze security --offline=true --threshold=20 /usr/lib/systemd/system/labwright-api.service
 
 step 'bash completes commands'
 # shellcheck disable=SC2016 # bash expands them
@@ -29,6 +30,6 @@ completed=$(bash -c '. /usr/share/bash-completion/completions/labwright; COMP_WO
 step 'the package is removed'
 labwright destroy --yes -t lab.yaml
 quiet_apt purge -y labwright
-for path in /usr/bin/labwright /usr/lib/labwright /etc/default/labwright /var/lib/labwright; do
+for path in /usr/bin/labwright /usr/lib/labwright /etc/default/labwright /etc/default/labwright-api /var/lib/labwright; do
   [ ! -e "$path" ] || fail "$path is left: $(find "$path" | head -n 5)"
 done
