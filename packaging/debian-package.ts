@@ -88,6 +88,8 @@ async function putDocuments(tree: string, { content, root, node, version, time }
   const documents = join(tree, "usr/share/doc/labwright");
   await mkdir(documents, { recursive: true });
   for (const name of ["docs", "examples", "README.md"]) await cp(join(content, name), join(documents, name), { recursive: true });
+  // The playbook and the manifests of docs/how-to/fleet.md.
+  for (const name of ["ansible", "kubernetes"]) await cp(join(own, name), join(documents, name), { recursive: true });
   await symlink("/usr/lib/labwright/labs", join(documents, "labs"));
   await put(join(documents, "changelog.gz"), gzipSync(await readFile(join(root, "CHANGELOG.md")), { level: 9 }));
   await put(join(documents, "copyright"), await copyright(root, node));

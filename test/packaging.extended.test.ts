@@ -119,6 +119,9 @@ describe("the Debian package", () => {
       "-rw-r--r-- root/root usr/share/zsh/vendor-completions/_labwright",
       "-rw-r--r-- root/root usr/share/fish/vendor_completions.d/labwright.fish",
       "-rw-r--r-- root/root usr/share/doc/labwright/copyright",
+      "-rw-r--r-- root/root usr/share/doc/labwright/ansible/fleet.yaml",
+      "-rw-r--r-- root/root usr/share/doc/labwright/ansible/roles/labwright/tasks/main.yaml",
+      "-rw-r--r-- root/root usr/share/doc/labwright/kubernetes/labwright-api.yaml",
     ])
       expect(names).toContain(name);
     expect(names.filter((name) => /prebuilt\/x64|vitest|typescript\/|node_modules\/@types/.test(name))).toEqual([]);

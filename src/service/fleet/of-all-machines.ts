@@ -3,6 +3,7 @@ import type { DataOf } from "../../contract/operations.ts";
 import type { Call, Caller } from "../common/call.ts";
 import type { ListOfMachine } from "../common/fleet-calls.ts";
 import type { FleetPart, StorePart } from "../context/parts.ts";
+import { runsLabs } from "../store/machines.ts";
 
 /** The lists of the other machines, and the names of those that do not answer. */
 interface Others<Id extends ListOfMachine> {
@@ -23,7 +24,8 @@ export async function ofOtherMachines<Id extends ListOfMachine>(
   const lists = await Promise.all(
     machines
       .list()
-      .filter(({ number }) => number !== machines.own)
+      // Those without labs have nothing to list, and need not be reachable from here.
+      .filter((row) => row.number !== machines.own && runsLabs(row))
       .map(async ({ number, name }) => {
         try {
           return await fleet.list(number, id, caller, requestId);
