@@ -159,7 +159,7 @@ test.skipIf(noMachines)(
       ["gamma", true, true, undefined],
       ["web", true, false, undefined],
     ]);
-    expect(inWeb("systemctl show labwright-api --property=User,NRestarts")).toBe("User=labwright-api\nNRestarts=0\n");
+    expect(inWeb("systemctl show labwright-api --property=User,NRestarts")).toBe("NRestarts=0\nUser=labwright-api\n");
     expect(inWeb("ls /etc/labwright")).toBe("labwright-api-store-password\n");
     const lab = "name: through\nnodes:\n  h1: {template: linux}\n";
     expect(await admin.deployProject({ yaml: lab })).toMatchObject({
