@@ -64,9 +64,13 @@ async function makePackage(): Promise<string> {
 /** Starts a machine. Returns the program that runs a command in it, in place of sudo. */
 async function startMachine(name: string): Promise<string> {
   const shared = join(base, "shared");
-  const child = spawn("sh", [join(import.meta.dirname, "systemd-root.sh"), shared, localPaths(process.env, 0).images], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+  const child = spawn(
+    "sh",
+    [join(import.meta.dirname, "systemd-root.sh"), shared, join(base, `state-${name}`), localPaths(process.env, 0).images],
+    {
+      stdio: ["ignore", "ignore", "inherit"],
+    },
+  );
   machines.set(name, child);
   const first = () => readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim();
   await expect.poll(first, { timeout: 10_000 }).toMatch(/^\d+$/);
@@ -113,7 +117,7 @@ test.skipIf(noMachines)(
   "the playbook makes four machines a fleet from nothing; a second run changes nothing; labs run through the machine without labs",
   { timeout: 900_000 },
   async () => {
-    await mkdir(join(base, "shared"));
+    for (const name of ["shared", "state-alpha", "state-beta", "state-gamma", "state-web"]) await mkdir(join(base, name));
     const deb = await makePackage();
     const { tls, database } = await cluster();
     const name = decodeURIComponent((await database()).url.split("/").at(-1) ?? "");

@@ -1,12 +1,14 @@
 #!/bin/sh
-# systemd-root.sh SHARED IMAGES: systemd as the first process of namespaces of its own, over a copy of this machine's root file system whose changes are lost. SHARED
-# is visible in it at the same path, and IMAGES at the place of the images of labs. The network is the machine's. Ends with all of its processes.
+# systemd-root.sh SHARED STATE IMAGES: systemd as the first process of namespaces of its own, over a copy of this machine's root file system whose changes are
+# lost. SHARED is visible in it at the same path. STATE is its /var/lib/labwright, because nodes cannot have overlays on an overlay, with IMAGES as the images of
+# labs. The network is the machine's. Ends with all of its processes.
 set -eu
 
 # shellcheck disable=SC2016 # the inner shells expand them
 exec unshare --mount --uts --ipc --pid --cgroup --fork --kill-child --propagation private sh -euc '
 shared=$1
-images=$2
+state=$2
+images=$3
 mount -t tmpfs work /mnt
 mkdir /mnt/upper /mnt/work /mnt/root
 root=/mnt/root
@@ -19,8 +21,9 @@ mount -t cgroup -o none,name=systemd systemd "$root/sys/fs/cgroup/systemd"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs -o mode=755 run "$root/run"
 mount -t tmpfs -o mode=1777 tmp "$root/tmp"
-mkdir -p "$root$shared" "$root/var/lib/labwright/images"
+mkdir -p "$root$shared" "$root/var/lib/labwright" "$state/images"
 mount --bind "$shared" "$root$shared"
+mount --bind "$state" "$root/var/lib/labwright"
 mount --bind "$images" "$root/var/lib/labwright/images"
 # None of the services of this machine.
 rm -rf "$root"/etc/systemd/system/*.wants
