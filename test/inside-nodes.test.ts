@@ -363,6 +363,24 @@ test("cp copies folders into nodes and out of them: links, modes and times stay,
   expect(await cli(["exec", "r1", "--", "/tmp/greet"])).toMatchObject({ stdout: "ran\n" });
 });
 
+test("cp takes several sources into a folder, in both directions, and refuses two of one name", async () => {
+  await mkdir(join(folder, "several"), { recursive: true });
+  for (const name of ["one", "two"]) await writeFile(join(folder, "several", name), name);
+  expect(await cli(["cp", "./several/one", "./several/two", "h1,h2:/tmp"])).toEqual({ code: 0, stdout: "", stderr: "" });
+  await mkdir(join(folder, "from"));
+  expect(await cli(["cp", "h1:/tmp/one", "h1:/tmp/two", "./from"])).toEqual({ code: 0, stdout: "", stderr: "" });
+  expect(await readFile(join(folder, "from", "two"), "utf8")).toBe("two");
+  expect(await cli(["cp", "h1:/tmp/one", "h2:/tmp/one", "./from"])).toMatchObject({ code: 0 });
+  expect(await readFile(join(folder, "from", "h2", "one"), "utf8")).toBe("one");
+  const complaint = async (...args: readonly string[]) => (await cli(["cp", ...args])).stderr.split("\n")[0];
+  expect(await complaint("./several/one", "./several/two", "h1:/tmp/one")).toBe("error: cp: h1 has no folder /tmp/one/");
+  expect(await complaint("h1:/tmp/one", "h1:/tmp/two", "./missing")).toBe("error: cp: there is no folder ./missing/");
+  expect(await complaint("./several/one", "./from/one", "h1:/tmp")).toBe(
+    "error: cp: two sources are named one, and would replace each other in /tmp/",
+  );
+  expect(await complaint("./several/one", "h1:/tmp/two", "h2:/tmp")).toContain("between a node and this machine");
+});
+
 test("cp names what is wrong, and a node that sends a hostile archive changes nothing outside of the target", async () => {
   const complaint = async (...args: readonly string[]) => (await cli(["cp", ...args])).stderr.split("\n")[0];
   await writeFile(join(folder, "plain"), "x");

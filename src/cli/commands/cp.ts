@@ -1,4 +1,6 @@
+import { basename, resolve } from "node:path";
 import { type Command, labFlag, topoFlag } from "../command/command.ts";
+import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { bytesBelow } from "../copy/bytes-below.ts";
 import { archiveFromNode, type CopyRun, copyFromNode, copyToNode, folderOfNode } from "../copy/copy-node-files.ts";
@@ -14,12 +16,11 @@ const gibi = 1024 ** 3;
 export const cp: Command = {
   name: "cp",
   summary: "Copy files and folders into and out of nodes",
-  operands: "SOURCE TARGET",
-  maxOperands: 2,
+  operands: "SOURCE... TARGET",
   completes: "node",
   details:
-    "One of both is NODE:/PATH, the other one a path here, or - for a tar archive on standard input or output. If TARGET is a folder, the copy is in it,\n" +
-    "otherwise TARGET is the name of the copy. NODE may be several nodes, as for exec, also a comma list; out of several\n" +
+    "Either all sources or TARGET are NODE:/PATH, the others are paths here, or - for a tar archive on standard input or output. If TARGET is a folder, the copy\n" +
+    "is in it, otherwise TARGET is the name of the copy. Several sources need a folder. NODE may be several nodes, as for exec, also a comma list; out of several\n" +
     "nodes, the copies are in folders with their names. Links, modes and times are kept. Files in a node belong to its root, files here to you; --archive keeps\n" +
     "the numeric owners and setuid bits, which needs root here. Devices and the like are left out. An archive of a node cannot write outside of TARGET. A copy\n" +
     "that is cut off leaves no incomplete file under its name, here and in the node.",
@@ -32,35 +33,25 @@ export const cp: Command = {
   ],
   example: "labwright cp r1:/etc/frr ./frr",
   run: async (context, args) => {
-    const [source, target] = args.operands.map(copyOperand);
-    if (source === undefined || target === undefined)
-      throw new UsageError("cp needs a source and a target", "labwright cp r1:/etc/frr ./frr");
-    const nodes = source.nodes ?? target.nodes;
-    if (nodes === undefined || (source.nodes !== undefined && target.nodes !== undefined))
-      throw new UsageError("cp copies between a node and this machine: one path is NODE:/PATH", "labwright cp r1:/etc/frr ./frr");
-    const names = await chosenNodes(
-      context,
-      nodes.split(",").filter((name) => name !== ""),
-    );
+    const { copies, names } = await plannedCopies(context, args.operands);
     const maxBytes = sizeOf(args.text("max-size"));
-    using progress = new Progress(context.terminal, "connecting", { quiet: context.quiet || target.path === "-" });
+    const toOutput = copies.some(({ target }) => target === "-");
+    using progress = new Progress(context.terminal, "connecting", { quiet: context.quiet || toOutput });
     const title = names.length === 1 ? `${names[0]}` : `${names.length} nodes`;
-    const expected = source.nodes === undefined && source.path !== "-" && progress.visible ? await bytesBelow(source.path) : undefined;
-    const copied = new CopyProgress(title, expected === undefined ? undefined : expected * names.length);
+    const expected = progress.visible ? await expectedBytes(copies) : undefined;
+    const copied = new CopyProgress(title, expected);
     const onBytes = (count: number) => progress.update(copied.add(count));
     const idleMs = args.milliseconds("idle-timeout") ?? 60_000;
     const run: CopyRun = { context, owners: args.has("archive"), maxBytes, idleMs, onBytes };
-    if (names.length !== 1 && (source.path === "-" || target.path === "-"))
-      throw new UsageError("cp: an archive on standard input or output is of one node");
-    const copy = async (node: string): Promise<void> => {
-      if (source.nodes === undefined) await copyToNode(run, source.path, node, target.path);
-      else if (target.path === "-") await archiveFromNode(run, node, source.path);
-      else await copyFromNode(run, node, source.path, names.length === 1 ? target.path : await folderOfNode(target.path, node));
+    const copy = async ({ node, source, target, isInto }: Copy): Promise<void> => {
+      if (isInto) await copyToNode(run, source, node, target);
+      else if (target === "-") await archiveFromNode(run, node, source);
+      else await copyFromNode(run, node, source, names.length === 1 ? target : await folderOfNode(target, node));
     };
     const failures: unknown[] = [];
-    const queue = [...names];
+    const queue = [...copies];
     const next = async () => {
-      for (let node = queue.shift(); node !== undefined; node = queue.shift()) await copy(node).catch((error) => failures.push(error));
+      for (let one = queue.shift(); one !== undefined; one = queue.shift()) await copy(one).catch((error) => failures.push(error));
     };
     await Promise.all(Array.from({ length: maxCopies }, next));
     progress[Symbol.dispose]();
@@ -70,6 +61,67 @@ export const cp: Command = {
     return 0;
   },
 };
+
+interface Copy {
+  readonly node: string;
+  readonly source: string;
+  readonly target: string;
+  /** Whether the target is in the node; otherwise the source is. */
+  readonly isInto: boolean;
+}
+
+/** Returns the copies of the operands and the names of their nodes. */
+async function plannedCopies(
+  context: Context,
+  operands: readonly string[],
+): Promise<{ copies: readonly Copy[]; names: readonly string[] }> {
+  const paths = operands.map(copyOperand);
+  const target = paths.at(-1);
+  const sources = paths.slice(0, -1);
+  if (target === undefined || sources.length === 0)
+    throw new UsageError("cp needs a source and a target", "labwright cp r1:/etc/frr ./frr");
+  if (!sources.every(({ nodes }) => (nodes === undefined) === (target.nodes !== undefined)))
+    throw new UsageError("cp copies between a node and this machine: one path is NODE:/PATH", "labwright cp r1:/etc/frr ./frr");
+  // As with cp(1), several sources need a folder: a path that ends with a slash must be one.
+  const folder = sources.length > 1 && !target.path.endsWith("/") ? `${target.path}/` : target.path;
+  const copies = await Promise.all(
+    sources.map(async ({ nodes, path }) => {
+      const names = await namesOf(context, nodes ?? target.nodes ?? "");
+      return names.map((node): Copy => ({ node, source: path, target: folder, isInto: nodes === undefined }));
+    }),
+  );
+  const all = copies.flat();
+  const ends = new Set<string>();
+  for (const { node, source } of all) {
+    const end = `${node}:${basename(resolve("/", source))}`;
+    if (ends.has(end)) throw new UsageError(`cp: two sources are named ${basename(source)}, and would replace each other in ${folder}`);
+    ends.add(end);
+  }
+  const names = [...new Set(all.map(({ node }) => node))];
+  const usesStandard = paths.some(({ path }) => path === "-");
+  if (usesStandard && all.length !== 1)
+    throw new UsageError("cp: an archive on standard input or output is of one node, and the only source");
+  return { copies: all, names };
+}
+
+async function namesOf(context: Context, nodes: string): Promise<readonly string[]> {
+  return await chosenNodes(
+    context,
+    nodes.split(",").filter((name) => name !== ""),
+  );
+}
+
+/** Returns the bytes of copies into nodes; `undefined` if they are not known before. */
+async function expectedBytes(copies: readonly Copy[]): Promise<number | undefined> {
+  if (copies.some(({ isInto, source }) => !isInto || source === "-")) return undefined;
+  let sum = 0;
+  for (const { source } of copies) {
+    const bytes = await bytesBelow(source);
+    if (bytes === undefined) return undefined;
+    sum += bytes;
+  }
+  return sum;
+}
 
 function sizeOf(text = "64"): number {
   const value = Number(text);
