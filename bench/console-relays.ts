@@ -18,7 +18,7 @@ import { startServer } from "../src/server/start.ts";
 import { fingerprintOf } from "../src/server/tls/certificate.ts";
 import { selfSigned } from "../src/server/tls/self-signed.ts";
 import { createService } from "../src/service/create-service.ts";
-import { postgresAddress } from "../src/service/store/postgres/address.ts";
+import { postgresAddress } from "../src/service/store/address/address.ts";
 import { postgresStore } from "../src/service/store/postgres/postgres-store.ts";
 import { sqliteStore } from "../src/service/store/sqlite.ts";
 

@@ -1,6 +1,7 @@
 /**
  * Compares Labwright with lower bounds and with a peer, as ratios within one run on one machine. Prints a table. `--write` also writes it, with the date and
- * the machine, to docs/performance.md. Arguments select parts: `node bench/main.ts ring100 plan status health`.
+ * the machine, to docs/performance.md. Arguments select parts: `node bench/main.ts ring100 plan status health`. `fleet-scale` is not part of the table: it prints the
+ * figures of large fleets.
  */
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
@@ -45,6 +46,9 @@ const parts: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   ownKernel,
   web,
 };
+
+// Fleets of several sizes, with options of their own.
+if (process.argv[2] === "fleet-scale") await import("./fleet-scale-main.ts");
 
 const args = process.argv.slice(2);
 const names = args.filter((arg) => !arg.startsWith("--"));

@@ -1,11 +1,13 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect } from "vitest";
+import { connect, type LabwrightClient } from "../src/client/index.ts";
 import { testedProgram } from "../src/files/tested-program.fixture.ts";
 import { localPaths } from "../src/hosts/local/machine/paths.ts";
 import { testDirectory } from "../src/hosts/local/testing/test-directory.fixture.ts";
 import { cluster, postgresPrograms } from "../src/service/store/testing/cluster.fixture.ts";
+import { Replicas } from "../src/service/store/testing/replicas.fixture.ts";
+import { eventually } from "./chaos/eventually.ts";
 
 export const machineNames = ["alpha", "beta", "gamma"] as const;
 export type MachineName = (typeof machineNames)[number];
@@ -24,6 +26,10 @@ export class TestMachines implements AsyncDisposable {
   readonly store: string;
   readonly #net: number;
   readonly #running = new Map<MachineName, ChildProcess>();
+  /** What the services have written. */
+  readonly #logs = new Map<MachineName, string>();
+  /** Fingerprints of the certificates for users. */
+  readonly #pins = new Map<MachineName, string>();
   /** Machines with an image directory of their own. */
   readonly #images = new Map<MachineName, string>();
 
@@ -35,8 +41,35 @@ export class TestMachines implements AsyncDisposable {
 
   /** @param net third byte of the machines' addresses; each test has its own, because files of tests may run at the same time */
   static async make(net: number): Promise<TestMachines> {
+    return TestMachines.#make(net, (await (await cluster()).database()).url);
+  }
+
+  /**
+   * Machines that reach their database over the network that connects them: it has two servers, in a namespace of their own. This process reaches the machines
+   * over that network, too.
+   */
+  static async withServers(net: number): Promise<{ readonly machines: TestMachines; readonly servers: Replicas }> {
+    const addresses = [101, 102].map((last) => `198.18.${net}.${last}`) as [string, string];
+    const machines = await TestMachines.#make(net, Replicas.urlOf(addresses));
+    try {
+      const hub = machines.#hub;
+      for (const address of addresses) ip("-n", hub, "address", "add", `${address}/24`, "dev", "br0");
+      ip("-n", hub, "link", "set", "lo", "up");
+      const outside = `${hub}o`;
+      ip("link", "add", outside, "type", "veth", "peer", "name", "outside", "netns", hub);
+      ip("-n", hub, "link", "set", "outside", "master", "br0", "up");
+      ip("address", "add", `198.18.${net}.254/24`, "dev", outside);
+      ip("link", "set", outside, "up");
+      return { machines, servers: await Replicas.make({ addresses, within: ["ip", "netns", "exec", hub] }) };
+    } catch (error) {
+      await machines[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  static async #make(net: number, store: string): Promise<TestMachines> {
     const base = await testDirectory("fleet");
-    const made = new TestMachines(base, (await (await cluster()).database()).url, net);
+    const made = new TestMachines(base, store, net);
     const hub = made.#hub;
     for (const space of [hub, ...machineNames.map((name) => made.#space(name))]) ip("netns", "add", space);
     ip("-n", hub, "link", "add", "br0", "type", "bridge");
@@ -111,23 +144,50 @@ export class TestMachines implements AsyncDisposable {
     });
     this.#running.set(name, child);
     let out = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => (out += bytes));
-    await expect
-      .poll(() => /certificate sha256:([0-9A-F:]+)/.exec(out)?.[1] ?? out, { timeout: 240_000, interval: 200 })
-      .toMatch(/^[0-9A-F:]{95}$/);
-    const pin = /certificate sha256:([0-9A-F:]+)/.exec(out)![1]!;
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (bytes) => {
+        out += bytes;
+        this.#logs.set(name, (this.#logs.get(name) ?? "") + bytes);
+      });
+    const shown = async () => /certificate sha256:([0-9A-F:]{95})/.exec(out)?.[1];
+    const pin = await eventually(`the service of ${name} starts`, shown, () => out, 240_000);
+    this.#pins.set(name, pin);
     await this.run(name, "login", "--url", "https://127.0.0.1:8443", "--user", "admin", "--pin", pin);
   }
 
   /** Starts all machines: the first begins the fleet. */
-  async startAll(): Promise<void> {
+  async startAll(...more: readonly string[]): Promise<void> {
     const [first, ...others] = machineNames;
-    await this.start(first);
+    await this.start(first, ...more);
     for (const name of others) {
       const token = join(this.base, `token-${name}`);
       await writeFile(token, await this.run(first, "machines", "token"), { mode: 0o600 });
-      await this.start(name, "--join-token-file", token);
+      await this.start(name, "--join-token-file", token, ...more);
     }
+  }
+
+  /** Cuts a machine off from the others and from the database, or connects it again. */
+  cut(name: MachineName, isCut: boolean): void {
+    ip("-n", this.#hub, "link", "set", name, isCut ? "down" : "up");
+  }
+
+  /** Stops the service of a machine as a hypervisor that pauses it would, or lets it go on. Its nodes run meanwhile. */
+  async pause(name: MachineName, isPaused: boolean): Promise<void> {
+    // ip becomes unshare, whose child is the service.
+    const { pid } = this.#running.get(name)!;
+    const [service = ""] = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).trim().split(" ");
+    process.kill(Number(service), isPaused ? "SIGSTOP" : "SIGCONT");
+  }
+
+  /** The lines that the services of a machine have written. */
+  log(name: MachineName): readonly string[] {
+    return (this.#logs.get(name) ?? "").split("\n");
+  }
+
+  /** Opens a client of a machine in this process, for machines that listen at their address. */
+  client(name: MachineName): LabwrightClient {
+    const credentials = { username: "admin", password: "admin-password" };
+    return connect({ url: `https://${this.address(name)}:8443`, pin: this.#pins.get(name)!, credentials });
   }
 
   /** Loss of power. */

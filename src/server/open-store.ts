@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Log } from "../service/common/log.ts";
-import { postgresAddress } from "../service/store/postgres/address.ts";
+import { postgresAddress } from "../service/store/address/address.ts";
 import { postgresStore } from "../service/store/postgres/postgres-store.ts";
 import { sqliteStore } from "../service/store/sqlite.ts";
 import type { Store } from "../service/store/store.ts";

@@ -5,7 +5,7 @@ import { UsageError } from "../hosts/local/machine/command-line.ts";
 
 await usersCommand(async (store, passwordFile) => {
   // Only for a database: the client takes time to load.
-  const { postgresAddress } = await import("../service/store/postgres/address.ts");
+  const { postgresAddress } = await import("../service/store/address/address.ts");
   const { postgresAccounts } = await import("../service/store/postgres/accounts.ts");
   try {
     return await postgresAccounts(postgresAddress(store, { passwordFile }));

@@ -138,7 +138,7 @@ export function createService(options: ServiceOptions): Service {
     consoles: new ConsoleDesk(isRecorded, (path) => identities.look(path)),
     resumeDefault: options.resume ?? "never",
     urlImports: options.urlImports,
-    placements: new Placements(),
+    placements: new Placements(async (machine) => options.fleet?.problem(machine)),
     machineMemory: options.machineMemory,
     fleet: options.fleet,
     moving: new Moving(),

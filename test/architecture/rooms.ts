@@ -55,8 +55,10 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
   },
   service: {
     store: [],
-    "store/postgres": ["store"],
-    "store/copy": ["store", "store/postgres"],
+    "store/pacing": [],
+    "store/address": [],
+    "store/postgres": ["store", "store/pacing", "store/address"],
+    "store/copy": ["store", "store/address", "store/postgres"],
     common: [],
     placement: ["store", "common"],
     streams: ["common"],

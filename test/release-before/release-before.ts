@@ -1,5 +1,5 @@
+import type { PostgresAddress } from "../../src/service/store/address/address.ts";
 import type { MachineStore } from "../../src/service/store/machines.ts";
-import type { PostgresAddress } from "../../src/service/store/postgres/address.ts";
 import type { PostgresOptions, postgresStore } from "../../src/service/store/postgres/postgres-store.ts";
 import type { Store } from "../../src/service/store/store.ts";
 

@@ -1,6 +1,7 @@
 import { leaseText } from "../../base/time/lease-text.ts";
 import type { ResultOf } from "../../client/index.ts";
 import type { Command } from "../command/command.ts";
+import { noteAge } from "../command/note-age.ts";
 import { waitingText } from "../show/show-status.ts";
 import { table } from "../show/table.ts";
 
@@ -41,6 +42,7 @@ export const labs: Command = {
             ...data.labs.flatMap(({ lab, resume }) => waitingText(lab, resume)),
           ].join("\n");
     });
+    await noteAge(context);
     return 0;
   },
 };

@@ -1,7 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { ResultOf } from "../../client/index.ts";
-import type { Command } from "../command/command.ts";
+import type { Arguments } from "../command/arguments.ts";
+import { approve } from "../command/ask.ts";
+import { type Command, yesFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
+import { noteAge } from "../command/note-age.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { table } from "../show/table.ts";
 
@@ -27,6 +30,7 @@ export const machines: Command = {
     { long: "hours", value: "N", summary: "Lifetime of the token, 1 to 168 hours (default 1)" },
     { long: "stop-labs", summary: "With drain: stop the running labs, move them, and start them on their new machines" },
     { long: "no-wait", summary: "With drain: show what moves and what stays, and return" },
+    { ...yesFlag, summary: "With remove: do not ask about the labs of the machine" },
     { long: "force", summary: "Remove a machine that answers and has labs; their nodes run on without a record" },
   ],
   example: "labwright machines list",
@@ -39,6 +43,7 @@ export const machines: Command = {
       case "list":
       case "ls":
         show(await client.listMachines());
+        await noteAge(context);
         return 0;
       case "token":
         context.result(await client.createJoinToken({ hours: hoursOf(args.text("hours")) }), ({ token }) => token);
@@ -53,6 +58,7 @@ export const machines: Command = {
         show(await client.setMachine({ name: named(name), labels: labelsOf(rest) }));
         return 0;
       case "remove":
+        if (!(await mayRemove(context, named(name), args))) return 1;
         show(await client.removeMachine({ name: named(name), ...(args.has("force") && { force: true }) }));
         return 0;
       default:
@@ -60,6 +66,16 @@ export const machines: Command = {
     }
   },
 };
+
+/** Asks before a machine with labs is removed: their disks are lost with it, also if it has only been stopped. */
+async function mayRemove(context: Context, name: string, args: Arguments): Promise<boolean> {
+  const found = (await (await context.client()).listMachines()).machines.find((one) => one.name === name);
+  // The service refuses a machine that answers, unless it is forced.
+  if (found === undefined || found.labs === 0 || (found.answers && !args.has("force"))) return true;
+  const labs = found.labs === 1 ? "a lab, whose disks are" : `${found.labs} labs, whose disks are`;
+  const question = `${name} has ${labs} lost with it; other machines start such labs again from their texts. Remove ${name}?`;
+  return approve(context.terminal, question, args.has("yes"));
+}
 
 /** Interval of looks at a drain, ms. */
 const lookMs = 1_000;

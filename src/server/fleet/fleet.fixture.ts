@@ -10,7 +10,7 @@ import { memoryHost } from "../../hosts/memory/memory-host.ts";
 import { noneHost } from "../../hosts/none/none-host.ts";
 import { createService } from "../../service/create-service.ts";
 import type { Service } from "../../service/service.ts";
-import type { PostgresAddress } from "../../service/store/postgres/address.ts";
+import type { PostgresAddress } from "../../service/store/address/address.ts";
 import { postgresStore } from "../../service/store/postgres/postgres-store.ts";
 import type { Store } from "../../service/store/store.ts";
 import { type RunningServer, startServer } from "../start.ts";

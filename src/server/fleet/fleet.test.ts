@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type OperationId, operations } from "../../contract/operations.ts";
 import { requestSchemas } from "../../contract/schemas/table.ts";
-import type { PostgresAddress } from "../../service/store/postgres/address.ts";
+import type { PostgresAddress } from "../../service/store/address/address.ts";
 import { cluster, postgresPrograms } from "../../service/store/testing/cluster.fixture.ts";
 import { forwardedHeader, forwardedText } from "../forwarding/forwarded.ts";
 import { createCertificate } from "../tls/x509.ts";

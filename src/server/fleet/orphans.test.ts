@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { PostgresAddress } from "../../service/store/postgres/address.ts";
+import type { PostgresAddress } from "../../service/store/address/address.ts";
 import { cluster, postgresPrograms } from "../../service/store/testing/cluster.fixture.ts";
 import { type Member, openMember } from "./fleet.fixture.ts";
 

@@ -2,7 +2,7 @@ import { request } from "node:https";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { before } from "../../../test/release-before/release-before.ts";
 import { ownProtocol, protocolProblem, protocolWith } from "../../contract/fleet-protocol.ts";
-import type { PostgresAddress } from "../../service/store/postgres/address.ts";
+import type { PostgresAddress } from "../../service/store/address/address.ts";
 import { type Migration, migrations } from "../../service/store/postgres/migrations.ts";
 import { postgresStore } from "../../service/store/postgres/postgres-store.ts";
 import { cluster, postgresPrograms } from "../../service/store/testing/cluster.fixture.ts";

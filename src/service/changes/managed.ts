@@ -14,7 +14,7 @@ import { type ProjectState, projectState } from "../context/state.ts";
 import { noIds, type Target } from "../context/target.ts";
 import type { Job } from "../jobs/jobs.ts";
 import { isLeaseOf, leaseAfter, leaseEnd, restoredLease } from "../leases/lease.ts";
-import { labExcess, quotaExceeded } from "../quotas/admit.ts";
+import { labAdmission, labExcess, quotaExceeded } from "../quotas/admit.ts";
 import { roomReserved, takenRoom } from "../reservations/admit.ts";
 import { rightOn } from "../sessions/rights.ts";
 import type { LabRecord, LabSize } from "../store/store.ts";
@@ -122,13 +122,15 @@ export async function recordIntent(
     power: { ...known?.power, ...power },
     updatedAt: context.clock.now(),
   };
-  // Nothing runs between this check and the write, which other checks see at once: two changes at the same time cannot exceed a quota together.
+  // Nothing runs between this check and the write, which other checks see at once: two changes at the same time cannot exceed a quota together. Those of two
+  // machines of a fleet are counted once more with the write.
   const excess = labExcess(context, { path: target.path, owner: record.owner, size });
   if (excess !== undefined) throw quotaExceeded(excess);
   const now = context.clock.now();
+  const admission = labAdmission(context, { path: target.path, owner: record.owner, size });
   const taken = takenRoom(context, { path: target.path, owner: record.owner, size, until: leaseEnd(lease), now });
   if (taken !== undefined) throw roomReserved(taken);
-  await context.store.labs.put(record);
+  await context.store.labs.put(record, admission);
   await recordHistory(context, record, intent.lab, { user: target.caller.user, operation: job.operation, job: job.id }, known);
   return record;
 }

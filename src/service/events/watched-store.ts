@@ -80,9 +80,9 @@ export function watchedStore(store: Store, listener: JournalListener): Store {
     ...store,
     labs: {
       ...store.labs,
-      put: async (record) => {
+      put: async (record, admission) => {
         const before = store.labs.get(record.path);
-        await store.labs.put(record);
+        await store.labs.put(record, admission);
         if (before === undefined) listener.record("created", record);
         else if (differs(before, record)) listener.record("updated", record);
       },

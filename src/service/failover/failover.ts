@@ -135,7 +135,7 @@ export class Failover {
       const target = await addressRecorded(context, path, record.owner, host, `failover of ${path}`);
       const { yaml = "", files } = record;
       const request = { yaml, files, replace: false };
-      const { result } = await context.jobs.start({
+      const { result } = await context.jobs.startWhenIdle({
         operation: deployKind.operation,
         lab: path,
         user: record.owner,

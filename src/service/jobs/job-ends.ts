@@ -12,6 +12,7 @@ export class JobEnds {
   readonly #ends = new Map<string, JobFinish>();
   #timer: NodeJS.Timeout | undefined;
   #closing = false;
+  #writing: Promise<void> | undefined;
 
   constructor(store: Store, log: Log) {
     this.#store = store;
@@ -53,8 +54,18 @@ export class JobEnds {
     this.#timer.unref();
   }
 
-  /** Ends that are still unwritten at shutdown look like interrupted changes: the next start finishes them, which changes nothing on the host. */
-  async write(): Promise<void> {
+  /**
+   * Writes the ends that wait, each once: readers of events would see the second write as another end. Ends that are still unwritten at shutdown look like
+   * interrupted changes: the next start finishes them, which changes nothing on the host.
+   */
+  write(): Promise<void> {
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
     for (const [id, end] of this.#ends) {
       try {
         await this.#store.jobs.finish(id, end);

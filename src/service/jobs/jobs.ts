@@ -69,6 +69,8 @@ const maxRead = 2_000;
 /** Operation id of the end of a lease: a change of the service itself, whose user is not an account. */
 export const endLeaseOperation = "endLease";
 
+/** How often a lab is looked at that is held without a change to wait for, ms. */
+const lookMs = 50;
 const keepEndedMs = 30 * 24 * 3_600_000;
 
 /** One change at a time per lab, each of them in the journal from before its first step until its end. */
@@ -230,6 +232,28 @@ export class Jobs {
     return () => {
       if (this.#byLab.get(lab) === running) this.#byLab.delete(lab);
     };
+  }
+
+  /** Resolves when no change of a lab runs here. */
+  async untilIdle(lab: string): Promise<void> {
+    for (let running = this.#byLab.get(lab); running !== undefined; running = this.#byLab.get(lab)) {
+      const { result } = running;
+      // A change that is just being written into the journal, or a lab that is held, has no result to wait for.
+      if (result === undefined) await new Promise((resolve) => setTimeout(resolve, lookMs));
+      else await Promise.resolve(result).catch(() => undefined);
+    }
+  }
+
+  /** Starts a change as soon as no other change of its lab runs: for changes that nobody would ask for again. */
+  async startWhenIdle<Result>(change: Change<Result>): ReturnType<Jobs["start"]> {
+    for (;;) {
+      await this.untilIdle(change.lab);
+      try {
+        return (await this.start(change)) as Awaited<ReturnType<Jobs["start"]>>;
+      } catch (error) {
+        if (!(error instanceof Failure) || error.code !== "lab_busy") throw error;
+      }
+    }
   }
 
   /** Stops all changes after their step in flight, and waits for their ends. The journal keeps them as unfinished. */

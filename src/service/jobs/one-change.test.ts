@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { memoryHost } from "../../hosts/memory/memory-host.ts";
+import type { Clock } from "../common/clock.ts";
 import { type Bench, type Client, createBench, failureOf, pair, until, users } from "../service.fixture.ts";
+import { sqliteStore } from "../store/sqlite.ts";
+import { Jobs } from "./jobs.ts";
 
 const benches: Bench[] = [];
 function bench(...options: Parameters<typeof createBench>): Bench {
@@ -108,4 +111,38 @@ describe("one change at a time", () => {
     expect(job.step).toBeLessThan(job.steps);
     expect((await failureOf(ann.get("cancelJob", { id: started.job }))).code).toBe("operation_not_allowed");
   });
+});
+
+test("a change that starts when the lab is idle waits for the end of the change of a user, which it does not refuse", async () => {
+  const store = sqliteStore(":memory:");
+  const jobs = new Jobs(store, { now: Date.now } as Clock, () => {}, { stallMs: 60_000, graceMs: 1_000 });
+  const order: string[] = [];
+  const change = (operation: string, work: () => Promise<void>) => ({
+    operation,
+    lab: "/lab",
+    user: "ann",
+    request: null,
+    work: async () => {
+      await work();
+      order.push(operation);
+      return null;
+    },
+  });
+  const release = jobs.hold("/lab", "moveLab", "ann");
+  const waiting = jobs.startWhenIdle(change("resumeLab", async () => {}));
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  release();
+  const first = await waiting;
+  await first.result;
+  let end = () => {};
+  const slow = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  await jobs.start(change("reconcileProject", () => slow));
+  const second = jobs.startWhenIdle(change("resumeLab", async () => {}));
+  expect(order).toEqual(["resumeLab"]);
+  end();
+  await (await second).result;
+  expect(order).toEqual(["resumeLab", "reconcileProject", "resumeLab"]);
+  await store.close();
 });

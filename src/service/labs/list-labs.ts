@@ -19,8 +19,8 @@ type ListParts = LookupParts & JobsPart & ObservationsPart & ResumePart & UsesPa
 export async function listLabs(context: ListParts, caller: Caller, call: Pick<Call, "requestId" | "isForwarded">): Promise<LabsData> {
   const machines = context.store.shared?.machines;
   if (machines?.own === undefined) return { labs: await labsHere(context, caller, context.store.labs.list()) };
-  const owners = await machines.owners();
-  const ownedBy = (number: number | undefined) => context.store.labs.list().filter(({ path }) => owners.get(path) === number);
+  // From memory: lists must not fail while the database is away, and each machine that is asked for its list would read the owners of all labs.
+  const ownedBy = (number: number | undefined) => context.store.labs.list().filter(({ path }) => machines.knownOwner(path) === number);
   // Those of a machine that was removed, which no other has taken over, are listed by the machine that the user asks.
   const lost = call.isForwarded === true ? [] : ownedBy(undefined);
   const own = await labsHere(context, caller, [...ownedBy(machines.own), ...lost]);
@@ -36,7 +36,14 @@ export async function listLabs(context: ListParts, caller: Caller, call: Pick<Ca
       }
     }),
   );
-  return { labs: [...own, ...lists.flat()].sort((a, b) => (a.lab < b.lab ? -1 : 1)) };
+  return { labs: eachOnce([...own, ...lists.flat()]).sort((a, b) => (a.lab < b.lab ? -1 : 1)) };
+}
+
+/** A lab that has just moved may be in the lists of both machines: the one with its nodes is the new one. */
+function eachOnce(entries: readonly LabEntry[]): LabEntry[] {
+  const found = new Map<string, LabEntry>();
+  for (const entry of entries) if (entry.exists || !found.has(entry.lab)) found.set(entry.lab, entry);
+  return [...found.values()];
 }
 
 /** The labs of a machine that does not answer, as their records have them. */

@@ -47,6 +47,12 @@ export interface ReservedRoom {
   readonly own?: ReadonlySet<string>;
 }
 
+/** What else keeps a lab away from machines, by their names. */
+export interface PlaceLimits extends ReservedRoom {
+  /** Why this machine cannot call another one, which reports to the database. */
+  readonly unreachable?: ReadonlyMap<string, string>;
+}
+
 /** Returns the memory that the nodes of a lab will need, MiB. */
 export function memoryOf({ nodes }: Pick<Lab, "nodes">): number {
   return nodes.reduce((sum, { ram }) => sum + (ram ?? nodeMemory), 0);
@@ -63,7 +69,7 @@ export function choosePlace(
   placed: readonly PlacedSince[],
   { machine: wanted, labels = {}, spread }: LabPlacement = {},
   images: readonly string[] = [],
-  { full = new Map(), own = new Set() }: ReservedRoom = {},
+  { full = new Map(), own = new Set(), unreachable = new Map() }: PlaceLimits = {},
 ): Placement | { readonly refused: readonly string[] } {
   const refused: string[] = [];
   const candidates = machines.flatMap((machine) => {
@@ -83,6 +89,8 @@ export function choosePlace(
     const problem = protocolProblem(machine);
     if (problem !== undefined) return refuse(`cannot be used: ${problem}`);
     if (silentMs > silentAfterMs) return refuse("does not answer");
+    const away = unreachable.get(name);
+    if (away !== undefined) return refuse(`cannot be called: ${away}`);
     // A spread lab needs its memory on all machines together.
     if (free < memory && spread === undefined) return refuse(`has ${free} MiB free, and the lab needs ${memory}`);
     const reserved = full.get(name);

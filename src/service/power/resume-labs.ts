@@ -1,3 +1,4 @@
+import { Failure } from "../../contract/errors.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import { storedRequest } from "../changes/change-kind.ts";
 import { guarded } from "../changes/managed.ts";
@@ -23,7 +24,8 @@ export async function resumeLabs(context: ChangeParts & EventsPart & ResumePart,
   await Promise.all(Array.from({ length: Math.min(parallel, left.length) }, next));
 }
 
-async function look(context: ChangeParts & EventsPart & ResumePart, { path, owner }: LabRecord): Promise<void> {
+async function look(context: ChangeParts & EventsPart & ResumePart, record: LabRecord): Promise<void> {
+  const { path, owner } = record;
   try {
     const host = await context.sessions.resume(owner);
     try {
@@ -33,6 +35,11 @@ async function look(context: ChangeParts & EventsPart & ResumePart, { path, owne
       await host.close();
     }
   } catch (error) {
+    if (error instanceof Failure && error.code === "lab_busy") {
+      // A user was faster. The change may have started the nodes, or not.
+      await context.jobs.untilIdle(path);
+      return look(context, record);
+    }
     // The lab's status shows the same failure.
     context.log("warn", "a lab could not be brought back", { lab: path, error: String(error) });
   }

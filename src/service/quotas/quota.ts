@@ -1,4 +1,4 @@
-import type { LabRecord, LabSize, QuotaLimits, QuotaRow } from "../store/store.ts";
+import type { LabRecord, LabSize, LabsUse, QuotaLimits, QuotaRow } from "../store/store.ts";
 
 /*
  * Decisions about quotas. Pure.
@@ -9,7 +9,7 @@ export const labResources = ["labs", "nodes", "memory"] as const;
 export type LabResource = (typeof labResources)[number];
 export type QuotaResource = keyof QuotaLimits;
 
-export type Usage = Readonly<Record<LabResource, number>>;
+export type Usage = LabsUse;
 
 /** A limit that a change would exceed. */
 export interface Excess {
@@ -68,22 +68,44 @@ export interface Wanted {
 /** Returns the first limit that a lab of this size would exceed. A change that uses no more of a resource than before is always allowed. */
 export function excessOf(quotas: readonly QuotaRow[], records: readonly SizedRecord[], wanted: Wanted): Excess | undefined {
   const before = records.find(({ path }) => path === wanted.path);
-  const size = before === undefined ? { nodes: 0, memory: 0 } : sizeOf(before);
-  const more: Usage = {
-    labs: before === undefined ? 1 : 0,
-    nodes: wanted.size.nodes - size.nodes,
-    memory: wanted.size.memory - size.memory,
-  };
-  for (const quota of quotasOf(quotas, wanted.owner, wanted.isAdmin)) {
-    const used = usageOf(records, countsFor(quota, wanted.owner));
+  const others = records.filter(({ path }) => path !== wanted.path);
+  const applied = quotasOf(quotas, wanted.owner, wanted.isAdmin);
+  return excessBeside(
+    applied.map((quota) => ({ quota, others: usageOf(others, countsFor(quota, wanted.owner)) })),
+    before === undefined ? undefined : sizeOf(before),
+    wanted.size,
+  );
+}
+
+/**
+ * Returns the first limit that a lab would exceed beside the other labs of each quota.
+ * @param before its size now; undefined: it is new
+ */
+export function excessBeside(
+  quotas: readonly { readonly quota: QuotaRow; readonly others: Usage }[],
+  before: LabSize | undefined,
+  size: LabSize,
+): Excess | undefined {
+  const [known, wanted] = [useOf(before), useOf(size)];
+  for (const { quota, others } of quotas) {
     for (const resource of labResources) {
       const limit = quota[resource];
-      const after = used[resource] + more[resource];
-      if (limit !== undefined && more[resource] > 0 && after > limit)
-        return { quota, resource, used: used[resource], wanted: after, limit };
+      const after = others[resource] + wanted[resource];
+      if (limit !== undefined && wanted[resource] > known[resource] && after > limit)
+        return { quota, resource, used: others[resource] + known[resource], wanted: after, limit };
     }
   }
   return undefined;
+}
+
+/** Returns whether a lab uses more of any resource than before. */
+export function grows(before: LabSize | undefined, size: LabSize): boolean {
+  const [known, wanted] = [useOf(before), useOf(size)];
+  return labResources.some((resource) => wanted[resource] > known[resource]);
+}
+
+function useOf(size: LabSize | undefined): Usage {
+  return size === undefined ? { labs: 0, nodes: 0, memory: 0 } : { labs: 1, nodes: size.nodes, memory: size.memory };
 }
 
 /** "the quota of group students". */

@@ -140,6 +140,8 @@ export interface MachineStore {
   isOrphaned(lab: string): Promise<boolean>;
   /** The number of the other machine that owns a lab with a record, from memory; undefined: this one does. */
   elsewhere(lab: string): number | undefined;
+  /** The number of the machine of the fleet that owns a lab with a record, from memory; undefined: none does. */
+  knownOwner(lab: string): number | undefined;
   /** The labs of other machines whose owners were read since the last call: this machine may have lost some of them. */
   takeMoved(): readonly string[];
   /** The machine that was returned does not own the lab any more: the next `ownerOf` reads the database. */
@@ -157,6 +159,6 @@ export interface MachineStore {
   takeHanded(lab: string, handed: HandedLab): Promise<boolean>;
   /** Returns numbers (VNIs) for links between machines, which no other lab has. */
   takeVnis(count: number): Promise<readonly number[]>;
-  /** The numbers of the machines that own labs, by lab: for lists. */
+  /** The numbers of the machines that own labs, by lab: all of them are read from the database. */
   owners(): Promise<ReadonlyMap<string, number>>;
 }

@@ -257,6 +257,22 @@ export interface JobEnd {
   readonly failedEarly: boolean;
 }
 
+/** What labs use together. Memory: MiB. */
+export interface LabsUse extends LabSize {
+  readonly labs: number;
+}
+
+/** Limits of labs that count when a record is written, because another service may write the record of another lab at the same time. */
+export interface Admission {
+  /** Unique names of the limits, and the owners whose labs they count. Writes under one limit come one after the other. */
+  readonly limits: readonly { readonly name: string; readonly owners: readonly string[] }[];
+  /**
+   * Called with the use of each limit by all other labs. Throws to refuse the write. A store with one service does not call it: the service has looked at all
+   * records before.
+   */
+  readonly check: (others: readonly LabsUse[]) => void;
+}
+
 /**
  * Data that must survive a restart. Writes return promises, which resolve when the data is committed. Reads that return no promise answer from memory:
  * requests make many of them. A write is visible to them at once, also before it is committed; if it fails, they return the previous data again.
@@ -282,7 +298,8 @@ export interface Store {
   };
   readonly labs: {
     get(path: string): LabRecord | undefined;
-    put(record: LabRecord): Promise<void>;
+    /** @param admission of a lab that grows, if a limit is for labs of several owners or services */
+    put(record: LabRecord, admission?: Admission): Promise<void>;
     /** Only the newest plan identity of one direction. */
     putPlan(path: string, direction: Direction, identity: string): Promise<void>;
     delete(path: string): Promise<void>;

@@ -5,7 +5,7 @@ import { files, flag, integer, map, number, optionalText, text } from "../../con
 import { tokenScopes } from "../../contract/token-scopes.ts";
 import type { AccountRow } from "../../hosts/host-accounts.ts";
 import { leaseEnds } from "../../intent/lab/lab.ts";
-import type { MachineDrain, MachineRow } from "./machines.ts";
+import type { MachineDrain, MachineFacts, MachineRow } from "./machines.ts";
 import type { ApiToken, JobAnswer, LabRecord, QuotaRow, ReservationRow } from "./store.ts";
 
 /** Fields that older releases did not write are optional. */
@@ -145,6 +145,14 @@ interface MachineColumns extends Pick<MachineRow, "number" | "name" | "url" | "s
   readonly joined_at: number;
   readonly seen_at: number;
   readonly silent_ms: number;
+}
+
+/** Returns the images that a machine reports. Throws `internal` if they are damaged. */
+export function readImages(machine: string, images: string): NonNullable<MachineFacts["images"]> {
+  const what = `the images of the machine ${machine}`;
+  const value = parsed(what, images);
+  checked(what, Type.Array(imageSchema), value);
+  return value as NonNullable<MachineFacts["images"]>;
 }
 
 /** Returns a machine of its row. Throws `internal` if it is damaged. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AccountRow } from "../../../hosts/host-accounts.ts";
-import type { PostgresAddress } from "../postgres/address.ts";
+import type { PostgresAddress } from "../address/address.ts";
 import { postgresStore } from "../postgres/postgres-store.ts";
 import { sqliteStore } from "../sqlite.ts";
 import type { LabRecord, Store } from "../store.ts";

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { Client, type ClientConfig } from "pg";
-import type { PostgresAddress } from "../postgres/address.ts";
+import type { Client, ClientConfig } from "pg";
+import type { PostgresAddress } from "../address/address.ts";
+import { clientOf, connectAny } from "../address/servers.ts";
 import { parsers } from "../postgres/database.ts";
 import { migrate, migrations } from "../postgres/migrations.ts";
 import { explained } from "../postgres/unavailable.ts";
@@ -57,17 +58,12 @@ export async function postgresTarget(address: PostgresAddress): Promise<CopyTarg
   };
 }
 
-async function connected({ config, shown }: PostgresAddress): Promise<Client> {
+async function connected({ config, servers, shown }: PostgresAddress): Promise<Client> {
   const settings = { connectionTimeoutMillis: 10_000, application_name: "labwright store copy", types: parsers };
-  const client = new Client({ ...config, ...settings } as ClientConfig);
-  // Its end is reported by the statement that runs.
-  client.on("error", () => {});
+  const Connection = clientOf(servers);
   try {
-    await client.connect();
-    return client;
+    return await connectAny(servers, () => new Connection({ ...config, ...settings } as ClientConfig));
   } catch (error) {
-    // `error` is why the connection failed; its end adds nothing.
-    await client.end().catch(() => undefined);
     throw explained(error, shown);
   }
 }

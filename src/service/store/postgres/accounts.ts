@@ -1,7 +1,7 @@
 import { SerialQueue } from "../../../base/keyed-queue.ts";
 import type { AccountEdit, AccountRow, AccountStore } from "../../../hosts/host-accounts.ts";
+import type { PostgresAddress } from "../address/address.ts";
 import { accountText, readAccount } from "../stored-json.ts";
-import type { PostgresAddress } from "./address.ts";
 import { Database, type Statement } from "./database.ts";
 import { prepare } from "./migrations.ts";
 import type { Notices } from "./notices.ts";

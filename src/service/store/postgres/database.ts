@@ -1,6 +1,7 @@
 import { Pool, type PoolClient, type QueryResultRow, types } from "pg";
 import { Failure } from "../../../contract/errors.ts";
-import type { PostgresAddress } from "./address.ts";
+import type { PostgresAddress } from "../address/address.ts";
+import { clientOf } from "../address/servers.ts";
 import { isUnavailable, storeRefused, storeUnavailable } from "./unavailable.ts";
 
 /** A prepared statement: each connection parses and plans it once. */
@@ -34,7 +35,7 @@ export class Database {
   #closed = false;
   readonly #changed: (isReachable: boolean) => void;
 
-  constructor({ config }: PostgresAddress, changed: (isReachable: boolean) => void) {
+  constructor({ config, servers }: PostgresAddress, changed: (isReachable: boolean) => void) {
     this.#changed = changed;
     this.#pool = new Pool({
       ...config,
@@ -46,7 +47,8 @@ export class Database {
       keepAlive: true,
       application_name: "labwright",
       types: parsers,
-    } as ConstructorParameters<typeof Pool>[0]);
+      Client: clientOf(servers),
+    } as unknown as ConstructorParameters<typeof Pool>[0]);
     // An idle connection that ends: the next statement opens another one.
     this.#pool.on("error", (error) => this.#note(error));
   }

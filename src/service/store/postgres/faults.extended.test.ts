@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
 import { type Bench, createBench, failureOf, pair, until } from "../../service.fixture.ts";
+import { postgresAddress } from "../address/address.ts";
 import { cluster, postgresPrograms } from "../testing/cluster.fixture.ts";
 import { FaultyProxy } from "../testing/faulty-proxy.fixture.ts";
-import { postgresAddress } from "./address.ts";
 import { postgresStore } from "./postgres-store.ts";
 
 interface Faulty extends Bench {

@@ -54,10 +54,9 @@ const sql = {
       FROM jobs WHERE ${changedIt}
       ORDER BY lab, identity, CASE WHEN identity IS NULL THEN username END, finished_at DESC, number DESC`,
   },
-  end: {
-    name: "job_end",
-    text: `SELECT id, lab, identity, username, operation, outcome, finished_at, outcome = 'failed' AND steps = '[]' AS stepless
-      FROM jobs WHERE id = $1 AND ${changedIt}`,
+  some: {
+    name: "some_jobs",
+    text: `SELECT ${shortColumns}, outcome = 'failed' AND steps = '[]' AS stepless, ${changedIt} AS counts FROM jobs WHERE id = ANY($1)`,
   },
   purge: { name: "purge_jobs", text: "DELETE FROM jobs WHERE finished_at < $1" },
   insertKey: {
@@ -111,10 +110,19 @@ export class Jobs {
     for (const row of rows) this.#remember(row);
   }
 
-  /** Reads the end of a job of another service. */
-  async refresh(id: string): Promise<void> {
-    const { rows } = await this.#database.query<Row & Record<string, unknown>>(sql.end, [id]);
-    if (rows[0] !== undefined) this.#remember(rows[0]);
+  /**
+   * Reads the ends of jobs of other services with one statement. Returns the jobs without their requests and results, and without those whose ends are known: a
+   * write that is repeated, because its commit was unknown, is a second notice.
+   */
+  async refresh(ids: readonly string[]): Promise<readonly JobRow[]> {
+    const { rows } = await this.#database.query<Row & Record<string, unknown>>(sql.some, [ids]);
+    const fresh = rows.filter((row) => !this.#isKnown(row));
+    for (const row of fresh) if (row["counts"] === true) this.#remember(row);
+    return fresh.map((row) => jobOf(row)!);
+  }
+
+  #isKnown({ id, lab, finished_at: finishedAt }: Row): boolean {
+    return this.#ends.get(lab as string)?.some(({ end }) => end.id === id && end.finishedAt === finishedAt) === true;
   }
 
   readonly calls: Store["jobs"] = {

@@ -1,5 +1,5 @@
 import type { FleetAuthority, HandedLab, JoiningMachine, MachineChange, MachineFacts, MachineRow, MachineStore } from "../machines.ts";
-import { readMachine } from "../stored-json.ts";
+import { readImages, readMachine } from "../stored-json.ts";
 import type { Database, Statement } from "./database.ts";
 import { isLost, type Leases } from "./leases.ts";
 import type { Notices } from "./notices.ts";
@@ -7,7 +7,8 @@ import type { Notices } from "./notices.ts";
 const sql = {
   list: {
     name: "list_machines",
-    text: `SELECT number, name, url, state, labels, facts, drain, (extract(epoch FROM joined_at) * 1000)::bigint AS joined_at,
+    text: `SELECT number, name, url, state, labels, short_facts AS facts, images_digest, CASE WHEN images_digest = ANY($1) THEN NULL ELSE images END AS images,
+      drain, (extract(epoch FROM joined_at) * 1000)::bigint AS joined_at,
       (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at, (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::bigint AS silent_ms FROM machines ORDER BY name`,
   },
   authority: { name: "fleet_authority", text: "SELECT authority FROM fleet" },
@@ -75,12 +76,21 @@ const sql = {
       WHERE m.installation <> $1 AND m.seen_at < clock_timestamp() - interval '9 s' AND ${isLost} ORDER BY l.lab`,
   },
   takeVnis: { name: "take_vnis", text: "SELECT nextval('spread_vnis')::integer AS vni FROM generate_series(1, $1)" },
+  ownedBy: {
+    name: "labs_of_machines",
+    text: `SELECT l.lab, m.number FROM machines m JOIN services s ON s.installation = m.installation JOIN leases l ON l.holder = s.id
+      JOIN labs ON labs.path = l.lab WHERE m.number = ANY($1)`,
+  },
   owners: {
     name: "owners_of_labs",
     text: `SELECT l.lab, m.number FROM labs JOIN leases l ON l.lab = labs.path JOIN services s ON s.id = l.holder
       JOIN machines m ON m.installation = s.installation`,
   },
 } as const satisfies Readonly<Record<string, Statement>>;
+
+/** A machine; images: the JSON of its images if they are new, which have a digest. */
+type ListedRow = Parameters<typeof readMachine>[0] &
+  Record<string, unknown> & { readonly name: string; readonly images: string | null; readonly images_digest: string | null };
 
 interface MemberRow extends Record<string, unknown> {
   readonly number: number;
@@ -96,6 +106,8 @@ export class Machines implements MachineStore {
   readonly #leases: Pick<Leases, "installation" | "owns" | "forget" | "takeLost" | "takeHanded">;
   readonly #notices: Pick<Notices, "text">;
   #rows: readonly MachineRow[] = [];
+  /** The images of the machines, by their digests. */
+  #images: ReadonlyMap<string, NonNullable<MachineFacts["images"]>> = new Map();
   #own: number | undefined;
   /** Number of reads that have begun, and of the one whose rows are in memory. */
   #begun = 0;
@@ -128,11 +140,27 @@ export class Machines implements MachineStore {
     if (this.#own === undefined) return;
     this.#begun += 1;
     const number = this.#begun;
-    const { rows } = await this.#database.query<Parameters<typeof readMachine>[0] & Record<string, unknown>>(sql.list, []);
+    const { rows } = await this.#database.query<ListedRow>(sql.list, [[...this.#images.keys()]]);
     // A read that began later, and so has newer rows, may have ended before.
     if (number < this.#current) return;
     this.#current = number;
-    this.#rows = rows.map(readMachine);
+    const known = new Set(this.#rows.map((row) => row.number));
+    const fresh = rows.flatMap(({ name, images, images_digest: digest }) =>
+      images === null ? [] : [[digest ?? "", readImages(name, images)] as const],
+    );
+    const images = new Map([...this.#images, ...fresh]);
+    this.#rows = rows.map((row) => withImages(readMachine(row), images.get(row.images_digest ?? "")));
+    const used = new Set(rows.map((row) => row.images_digest));
+    this.#images = new Map([...images].filter(([digest]) => used.has(digest)));
+    const joined = this.#rows.flatMap((row) => (known.has(row.number) ? [] : [row.number]));
+    // At the first read there are none: catchUpWhole reads those of all machines.
+    if (known.size > 0 && joined.length > 0) await this.#readOwnedBy(joined);
+  }
+
+  /** A machine that joins may have had labs before. All owners would be too many rows for each change of a machine. */
+  async #readOwnedBy(machines: readonly number[]): Promise<void> {
+    const { rows } = await this.#database.query<{ lab: string; number: number }>(sql.ownedBy, [machines]);
+    for (const { lab, number } of rows) this.noteOwner(lab, number);
   }
 
   /** Reads the machines and the owners of all labs. */
@@ -143,11 +171,10 @@ export class Machines implements MachineStore {
     for (const lab of this.#owners.keys()) this.#noteOwner(lab);
   }
 
-  /** Reads the owner of a lab whose record another service has written. */
-  async refreshOwner(lab: string): Promise<void> {
+  /** The owner of a lab was read with the record that another service has written. undefined: it has none. */
+  noteOwner(lab: string, number: number | undefined): void {
     if (this.#own === undefined) return;
     this.#owners.delete(lab);
-    const number = await this.#readOwner(lab);
     if (number === undefined) return;
     this.#owners.set(lab, number);
     this.#noteOwner(lab);
@@ -168,6 +195,12 @@ export class Machines implements MachineStore {
   elsewhere(lab: string): number | undefined {
     const owner = this.#own === undefined || this.#leases.owns(lab) ? undefined : this.#owners.get(lab);
     return owner === this.#own ? undefined : owner;
+  }
+
+  knownOwner(lab: string): number | undefined {
+    if (this.#leases.owns(lab)) return this.#own;
+    const owner = this.#owners.get(lab);
+    return owner !== undefined && this.#rows.some(({ number }) => number === owner) ? owner : undefined;
   }
 
   async authority(): Promise<FleetAuthority | undefined> {
@@ -279,14 +312,14 @@ export class Machines implements MachineStore {
 
   async takeOver(lab: string): Promise<boolean> {
     const isTaken = await this.#leases.takeLost(lab, this.#notices.text("lab", lab));
-    if (isTaken) this.#owners.delete(lab);
+    if (isTaken) this.noteOwner(lab, this.#own);
     return isTaken;
   }
 
   async takeHanded(lab: string, handed: HandedLab): Promise<boolean> {
     const notices = [this.#notices.text("lab", lab), this.#notices.text("job", handed.job)];
     const isTaken = await this.#leases.takeHanded(lab, handed, notices);
-    if (isTaken) this.#owners.delete(lab);
+    if (isTaken) this.noteOwner(lab, this.#own);
     return isTaken;
   }
 
@@ -303,4 +336,8 @@ export class Machines implements MachineStore {
     const { rows } = await this.#database.query<{ number: number }>(sql.owner, [lab]);
     return rows[0]?.number;
   }
+}
+
+function withImages(row: MachineRow, images: MachineFacts["images"]): MachineRow {
+  return images === undefined ? row : { ...row, facts: { ...row.facts, images } };
 }

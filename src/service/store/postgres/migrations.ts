@@ -1,5 +1,6 @@
-import { Client, type ClientBase, type ClientConfig } from "pg";
-import type { PostgresAddress } from "./address.ts";
+import type { Client, ClientBase, ClientConfig } from "pg";
+import type { PostgresAddress } from "../address/address.ts";
+import { clientOf, connectAny } from "../address/servers.ts";
 import { explained } from "./unavailable.ts";
 
 /** A change of the tables. Its version is its place in the list, from 1. */
@@ -99,6 +100,43 @@ const later: readonly Migration[] = [
   },
   // The numbers of links between machines: one is used again only after 8 million others, so that a machine that was away has none of a new link.
   { worksWith: firstVersion, text: "CREATE SEQUENCE spread_vnis AS integer MINVALUE 8388608 MAXVALUE 16777215 CYCLE" },
+  { worksWith: firstVersion, text: "CREATE INDEX placements_by_age ON placements (placed_at)" },
+  // Quotas count labs by their owners. The trigger also fills the columns for the releases before, which do not write them. A lab whose record has no size counts as
+  // its host had it. JSON of PostgreSQL has no place for the character 0, which texts of labs may contain.
+  {
+    worksWith: firstVersion,
+    text: `ALTER TABLE labs ADD COLUMN owner text, ADD COLUMN nodes integer, ADD COLUMN memory double precision;
+      CREATE FUNCTION labwright_size_of_lab() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE record json; size json; BEGIN
+        record := replace(NEW.record, '\\u0000', '\\ufffd')::json;
+        size := record->'size';
+        NEW.owner := record->>'owner';
+        NEW.nodes := (size->>'nodes')::integer;
+        NEW.memory := (size->>'memory')::double precision;
+        IF NEW.nodes IS NULL THEN
+          SELECT count(*), coalesce(sum(coalesce((node->>'ram')::double precision, 0)), 0) INTO NEW.nodes, NEW.memory
+            FROM json_array_elements(coalesce(replace(NEW.contents, '\\u0000', '\\ufffd')::json#>'{applied,nodes}', '[]')) AS node;
+        END IF;
+        RETURN NEW;
+      -- A damaged record is reported when it is read.
+      EXCEPTION WHEN invalid_text_representation THEN RETURN NEW;
+      END $$;
+      CREATE TRIGGER labwright_size_of_lab BEFORE INSERT OR UPDATE OF record ON labs FOR EACH ROW EXECUTE FUNCTION labwright_size_of_lab();
+      UPDATE labs SET record = record;
+      CREATE INDEX labs_by_owner ON labs (owner) INCLUDE (path, nodes, memory);`,
+  },
+  // Every machine reads the facts of all others every few seconds: their lists of images, which are long and seldom change, are read only if they are new.
+  {
+    worksWith: firstVersion,
+    text: `ALTER TABLE machines ADD COLUMN short_facts text, ADD COLUMN images text, ADD COLUMN images_digest text;
+      CREATE FUNCTION labwright_split_facts() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE all_facts jsonb := NEW.facts::jsonb; BEGIN
+        NEW.short_facts := all_facts - 'images';
+        NEW.images := all_facts->'images';
+        NEW.images_digest := md5(NEW.images);
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER labwright_split_facts BEFORE INSERT OR UPDATE OF facts ON machines FOR EACH ROW EXECUTE FUNCTION labwright_split_facts();
+      UPDATE machines SET facts = facts;`,
+  },
 ];
 
 /** The changes of this release and of all before it. */
@@ -187,16 +225,16 @@ async function endOlder(
 }
 
 /** Migrates the database over a connection of its own, whose statements may take long. Explains why it cannot be used. */
-export async function prepare({ config, shown }: PostgresAddress, options?: MigrateOptions): Promise<void> {
-  const client = new Client({ ...config, connectionTimeoutMillis: 10_000, application_name: "labwright starts" } as ClientConfig);
-  // Its end is reported by the statement that runs.
-  client.on("error", () => {});
+export async function prepare({ config, servers, shown }: PostgresAddress, options?: MigrateOptions): Promise<void> {
+  const Connection = clientOf(servers);
+  const settings = { ...config, connectionTimeoutMillis: 10_000, application_name: "labwright starts" } as ClientConfig;
+  let client: Client | undefined;
   try {
-    await client.connect();
+    client = await connectAny(servers, () => new Connection(settings));
     await migrate(client, shown, options);
   } catch (error) {
     throw explained(error, shown);
   } finally {
-    await client.end().catch(() => undefined);
+    await client?.end().catch(() => undefined);
   }
 }

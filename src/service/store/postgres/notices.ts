@@ -1,5 +1,6 @@
-import { Client, type ClientConfig } from "pg";
-import type { PostgresAddress } from "./address.ts";
+import type { Client, ClientConfig } from "pg";
+import type { PostgresAddress } from "../address/address.ts";
+import { clientOf } from "../address/servers.ts";
 
 /** A row that another service has changed. */
 export interface Notice {
@@ -14,7 +15,7 @@ const maxPauseMs = 2_000;
  * Notices of other services, by LISTEN. They are hints: after a lost connection, `catchUp` reads what has changed meanwhile.
  */
 export class Notices {
-  readonly #config: ClientConfig;
+  readonly #open: () => Client;
   readonly #heard: (notice: Notice) => void;
   readonly #catchUp: () => Promise<void>;
   readonly #sender: () => number;
@@ -24,14 +25,16 @@ export class Notices {
   #closed = false;
 
   /** @param sender number of this service, whose own notices are not heard */
-  constructor({ config }: PostgresAddress, sender: () => number, heard: (notice: Notice) => void, catchUp: () => Promise<void>) {
-    this.#config = {
+  constructor({ config, servers }: PostgresAddress, sender: () => number, heard: (notice: Notice) => void, catchUp: () => Promise<void>) {
+    const settings = {
       ...config,
       keepAlive: true,
       connectionTimeoutMillis: 3_000,
       query_timeout: 5_000,
       application_name: "labwright listens",
     } as ClientConfig;
+    const Connection = clientOf(servers);
+    this.#open = () => new Connection(settings);
     this.#sender = sender;
     this.#heard = heard;
     this.#catchUp = catchUp;
@@ -44,7 +47,7 @@ export class Notices {
 
   /** Listens, and reads what has changed. Throws if PostgreSQL does not answer. */
   async open(): Promise<void> {
-    const client = new Client(this.#config);
+    const client = this.#open();
     const lost = () => this.#lost(client);
     client.on("error", lost);
     client.on("end", lost);

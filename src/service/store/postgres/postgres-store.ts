@@ -1,6 +1,7 @@
+import type { PostgresAddress } from "../address/address.ts";
+import { type Pace, PacedBatch } from "../pacing/paced-batch.ts";
 import type { OthersListener, Store } from "../store.ts";
 import { Accounts } from "./accounts.ts";
-import type { PostgresAddress } from "./address.ts";
 import { Database } from "./database.ts";
 import { History } from "./history.ts";
 import { Jobs } from "./jobs.ts";
@@ -21,6 +22,9 @@ export interface PostgresOptions {
   /** The changes of the tables that this release knows. Absent: all of them. */
   readonly known?: readonly Migration[];
 }
+
+/** Each change of a lab is a notice for each service of the database. In a busy time, a service reads the changed labs together. */
+const noticePace: Pace = { batches: 10, withinMs: 1_000 };
 
 /** Opens the store in a PostgreSQL database, and brings its tables to this release. Throws an Error with a readable message if it cannot be used. */
 export async function postgresStore(
@@ -61,30 +65,33 @@ export async function postgresStore(
   );
   const unread = (what: string, error: unknown) =>
     log("warn", "a change of another service could not be read", { what, error: String(error) });
+  const lost = (what: string, error: unknown) => {
+    unread(what, error);
+    // There is no second notice: without this, a user who was removed would stay.
+    notices.reopen();
+  };
+  const paced = (what: string, work: (keys: readonly string[]) => Promise<void>) =>
+    new PacedBatch<string>(work, {
+      pace: noticePace,
+      failed: (keys, error) => lost(`${what} ${keys.slice(0, 3).join(", ")}`, error),
+    });
+  const changedLabs = paced("lab", (paths) => labs.refresh(paths));
+  const endedJobs = paced("job", async (ids) => {
+    for (const row of await jobs.refresh(ids)) for (const listener of others) listener.job(row);
+  });
   const heard = ({ kind, key }: Notice) => {
+    if (kind === "lab") return changedLabs.add(key);
+    if (kind === "job") return endedJobs.add(key);
     const refresh = {
-      lab: async () => {
-        await machines.refreshOwner(key);
-        await labs.refresh(key);
-      },
-      job: async () => {
-        await jobs.refresh(key);
-        const row = others.size === 0 ? undefined : await jobs.calls.get(key);
-        if (row !== undefined) for (const listener of others) listener.job(row);
-      },
       session: () => sessions.refresh(key),
       quota: async () => {
         await quotas.catchUp();
         await reservations.catchUp();
       },
       account: () => accounts.catchUp(),
-      machine: () => machines.catchUpWhole(),
+      machine: () => machines.catchUp(),
     };
-    refresh[kind]().catch((error: unknown) => {
-      unread(`${kind} ${key}`, error);
-      // There is no second notice: without this, a user who was removed would stay.
-      notices.reopen();
-    });
+    return void refresh[kind]().catch((error: unknown) => lost(`${kind} ${key}`, error));
   };
   const notices = new Notices(
     address,
@@ -101,6 +108,8 @@ export async function postgresStore(
     },
   );
   const labs = new Labs(database, leases, notices, unread);
+  labs.onOwn = (lab, isThere) => machines.noteOwner(lab, isThere ? machines.own : undefined);
+  labs.onOwner = (lab, machine) => machines.noteOwner(lab, machine);
   labs.onOther = (before, after) => {
     for (const listener of others) listener.lab(before, after);
   };
@@ -118,6 +127,9 @@ export async function postgresStore(
   await labs.open();
   await notices.open();
   opened.defer(() => notices.close());
+  opened.defer(async () => {
+    await Promise.all([changedLabs.close(), endedJobs.close()]);
+  });
   const open = opened.move();
   return {
     sessions: sessions.calls,

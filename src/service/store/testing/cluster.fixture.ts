@@ -1,10 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, chownSync, globSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
-import { type PostgresAddress, postgresAddress } from "../postgres/address.ts";
+import { type PostgresAddress, postgresAddress } from "../address/address.ts";
 
 /** Directory with the programs of Debian's PostgreSQL; undefined: it is not installed. */
 export const postgresPrograms: string | undefined = globSync("/usr/lib/postgresql/*/bin").sort().at(-1);
@@ -18,17 +19,23 @@ export interface Cluster {
   database(): Promise<PostgresAddress & { readonly url: string }>;
   /** Runs one statement as the superuser. */
   query(database: string, text: string): Promise<readonly Record<string, unknown>[]>;
+  /** Ends the server at once, and removes its data. */
+  stop(): Promise<void>;
 }
 
 let running: Promise<Cluster> | undefined;
 
 /** A PostgreSQL of this test process on a Unix socket, without fsync. It starts at the first use and ends with the process. */
 export function cluster(): Promise<Cluster> {
-  running ??= start();
+  running ??= startCluster();
   return running;
 }
 
-async function start(): Promise<Cluster> {
+/**
+ * Starts another PostgreSQL, as the one of `cluster`.
+ * @param more further settings, such as max_connections=200
+ */
+export async function startCluster(more: readonly string[] = []): Promise<Cluster> {
   const bin = postgresPrograms;
   if (bin === undefined) throw new Error("PostgreSQL is not installed: apt-get install postgresql");
   const directory = mkdtempSync(join(tmpdir(), "labwright-postgres-"));
@@ -55,7 +62,14 @@ async function start(): Promise<Cluster> {
     `ssl_key_file=${key}`,
     `listen_addresses=${tls.address},${tls.unnamed}`,
   ];
-  const settings = [...encryption, `unix_socket_directories=${socket}`, "fsync=off", "full_page_writes=off", "shared_buffers=16MB"];
+  const settings = [
+    ...encryption,
+    `unix_socket_directories=${socket}`,
+    "fsync=off",
+    "full_page_writes=off",
+    "shared_buffers=16MB",
+    ...more,
+  ];
   const argv = [join(bin, "postgres"), "-D", data, ...settings.flatMap((setting) => ["-c", setting])];
   const server = spawn("sh", ["-c", whileRead, "sh", directory, ...argv], { cwd: "/", ...ids, stdio: ["pipe", "ignore", "ignore"] });
   // Neither keeps this process from its end.
@@ -77,6 +91,12 @@ async function start(): Promise<Cluster> {
     socket,
     tls,
     query,
+    stop: async () => {
+      server.ref();
+      const ended = once(server, "exit");
+      (server.stdin as Socket).end();
+      await ended;
+    },
     database: async () => {
       made += 1;
       const name = `test_${made}`;

@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline/promises";
 import { Failure } from "../../../contract/errors.ts";
 import { createBench, pair } from "../../service.fixture.ts";
-import { postgresAddress } from "../postgres/address.ts";
+import { postgresAddress } from "../address/address.ts";
 import { postgresStore } from "../postgres/postgres-store.ts";
 
 const [url = "", leaseMs] = process.argv.slice(2);

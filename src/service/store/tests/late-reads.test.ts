@@ -1,8 +1,8 @@
 import { EventEmitter, once } from "node:events";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { AccountRow, AccountStore } from "../../../hosts/host-accounts.ts";
+import { type PostgresAddress, postgresAddress } from "../address/address.ts";
 import { Accounts, postgresAccounts } from "../postgres/accounts.ts";
-import { type PostgresAddress, postgresAddress } from "../postgres/address.ts";
 import { Database } from "../postgres/database.ts";
 import { Quotas } from "../postgres/limits.ts";
 import { prepare } from "../postgres/migrations.ts";

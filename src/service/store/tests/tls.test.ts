@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { selfSigned } from "../../../../test/self-signed.ts";
-import { type PostgresAddress, postgresAddress } from "../postgres/address.ts";
+import { type PostgresAddress, postgresAddress } from "../address/address.ts";
 import { postgresStore } from "../postgres/postgres-store.ts";
 import { cluster, postgresPrograms } from "../testing/cluster.fixture.ts";
 

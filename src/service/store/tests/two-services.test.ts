@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { type Bench, createBench, failureOf, pair, three, until } from "../../service.fixture.ts";
-import type { PostgresAddress } from "../postgres/address.ts";
+import type { PostgresAddress } from "../address/address.ts";
 import { postgresStore } from "../postgres/postgres-store.ts";
 import { cluster, postgresPrograms } from "../testing/cluster.fixture.ts";
 
