@@ -1,7 +1,7 @@
 import { leaseText } from "../../base/time/lease-text.ts";
 import type { ResultOf } from "../../client/index.ts";
 import type { Command } from "../command/command.ts";
-import { noteAge } from "../command/note-age.ts";
+import { noteAge } from "../command/context.ts";
 import { waitingText } from "../show/show-status.ts";
 import { table } from "../show/table.ts";
 

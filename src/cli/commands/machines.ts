@@ -3,8 +3,7 @@ import type { ResultOf } from "../../client/index.ts";
 import type { Arguments } from "../command/arguments.ts";
 import { approve } from "../command/ask.ts";
 import { type Command, yesFlag } from "../command/command.ts";
-import type { Context } from "../command/context.ts";
-import { noteAge } from "../command/note-age.ts";
+import { type Context, noteAge } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
 import { table } from "../show/table.ts";
 

@@ -46,7 +46,8 @@ export function clientOf(servers: Servers): new (config: ClientConfig) => Client
 
     constructor(config: ClientConfig) {
       const server = servers.current;
-      super({ ...config, ...server });
+      // The pool hides the password: a copy of its settings does not have it.
+      super({ ...config, ...(config.password !== undefined && { password: config.password }), ...server });
       this.#server = server;
       // With a listener, the end of a connection does not end the process. It is reported by the statement that runs, and by the next one.
       this.on("error", () => servers.failed(server));

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { cluster, postgresPrograms } from "../../service/store/testing/cluster.fixture.ts";
-import { openMember } from "./fleet.fixture.ts";
+import { cluster, postgresPrograms } from "../../../service/store/testing/cluster.fixture.ts";
+import { openMember } from "../fleet.fixture.ts";
 
 const is = { skip: postgresPrograms === undefined, timeout: 240_000 };
 
