@@ -1,3 +1,4 @@
+import { isSelector } from "../intent/lab/node-selector.ts";
 import { type Arguments, parseArguments } from "./command/arguments.ts";
 import { type Command, nodeFlag, nodeOperands } from "./command/command.ts";
 import { Context } from "./command/context.ts";
@@ -9,7 +10,6 @@ import { showError } from "./failure.ts";
 import { withLabFlagHint } from "./parts/labs-of-file.ts";
 import { commandSpeller, programName } from "./program-name.ts";
 import { chosenNodes } from "./selectors/chosen-nodes.ts";
-import { isSelector } from "./selectors/select-nodes.ts";
 import { openTerminal, type Streams } from "./show/terminal.ts";
 import { visible, visibleCell } from "./show/visible.ts";
 

@@ -127,7 +127,10 @@ export const testSchema: JsonSchema = {
     testVocabulary,
     {
       name: { ...word, title: "Name", maxLength: 120 },
-      from: { title: "Nodes", ...names("A node, or a list: the check runs in each.") },
+      from: {
+        title: "Nodes",
+        ...names("A node or a selector (r*, kind:frr, group:core, label:role=edge), or a list: the check runs in each."),
+      },
       ...Object.fromEntries(testChecks.map((kind) => [kind, check(kind)])),
       within: number(
         0,

@@ -1,8 +1,9 @@
 import { nodeKey } from "../../base/node-key.ts";
+import { isSelector, type SelectableNode } from "../../intent/lab/node-selector.ts";
 import { readDocument } from "../../intent/read/read.ts";
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
-import { isSelector, type SelectableNode, selectNodes } from "./select-nodes.ts";
+import { selectNodes } from "./select-nodes.ts";
 
 /** Returns the keys of the nodes that names and selectors choose. Names alone are not checked: the request that uses them does that. */
 export async function chosenNodes(context: Context, words: readonly string[]): Promise<readonly string[]> {

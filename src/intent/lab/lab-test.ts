@@ -42,6 +42,8 @@ export const testDefaults = { within: 10, count: 3, loss: 0, status: 200, exit: 
 
 /** Maximum number of tests of a lab. */
 export const maxTests = 500;
+/** Maximum number of runs of all tests, one for each test and node. Selectors can choose many nodes in few words. */
+export const maxTestRuns = 100_000;
 
 /** Returns a name for a test that has none. */
 export function testName(from: readonly string[], check: TestCheck): string {

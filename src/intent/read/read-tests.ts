@@ -1,12 +1,24 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
 import { checkKeys, type Field, fieldOf, invalid, readLine, readList, readMap, readNumber, readText, spot } from "../fields/fields.ts";
-import { type LabTest, maxTests, type NeighborProtocol, neighborStates, type TestCheck, testDefaults, testName } from "../lab/lab-test.ts";
+import {
+  type LabTest,
+  maxTestRuns,
+  maxTests,
+  type NeighborProtocol,
+  neighborStates,
+  type TestCheck,
+  testDefaults,
+  testName,
+} from "../lab/lab-test.ts";
+import { isSelector, type SelectableNode, selects } from "../lab/node-selector.ts";
 import { checkVocabularies, givenVocabulary, testChecks, testVocabulary } from "../lab/vocabulary.ts";
 import type { ReadContext } from "./node-fields.ts";
 
 /** The names that tests may use. */
 export interface TestNames {
   readonly nodes: ReadonlySet<string>;
+  /** The nodes that selectors choose from. */
+  readonly selectable: readonly SelectableNode[];
   /** Ends of links, as `node:interface`. */
   readonly ends: ReadonlySet<string>;
 }
@@ -20,9 +32,15 @@ export function readTests(context: ReadContext, at: Field, names: TestNames): re
   }
   const tests: LabTest[] = [];
   const lines = new Map<string, number>();
+  let runs = 0;
   for (const item of items) {
     const test = readTest(context, item, names);
     if (test === undefined) continue;
+    runs += test.from.length;
+    if (runs > maxTestRuns) {
+      problems.error("too_large", item.place, item.path, `the tests of a lab run at most ${maxTestRuns} times in all, once in each node`);
+      return [];
+    }
     const first = lines.get(test.name);
     if (first !== undefined && test.isNamed) {
       problems.error(
@@ -56,7 +74,8 @@ function readTest(context: ReadContext, item: Field, names: TestNames): (LabTest
   const here = (key: string) => fieldOf(map, key, item.path);
   const [nameField, fromField, withinField, expectField, givenField] = ["name", "from", "within", "expect", "given"].map(here);
   if (fromField === undefined) problems.error("missing_key", item.place, item.path, "the test has no from: the node in which it runs");
-  const from = fromField && readNames(context, fromField, names.nodes, "node");
+  const words = fromField && readNames(context, fromField, names.nodes, "node", names.selectable);
+  const from = words && selected(words, names);
   const present = testChecks.flatMap((kind) => {
     const found = here(kind);
     return found === undefined ? [] : [{ kind, field: found }];
@@ -76,7 +95,7 @@ function readTest(context: ReadContext, item: Field, names: TestNames): (LabTest
   if (from === undefined || from.length === 0 || check === undefined) return undefined;
   return {
     isNamed: name !== undefined,
-    name: name ?? testName(from, check),
+    name: name ?? testName(words ?? from, check),
     from,
     check,
     within: within ?? testDefaults.within,
@@ -244,26 +263,38 @@ function readGiven(context: ReadContext, at: Field, names: TestNames): LabTest["
   const [suspendField, stopField] = ["suspend", "stop"].map((key) => fieldOf(map, key, at.path));
   return {
     suspend: suspendField === undefined ? [] : (readNames(context, suspendField, names.ends, "end of a link") ?? []),
-    stop: stopField === undefined ? [] : (readNames(context, stopField, names.nodes, "node") ?? []),
+    stop: stopField === undefined ? [] : selected(readNames(context, stopField, names.nodes, "node", names.selectable) ?? [], names),
   };
 }
 
 /** Reads one name or a list of names. An unknown name is a warning and is kept: a pull that removes a node does not make its tests wrong. */
-function readNames({ problems }: ReadContext, at: Field, known: ReadonlySet<string>, what: string): readonly string[] | undefined {
+function readNames(
+  { problems }: ReadContext,
+  at: Field,
+  known: ReadonlySet<string>,
+  what: string,
+  selectable: readonly SelectableNode[] = [],
+): readonly string[] | undefined {
   const fields = at.value.kind === "list" ? readList(problems, at) : [at];
   const names = fields?.flatMap((field) => {
     const name = readLine(problems, field, { loose: true, max: 160 });
     if (name === undefined) return [];
-    if (known.has(name)) return [name];
-    const code = what === "node" ? "unknown_node" : "unknown_link";
-    problems.warn(
-      code,
-      spot(field),
-      field.path,
-      `no ${what} ${JSON.stringify(name)}: the test cannot run`,
-      didYouMean(name, known, problems.effort),
-    );
+    if (known.has(name) || selectable.some((node) => selects(name, node))) return [name];
+    const isPattern = what === "node" && isSelector(name);
+    const message = isPattern ? `${JSON.stringify(name)} selects no node` : `no ${what} ${JSON.stringify(name)}`;
+    const hint = isPattern ? undefined : didYouMean(name, known, problems.effort);
+    problems.warn(what === "node" ? "unknown_node" : "unknown_link", spot(field), field.path, `${message}: the test cannot run`, hint);
     return [name];
   });
   return names === undefined ? undefined : [...new Set(names)];
+}
+
+/** Returns the nodes that the words choose, each once. A word that chooses none stays. */
+function selected(words: readonly string[], { nodes, selectable }: TestNames): readonly string[] {
+  const all = words.flatMap((word) => {
+    if (nodes.has(word)) return [word];
+    const found = selectable.filter((node) => selects(word, node)).map(({ key }) => key);
+    return found.length === 0 ? [word] : found;
+  });
+  return [...new Set(all)];
 }

@@ -172,7 +172,13 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
   const shapes = shapesField === undefined ? [] : readShapes(context, shapesField);
 
   const testsField = fieldOf(root, "tests", "");
-  const names = { nodes: nodeKeys, ends: new Set(links.flatMap(({ link }) => link.endpoints.map(endpointText))) };
+  const selectable = [...nodes].map(([key, { node, kind, groups }]) => ({
+    key,
+    kinds: [node.template, ...(kind === undefined ? [] : [kind])],
+    groups,
+    labels: node.labels ?? {},
+  }));
+  const names = { nodes: nodeKeys, selectable, ends: new Set(links.flatMap(({ link }) => link.endpoints.map(endpointText))) };
   const tests = testsField === undefined ? [] : readTests(context, testsField, names);
 
   const leaseField = fieldOf(root, "lease", "");

@@ -78,3 +78,37 @@ test("two tests of one name are refused; names that are made from the check get 
   expect(read("  - {name: x, from: a, ping: b}\n  - {name: x, from: b, ping: b}").problems[0]).toContain("is already in line 5");
   expect(read("  - {from: a, ping: b}\n  - {from: a, ping: b}").tests?.map(({ name }) => name)).toEqual(["a: ping b", "a: ping b (2)"]);
 });
+
+test("selectors choose the nodes of a test, as those of commands do; one that chooses none is a warning", () => {
+  const yaml = (from: string) => `name: x
+groups: {edge: {labels: {role: edge}}}
+nodes:
+  r1: {template: frr}
+  r2: {template: frr, group: edge}
+  h1: {template: linux, labels: {role: "user"}}
+tests:
+  - {from: ${from}, command: "true"}
+`;
+  const chosen = (from: string) => readIntent(yaml(from)).lab?.tests?.[0]?.from;
+  expect(chosen('"r*"')).toEqual(["r1", "r2"]);
+  expect(chosen('["kind:linux", "r?", h1]')).toEqual(["h1", "r1", "r2"]);
+  expect(chosen('"group:edge"')).toEqual(["r2"]);
+  expect(chosen('"label:role=*"')).toEqual(["r2", "h1"]);
+  expect(readIntent(yaml('"r*"')).lab?.tests?.[0]?.name).toBe("r*: command true");
+  const { lab, diagnostics } = readIntent(yaml('"kind:srl"'));
+  expect(lab?.tests?.[0]?.from).toEqual(["kind:srl"]);
+  expect(diagnostics).toMatchObject([
+    { severity: "warning", code: "unknown_node", line: 8, message: '"kind:srl" selects no node: the test cannot run' },
+  ]);
+});
+
+test("given: stop takes selectors, too", () => {
+  expect(read('  - {from: b, ping: 10.0.0.1, given: {stop: "kind:frr"}}').tests?.[0]?.given?.stop).toEqual(["a"]);
+});
+
+test("the tests of a lab run a limited number of times", () => {
+  const many = Array.from({ length: 400 }, (_, i) => `  n${i}: {template: linux}`).join("\n");
+  const tests = Array.from({ length: 251 }, (_, i) => `  - {name: t${i}, from: "*", command: "true"}`).join("\n");
+  const { diagnostics } = readIntent(`name: x\nnodes:\n${many}\ntests:\n${tests}\n`);
+  expect(diagnostics).toMatchObject([{ severity: "error", code: "too_large", line: 654 }]);
+});
