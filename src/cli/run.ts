@@ -1,4 +1,4 @@
-import { isSelector } from "../intent/lab/node-selector.ts";
+import { isSelector } from "../intent/fields/node-selector.ts";
 import { type Arguments, parseArguments } from "./command/arguments.ts";
 import { type Command, nodeFlag, nodeOperands } from "./command/command.ts";
 import { Context } from "./command/context.ts";

@@ -2,7 +2,7 @@ import { constants } from "node:os";
 import { buffer } from "node:stream/consumers";
 import { shellWord } from "../../base/shell-word.ts";
 import { type ErrorCode, LabwrightError, type ResultOf } from "../../client/index.ts";
-import { isSelector } from "../../intent/lab/node-selector.ts";
+import { isSelector } from "../../intent/fields/node-selector.ts";
 import { readIntent } from "../../intent/read/read.ts";
 import type { Arguments } from "../command/arguments.ts";
 import { type Command, labFlag, nodeFlag, topoFlag } from "../command/command.ts";

@@ -1,5 +1,5 @@
 import { nodeKey } from "../../base/node-key.ts";
-import { isSelector, type SelectableNode } from "../../intent/lab/node-selector.ts";
+import { isSelector, type SelectableNode } from "../../intent/fields/node-selector.ts";
 import { readDocument } from "../../intent/read/read.ts";
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isSelector, type SelectableNode } from "../../intent/lab/node-selector.ts";
+import { isSelector, type SelectableNode } from "../../intent/fields/node-selector.ts";
 import { selectNodes, selectorsOf } from "./select-nodes.ts";
 
 const node = (key: string, kinds: readonly string[], groups: readonly string[], labels = {}): SelectableNode => ({

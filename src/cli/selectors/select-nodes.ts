@@ -1,5 +1,5 @@
 import { didYouMean } from "../../intent/diagnostics/nearest.ts";
-import { parsedSelector, type SelectableNode, selects } from "../../intent/lab/node-selector.ts";
+import { parsedSelector, type SelectableNode, selects } from "../../intent/fields/node-selector.ts";
 import { UsageError } from "../command/usage-error.ts";
 
 /**

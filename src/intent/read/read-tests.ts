@@ -1,5 +1,6 @@
 import { didYouMean } from "../diagnostics/nearest.ts";
 import { checkKeys, type Field, fieldOf, invalid, readLine, readList, readMap, readNumber, readText, spot } from "../fields/fields.ts";
+import { isSelector, type SelectableNode, selects } from "../fields/node-selector.ts";
 import {
   type LabTest,
   maxTestRuns,
@@ -10,7 +11,6 @@ import {
   testDefaults,
   testName,
 } from "../lab/lab-test.ts";
-import { isSelector, type SelectableNode, selects } from "../lab/node-selector.ts";
 import { checkVocabularies, givenVocabulary, testChecks, testVocabulary } from "../lab/vocabulary.ts";
 import type { ReadContext } from "./node-fields.ts";
 
