@@ -22,7 +22,7 @@ export interface FleetScaleOptions {
   readonly seconds: number;
 }
 
-/** What the database does in a time. */
+/** The work of the database in a time. */
 export interface DatabaseWork {
   readonly statements: number;
   readonly rows: number;

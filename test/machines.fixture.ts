@@ -26,7 +26,7 @@ export class TestMachines implements AsyncDisposable {
   readonly store: string;
   readonly #net: number;
   readonly #running = new Map<MachineName, ChildProcess>();
-  /** What the services have written. */
+  /** The output of the services. */
   readonly #logs = new Map<MachineName, string>();
   /** Fingerprints of the certificates for users. */
   readonly #pins = new Map<MachineName, string>();

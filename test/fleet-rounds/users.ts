@@ -1,7 +1,7 @@
 import { type LabwrightClient, LabwrightError } from "../../src/client/index.ts";
 import type { Random } from "../abuse/random.ts";
 
-/** A lab of a user, with what the user was told. */
+/** A lab of a user, with the answers that the user got. */
 export interface UsedLab {
   readonly path: string;
   readonly name: string;
@@ -11,7 +11,7 @@ export interface UsedLab {
   sent: number;
 }
 
-/** What users may be told while machines and the database fail. Each of them has changed nothing, or says that the outcome is unknown. */
+/** Errors that users may get while machines and the database fail. After each of them nothing has changed, or its message states that the outcome is unknown. */
 const expected: ReadonlySet<string> = new Set([
   "machine_unreachable",
   "store_unavailable",

@@ -28,7 +28,7 @@ export class Watcher {
     await this.#following;
   }
 
-  /** A stream of the SDK ends after two minutes without the machine: the next one begins anew. */
+  /** A stream of the SDK ends after two minutes without the machine: the next one begins again. */
   async #followAlways(client: LabwrightClient): Promise<void> {
     while (!this.#ending.signal.aborted) {
       try {

@@ -47,7 +47,7 @@ export interface ReservedRoom {
   readonly own?: ReadonlySet<string>;
 }
 
-/** What else keeps a lab away from machines, by their names. */
+/** Other reasons that keep a lab away from machines, by their names. */
 export interface PlaceLimits extends ReservedRoom {
   /** Why this machine cannot call another one, which reports to the database. */
   readonly unreachable?: ReadonlyMap<string, string>;

@@ -257,7 +257,7 @@ export interface JobEnd {
   readonly failedEarly: boolean;
 }
 
-/** What labs use together. Memory: MiB. */
+/** Sums of labs. Memory: MiB. */
 export interface LabsUse extends LabSize {
   readonly labs: number;
 }

@@ -84,7 +84,7 @@ export function clientOf(servers: Servers): new (config: ClientConfig) => Client
 }
 
 /**
- * Connects to the server that accepts writes: tries each of them. Throws the failure of the first one that is no standby.
+ * Connects to the server that accepts writes: tries each of them. Throws the failure of the first one that is not a standby.
  * @param open returns a new connection of `clientOf`, not yet connected
  */
 export async function connectAny(servers: Servers, open: () => Client): Promise<Client> {

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { PacedBatch } from "./paced-batch.ts";
 
-/** Work that ends when the test says so. */
+/** Work that ends when the test ends it. */
 function heldWork() {
   const batches: { readonly keys: readonly string[]; readonly end: (error?: Error) => void }[] = [];
   const work = (keys: readonly string[]) =>
