@@ -18,7 +18,7 @@ const quantile = (list: readonly number[], q: number) =>
 const times = (list: readonly number[]) =>
   `p50 ${quantile(list, 0.5).toFixed(1)} ms, p99 ${quantile(list, 0.99).toFixed(1)} ms (${list.length})`;
 const machines = values.machines.split(",").map(Number);
-for (const result of await fleetScale({
+for await (const result of fleetScale({
   machines,
   labs: Number(values.labs),
   changes: Number(values.changes),

@@ -57,17 +57,16 @@ const credentials = { username: "admin", password: "bench" };
 const text = (name: string, nodes: number) =>
   `name: ${name}\nnodes:\n${Array.from({ length: nodes }, (_, node) => `  r${node}: {template: linux, ram: 32}\n`).join("")}`;
 
-export async function fleetScale(options: FleetScaleOptions): Promise<readonly FleetScale[]> {
-  const results: FleetScale[] = [];
+/** Measures one fleet after the other: a large one that fails does not lose the results of the others. */
+export async function* fleetScale(options: FleetScaleOptions): AsyncGenerator<FleetScale, void, undefined> {
   for (const count of options.machines) {
     const fleet = await Crowd.open(count);
     try {
-      results.push(await measured(fleet, options));
+      yield await measured(fleet, options);
     } finally {
       await fleet.close();
     }
   }
-  return results;
 }
 
 /** The machines of a fleet, in processes of up to 25. */
