@@ -21,7 +21,7 @@ interface Recoverable {
  * - A change that had not started its first step is rolled back: nothing was changed.
  * - Any other change runs again through its ChangeKind, with the stored request and the rights of its user: it is planned from the present state of
  *   the host.
- * - If the host needs a password, or the rest fails, the change ends as interrupted. A plan then shows the remaining work.
+ * - If the host needs a password, a newer change has ended, or the rest fails, the change ends as interrupted. A plan then shows the remaining work.
  *
  * The labs of these changes are busy when this function returns, also before its first await. The promise settles when all of them have ended.
  */
@@ -39,7 +39,7 @@ async function recoverLab(context: ChangeParts, rows: readonly JobRow[]): Promis
       await context.jobs.abandon(row, "rolled_back", failure);
       continue;
     }
-    const foreign = ownerProblem(context, row);
+    const foreign = ownerProblem(context, row) ?? newerProblem(context, row);
     const found = recoverable(row);
     const problem = "problem" in found ? found.problem : foreign;
     if ("problem" in found || problem !== undefined) {
@@ -75,6 +75,16 @@ function ownerProblem({ store }: StorePart, { lab, identity }: JobRow): string |
   const record = store.labs.get(lab);
   if (record === undefined || identity === undefined || record.identity === identity) return undefined;
   return `${lab} is another lab now`;
+}
+
+/**
+ * Returns a reason if a newer change of the lab has ended meanwhile: while the lease of the service could not be renewed, the change was stopped, and a user has changed
+ * the lab before it went on. Its text would replace the newer one.
+ */
+function newerProblem({ store }: StorePart, { id, lab, startedAt }: JobRow): string | undefined {
+  const end = store.jobs.lastEnd(lab, store.labs.get(lab));
+  if (end === undefined || end.id === id || end.failedEarly || end.finishedAt <= startedAt) return undefined;
+  return `a newer change of ${lab} has ended`;
 }
 
 async function finish(context: ChangeParts, job: Job, row: JobRow, { kind, request }: Recoverable): Promise<unknown> {

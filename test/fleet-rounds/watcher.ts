@@ -59,7 +59,8 @@ export class Watcher {
     const isKnown = this.#jobs.has(job);
     const before = this.#jobs.get(job);
     if (isKnown && before === undefined) this.problems.push(`${this.#name}: ${lab}: an event of the job ${job} (${status}) after its end`);
-    if (before !== undefined && step < before && status === "running")
+    // A change that was interrupted begins again with its first step.
+    if (before !== undefined && step < before && step > 0 && status === "running")
       this.problems.push(`${lab}: the job ${job} went from step ${before} back to ${step}`);
     this.#jobs.set(job, status === "running" ? step : undefined);
   }

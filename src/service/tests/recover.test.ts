@@ -3,6 +3,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { Host, HostSession } from "../../hosts/host.ts";
 import { memoryHost } from "../../hosts/memory/memory-host.ts";
 import { failureOf, pair, three, until, users } from "../service.fixture.ts";
+import type { JobRow } from "../store/store.ts";
 
 import { atEveryStep, bench, endBenches, powers, wanted } from "./recover.fixture.ts";
 
@@ -213,4 +214,33 @@ test("a snapshot that a restart cut off may be taken again: the host has it, or 
   expect(await again("made")).toMatchObject({ snapshot: "made", nodes: 2 });
   expect(await again("new")).toMatchObject({ snapshot: "new", nodes: 2 });
   expect(await failureOf(again("older"))).toMatchObject({ code: "snapshot_exists" });
+});
+
+test("a change that was stopped with the lease of its service does not replace the text of a newer change that has ended meanwhile", async () => {
+  const made = bench();
+  const client = await made.login();
+  const rows: JobRow[] = [];
+  const { insert } = made.store.jobs;
+  Object.assign(made.store.jobs, {
+    insert: async (row: JobRow) => {
+      rows.push(row);
+      await insert(row);
+    },
+  });
+  await client.call("deployProject", { yaml: pair });
+  await client.call("reconcileProject", { yaml: three });
+  await client.call("reconcileProject", { yaml: wanted });
+  const older = {
+    ...rows[1]!,
+    id: "older",
+    startedAt: rows[1]!.startedAt - 1,
+    steps: [{ id: "s", op: "start", kind: "node", key: "r1", do: "start" }],
+  };
+  await insert(older as JobRow);
+  await made.service.recover();
+  expect(made.store.labs.get("/pair")?.yaml).toBe(wanted);
+  expect(await client.get("getJob", { id: "older" })).toMatchObject({
+    outcome: "interrupted",
+    error: { error: expect.stringContaining("a newer change of /pair has ended") },
+  });
 });
