@@ -3,11 +3,16 @@ import { Failure } from "../../contract/errors.ts";
 
 /** Texts and frames between the machines of a lab. */
 
+/** Keys of objects that stand for something else. An object that has one of them itself stands in `~entries`. */
+const marks = ["~map", "~failure", "~entries"];
+
 /** Returns JSON in which maps and failures are kept. */
 export function encode(value: unknown): string {
   return JSON.stringify(value ?? null, (_key, one: unknown) => {
     if (one instanceof Map) return { "~map": [...one] };
     if (one instanceof Failure) return { "~failure": { code: one.code, message: one.message, data: one.data } };
+    if (typeof one === "object" && one !== null && marks.some((mark) => Object.hasOwn(one, mark)))
+      return { "~entries": Object.entries(one) };
     return one;
   });
 }
@@ -15,9 +20,10 @@ export function encode(value: unknown): string {
 export function decode(text: string): unknown {
   return JSON.parse(text, (_key, one: unknown) => {
     if (typeof one !== "object" || one === null) return one;
-    if ("~map" in one) return new Map(one["~map"] as [unknown, unknown][]);
-    if ("~failure" in one) {
-      const { code, message, data } = one["~failure"] as { code: "internal"; message: string; data?: object };
+    if (Object.hasOwn(one, "~entries")) return Object.fromEntries((one as { "~entries": [string, unknown][] })["~entries"]);
+    if (Object.hasOwn(one, "~map")) return new Map((one as { "~map": [unknown, unknown][] })["~map"]);
+    if (Object.hasOwn(one, "~failure")) {
+      const { code, message, data } = (one as { "~failure": { code: "internal"; message: string; data?: object } })["~failure"];
       return new Failure(code, message, data === undefined ? {} : { data: data as never });
     }
     return one;

@@ -186,6 +186,10 @@ function readLab(context: ReadContext, root: MapValue): { readonly lab: Lab } & 
 
   const placeField = fieldOf(root, "place", "");
   const place = placeField && readPlace(problems, placeField);
+  if (placeField !== undefined && place?.spread !== undefined && management !== undefined) {
+    const message = "a lab that is spread over machines has no management network";
+    problems.error("invalid_value", placeField.place, placeField.path, message, "remove management, or give the lab one machine");
+  }
 
   const boots = readBoots(context, nodes, nodeKeys);
 
