@@ -55,7 +55,7 @@ test("the labs of a machine that was removed go where their place says, not to t
     confirm: true,
     plan_identity: planned.json.data.plan_identity,
   });
-  expect(applied.json).toMatchObject({ ok: true });
+  expect(applied.json, JSON.stringify(applied.json)).toMatchObject({ ok: true });
   expect(await third.host.holds?.("/far")).not.toBe(false);
   const listed = await client.get("/api/v1/labs");
   expect(listed.json.data.labs).toMatchObject([{ lab: "/far", machine: "third", exists: true }]);

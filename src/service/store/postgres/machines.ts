@@ -286,7 +286,10 @@ export class Machines implements MachineStore {
 
   async ownerOf(lab: string, isRecorded: boolean): Promise<MachineRow | undefined> {
     if (this.#own === undefined || this.#rows.length < 2 || (isRecorded && this.#leases.owns(lab))) return undefined;
-    const known = (isRecorded ? this.#owners.get(lab) : undefined) ?? (await this.#readOwner(lab));
+    const before = isRecorded ? this.#owners.get(lab) : undefined;
+    // Another machine may have taken the lab of a machine that was removed.
+    const isKnown = before !== undefined && (before === this.#own || this.#rows.some(({ number }) => number === before));
+    const known = isKnown ? before : await this.#readOwner(lab);
     return known === undefined || known === this.#own ? undefined : this.#rows.find(({ number }) => number === known);
   }
 
