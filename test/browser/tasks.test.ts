@@ -106,7 +106,7 @@ test("an example lab runs after 2 clicks", async () => {
   await expect.poll(() => allRun("/two-hosts", 2), long).toBe(true);
   // The deployment ends shortly after its nodes run.
   // The page shows the lab still, and may ask for it.
-  tab.allowComplaint(/404 .*(?:projects\/(?:status|captures|inspect|public)|events\?lab=)/);
+  tab.allowComplaint(/404 .*(?:projects\/(?:status|plan|captures|inspect|public)|events\?lab=)/);
   await expect.poll(async () => (await client.post("/api/v1/projects/destroy", { lab: "/two-hosts" })).status, long).toBe(200);
 });
 

@@ -65,7 +65,8 @@ describe("the base image", () => {
       "Local chassis",
     ],
     ["smcroutectl -v", "SMCRoute"],
-    ["sleep 60 & pgrep -fx 'sleep 60' && pkill -fx 'sleep 60'; wait; echo ended", "ended"],
+    // The new process has the name of the shell until it runs the program.
+    ["sleep 60 & until pgrep -fx 'sleep 60'; do :; done; pkill -fx 'sleep 60'; wait; echo ended", "ended"],
     // A name with two lines in /etc/hosts has the addresses of both.
     ["printf '127.0.0.1 both\\n::1 both\\n' >> /etc/hosts; ping -4 -c 1 both && ping -6 -c 1 both", "(::1)"],
     ["iperf --version || true", "iperf version 2"],
