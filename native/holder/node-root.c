@@ -191,8 +191,7 @@ static int mount_dev(int *master, struct list lent) {
 static const char *const masked_files[] = {
   "/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/kallsyms", "/proc/kmsg", "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug",
   "/proc/sysrq-trigger", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup", "/proc/modules", "/proc/config.gz", "/proc/latency_stats",
-  "/proc/cmdline", "/proc/interrupts", "/proc/iomem", "/proc/ioports", "/proc/vmallocinfo", "/proc/mtrr", "/sys/kernel/vmcoreinfo",
-  "/sys/kernel/notes",
+  "/proc/cmdline", "/proc/interrupts", "/proc/iomem", "/proc/ioports", "/proc/vmallocinfo", "/proc/mtrr",
 };
 
 /* The files that the kernel opens for the machine's root alone, which nodes of this lab are not. A mount over each of them would only take time. */
@@ -210,8 +209,8 @@ void make_root_init(void) {
 
 static void mask_machine(void) {
   static const char *const dirs[] = {
-    "/proc/acpi", "/proc/asound", "/proc/scsi", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/sys/user", "/sys/firmware", "/sys/kernel/btf",
-    "/sys/kernel/boot_params", "/sys/kernel/slab", "/sys/devices/virtual/powercap", "/sys/devices/virtual/thermal", "/sys/devices/virtual/dmi",
+    "/proc/acpi", "/proc/asound", "/proc/scsi", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/sys/user", "/sys/firmware", "/sys/kernel",
+    "/sys/devices/virtual/powercap", "/sys/devices/virtual/thermal", "/sys/devices/virtual/dmi",
   };
   for (size_t i = 0; i < ARRAY(masked_files); i++)
     if (!closed[i] && mount("/dev/null", masked_files[i], NULL, MS_BIND, NULL) < 0 && errno != ENOENT) setup_failed("mask", masked_files[i]);

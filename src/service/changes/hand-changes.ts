@@ -53,8 +53,7 @@ class Steps {
   readonly #made = new Set<string>();
   readonly #deleted = new Set<string>();
   readonly #links = new Set<string>();
-  /** Fields that the steps set, with their new values. undefined: the value that the host has now counts, because the change is not finished or the host chose it. */
-  readonly #values = new Map<string, Record<string, unknown>>();
+  readonly #settings = new Map<string, readonly Setting[]>();
 
   constructor({ operations, isWhole }: Before) {
     this.makesLab = operations.some(({ step }) => step.do === "create-lab");
@@ -70,8 +69,8 @@ class Steps {
     return this.#deleted.has(resource);
   }
 
-  values(resource: string): Fields {
-    return this.#values.get(resource) ?? {};
+  settings(resource: string): readonly Setting[] {
+    return this.#settings.get(resource) ?? [];
   }
 
   changesLink(key: string): boolean {
@@ -94,13 +93,17 @@ class Steps {
       );
   }
 
-  /** Positions are read from the host, which may round them or choose them. */
   #set(resource: string, from: object, fields: readonly string[], isDone: boolean): void {
-    const values = this.#values.get(resource) ?? {};
-    const given = new Map(Object.entries(from));
-    for (const field of fields) values[field] = isDone && field !== "position" ? given.get(field) : undefined;
-    this.#values.set(resource, values);
+    const earlier = this.#settings.get(resource);
+    this.#settings.set(resource, earlier === undefined ? [{ from, fields, isDone }] : [...earlier, { from, fields, isDone }]);
   }
+}
+
+/** Fields that a step set, with their values in `from`. If the step is not known to be done, the values that the host has now count. */
+interface Setting {
+  readonly from: object;
+  readonly fields: readonly string[];
+  readonly isDone: boolean;
 }
 
 /** Returns the fields of the lab itself that no step changed, as they were. */
@@ -111,37 +114,47 @@ function labOf(after: ObservedLab, before: ObservedLab, { labFields }: Steps): P
 }
 
 function nodesOf(after: KeyedRead, then: KeyedRead | undefined, steps: Steps): readonly ObservedNode[] {
-  return partsOf("node", after, then, steps).map(({ now, was, values }) => {
+  return partsOf("node", after, then, steps).map(({ now, was, settings }) => {
     if (now === undefined) return was;
-    const { attributes } = values as Partial<ObservedNode>;
-    const set = attributes === undefined ? values : { ...values, attributes: { ...now.attributes, ...attributes } };
-    return { ...overlaid(was ?? now, now, set), power: now.power };
+    const node = overlaid(was ?? now, now, settings);
+    return node.power === now.power ? node : { ...node, power: now.power };
   });
 }
 
 function networksOf(after: KeyedRead, then: KeyedRead | undefined, steps: Steps): readonly ObservedNetwork[] {
-  return partsOf("network", after, then, steps).map(({ now, was, values }) =>
-    now === undefined ? was : overlaid(was ?? now, now, values),
+  return partsOf("network", after, then, steps).map(({ now, was, settings }) =>
+    now === undefined ? was : overlaid(was ?? now, now, settings),
   );
 }
 
-/** Returns `base` with the given fields. A field without a value is as in `now`. */
-function overlaid<T extends object>(base: T, now: T, values: Fields): T {
-  const result = { ...base } as Record<string, unknown>;
-  for (const [field, set] of Object.entries(values)) {
-    const value = set ?? now[field as keyof T];
-    if (value === undefined) delete result[field];
-    else result[field] = value;
-  }
+/** Returns `base` with the fields that steps have set: `base` itself if it has these values, as nearly always in a large lab. */
+function overlaid<T extends object>(base: T, now: T, settings: readonly Setting[]): T {
+  let result = base as Fields;
+  for (const setting of settings)
+    for (const field of setting.fields) {
+      const value = valueAfter(setting, field, now as Fields);
+      if (value === result[field] && (value !== undefined || !(field in result))) continue;
+      const { [field]: _, ...others } = result;
+      result = value === undefined ? others : { ...others, [field]: value };
+    }
   return result as T;
+}
+
+/** Positions are read from the host, which may round them or choose them. Attributes that the step does not name are those of the host. */
+function valueAfter({ from, isDone }: Setting, field: string, now: Fields): unknown {
+  const given = isDone && field !== "position" ? (from as Fields)[field] : undefined;
+  if (given === undefined || given === null) return now[field];
+  if (field !== "attributes") return given;
+  const attributes = now[field] as Fields;
+  return Object.entries(given as Fields).every(([name, value]) => attributes[name] === value) ? attributes : { ...attributes, ...given };
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A part of the lab. `now` is absent if it was deleted by hand, `was` if a step made it. `values`: the fields that steps have set. */
+/** A part of the lab. `now` is absent if it was deleted by hand, `was` if a step made it. `settings`: the fields that steps have set. */
 type Part<T> =
-  | { readonly now: T; readonly was: T | undefined; readonly values: Fields }
-  | { readonly now?: undefined; readonly was: T; readonly values: Fields };
+  | { readonly now: T; readonly was: T | undefined; readonly settings: readonly Setting[] }
+  | { readonly now?: undefined; readonly was: T; readonly settings: readonly Setting[] };
 
 type Parts = { readonly node: ObservedNode; readonly network: ObservedNetwork };
 
@@ -162,12 +175,12 @@ function partsOf<Kind extends keyof Parts>(
     const isMade = steps.makes(resource);
     const was = isMade ? undefined : before.get(now.id);
     before.delete(now.id);
-    if (was !== undefined || isMade) parts.push({ now, was, values: steps.values(resource) });
+    if (was !== undefined || isMade) parts.push({ now, was, settings: steps.settings(resource) });
   }
   const oldKeys = then === undefined ? new Map<string, string>() : keysOf(then);
   for (const was of before.values()) {
     const resource = `${kind} ${oldKeys.get(was.id) ?? was.name}`;
-    if (!steps.deletes(resource) && !steps.makes(resource)) parts.push({ was, values: {} });
+    if (!steps.deletes(resource) && !steps.makes(resource)) parts.push({ was, settings: [] });
   }
   return parts;
 }
