@@ -53,6 +53,8 @@ export interface Host {
    * only Labwright changes the host's paths, or an id needs a whole read.
    */
   readonly labId?: (lab: string) => Promise<string | undefined>;
+  /** Returns the host's ids of all labs of all owners, also of labs in quarantine. Absent: only the embedded host and the memory host need it. */
+  readonly labIds?: () => Promise<readonly string[]>;
   /** All labs in quarantine, as `HostQuarantine.list` returns them, for the service itself. Absent: the host has none. */
   readonly quarantined?: () => Promise<readonly QuarantinedLab[]>;
   /** Images that machines of a fleet fetch from each other. Absent: the host fetches none. */

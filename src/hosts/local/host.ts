@@ -56,6 +56,13 @@ export function localHost(options: LocalHostOptions): Host {
       const { definitions } = await opening;
       return (await tellingTrouble(() => definitions.get(lab)))?.id;
     },
+    labIds: async () => {
+      const { definitions, quarantine } = await opening;
+      const before = definitions.ids();
+      const lost = await tellingTrouble(() => quarantine.list());
+      // Read twice: meanwhile, a lab may have left the quarantine, or entered it.
+      return [...new Set([...before, ...lost.map(({ id }) => id), ...definitions.ids()])].sort();
+    },
     labOfCapture: async (capture: string) => {
       const { definitions } = await opening;
       const there = await definitions.all();

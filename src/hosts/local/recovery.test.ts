@@ -138,6 +138,22 @@ test("a lab whose run directory was removed while no service ran is ended with a
   expect(await lost()).toEqual([]);
 });
 
+test("the ids of all labs include a lab in quarantine, with and without its directory", async () => {
+  const { applied } = await local.deploy("/t", two);
+  const id = applied.labId!;
+  expect(await local.host.labIds?.()).toEqual([id]);
+  const directory = join(local.paths.state, "labs", id);
+  await rm(join(directory, "lab.json"));
+  await local.reopen();
+  expect(await local.host.quarantined?.()).toMatchObject([{ id, running: true }]);
+  expect(await local.host.labIds?.()).toEqual([id]);
+  await rm(directory, { recursive: true });
+  await local.reopen();
+  expect(await local.host.labIds?.()).toEqual([id]);
+  await local.session.quarantine?.remove(id);
+  expect(await local.host.labIds?.()).toEqual([]);
+});
+
 test("drafts of the users' file that a crash left are removed at the next start", async () => {
   const draft = join(local.paths.state, "users.json.0123456789ab.tmp");
   const other = join(local.paths.state, "users.json.mine.tmp");

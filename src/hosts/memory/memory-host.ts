@@ -57,6 +57,7 @@ export function memoryHost(options: MemoryHostOptions = {}): Host {
     },
     ...(options.ownLabs === undefined && { holds: async (lab) => labs.has(lab) }),
     labId: async (lab) => labs.get(lab)?.id,
+    labIds: async () => [...labs.values()].map(({ id }) => id).sort(),
     close: async () => {
       for (const lab of labs.values()) for (const node of lab.nodes.values()) node.shell?.close();
       labs.clear();

@@ -5,7 +5,7 @@ import type { ChangeWarning, Host, HostSession, WantedImage } from "../host.ts";
 import type { HostParts } from "../host-fleet.ts";
 import { encode, writeFrame } from "./codec.ts";
 import { serveConsole, serveProcess } from "./programs.ts";
-import { type PartRecord, partPath, type Records } from "./records.ts";
+import { isRecordId, type PartRecord, partPath, type Records } from "./records.ts";
 import type { PartApplied, PartApply, PartOf } from "./remote-part.ts";
 
 type Args = readonly unknown[];
@@ -50,15 +50,18 @@ export interface AnswerOptions {
 export function answerParts({ local, parts, isHome }: AnswerOptions): HostParts {
   return {
     answer: async (from, { name, args }, input, signal) => {
-      if (name === "hasCapture") {
-        const { id, capture } = args as { id: string; capture: string };
-        return { facts: (await local.labOfCapture?.(capture)) === partPath(id) };
-      }
-      if (name === "isHome") return { facts: isHome((args as { id: string }).id) };
-      const { id, path: labPath, user, limit, args: given } = args as PartOf & { readonly args: Args };
+      const { id } = (args ?? {}) as PartOf;
+      // It becomes the name of a file and a path.
+      if (!isRecordId(id)) throw new Failure("bad_request", `the call ${name} of machine ${from} has an invalid id of a lab`);
+      if (name === "isHome") return { facts: isHome(id) };
       const record = parts.get(id);
       if (record !== undefined && record.home !== from)
         throw new Failure("operation_not_allowed", "the part belongs to a lab of another machine");
+      if (name === "hasCapture") {
+        const { capture } = args as unknown as { readonly capture: string };
+        return { facts: record !== undefined && (await local.labOfCapture?.(capture)) === partPath(id) };
+      }
+      const { path: labPath, user, limit, args: given } = args as PartOf & { readonly args: Args };
       const session = await local.resume?.(user, limit);
       if (session === null || session === undefined) throw new Failure("invalid_credentials", `there is no user ${user}`);
       const path = partPath(id);

@@ -26,8 +26,10 @@ export async function applySpread(
   const segments = deletion < 0 ? [operations] : [operations.slice(0, deletion + 1), operations.slice(deletion + 1)];
   for (const segment of segments) {
     if (segment.length === 0) continue;
-    const record = labs.recordOf(path);
     const creation = segment.find(({ step }) => step.do === "create-lab")?.step;
+    // A lab that was removed by hand may have left a record of this path.
+    if (creation !== undefined) await labs.dropStale();
+    const record = labs.recordOf(path);
     const wanted = creation?.do === "create-lab" ? creation.lab.place?.spread : undefined;
     if (record === undefined && wanted === undefined) {
       const applied = await session.apply(path, segment, { ...progress, ids });
@@ -131,10 +133,11 @@ class SpreadApply {
     place: { readonly spread?: string; readonly labels?: Readonly<Record<string, string>> },
     ids: NativeIds,
   ) {
-    const { labId } = await this.#session.apply(this.#path, [operation], { ...this.#progress, ids, step: () => undefined });
-    if (labId === undefined || this.#labs.records.get(labId) !== undefined) return;
-    const byGroup = place.spread === "groups";
-    await this.#labs.records.put({ version: 1, id: labId, path: this.#path, byGroup, labels: place.labels ?? {}, parts: {} });
+    const lab = { path: this.#path, byGroup: place.spread === "groups", labels: place.labels ?? {} };
+    await this.#labs.making(lab, async () => {
+      const { labId } = await this.#session.apply(this.#path, [operation], { ...this.#progress, ids, step: () => undefined });
+      return labId;
+    });
   }
 
   async #factsOf(record: SpreadRecord, segment: readonly Operation[], given: NativeIds): Promise<SplitFacts> {

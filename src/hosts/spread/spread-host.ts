@@ -2,32 +2,48 @@ import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
 import { answerParts } from "./answer-part.ts";
-import { isPartPath, type PartRecord, partPath, Records, type SpreadRecord } from "./records.ts";
+import { isPartPath, type PartRecord, partPath, Records, recordKinds } from "./records.ts";
 import { SpreadLabs, type SpreadOptions } from "./spread-labs.ts";
 import { ownCapture, spreadSession } from "./spread-session.ts";
 
-/** Interval at which this machine asks whether the labs of its parts still exist, ms. */
-const sweepMs = 30_000;
+/** Default of the interval between two looks at parts, ms. */
+const defaultSweepMs = 30_000;
 
 /**
  * Returns the embedded host of a machine of a fleet, on which a lab may be spread over several machines: its home machine has the lab, and the others have parts
  * that nobody sees.
  */
 export function spreadHost(local: Host, options: SpreadOptions): Host {
-  const records = new Records<SpreadRecord>(join(options.directory, "labs"));
-  const parts = new Records<PartRecord>(join(options.directory, "parts"));
-  const labs = new SpreadLabs(local, records, options);
+  const labs = new SpreadLabs(local, options);
+  const { records } = labs;
+  const parts = new Records<PartRecord>(join(options.directory, "parts"), recordKinds.part);
+  const settled = labs.settle();
+  // A failure is thrown at login.
+  settled.catch(() => undefined);
   const sweep = async () => {
-    for (const part of parts.all()) await endOrphan(local, parts, part, options);
+    await settled;
+    await warning("records of spread labs", () => labs.dropStale(), options);
+    for (const part of parts.all())
+      await warning(`the part of ${part.path}, a lab of another machine`, () => endOrphan(local, parts, part, options), options);
   };
   let sweeping: Promise<void> = Promise.resolve();
+  let isSweeping = false;
   const timer = setInterval(() => {
-    sweeping = sweeping.then(sweep).catch((error: Error) => options.warn(`parts of labs of other machines: ${error.message}`));
-  }, sweepMs).unref();
+    // A machine that answers slowly must not gather sweeps.
+    if (isSweeping) return;
+    isSweeping = true;
+    sweeping = warning("parts of labs of other machines", sweep, options).finally(() => {
+      isSweeping = false;
+    });
+  }, options.sweepMs ?? defaultSweepMs).unref();
   return {
     ...local,
-    login: async (user, password, signal) => spreadSession(labs, await local.login(user, password, signal)),
+    login: async (user, password, signal) => {
+      await settled;
+      return spreadSession(labs, await local.login(user, password, signal));
+    },
     resume: async (user, limit) => {
+      await settled;
       const session = await local.resume!(user, limit);
       return session && spreadSession(labs, session);
     },
@@ -66,9 +82,20 @@ export function spreadHost(local: Host, options: SpreadOptions): Host {
     close: async () => {
       clearInterval(timer);
       await sweeping;
+      // A failure was thrown at login.
+      await settled.catch(() => undefined);
       await local.close();
     },
   };
+}
+
+/** Runs work whose failure must not stop what comes after it. */
+async function warning(subject: string, work: () => Promise<void>, { warn }: SpreadOptions): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    warn(`${subject}: ${(error as Error).message}`);
+  }
 }
 
 /** Removes a part whose lab does not exist any more. A home machine that does not answer keeps its parts. */
@@ -86,28 +113,8 @@ async function endOrphan(local: Host, parts: Records<PartRecord>, part: PartReco
       throw error;
     }
   }
-  const session = await local.resume!(part.owner);
-  if (session === null) throw new Error(`the part of ${part.path} has no owner: the user ${part.owner} was removed`);
-  const path = partPath(part.id);
-  const lab = await session.observe(path);
-  const step = { do: "delete-lab", wipe: true } as const;
-  const operation = {
-    id: "end",
-    of: "end",
-    op: "delete",
-    kind: "lab",
-    key: path,
-    disruption: "stop",
-    affects: [],
-    changes: [],
-    prune: true,
-  } as const;
-  if (lab !== null)
-    await session.apply(path, [{ ...operation, reason: { code: "removed", text: "its lab was destroyed" } as never, step }], {
-      ids: { nodes: {}, networks: {}, links: {} },
-      step: () => undefined,
-      force: true,
-    });
+  // Not in a session of its owner, who may have been removed.
+  await local.moves!.leave(partPath(part.id));
   await parts.remove(part.id);
   options.warn(`the part of ${part.path} was removed: its lab on the machine ${home?.name ?? part.home} does not exist any more`);
 }

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostRules, Operation } from "../../engine/model/plan.ts";
@@ -6,7 +7,7 @@ import type { Host, HostSession, LiveNode, LiveStatus, NativeIds } from "../host
 import type { PartCalls } from "../host-fleet.ts";
 import { type Merged, mergeParts, ownId, type PartView, wholeId } from "./merge.ts";
 import { placesOf } from "./places.ts";
-import type { Records, SpreadRecord } from "./records.ts";
+import { noteId, Records, recordKinds, type SpreadNote, type SpreadRecord } from "./records.ts";
 import { type PartSession, remotePart } from "./remote-part.ts";
 import type { Underlay } from "./split-steps.ts";
 
@@ -37,6 +38,8 @@ export interface SpreadOptions {
   /** The start of the ids of this machine's captures. */
   readonly idMark: string;
   readonly warn: (text: string) => void;
+  /** Interval at which this machine asks whether the labs of its parts still exist, ms. Default 30,000. */
+  readonly sweepMs?: number;
 }
 
 /** How long a plan's view of the machines' room is kept for the apply, ms. */
@@ -47,14 +50,65 @@ export class SpreadLabs {
   readonly options: SpreadOptions;
   readonly local: Host;
   readonly records: Records<SpreadRecord>;
+  readonly #notes: Records<SpreadNote>;
   readonly #rooms = new Map<string, { readonly at: number; readonly machines: readonly SpreadMachine[] }>();
   readonly #merged = new WeakMap<ObservedLab, { readonly others: readonly (ObservedLab | null)[]; readonly merged: Merged }>();
   readonly #parsed = new Map<string, { readonly text: string; readonly lab: ObservedLab | null }>();
 
-  constructor(local: Host, records: Records<SpreadRecord>, options: SpreadOptions) {
+  /** Throws for a damaged record. */
+  constructor(local: Host, options: SpreadOptions) {
     this.local = local;
-    this.records = records;
     this.options = options;
+    this.records = new Records<SpreadRecord>(join(options.directory, "labs"), recordKinds.spread);
+    this.#notes = new Records<SpreadNote>(join(options.directory, "making"), recordKinds.note);
+  }
+
+  /** Finishes what a crash has left between a lab and its record. */
+  async settle(): Promise<void> {
+    await this.dropStale();
+    for (const note of this.#notes.all())
+      await this.#settleNote(note).catch((error: Error) =>
+        this.options.warn(`${note.path} was about to become a spread lab, and the next start tries again to record it: ${error.message}`),
+      );
+  }
+
+  /** Removes the records of labs that do not exist any more. A lab in quarantine keeps its record. */
+  async dropStale(): Promise<void> {
+    // Read before the labs: a record that is added meanwhile is not among them.
+    const records = this.records.all();
+    if (records.length === 0) return;
+    const there = new Set(await this.local.labIds!());
+    for (const { id } of records) if (!there.has(id)) await this.records.remove(id);
+  }
+
+  /**
+   * Makes a lab, and its record. A note on the disk makes the record if a crash comes between them.
+   * @param make returns the host's id of the lab
+   */
+  async making(lab: Pick<SpreadRecord, "path" | "byGroup" | "labels">, make: () => Promise<string | undefined>): Promise<void> {
+    const { path, byGroup, labels } = lab;
+    const note: SpreadNote = { version: 1, id: noteId(path), path, byGroup, labels };
+    // A change that fails must not make a spread lab of one that was there before.
+    const isNew = !(await this.local.holds!(path));
+    if (isNew) await this.#notes.put(note);
+    try {
+      const id = await make();
+      if (id !== undefined) await this.#record(id, note);
+    } finally {
+      if (isNew) await this.#settleNote(note);
+    }
+  }
+
+  async #settleNote(note: SpreadNote): Promise<void> {
+    const id = await this.local.labId!(note.path);
+    if (id !== undefined) await this.#record(id, note);
+    // It may be in quarantine: then an administrator can restore it.
+    else if (await this.local.holds!(note.path)) return;
+    await this.#notes.remove(note.id);
+  }
+
+  async #record(id: string, { path, byGroup, labels }: SpreadNote): Promise<void> {
+    if (this.records.get(id) === undefined) await this.records.put({ version: 1, id, path, byGroup, labels, parts: {} });
   }
 
   recordOf(path: string): SpreadRecord | undefined {

@@ -136,12 +136,12 @@ class LabCalls {
     };
     return {
       setLinkQuality: async (path, id, quality, options) => {
+        await this.#refuseLocked(path);
         const cut = cutOf(path, id);
         if (cut === undefined) {
           const at = this.#of(path, id);
           return at.session.setLinkQuality(path, at.id, quality, options);
         }
-        await this.#refuseLocked(path);
         const [a, b] = await this.#halves(cut.record, cut.vni);
         const [first, second] = await Promise.all(
           ([a, b] as const).map((half, side) => {
@@ -153,12 +153,12 @@ class LabCalls {
         return joinQuality(first!, second!);
       },
       setLinkSuspend: async (path, id, suspended) => {
+        await this.#refuseLocked(path);
         const cut = cutOf(path, id);
         if (cut === undefined) {
           const at = this.#of(path, id);
           return at.session.setLinkSuspend(path, at.id, suspended);
         }
-        await this.#refuseLocked(path);
         const [first, second] = await Promise.all(
           (await this.#halves(cut.record, cut.vni)).map((half, side) => {
             const wanted = side === 0 ? suspended.a : suspended.b;
@@ -171,7 +171,9 @@ class LabCalls {
     };
   }
 
+  /** Throws lab_locked. Only the home machine has the lock of a spread lab. */
   async #refuseLocked(path: string): Promise<void> {
+    if (this.#labs.recordOf(path) === undefined) return;
     if ((await this.#inner.observe(path))?.locked === true) throw new Failure("lab_locked", "the lab is locked");
   }
 
@@ -211,6 +213,7 @@ class LabCalls {
       saveConfigs: async (path, ids, signal) => {
         const record = this.#labs.recordOf(path);
         if (record === undefined) return this.#inner.saveConfigs!(path, ids, signal);
+        await this.#refuseLocked(path);
         const found = await Promise.all(
           [...byMachine(ids.map((id) => this.#labs.own(id)))].map(async ([machine, nodes]) => {
             const saved: ReadonlyMap<string, string | Failure> = await this.#at(record, machine)
@@ -230,8 +233,9 @@ class LabCalls {
       },
       setOwner: async (path, owner) => {
         const record = this.#labs.recordOf(path);
-        if (record !== undefined)
-          for (const machine of Object.keys(record.parts).map(Number)) await this.#at(record, machine).setOwner(path, owner);
+        // All before the first change: a machine that does not answer refuses the whole.
+        const others = Object.keys(record?.parts ?? {}).map((machine) => this.#at(record!, Number(machine)));
+        for (const session of others) await session.setOwner(path, owner);
         await this.#inner.setOwner!(path, owner);
       },
     };

@@ -172,3 +172,17 @@ test("maps and failures pass between machines, and frames arrive whole whatever 
   for await (const { kind, data } of framesOf(pieces)) frames.push(`${kind} ${data.toString("utf8")}`);
   expect(frames).toEqual(["3 one", "0 ", "5 three"]);
 });
+
+test("maps and failures are kept, and data of users is never taken for one", () => {
+  const value = {
+    map: new Map<string, unknown>([["a", new Map([[1, { x: [1, null] }]])]]),
+    labels: { "~map": "x", more: { "~failure": { code: "internal", message: "m" } } },
+    both: [{ "~entries": [["~map", []]], "~map": new Map([["k", { "~map": 1 }]]) }],
+    proto: JSON.parse('{"__proto__": {"~map": 1}}') as unknown,
+  };
+  expect(decode(encode(value))).toEqual(value);
+  const failure = decode(encode(new Failure("host_error", "broken", { data: { host: "why" } })));
+  expect(failure).toBeInstanceOf(Failure);
+  expect(failure).toMatchObject({ code: "host_error", message: "broken", data: { host: "why" } });
+  expect(decode(encode(undefined))).toBeNull();
+});

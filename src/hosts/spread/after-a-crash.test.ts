@@ -1,0 +1,259 @@
+import { EventEmitter, once } from "node:events";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Duplex, PassThrough, Readable } from "node:stream";
+import { afterEach, expect, test } from "vitest";
+import { Failure } from "../../contract/errors.ts";
+import { planLab } from "../../engine/plan/plan-lab.ts";
+import type { Lab, LabNode } from "../../intent/lab/lab.ts";
+import type { Host, HostSession } from "../host.ts";
+import type { HostMoves, PartCalls } from "../host-fleet.ts";
+import { memoryHost } from "../memory/memory-host.ts";
+import { spreadHost } from "./spread-host.ts";
+import type { FleetMachine } from "./spread-labs.ts";
+
+const path = "/lab";
+const nodes = ["a", "b"].map((key): LabNode => ({ key, name: key, template: "linux", exec: [], env: {}, attributes: {}, labels: {} }));
+const spreadLab: Lab = { name: "lab", place: { spread: "nodes" }, nodes, networks: [], links: [], texts: [], trafficFilters: [] };
+const { place: _, ...plainLab } = spreadLab;
+const progress = { ids: { nodes: {}, networks: {}, links: {} }, step: () => undefined };
+
+/** A machine of the fleet. Its labs and its directory survive a kill of its service. */
+interface Machine {
+  readonly number: number;
+  readonly local: Host;
+  readonly directory: string;
+  readonly warnings: string[];
+}
+
+interface Started {
+  readonly host?: Host;
+  readonly sweepMs?: number;
+}
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** Machines 1 and 2, with services that can be started and left, as after a kill. */
+async function fleet() {
+  const base = await mkdtemp(join(tmpdir(), "labwright-spread-"));
+  closers.push(() => rm(base, { recursive: true }));
+  const services = new Map<number, Host>();
+  const known: FleetMachine[] = [1, 2].map((number) => ({
+    number,
+    name: `m${number}`,
+    labels: {},
+    answers: true,
+    isOpen: true,
+    room: 40,
+    underlay: { address: `192.0.2.${number}`, mtu: 9_000 },
+  }));
+  const machines = known.map(({ number }): Machine => {
+    const memory = memoryHost();
+    const leave = async (lab: string) => void (await remove(memory, lab));
+    return { number, local: { ...memory, moves: { leave } as HostMoves }, directory: join(base, String(number)), warnings: [] };
+  });
+  const callsOf = (from: number): PartCalls => ({
+    open: async (machine, call, signal) => {
+      const input = new PassThrough();
+      const { facts, body } = await services.get(machine)!.parts!.answer(from, call, input, signal ?? new AbortController().signal);
+      const stream = Duplex.from({ readable: body ?? Readable.from([], { objectMode: false }), writable: input });
+      // A joined stream that is destroyed early emits an error, and a stream of HTTP/2 does not.
+      stream.on("error", (error: Error) => expect(error.name).toBe("AbortError"));
+      return { facts, stream };
+    },
+  });
+  let vni = 8_388_608;
+  const start = ({ number, local, directory, warnings }: Machine, { host = local, sweepMs = 10 }: Started = {}): Host => {
+    const service = spreadHost(host, {
+      own: number,
+      calls: callsOf(number),
+      machines: () => known,
+      takeVnis: async (count) => Array.from({ length: count }, () => vni++),
+      directory,
+      idMark: `000${number}`,
+      warn: (text) => warnings.push(text),
+      sweepMs,
+    });
+    services.set(number, service);
+    closers.push(() => service.close());
+    return service;
+  };
+  return { home: machines[0]!, other: machines[1]!, known, start, calls: callsOf };
+}
+
+const login = (host: Host) => host.login("admin", "admin");
+
+async function deploy(session: HostSession, desired: Lab) {
+  const { operations } = planLab({ desired, observed: null, rules: await session.rules(), prune: false, replace: false });
+  return session.apply(path, operations, progress);
+}
+
+/** Removes a lab without the knowledge of the service. */
+async function remove(local: Host, lab: string) {
+  const session = await login(local);
+  const observed = await session.observe(lab);
+  if (observed === null) return;
+  const ids = { ...progress.ids, nodes: Object.fromEntries(observed.nodes.map(({ id, name }) => [name, id])) };
+  const stops = observed.nodes.map(({ name }) => ({ id: name, step: { do: "stop", node: name } }));
+  const operations = [...stops, { id: "end", step: { do: "delete-lab", wipe: true } }] as unknown as Parameters<HostSession["apply"]>[1];
+  await session.apply(lab, operations, { ...progress, ids });
+}
+
+/** Only a spread lab has room on several machines. */
+const isSpread = (session: HostSession) => session.spread!.room(path, undefined) !== undefined;
+
+type Moment = "before the lab is made" | "after the lab is made";
+
+/** Starts to deploy the lab, with a service that does nothing more from the moment on. */
+async function killedDeploy({ start, home }: Awaited<ReturnType<typeof fleet>>, moment: Moment) {
+  const reached = new EventEmitter();
+  const isReached = once(reached, moment);
+  const dying: Host = {
+    ...home.local,
+    login: async (...account) => {
+      const session = await home.local.login(...account);
+      const apply: HostSession["apply"] = async (...change) => {
+        if (moment === "after the lab is made") await session.apply(...change);
+        reached.emit(moment);
+        return new Promise(() => undefined);
+      };
+      return { ...session, apply };
+    },
+  };
+  const deployed = deploy(await login(start(home, { host: dying, sweepMs: 3_600_000 })), spreadLab);
+  await Promise.race([isReached, deployed.then(() => expect.unreachable("the service was killed"))]);
+}
+
+const filesIn = (machine: Machine, folder: "labs" | "making" | "parts") => readdir(join(machine.directory, folder)).catch(() => []);
+
+test("a kill before the lab is made leaves a note that the next start drops: a plain lab at the path is not spread", async () => {
+  const there = await fleet();
+  const { home, start } = there;
+  await killedDeploy(there, "before the lab is made");
+  expect(await filesIn(home, "making")).toHaveLength(1);
+  await writeFile(join(home.directory, "making", "half.json.0123456789ab.tmp"), "{");
+  const session = await login(start(home));
+  expect(await filesIn(home, "making")).toEqual([]);
+  await deploy(session, plainLab);
+  expect(isSpread(session)).toBe(false);
+  expect(home.warnings).toEqual([]);
+});
+
+test("a kill between the lab and its record loses neither: the next start makes the record from the note", async () => {
+  const there = await fleet();
+  const { home, other, start } = there;
+  await killedDeploy(there, "after the lab is made");
+  expect(await filesIn(home, "labs")).toEqual([]);
+  start(other);
+  const session = await login(start(home));
+  expect(isSpread(session)).toBe(true);
+  expect(await filesIn(home, "making")).toEqual([]);
+  // The change that was killed runs again.
+  const { ids } = await deploy(session, spreadLab);
+  expect(Object.values(ids.nodes).sort()).toEqual(["1", "2.1"]);
+  expect(await filesIn(other, "parts")).toHaveLength(1);
+  expect(await filesIn(home, "labs")).toHaveLength(1);
+});
+
+test("a lab that could not be made is neither there nor spread later", async () => {
+  const { home, start } = await fleet();
+  const refusing: Host = {
+    ...home.local,
+    login: async (...account) => ({
+      ...(await home.local.login(...account)),
+      apply: () => Promise.reject(new Failure("host_error", "the disk is full")),
+    }),
+  };
+  await expect(deploy(await login(start(home, { host: refusing })), spreadLab)).rejects.toThrow("the disk is full");
+  expect(await filesIn(home, "making")).toEqual([]);
+  expect(await filesIn(home, "labs")).toEqual([]);
+});
+
+test("the record of a lab that is gone is removed: at a start, by the running service, and before a lab is made at its path", async () => {
+  const { home, other, start } = await fleet();
+  start(other);
+  const patient = { sweepMs: 3_600_000 };
+  await deploy(await login(start(home, patient)), spreadLab);
+  await remove(home.local, path);
+  const session = await login(start(home, patient));
+  expect(await filesIn(home, "labs")).toEqual([]);
+
+  await deploy(session, spreadLab);
+  await remove(home.local, path);
+  expect(await filesIn(home, "labs")).toHaveLength(1);
+  await deploy(session, plainLab);
+  expect(isSpread(session)).toBe(false);
+  await remove(home.local, path);
+
+  await deploy(session, spreadLab);
+  await remove(home.local, path);
+  start(home);
+  await expect.poll(() => filesIn(home, "labs")).toEqual([]);
+});
+
+test("a damaged record stops the start, with its file and the next step", async () => {
+  const { home, start } = await fleet();
+  const folder = join(home.directory, "labs");
+  const file = join(folder, "1.json");
+  await mkdir(folder, { recursive: true });
+  for (const [text, problem] of [
+    ["{", "JSON"],
+    ["null", "it contains no object"],
+    ['{"version": 2, "id": "1"}', "it has version 2, and this release reads version 1"],
+    ['{"version": 1, "id": "../1"}', "its id is invalid"],
+    ['{"version": 1, "id": "1", "path": "/lab", "byGroup": false, "labels": {}}', "its field parts is missing or of another type"],
+    ['{"version": 1, "id": "2", "path": "/lab", "byGroup": false, "labels": {}, "parts": {}}', "its id is 2"],
+  ] as const) {
+    await writeFile(file, text);
+    expect(() => start(home)).toThrow(`the record ${file} of a spread lab cannot be read: `);
+    expect(() => start(home)).toThrow(problem);
+    expect(() => start(home)).toThrow("Restore the file from a backup, or remove it: then its lab has only the nodes of this machine");
+  }
+});
+
+test("parts whose lab is gone end, also without their owner, and one that cannot end keeps no other", async () => {
+  const { home, other, start } = await fleet();
+  let refused = 0;
+  const stubborn: Host = {
+    ...other.local,
+    resume: async () => null,
+    moves: {
+      leave: async (lab: string) => {
+        if (lab === "/~parts/0") throw new Failure("host_error", `its disk is busy (${++refused})`);
+        await remove(other.local, lab);
+      },
+    } as HostMoves,
+  };
+  start(other, { sweepMs: 3_600_000 });
+  await deploy(await login(start(home)), spreadLab);
+  expect(await other.local.labIds!()).toHaveLength(1);
+  const parts = join(other.directory, "parts");
+  await writeFile(join(parts, "0.json"), JSON.stringify({ version: 1, id: "0", path: "/other", home: 1, owner: "gone" }));
+  start(other, { host: stubborn });
+  await expect.poll(() => refused).toBeGreaterThan(1);
+  expect(await other.local.labIds!()).toHaveLength(1);
+
+  await remove(home.local, path);
+  await expect.poll(() => other.local.labIds!()).toEqual([]);
+  await expect.poll(() => filesIn(other, "parts")).toEqual(["0.json"]);
+  expect(other.warnings).toContain("the part of /other, a lab of another machine: its disk is busy (1)");
+  expect(other.warnings).toContain("the part of /lab was removed: its lab on the machine m1 does not exist any more");
+});
+
+test("a machine answers the calls about a part only to the home machine of its lab, and refuses ids that are no names of files", async () => {
+  const { home, other, start, calls } = await fleet();
+  start(other);
+  const session = await login(start(home));
+  await deploy(session, spreadLab);
+  const [id = ""] = (await filesIn(home, "labs")).map((name) => name.slice(0, -".json".length));
+  const ask = async (from: number, args: object) => (await calls(from).open(2, { name: "hasCapture", args })).facts;
+  expect(await ask(1, { id, capture: "0002" })).toBe(false);
+  await expect(ask(3, { id, capture: "0002" })).rejects.toMatchObject({ code: "operation_not_allowed" });
+  expect(await ask(3, { id: "999", capture: "0002" })).toBe(false);
+  for (const wrong of ["../1", "", "a/b", "x".repeat(65), 7, null, ["1"]])
+    await expect(ask(1, { id: wrong, capture: "0002" }), String(wrong)).rejects.toMatchObject({ code: "bad_request" });
+});
