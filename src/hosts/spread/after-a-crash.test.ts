@@ -257,3 +257,75 @@ test("a machine answers the calls about a part only to the home machine of its l
   for (const wrong of ["../1", "", "a/b", "x".repeat(65), 7, null, ["1"]])
     await expect(ask(1, { id: wrong, capture: "0002" }), String(wrong)).rejects.toMatchObject({ code: "bad_request" });
 });
+
+test("a part in quarantine is not taken for a part that is gone: the lab does not change until an admin decides", async () => {
+  const { home, other, start } = await fleet();
+  let isLost = false;
+  const quarantining: Host = {
+    ...other.local,
+    labId: async (lab) => (isLost ? undefined : other.local.labId!(lab)),
+    resume: async (...account) => {
+      const session = await other.local.resume!(...account);
+      const observe: HostSession["observe"] = async (lab) => (isLost ? null : session!.observe(lab));
+      const status: HostSession["status"] = async (lab) => {
+        if (isLost) throw new Failure("lab_not_found", `there is no lab ${lab}`);
+        return session!.status(lab);
+      };
+      return session && { ...session, observe, status };
+    },
+    moves: { leave: async () => undefined } as unknown as HostMoves,
+  };
+  start(other, { host: quarantining });
+  const session = await login(start(home));
+  const { ids } = await deploy(session, spreadLab);
+  isLost = true;
+  const inQuarantine = { code: "operation_not_allowed", message: expect.stringContaining("/lab on the machine m2 is in quarantine") };
+  await expect(session.observe(path)).rejects.toMatchObject(inQuarantine);
+  await expect(session.status(path)).rejects.toMatchObject(inQuarantine);
+  await expect(deploy(session, spreadLab)).rejects.toMatchObject(inQuarantine);
+  expect(await other.local.labIds!()).toHaveLength(1);
+
+  // Its home has gone: the part stays on record, and one warning is enough.
+  await remove(home.local, path);
+  await expect.poll(() => other.warnings).toHaveLength(1);
+  expect(other.warnings[0]).toContain("it is in quarantine: labwright quarantine delete");
+  isLost = false;
+  await expect.poll(() => filesIn(other, "parts")).toEqual([]);
+  expect(Object.values(ids.nodes).sort()).toEqual(["1", "2.1"]);
+  expect(other.warnings).toHaveLength(2);
+});
+
+test("a part that is gone from its machine is made again by the next change of the lab", async () => {
+  const { home, other, known, start } = await fleet();
+  start(other);
+  const session = await login(start(home));
+  const before = await deploy(session, spreadLab);
+  const [part = ""] = await (await login(other.local)).labs();
+  await remove(other.local, part);
+  // The node has room on the other machine only.
+  known[0] = { ...known[0]!, room: 0 };
+  expect((await session.observe(path))!.nodes.map(({ name }) => name)).toEqual(["a"]);
+  const { ids } = await deploy(session, spreadLab);
+  expect(ids.nodes).toEqual(before.ids.nodes);
+  expect((await session.observe(path))!.nodes.map(({ name }) => name)).toEqual(["a", "b"]);
+});
+
+test("disks of a spread lab are not exported, because a copy would have those of one machine only", async () => {
+  const { home, other, start } = await fleet();
+  const exported: string[] = [];
+  const exportLab = async (lab: string) => exported.push(lab);
+  const withDisks: Host = {
+    ...home.local,
+    login: async (...account) => ({ ...(await home.local.login(...account)), disks: { transfers: { exportLab } } as never }),
+  };
+  start(other);
+  const session = await login(start(home, { host: withDisks }));
+  await deploy(session, spreadLab);
+  const { exportLab: copy } = session.disks!.transfers;
+  await expect(copy(path, "admin")).rejects.toMatchObject({
+    code: "operation_not_allowed",
+    message: expect.stringContaining("labwright cp"),
+  });
+  await copy("/plain", "admin");
+  expect(exported).toEqual(["/plain"]);
+});

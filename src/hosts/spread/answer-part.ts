@@ -44,10 +44,13 @@ export interface AnswerOptions {
   readonly parts: Records<PartRecord>;
   /** Whether this machine is the home of a lab with this id. */
   readonly isHome: (id: string) => boolean;
+  /** Returns the name of this machine. */
+  readonly name: () => string;
 }
 
 /** Answers the calls of other machines to parts of their labs. */
-export function answerParts({ local, parts, isHome }: AnswerOptions): HostParts {
+export function answerParts(options: AnswerOptions): HostParts {
+  const { local, parts, isHome } = options;
   return {
     answer: async (from, { name, args }, input, signal) => {
       const { id } = (args ?? {}) as PartOf;
@@ -67,6 +70,8 @@ export function answerParts({ local, parts, isHome }: AnswerOptions): HostParts 
       const path = partPath(id);
       if (name === "apply") {
         const change = given[0] as PartApply;
+        // The change would make another lab beside the one in quarantine, whose nodes may run.
+        await refuseQuarantined(options, record);
         if (record === undefined) await parts.put({ version: 1, id, path: labPath, home: from, owner: change.owner ?? user });
         const applied = await applyPart(session, path, change, signal);
         if (change.operations.at(-1)?.step.do === "delete-lab" && applied.failure === undefined) await parts.remove(id);
@@ -87,10 +92,30 @@ export function answerParts({ local, parts, isHome }: AnswerOptions): HostParts 
       if (name === "traffic.watch") return { facts: null, body: watchTraffic(session, path, given[0] as string, signal) };
       const answer = answers[name];
       if (answer === undefined) throw new Failure("unsupported", `this machine has another release: it does not know the call ${name}`);
-      const text = encode(await answer(session, path, given, signal));
+      const found = await answer(session, path, given, signal).catch(async (error: unknown) => {
+        if (error instanceof Failure && error.code === "lab_not_found") await refuseQuarantined(options, record);
+        throw error;
+      });
+      if (found === null) await refuseQuarantined(options, record);
+      const text = encode(found);
       return { facts: null, body: Readable.from([text], { objectMode: false }) };
     },
   };
+}
+
+/** Throws operation_not_allowed for a part in quarantine. To its lab, it must not seem to be gone. */
+async function refuseQuarantined({ local, name }: AnswerOptions, part: PartRecord | undefined): Promise<void> {
+  if (part === undefined || !(await isQuarantined(local, part))) return;
+  throw new Failure(
+    "operation_not_allowed",
+    `the part of ${part.path} on the machine ${name()} is in quarantine: its definition is missing or damaged, and its nodes may still run. Nothing was changed. ` +
+      "An admin restores or deletes it with the service of that machine: labwright quarantine",
+  );
+}
+
+export async function isQuarantined(local: Host, { id }: Pick<PartRecord, "id">): Promise<boolean> {
+  const path = partPath(id);
+  return (await local.labId!(path)) === undefined && (await local.holds!(path));
 }
 
 async function applyPart(session: HostSession, path: string, change: PartApply, signal: AbortSignal): Promise<PartApplied> {

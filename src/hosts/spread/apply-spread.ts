@@ -205,9 +205,9 @@ class SpreadApply {
     throw this.#failed(failures.map((error) => (error instanceof PartFailure ? error.cause : error)).at(0));
   }
 
-  /** An apply that was interrupted may have recorded a part and not made it: to make it again changes nothing. */
+  /** An apply that was interrupted may have recorded a part and not made it, and a part may be gone: to make it again changes nothing. */
   #isEmpty(record: SpreadRecord, machine: number): boolean {
-    return machine !== this.#own && record.parts[machine] === null;
+    return machine !== this.#own && (record.parts[machine] === null || this.#labs.isMissing(record, machine));
   }
 
   #failed(error: unknown): unknown {

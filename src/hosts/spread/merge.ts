@@ -40,7 +40,9 @@ export function halfName(vni: number, side: 0 | 1, mtu: number | undefined): str
   return `~${vni}.${side}.${mtu ?? 0}`;
 }
 
-function halfOf(name: string): { readonly vni: number; readonly side: 0 | 1; readonly mtu: number } | undefined {
+function halfOf({ name, vxlan }: ObservedNetwork): { readonly vni: number; readonly side: 0 | 1; readonly mtu: number } | undefined {
+  // A network of a user may have any name.
+  if (vxlan?.cut === undefined) return undefined;
   const [, vni, side, mtu] = /^~(\d+)\.([01])\.(\d+)$/.exec(name) ?? [];
   return vni === undefined ? undefined : { vni: Number(vni), side: side === "0" ? 0 : 1, mtu: Number(mtu) };
 }
@@ -72,12 +74,12 @@ export function mergeParts(home: { readonly number: number; readonly lab: Observ
   const parts = [{ number: home.number, lab: home.lab }, ...others.flatMap(({ number, lab }) => (lab === null ? [] : [{ number, lab }]))];
   const merged = parts.map(({ number, lab }) => {
     const whole = (id: string) => wholeId(home.number, number, id);
-    const hidden = new Map(lab.networks.flatMap((network) => (halfOf(network.name) === undefined ? [] : [[network.id, network] as const])));
+    const hidden = new Map(lab.networks.flatMap((network) => (halfOf(network) === undefined ? [] : [[network.id, network] as const])));
     const links = lab.links.filter((link) => {
       const [node, other] = link.endpoints;
       const network = "networkId" in other ? hidden.get(other.networkId) : undefined;
       if (network === undefined || !("nodeId" in node)) return true;
-      const { vni, side, mtu } = halfOf(network.name)!;
+      const { vni, side, mtu } = halfOf(network)!;
       const halves = cuts.get(vni) ?? [undefined, undefined];
       halves[side] = { machine: number, link, node, network };
       cuts.set(vni, halves);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
-import { answerParts } from "./answer-part.ts";
+import { answerParts, isQuarantined } from "./answer-part.ts";
 import { isPartPath, type PartRecord, partPath, Records, recordKinds } from "./records.ts";
 import { SpreadLabs, type SpreadOptions } from "./spread-labs.ts";
 import { ownCapture, spreadSession } from "./spread-session.ts";
@@ -20,11 +20,12 @@ export function spreadHost(local: Host, options: SpreadOptions): Host {
   const settled = labs.settle();
   // A failure is thrown at login.
   settled.catch(() => undefined);
+  const warning = warner(options.warn);
   const sweep = async () => {
     await settled;
-    await warning("records of spread labs", () => labs.dropStale(), options);
+    await warning("records of spread labs", () => labs.dropStale());
     for (const part of parts.all())
-      await warning(`the part of ${part.path}, a lab of another machine`, () => endOrphan(local, parts, part, options), options);
+      await warning(`the part of ${part.path}, a lab of another machine`, () => endOrphan(local, parts, part, options));
   };
   let sweeping: Promise<void> = Promise.resolve();
   let isSweeping = false;
@@ -32,7 +33,7 @@ export function spreadHost(local: Host, options: SpreadOptions): Host {
     // A machine that answers slowly must not gather sweeps.
     if (isSweeping) return;
     isSweeping = true;
-    sweeping = warning("parts of labs of other machines", sweep, options).finally(() => {
+    sweeping = warning("parts of labs of other machines", sweep).finally(() => {
       isSweeping = false;
     });
   }, options.sweepMs ?? defaultSweepMs).unref();
@@ -78,7 +79,7 @@ export function spreadHost(local: Host, options: SpreadOptions): Host {
         },
       },
     }),
-    parts: answerParts({ local, parts, isHome: (id) => records.get(id) !== undefined }),
+    parts: answerParts({ local, parts, isHome: (id) => records.get(id) !== undefined, name: () => labs.nameOf(options.own) }),
     close: async () => {
       clearInterval(timer);
       await sweeping;
@@ -89,13 +90,20 @@ export function spreadHost(local: Host, options: SpreadOptions): Host {
   };
 }
 
-/** Runs work whose failure must not stop what comes after it. */
-async function warning(subject: string, work: () => Promise<void>, { warn }: SpreadOptions): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    warn(`${subject}: ${(error as Error).message}`);
-  }
+/** Returns a function that runs work whose failure must not stop what comes after it. The same failure again and again is one warning. */
+function warner(warn: (text: string) => void): (subject: string, work: () => Promise<void>) => Promise<void> {
+  const last = new Map<string, string>();
+  return async (subject, work) => {
+    try {
+      await work();
+      last.delete(subject);
+    } catch (error) {
+      const { message } = error as Error;
+      if (last.get(subject) === message) return;
+      last.set(subject, message);
+      warn(`${subject}: ${message}`);
+    }
+  };
 }
 
 /** Removes a part whose lab does not exist any more. A home machine that does not answer keeps its parts. */
@@ -115,6 +123,7 @@ async function endOrphan(local: Host, parts: Records<PartRecord>, part: PartReco
   }
   // Not in a session of its owner, who may have been removed.
   await local.moves!.leave(partPath(part.id));
+  if (await isQuarantined(local, part)) throw new Error("its lab was destroyed, and it is in quarantine: labwright quarantine delete");
   await parts.remove(part.id);
   options.warn(`the part of ${part.path} was removed: its lab on the machine ${home?.name ?? part.home} does not exist any more`);
 }

@@ -152,6 +152,11 @@ export class SpreadLabs {
     );
   }
 
+  /** Whether a machine that answers has no part of the lab, for example because an admin has deleted it from quarantine. As of the last look. */
+  isMissing({ id }: SpreadRecord, machine: number): boolean {
+    return this.#parsed.get(`${id} ${machine}`)?.lab === null;
+  }
+
   /** Returns the same object for an unchanged part: callers keep computed values by it. */
   #same(key: string, lab: ObservedLab | null): ObservedLab | null {
     const text = JSON.stringify(lab);

@@ -38,6 +38,22 @@ export function spreadSession(labs: SpreadLabs, inner: HostSession): HostSession
     ...lab.links(),
     ...lab.nodes(),
     captures: lab.captures(),
+    ...(inner.disks !== undefined && {
+      disks: {
+        ...inner.disks,
+        transfers: {
+          ...inner.disks.transfers,
+          exportLab: async (path, reader) => {
+            if (labs.recordOf(path) !== undefined)
+              throw new Failure(
+                "operation_not_allowed",
+                "the lab is spread over machines: a copy would have the disks of one of them only. Copy files out of its nodes with labwright cp",
+              );
+            return inner.disks!.transfers.exportLab(path, reader);
+          },
+        },
+      },
+    }),
     traffic: {
       compile: (filter) => inner.traffic!.compile(filter),
       watch: async (path, id, listener, signal) => {

@@ -80,6 +80,15 @@ test("a half without the other one is not a link: the plan makes the link again"
   expect(alone.lab.nodes.map(({ name }) => name)).toEqual(["r1"]);
 });
 
+test("a network that a user has given the name of a half is a network like any other", () => {
+  const named = { id: "7", name: halfName(vni, 0, undefined), type: "bridge" };
+  const link = { id: "7", endpoints: [{ nodeId: "1", interface: "eth7" }, { networkId: "7" }] } as const;
+  const whole = mergeParts({ number: home, lab: { ...ours, networks: [...ours.networks, named], links: [...ours.links, link] } }, [view]);
+  expect(whole.lab.networks).toEqual([named]);
+  expect(whole.lab.links).toEqual([link, ...merged.lab.links]);
+  expect(whole.cuts).toEqual(merged.cuts);
+});
+
 const facts: SplitFacts = {
   home,
   places: new Map([
