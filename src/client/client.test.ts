@@ -339,6 +339,13 @@ describe("streams and jobs", () => {
     });
     reply = () => ({ data: { status: "failed", step: 1, steps: 2, error: { code: "of_the_future", error: "new" } } });
     await expect(client.waitForJob("deployProject", "j1")).rejects.toMatchObject({ status: 200, code: "of_the_future" });
+    const since = "2026-01-02T03:04:05.000Z";
+    reply = () => ({ data: { job: "j1", status: "running", step: 1, steps: 2, machine: "alpha", unreachable_since: since } });
+    await expect(client.waitForJob("deployProject", "j1")).rejects.toMatchObject({
+      status: 503,
+      code: "machine_unreachable",
+      data: { machine: "alpha", seen_at: since, job: "j1" },
+    });
   });
 
   test("the intent that a job leaves out is read from its lab", async () => {

@@ -19,7 +19,7 @@ export interface JobOptions extends CallOptions {
 export interface JobMethods {
   /** Begins a change and returns at once (Prefer: respond-async). */
   startJob<Id extends ChangeOperationId>(id: Id, input: InputOf<Id>, options?: CallOptions): Promise<StartedJob>;
-  /** Waits for the end of a job and returns its result. Throws a LabwrightError if the job fails or is cancelled. timeoutMs: the whole wait. */
+  /** Waits for the end of a job and returns its result. Throws a LabwrightError if the job fails or is cancelled, or its machine does not answer. timeoutMs: the whole wait. */
   waitForJob<Id extends ChangeOperationId>(id: Id, job: string, options?: JobOptions): Promise<ResultOf<Id>>;
 }
 
@@ -54,6 +54,7 @@ export function jobMethods(
         before = now;
         if (state.status === "done") return (await wholeResult(state, getIntent, { signal })) as never;
         if (state.status !== "running") throw jobError(state);
+        if (state.unreachable_since !== undefined) throw machineSilent(state);
         if (Date.now() > deadline) {
           throw new LabwrightError(`${id} has not ended within ${timeoutMs / 1000} s; job ${job} continues`, {
             status: 0,
@@ -73,6 +74,12 @@ async function wholeResult({ result, left_out: leftOut = [] }: Job, getIntent: I
   if (!leftOut.includes("yaml") || typeof lab !== "string") return result;
   const { yaml, files } = await getIntent({ lab, as_written: true }, options);
   return { ...(result as object), yaml, files };
+}
+
+/** A machine that is lost for good would be waited for without end. */
+function machineSilent({ job, machine, unreachable_since: since }: Job): LabwrightError {
+  const text = `the machine ${machine}, which runs the change, has not answered since ${since}: the change goes on when it is back, see labwright jobs ${job}`;
+  return new LabwrightError(text, { status: 503, code: "machine_unreachable", data: { machine, seen_at: since, job } });
 }
 
 /** Returns the error that the change itself would have had, with its HTTP status. */

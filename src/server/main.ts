@@ -106,6 +106,8 @@ async function serve(options: ServeOptions): Promise<void> {
   // Opened before anything that only a first start creates.
   if (options.host === "none") refuseLabs(await labsOnDisk(stateDir));
   const labs = options.host === "embedded" && !options.adopt ? await labsOnDisk(stateDir) : 0;
+  // Before it joins a fleet, which takes a token and makes it known to the other machines.
+  if (options.host === "embedded") await requireSetup(pathsOf(stateDir));
   const store = await openStore(options, labs, log);
   store.shared?.onSuperseded(() => giveUp(new Error(superseded(stateDir))));
   // A start that fails must end its lease: other machines would take the lease for that of a lost service, whose labs they start.
@@ -319,8 +321,7 @@ async function openHost(
     if (given === undefined) announce(password);
     return memoryHost({ users: [{ name: "admin", password, role: "admin" }] });
   }
-  const paths = localPaths({ ...env, LABWRIGHT_STATE_DIR: stateDir }, uid);
-  if (host !== "none") await requireSetup(paths);
+  const paths = pathsOf(stateDir);
   const file = join(stateDir, "users.json");
   const { shared } = store;
   const begin = async () => {
@@ -394,6 +395,10 @@ function refuseLabs(labs: number): void {
     `--host none runs no labs, and this machine has ${noun}: start the service without it, move ${verb} away (labwright machines drain NAME --stop-labs) or destroy ${verb}, and start again; ` +
       "or use an empty state directory",
   );
+}
+
+function pathsOf(stateDir: string): LocalPaths {
+  return localPaths({ ...env, LABWRIGHT_STATE_DIR: stateDir }, uid);
 }
 
 /** Throws if the machine is not set up: without these files no node can start. */

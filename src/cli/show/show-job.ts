@@ -29,7 +29,8 @@ export function changeProgress(steps: number, step: number): string {
   return steps === 0 ? "runs" : `is at step ${step} of ${steps}`;
 }
 
-export function statusOf({ status, outcome, error }: Job): string {
+export function statusOf({ status, outcome, error, unreachable_since: since }: Job): string {
+  if (since !== undefined) return `${status}, machine does not answer`;
   const word = outcome === undefined || outcome === "finished" || outcome === status ? status : `${status}, ${outcome}`;
   return error === undefined ? word : `${word} (${error.code})`;
 }
@@ -37,6 +38,10 @@ export function statusOf({ status, outcome, error }: Job): string {
 /** A host may do many steps in one call: if the service ended during the call, only the host knows which of them are done. */
 function isCountUncertain({ outcome, step, steps }: Job): boolean {
   return outcome === "interrupted" && step < steps;
+}
+
+function machineText({ machine, unreachable_since: since }: Job): string {
+  return since === undefined ? String(machine) : `${machine}, which has not answered since ${since}`;
 }
 
 export function shortSteps(job: Job): string {
@@ -56,6 +61,7 @@ export function showJob(job: Job): string {
     ["change", `${changeName(job.operation)} by ${job.user}`],
     ["status", statusOf(job)],
     ["steps", stepsText(job)],
+    ...(job.machine === undefined ? [] : [["machine", machineText(job)]]),
     ["started", job.started_at],
     ...(job.finished_at === undefined ? [] : [["ended", job.finished_at]]),
     ...(job.error === undefined ? [] : [["error", job.error.error]]),

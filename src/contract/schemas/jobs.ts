@@ -27,6 +27,10 @@ export const JobData = Type.Object({
   text: optionalText,
   /** A start that waits for another node, and why that is not ready, for people. */
   waiting: optionalText,
+  /** In a fleet, of a running change: the machine of the lab, if that is not the one that answers. */
+  machine: optionalText,
+  /** The last report of `machine`, which does not answer. The change goes on when it is back. */
+  unreachable_since: Type.Optional(time),
 });
 export type JobData = Static<typeof JobData>;
 

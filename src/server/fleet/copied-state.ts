@@ -1,25 +1,27 @@
 import { connect } from "node:tls";
 import type { MachineStore } from "../../service/store/machines.ts";
 import { memberTls } from "./member-listener.ts";
-import { type MemberCredentials, subjectOf } from "./membership.ts";
+import { knownCredentials, type MemberCredentials, subjectOf } from "./membership.ts";
 
 /** Longest wait for an answer at the earlier address, ms. */
 const answerMs = 3_000;
 
 export interface CopyOptions {
-  readonly members: Awaited<ReturnType<MachineStore["members"]>>;
+  readonly stateDir: string;
+  readonly machines: MachineStore;
   /** The address of this start. */
   readonly url: string;
-  readonly credentialsOf: (number: number) => MemberCredentials;
 }
 
 /**
  * Throws an Error for the user if this state directory is a copy of one whose machine runs at its own address, as after the clone of a virtual machine: both
  * would be the same machine of the fleet, with the same labs.
  */
-export async function refuseCopy({ members, url, credentialsOf }: CopyOptions): Promise<void> {
-  const own = members.find(({ isOwn }) => isOwn);
-  if (own === undefined || own.url === url || !(await answersAs(own.number, own.url, credentialsOf(own.number)))) return;
+export async function refuseCopy({ stateDir, machines, url }: CopyOptions): Promise<void> {
+  const own = (await machines.members()).find(({ isOwn }) => isOwn);
+  if (own === undefined || own.url === url) return;
+  const credentialsOf = await knownCredentials({ stateDir, machines, url });
+  if (credentialsOf === undefined || !(await answersAs(own.number, own.url, credentialsOf(own.number)))) return;
   throw new Error(
     `this state directory is that of the machine ${own.name}, which runs at ${own.url}: a new machine needs an empty one (its own --state-dir, or remove the copied files except images, vm-images and bin). If ${own.name} has moved here, stop its service there first`,
   );

@@ -211,6 +211,8 @@ describe("the machines of a fleet", () => {
     async () => {
       const { one, other, ann } = await two();
       await deploy(one, [other], ann, "away");
+      const change = { id: "cut", lab: "/away", identity: "i1", owner: "ann", operation: "reconcileProject", user: "ann", request: null };
+      await one.store.jobs.insert({ ...change, status: "running", startedAt: Date.now(), steps: [], done: 0 });
       await one.crash();
       const lost = await other.client(ann).post("/api/v1/projects/status", { lab: "/away" });
       expect(lost).toMatchObject({
@@ -223,6 +225,9 @@ describe("the machines of a fleet", () => {
       expect((await other.client(bob).post("/api/v1/projects/status", { lab: "/away" })).json).toMatchObject({ code: "lab_not_found" });
       const [entry] = (await other.client(ann).get("/api/v1/labs")).json.data.labs;
       expect(entry).toMatchObject({ lab: "/away", machine: "one", unreachable_since: expect.any(String), exists: true });
+      const silent = { status: "running", machine: "one", unreachable_since: entry!.unreachable_since };
+      await expect.poll(async () => (await other.client(ann).get("/api/v1/jobs/cut")).json.data, { timeout: 20_000 }).toMatchObject(silent);
+      expect((await other.client(ann).get("/api/v1/jobs")).json.data.jobs[0]).toMatchObject({ job: "cut", ...silent });
       const again = await member("one", 1, { stateDir: one.stateDir });
       await expect
         .poll(async () => (await other.client(ann).post("/api/v1/projects/status", { lab: "/away" })).json.data?.machine)

@@ -9,7 +9,6 @@ import type { FleetCalls, ListOfMachine } from "../../service/common/fleet-calls
 import type { Log } from "../../service/common/log.ts";
 import type { MachineFacts, MachineStore } from "../../service/store/machines.ts";
 import type { FleetRoutes } from "../http/here-or-forwarded.ts";
-import { refuseCopy } from "./copied-state.ts";
 import { factsNow } from "./facts.ts";
 import { Forwarder } from "./forwarder.ts";
 import { listenForMembers, type MemberListener, memberTls } from "./member-listener.ts";
@@ -75,9 +74,7 @@ export async function openFleet({
   onRemoved,
   log,
 }: FleetOptions): Promise<Fleet> {
-  const beforeJoin = async (credentialsOf: (number: number) => MemberCredentials) =>
-    refuseCopy({ members: await machines.members(), url, credentialsOf });
-  const membership = await joinFleet({ stateDir, machines, name, url, token, facts: facts(), beforeJoin });
+  const membership = await joinFleet({ stateDir, machines, name, url, token, facts: facts() });
   let credentials = membership.credentials();
   const forwarder = new Forwarder(() => credentials, { protocol, probes });
   const connections = new PartConnections(async (number) => forwarder.connectParts(machineOf(number)));

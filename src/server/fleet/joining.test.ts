@@ -148,6 +148,13 @@ test("the address of another machine, and a copied fleet-key, are refused with t
   await startsWith(serve("alpha", ...advertise("alpha", 1), "--join-token-file", join(base, "gone")));
 });
 
+test("a machine that is not set up for labs does not join: its token stays valid", is, async () => {
+  await startsWith(serve("alpha", ...advertise("alpha", 1)));
+  const text = await refused("beta", "--host", "embedded", ...advertise("beta", 2), "--join-token-file", join(base, "token"));
+  expect(text).toMatch(/^labwright serve: this machine is not set up for labs: no lab holder \(.*\), no root file systems \(.*\)/);
+  expect(await rows("SELECT name FROM machines")).toEqual([{ name: "alpha" }]);
+});
+
 test("a copy of a state directory does not start while its machine runs; a machine that has moved does", is, async () => {
   const alpha = serve("alpha", ...advertise("alpha", 1));
   await startsWith(alpha);
@@ -157,6 +164,8 @@ test("a copy of a state directory does not start while its machine runs; a machi
     `this state directory is that of the machine alpha, which runs at https://${addressOf(1)}:8444: a new machine needs an empty one`,
   );
   expect(await rows("SELECT name, url FROM machines")).toEqual([{ name: "alpha", url: `https://${addressOf(1)}:8444` }]);
+  // The machine itself has noticed nothing.
+  expect(alpha.text()).not.toMatch(/lease of this one|a copy of the state directory/);
   await alpha.end();
   await startsWith(serve("clone", ...advertise("clone", 2)));
   expect(await rows("SELECT name FROM machines")).toEqual([{ name: "clone" }]);

@@ -19,9 +19,10 @@ export interface JoinOptions {
   /** The one-time token of a new machine. The first machine needs none. */
   readonly token?: string | undefined;
   readonly facts: MachineFacts;
-  /** Checks with the certificates that this machine can make. Rejects if the machine must not join. */
-  readonly beforeJoin: (credentialsOf: (number: number) => MemberCredentials) => Promise<void>;
 }
+
+/** Makes certificates of the machine with this number. */
+export type CredentialsOf = (number: number) => MemberCredentials;
 
 export interface Membership {
   readonly number: number;
@@ -45,29 +46,10 @@ export function subjectOf(number: number): string {
  * Makes this service a machine of its database's fleet; the first one begins the fleet. The fleet's key is in the state directory of each machine, and a
  * token brings it to a new one: the database alone can neither make certificates nor tokens. Throws an Error for the user.
  */
-export async function joinFleet({ stateDir, machines, name, url, token: text, facts, beforeJoin }: JoinOptions): Promise<Membership> {
-  const file = join(stateDir, "fleet-key");
+export async function joinFleet({ stateDir, machines, name, url, token: text, facts }: JoinOptions): Promise<Membership> {
+  const file = keyFile(stateDir);
   const { key, token } = (await machines.hasJoined()) ? { key: keptKey(file), token: undefined } : await newKey(file, machines, text);
-  const authority = await machines.authority();
-  if (authority === undefined) throw new Error("the database has machines but no fleet: restore the database from a backup");
-  const authorityKey = unseal(key, authority.sealedKey);
-  if (authorityKey === undefined)
-    throw new Error(
-      `${file} is not the key of this database's fleet: restore it, or remove this machine from the fleet and let it join again`,
-    );
-  const { hostname } = new URL(url);
-  const credentialsOf = (number: number) => ({
-    ...createCertificate({
-      subject: subjectOf(number),
-      names: [hostname.replace(/^\[|\]$/g, "")],
-      from: new Date(Date.now() - dayMs),
-      until: new Date(Date.now() + certificateDays * dayMs),
-      use: "member",
-      issuer: { subject: authoritySubject, key: authorityKey },
-    }),
-    authority: authority.certificate,
-  });
-  await beforeJoin(credentialsOf);
+  const credentialsOf = await makerOf(key, { file, machines, url });
   const number = await machines.join({ name, url, facts, ...(token !== undefined && { token }) });
   return {
     number,
@@ -78,6 +60,45 @@ export async function joinFleet({ stateDir, machines, name, url, token: text, fa
       return { token: made.text, expiresAt };
     },
   };
+}
+
+/** Returns the certificates of a state directory that is one of the fleet's machines; undefined: it is not. */
+export async function knownCredentials({
+  stateDir,
+  machines,
+  url,
+}: Pick<JoinOptions, "stateDir" | "machines" | "url">): Promise<CredentialsOf | undefined> {
+  const file = keyFile(stateDir);
+  return (await machines.hasJoined()) ? makerOf(keptKey(file), { file, machines, url }) : undefined;
+}
+
+function keyFile(stateDir: string): string {
+  return join(stateDir, "fleet-key");
+}
+
+async function makerOf(
+  key: Buffer,
+  { file, machines, url }: Pick<JoinOptions, "machines" | "url"> & { readonly file: string },
+): Promise<CredentialsOf> {
+  const authority = await machines.authority();
+  if (authority === undefined) throw new Error("the database has machines but no fleet: restore the database from a backup");
+  const authorityKey = unseal(key, authority.sealedKey);
+  if (authorityKey === undefined)
+    throw new Error(
+      `${file} is not the key of this database's fleet: restore it, or remove this machine from the fleet and let it join again`,
+    );
+  const { hostname } = new URL(url);
+  return (number) => ({
+    ...createCertificate({
+      subject: subjectOf(number),
+      names: [hostname.replace(/^\[|\]$/g, "")],
+      from: new Date(Date.now() - dayMs),
+      until: new Date(Date.now() + certificateDays * dayMs),
+      use: "member",
+      issuer: { subject: authoritySubject, key: authorityKey },
+    }),
+    authority: authority.certificate,
+  });
 }
 
 function keptKey(file: string): Buffer {

@@ -7,7 +7,9 @@ import { type Clock, timeText } from "../common/clock.ts";
 import { Elsewhere } from "../common/elsewhere.ts";
 import type { Log } from "../common/log.ts";
 import { newId } from "../common/new-id.ts";
+import { silentAfterMs } from "../placement/choose-place.ts";
 import { reaches } from "../sessions/rights.ts";
+import type { MachineRow } from "../store/machines.ts";
 import type { JobAnswer, JobOutcome, JobRow, JobStep, Store } from "../store/store.ts";
 import { ChangeWatch, type JobLimits } from "./change-watch.ts";
 import { errorOf, failureOf, jobError, jobResult } from "./job-answer.ts";
@@ -178,13 +180,22 @@ export class Jobs {
 
   /** Throws job_not_found for a job of another user. */
   async get(id: string, caller: Caller): Promise<JobData> {
-    return this.#shown(await this.#find(id, caller));
+    const row = await this.#find(id, caller);
+    const owner = this.#isHere(row) ? undefined : await this.#store.shared?.machines.ownerOf(row.lab, false);
+    return { ...this.#shown(row), ...(owner !== undefined && machineOf(owner)) };
   }
 
   /** Returns the newest changes that this caller may see, newest first. */
   async list(caller: Caller): Promise<JobsData> {
     const seen = (await this.#store.jobs.newest(maxRead)).filter((row) => this.#sees(row, caller));
-    return { jobs: seen.slice(0, maxListed).map((row) => this.#shown(row)) };
+    const machines = this.#store.shared?.machines;
+    const owners = new Map(machines?.list().map((machine) => [machine.number, machine]));
+    return {
+      jobs: seen.slice(0, maxListed).map((row) => {
+        const owner = this.#isHere(row) ? undefined : owners.get(machines?.elsewhere(row.lab) ?? 0);
+        return { ...this.#shown(row), ...(owner !== undefined && machineOf(owner)) };
+      }),
+    };
   }
 
   /** Stops a change after the step in flight. Throws job_not_found, and operation_not_allowed when it has ended. */
@@ -397,10 +408,19 @@ export class Jobs {
     return (user === caller.user && operation !== endLeaseOperation) || caller.role === "admin" || owner === caller.user;
   }
 
+  /** Whether the change has ended, or runs on this machine. */
+  #isHere({ id, lab, status }: JobRow): boolean {
+    return status !== "running" || this.#byLab.get(lab)?.id === id;
+  }
+
   #shown(row: JobRow): JobData {
     const running = this.#byLab.get(row.lab);
     return jobData(row, running?.id === row.id ? running.waiting : undefined);
   }
+}
+
+function machineOf({ name, silentMs, seenAt }: MachineRow): Pick<JobData, "machine" | "unreachable_since"> {
+  return { machine: name, ...(silentMs > silentAfterMs && { unreachable_since: timeText(seenAt) }) };
 }
 
 /** The failure of a change that continues when the database answers again. */

@@ -1,5 +1,6 @@
 import type { PostgresAddress } from "../address/address.ts";
 import { type Pace, PacedBatch } from "../pacing/paced-batch.ts";
+import type { MachineStore } from "../machines.ts";
 import type { OthersListener, Store } from "../store.ts";
 import { Accounts } from "./accounts.ts";
 import { Database } from "./database.ts";
@@ -21,6 +22,8 @@ export interface PostgresOptions {
   readonly leaseMs?: number;
   /** The changes of the tables that this release knows. Absent: all of them. */
   readonly known?: readonly Migration[];
+  /** Rejects if the service must not begin: the lease of its predecessor on the same directory goes on. */
+  readonly beforeLease?: (machines: MachineStore) => Promise<void> | undefined;
 }
 
 /** Each change of a lab is a notice for each service of the database. In a busy time, a service reads the changed labs together. */
@@ -29,7 +32,7 @@ const noticePace: Pace = { batches: 10, withinMs: 1_000 };
 /** Opens the store in a PostgreSQL database, and brings its tables to this release. Throws an Error with a readable message if it cannot be used. */
 export async function postgresStore(
   address: PostgresAddress,
-  { installation, log, leaseMs = 30_000, known = migrations }: PostgresOptions,
+  { installation, log, leaseMs = 30_000, known = migrations, beforeLease }: PostgresOptions,
 ): Promise<Store> {
   await prepare(address, { installation, known });
   const others = new Set<OthersListener>();
@@ -122,6 +125,7 @@ export async function postgresStore(
   const machines = new Machines(database, leases, notices);
   await using opened = new AsyncDisposableStack();
   opened.defer(() => database.close());
+  await beforeLease?.(machines);
   await leases.open();
   opened.defer(() => leases.close());
   await labs.open();
