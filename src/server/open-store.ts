@@ -30,7 +30,8 @@ export async function openStore(
   }
   const address = postgresAddress(url, { passwordFile: storePasswordFile });
   // The lease of a copy would end that of the machine, whose changes would stop.
-  const beforeLease = (machines: MachineStore) => (advertise === undefined ? undefined : refuseCopy({ stateDir, machines, url: advertise }));
+  const beforeLease = (machines: MachineStore) =>
+    advertise === undefined ? undefined : refuseCopy({ stateDir, machines, url: advertise });
   const store = await postgresStore(address, { installation: installationOf(stateDir), log, beforeLease });
   if (labs === 0 || store.labs.list().length > 0) return store;
   await store.close();

@@ -1,6 +1,6 @@
 import type { PostgresAddress } from "../address/address.ts";
-import { type Pace, PacedBatch } from "../pacing/paced-batch.ts";
 import type { MachineStore } from "../machines.ts";
+import { type Pace, PacedBatch } from "../pacing/paced-batch.ts";
 import type { OthersListener, Store } from "../store.ts";
 import { Accounts } from "./accounts.ts";
 import { Database } from "./database.ts";
