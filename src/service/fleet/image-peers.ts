@@ -1,7 +1,6 @@
 import type { ImageManifest, ImagePeers, ImageUser, PartDigest, PeerImage } from "../../hosts/host-images.ts";
 import type { FleetCalls } from "../common/fleet-calls.ts";
-import { silentAfterMs } from "../placement/choose-place.ts";
-import type { MachineStore } from "../store/machines.ts";
+import { type MachineStore, silentAfterMs } from "../store/machines.ts";
 
 /** The images of the other machines of the fleet. */
 export function imagePeers(machines: MachineStore, fleet: FleetCalls): ImagePeers {

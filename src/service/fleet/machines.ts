@@ -11,8 +11,7 @@ import type { Caller } from "../common/call.ts";
 import { timeText } from "../common/clock.ts";
 import { badRequest } from "../common/refusals.ts";
 import type { FleetPart, LogPart, StorePart } from "../context/parts.ts";
-import { silentAfterMs } from "../placement/choose-place.ts";
-import { type MachineRow, type MachineStore, runsLabs } from "../store/machines.ts";
+import { type MachineRow, type MachineStore, runsLabs, silentAfterMs } from "../store/machines.ts";
 
 type Parts = StorePart & LogPart & FleetPart;
 

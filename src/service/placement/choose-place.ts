@@ -1,9 +1,6 @@
 import { protocolProblem } from "../../contract/fleet-protocol.ts";
 import type { Lab, LabPlacement } from "../../intent/lab/lab.ts";
-import { type MachineRow, runsLabs } from "../store/machines.ts";
-
-/** A machine that has reported nothing for this time does not answer, ms. */
-export const silentAfterMs = 9_000;
+import { type MachineRow, runsLabs, silentAfterMs } from "../store/machines.ts";
 
 /** Memory of a node that has no limit of its own, MiB: a shell with some daemons. */
 export const nodeMemory = 32;

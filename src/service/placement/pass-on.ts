@@ -1,8 +1,7 @@
 import { Failure } from "../../contract/errors.ts";
 import { protocolProblem } from "../../contract/fleet-protocol.ts";
 import { Elsewhere } from "../common/elsewhere.ts";
-import { type MachineStore, runsLabs } from "../store/machines.ts";
-import { silentAfterMs } from "./choose-place.ts";
+import { type MachineStore, runsLabs, silentAfterMs } from "../store/machines.ts";
 
 /** Returns the number of a machine that has labs and answers, for calls that any of them can answer. */
 export function anyWithLabs(machines: Pick<MachineStore, "list"> | undefined): number | undefined {

@@ -24,6 +24,9 @@ export interface MachineFacts {
 
 export type MachineState = "active" | "cordoned";
 
+/** A machine that has reported nothing for this time does not answer, ms. */
+export const silentAfterMs = 9_000;
+
 /** A machine of the fleet. Times are ms since the epoch, by the clock of the database. */
 export interface MachineRow {
   /** Unique for ever, from 1. In the certificate of the machine, and in the ids of its tickets and captures. */
