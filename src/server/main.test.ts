@@ -248,3 +248,18 @@ test("on a machine that is not set up the embedded host names the command to run
   expect(service.err().trim().split("\n")).toHaveLength(1);
   expect(await readFile(join(dir, "state/users.json"), "utf8").catch(() => "none")).toBe("none");
 });
+
+test("a machine with parts of other machines' labs does not start with --host none, and names the labs", async () => {
+  const id = "1b4e28ba-2fa1-41d2-883f-0016d3cca427";
+  const state = join(dir, "state");
+  const directory = join(state, "labs", id);
+  const parts = join(state, "spread", "parts");
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await mkdir(parts, { recursive: true });
+  await writeFile(join(directory, "lab.json"), JSON.stringify({ version: 1, id, path: "/~parts/7" }));
+  await writeFile(join(parts, "7.json"), JSON.stringify({ version: 1, id: "7", path: "/ring", home: 2, owner: "admin" }));
+  const fleet = ["--host", "none", "--store", "postgres://127.0.0.1:1/none", "--advertise", "https://192.0.2.1:8443"];
+  const service = serve(fleet);
+  expect(await service.ended).toEqual([1, null]);
+  expect(service.err()).toContain("this machine has nodes of labs that are spread over machines (/ring): start the service without it");
+});

@@ -19,6 +19,7 @@ import { type LocalPaths, localPaths } from "../hosts/local/machine/paths.ts";
 import { tunnelMtu } from "../hosts/local/tunnels/tunnel-policy.ts";
 import { memoryHost } from "../hosts/memory/memory-host.ts";
 import { noneHost } from "../hosts/none/none-host.ts";
+import { partsIn } from "../hosts/spread/records.ts";
 import { spreadHost } from "../hosts/spread/spread-host.ts";
 import { createService } from "../service/create-service.ts";
 import { firstSpreadVni, type MachineFacts, idMark as machineMark, silentAfterMs } from "../service/store/machines.ts";
@@ -103,8 +104,12 @@ async function serve(options: ServeOptions): Promise<void> {
   const audit = openAudit(options.auditLog, log);
   if (audit !== undefined) cleanup.defer(() => audit.close());
   // Opened before anything that only a first start creates.
-  if (options.host === "none") refuseLabs(await labsOnDisk(stateDir));
-  const labs = options.host === "embedded" && !options.adopt ? await labsOnDisk(stateDir) : 0;
+  const onDisk = await labsOnDisk(stateDir);
+  if (options.host === "none") {
+    refuseLabs(onDisk.labs);
+    if (onDisk.parts > 0) refuseParts(stateDir);
+  }
+  const labs = options.host === "embedded" && !options.adopt ? onDisk.labs : 0;
   // Before it joins a fleet, which takes a token and makes it known to the other machines.
   if (options.host === "embedded") await requireSetup(pathsOf(stateDir));
   const store = await openStore(options, labs, log);
@@ -356,7 +361,7 @@ async function openHost(
     own,
     idMark,
     calls: fleet.parts,
-    directory: join(stateDir, "spread"),
+    directory: spreadDirectory(stateDir),
     takeVnis: (count) => machines.takeVnis(count),
     warn,
     machines: () =>
@@ -398,6 +403,23 @@ function refuseLabs(labs: number): void {
 
 function pathsOf(stateDir: string): LocalPaths {
   return localPaths({ ...env, LABWRIGHT_STATE_DIR: stateDir }, uid);
+}
+
+/** Throws because this machine has parts of other machines' labs: nobody else would end them, and their labs would lack nodes. */
+function refuseParts(stateDir: string): never {
+  const paths = partsIn(spreadDirectory(stateDir))
+    .all()
+    .map(({ path }) => path)
+    .sort();
+  throw new Error(
+    `--host none runs no labs, and this machine has nodes of labs that are spread over machines${paths.length === 0 ? "" : ` (${paths.join(", ")})`}: ` +
+      "start the service without it, destroy these labs, and start again; or use an empty state directory",
+  );
+}
+
+/** The folder of records about labs that are spread over machines. */
+function spreadDirectory(stateDir: string): string {
+  return join(stateDir, "spread");
 }
 
 /** Throws if the machine is not set up: without these files no node can start. */

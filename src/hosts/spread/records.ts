@@ -117,6 +117,11 @@ export class Records<Kept extends { readonly id: string }> {
   }
 }
 
+/** Returns the parts on this machine of other machines' labs. @param directory as in SpreadOptions */
+export function partsIn(directory: string): Records<PartRecord> {
+  return new Records<PartRecord>(join(directory, "parts"), recordKinds.part);
+}
+
 function problemOf(record: unknown, { fields }: RecordKind): string | undefined {
   if (typeof record !== "object" || record === null) return "it contains no object";
   const { version, id, ...rest } = record as Readonly<Record<string, unknown>>;

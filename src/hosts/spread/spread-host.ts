@@ -1,8 +1,7 @@
-import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
 import { answerParts, isQuarantined } from "./answer-part.ts";
-import { isPartPath, type PartRecord, partPath, Records, recordKinds } from "./records.ts";
+import { isPartPath, type PartRecord, partPath, partsIn, type Records } from "./records.ts";
 import { SpreadLabs, type SpreadOptions } from "./spread-labs.ts";
 import { ownCapture, spreadSession } from "./spread-session.ts";
 
@@ -16,7 +15,7 @@ const defaultSweepMs = 30_000;
 export function spreadHost(local: Host, options: SpreadOptions): Host {
   const labs = new SpreadLabs(local, options);
   const { records } = labs;
-  const parts = new Records<PartRecord>(join(options.directory, "parts"), recordKinds.part);
+  const parts = partsIn(options.directory);
   const settled = labs.settle();
   // A failure is thrown at login.
   settled.catch(() => undefined);

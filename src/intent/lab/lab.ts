@@ -176,6 +176,9 @@ export const vxlanPort = 4789;
 
 export const vxlanLimits = { vni: { min: 1, max: 16_777_215 }, port: { min: 1, max: 65_535 } } as const;
 
+/** VNIs of links between machines of a fleet. Users of a fleet cannot name them for networks of their own. */
+export const spreadVnis = { first: 8_388_608, last: vxlanLimits.vni.max } as const;
+
 /** Bytes that VXLAN adds to a frame's payload on IPv4: the Ethernet header, and headers of VXLAN, UDP and IPv4. */
 export const vxlanOverhead = 50;
 

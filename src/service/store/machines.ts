@@ -1,4 +1,5 @@
 import type { SharedImage } from "../../hosts/host-images.ts";
+import { spreadVnis } from "../../intent/lab/lab.ts";
 /** The machines of a fleet: services on one database that pass calls on to each other. */
 
 /** Size and load of a machine, as it reports them. */
@@ -90,9 +91,8 @@ export interface FleetAuthority {
   readonly sealedKey: string;
 }
 
-/** VNIs of links between machines. Users cannot name them for tunnels of their own. */
-export const firstSpreadVni = 8_388_608;
-export const lastSpreadVni = 16_777_215;
+/** From here on, VNIs are those of links between machines. */
+export const firstSpreadVni = spreadVnis.first;
 
 /** Letters at the start of an id that a machine of a fleet makes: its number, hexadecimal. */
 const markLetters = 4;

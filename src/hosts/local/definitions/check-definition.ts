@@ -29,10 +29,11 @@ export function checkDefinition(value: unknown, id: string): LabDefinition {
     text(network.name, `${place}.name`);
     text(network.type, `${place}.type`);
     if (network.vxlan !== undefined) {
-      const { remote, vni, port = 0 } = record(network.vxlan, `${place}.vxlan`);
+      const { remote, vni, port = 0, cut } = record(network.vxlan, `${place}.vxlan`);
       if (typeof remote !== "string" || !isIPv4(remote)) throw new Error(`${place}.vxlan.remote is not an IPv4 address`);
       whole(vni, `${place}.vxlan.vni`);
       whole(port, `${place}.vxlan.port`);
+      if (cut !== undefined) checkHalf(cut, `${place}.vxlan.cut`);
     }
   }
   const used = new Set<string>();
@@ -74,6 +75,12 @@ function numbered(
     ids.add(id);
   }
   return { entries, ids };
+}
+
+function checkHalf(value: unknown, place: string): void {
+  const { mtu, isDown } = record(value, place);
+  whole(mtu, `${place}.mtu`);
+  if (isDown !== undefined && isDown !== true) throw new Error(`${place}.isDown is not true`);
 }
 
 function record(value: unknown, place: string): Fields {

@@ -3,20 +3,24 @@ import { join } from "node:path";
 import { exists } from "../files/file-exists.ts";
 import { isUuid } from "../machine/uuid.ts";
 
-/**
- * Returns the number of labs in the state directory. Labs in quarantine count. Labs of which only disks were kept do not, and neither do parts of labs that are
- * spread over machines.
- */
-export async function labsOnDisk(state: string): Promise<number> {
+/** Numbers of labs in the state directory. Labs of which only disks were kept do not count. */
+export interface LabsOnDisk {
+  /** Also labs in quarantine. */
+  readonly labs: number;
+  /** Parts of other machines' labs. */
+  readonly parts: number;
+}
+
+export async function labsOnDisk(state: string): Promise<LabsOnDisk> {
   const labs = join(state, "labs");
   const names = await readdir(labs).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
     throw error;
   });
-  let count = 0;
+  const count = { labs: 0, parts: 0 };
   for (const name of names.filter(isUuid)) {
     const keptOnly = (await exists(join(labs, name, "kept.json"))) && !(await exists(join(labs, name, "lab.json")));
-    if (!keptOnly && !(await isPart(join(labs, name, "lab.json")))) count++;
+    if (!keptOnly) count[(await isPart(join(labs, name, "lab.json"))) ? "parts" : "labs"]++;
   }
   return count;
 }

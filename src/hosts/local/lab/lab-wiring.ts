@@ -24,7 +24,7 @@ import type { Switches } from "../switching/switches.ts";
 import type { Catalogue } from "../templates/catalogue.ts";
 import { wantedTunnels } from "../tunnels/tunnel.ts";
 import type { TunnelPolicy, TunnelUnderlay } from "../tunnels/tunnel-policy.ts";
-import { tunnelRefusal } from "../tunnels/tunnel-refusal.ts";
+import { noUnderlay, tunnelRefusal } from "../tunnels/tunnel-refusal.ts";
 import { ensureTunnels } from "../tunnels/tunnels.ts";
 import type { LabSandbox } from "./lab-sandbox.ts";
 import { managedNodes, namedNodes } from "./reach-nodes.ts";
@@ -296,7 +296,8 @@ export class LabWiring {
   async #reconcileTunnels(sandbox: Sandbox, definition: LabDefinition, { rules }: Catalogue): Promise<void> {
     const refusals = new Map(
       definition.networks.flatMap((network) => {
-        const why = tunnelRefusal(network, rules.tunnels);
+        const isHalf = network.vxlan?.cut !== undefined;
+        const why = isHalf && this.#underlay === undefined ? noUnderlay(network) : tunnelRefusal(network, rules.tunnels);
         return why === undefined ? [] : [[network.id, why] as const];
       }),
     );

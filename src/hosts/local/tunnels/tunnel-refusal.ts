@@ -1,7 +1,7 @@
 import { Failure } from "../../../contract/errors.ts";
 import { tunnelProblem } from "../../../engine/effects/tunnels.ts";
 import type { TunnelRules } from "../../../engine/model/plan.ts";
-import { vxlanPort } from "../../../intent/lab/lab.ts";
+import { spreadVnis, vxlanPort } from "../../../intent/lab/lab.ts";
 import type { DefinedNetwork, LabDefinition } from "../definitions/definition.ts";
 import { takenVni } from "./tunnels.ts";
 
@@ -13,9 +13,29 @@ export function tunnelRefusal(
   { name, vxlan }: Pick<DefinedNetwork, "name" | "vxlan">,
   rules: TunnelRules | undefined,
 ): Failure | undefined {
-  if (vxlan === undefined || vxlan.cut !== undefined) return undefined;
+  if (vxlan === undefined) return undefined;
+  if (vxlan.cut !== undefined) return halfRefusal(name, vxlan);
   const why = rules === undefined ? `this service makes none: ${howToAllow}` : tunnelProblem(vxlan, rules)?.text;
   return why === undefined ? undefined : new Failure("operation_not_allowed", `network ${name}: ${why}`);
+}
+
+/**
+ * Returns why the network is not half of a link between machines of a fleet. A half is exempt from the administrator's rules for tunnels of users, and must not get
+ * a number of theirs. A definition that was changed by hand may claim to be one.
+ */
+function halfRefusal(name: string, { vni, port }: NonNullable<DefinedNetwork["vxlan"]>): Failure | undefined {
+  const { first, last } = spreadVnis;
+  if (vni >= first && vni <= last && (port === undefined || port === vxlanPort)) return undefined;
+  const numbers = `links between machines of a fleet have the VNIs ${first} to ${last} at port ${vxlanPort}`;
+  return new Failure("operation_not_allowed", `network ${name}: ${numbers}, and not VNI ${vni}: remove "cut" from its vxlan in lab.json`);
+}
+
+/** Returns why the machine can have no halves of links. */
+export function noUnderlay({ name }: Pick<DefinedNetwork, "name">): Failure {
+  return new Failure(
+    "operation_not_allowed",
+    `network ${name}: this machine has no address for links between machines: labwright serve --underlay ADDRESS, as root, in a fleet`,
+  );
 }
 
 /** Throws host_error if a network of another lab, which may be stopped, has the number. */

@@ -1,7 +1,22 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Vxlan } from "../../../intent/lab/lab.ts";
 import { runOnMachine, succeeded } from "../machine/machine.ts";
 import { eventually, labOf, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
+import { tunnelRefusal } from "./tunnel-refusal.ts";
 import { ensureTunnels, readTunnels, removeTunnels } from "./tunnels.ts";
+
+test("a definition that claims to be half of a link between machines gets no number of users' tunnels by that", () => {
+  const refusal = (vxlan: Partial<Vxlan>) => {
+    const claimed = { remote: "198.51.100.1", vni: 9_000_001, cut: { mtu: 1450 }, ...vxlan };
+    return tunnelRefusal({ name: "~9000001.0.0", vxlan: claimed }, undefined)?.message;
+  };
+  expect(refusal({})).toBeUndefined();
+  expect(refusal({ vni: 1001 })).toMatch(/VNIs 8388608 to 16777215 at port 4789, and not VNI 1001: remove "cut"/);
+  expect(refusal({ vni: 16_777_216 })).toMatch(/and not VNI 16777216/);
+  expect(refusal({ port: 4790 })).toMatch(/at port 4789/);
+});
 
 /** Two hosts, each with a network namespace as the network of its machine; a third machine is on the same wire. */
 
@@ -140,6 +155,25 @@ describe.skipIf(process.getuid?.() !== 0)("a network that leads to another machi
     expect(await text("10.0.0.1", "192.0.2.2", 5000)).toMatch(/tunnel_refused.*no tunnel with VNI 5000.*1000 to 1999/);
     expect(await text("10.0.0.1", "192.0.2.2", 1003, 1501)).toMatch(/tunnel_refused.*write mtu: 1500 on the link/);
     expect(await text("10.0.0.1", "192.0.2.2", 1003)).toBe("[]");
+  });
+
+  test("a machine without an address for links between machines makes no half of one, also for a lab.json that was changed by hand", async () => {
+    await here.deploy("/hand", lab("10.0.0.9", "192.0.2.2", 1009));
+    const file = join(here.paths.state, "labs", (await here.host.labId!("/hand"))!, "lab.json");
+    const text = await readFile(file, "utf8");
+    const definition = JSON.parse(text) as { readonly networks: readonly { vxlan?: Vxlan }[] };
+    const networks = definition.networks.map((network) => ({
+      ...network,
+      vxlan: { remote: "198.51.100.1", vni: 9_000_001, cut: { mtu: 1450 } },
+    }));
+    await writeFile(file, JSON.stringify({ ...definition, networks }));
+    await here.reopen();
+    expect(await readTunnels(await here.sandbox("/hand"))).toEqual([]);
+    expect(here.warnings.join("\n")).toMatch(/this machine has no address for links between machines: labwright serve --underlay ADDRESS/);
+    await writeFile(file, text);
+    await here.reopen();
+    expect(await readTunnels(await here.sandbox("/hand"))).toMatchObject([{ vni: 1009 }]);
+    await here.deploy("/hand", null);
   });
 
   test("no other lab gets the number of a lab, even while that is stopped", async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openTrash } from "../../files/trash.ts";
+import { checkDefinition } from "../check-definition.ts";
 import { openDefinitions } from "../definitions.ts";
 import type { RecordedLab } from "../path-claims.ts";
 
@@ -67,6 +68,19 @@ describe("labs on disk", () => {
     expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ ...good, locked: true });
     const kept = (await readdir(join(state, "labs", id))).filter((name) => name.startsWith("lab.json.unreadable-"));
     expect(await Promise.all(kept.map((name) => readFile(join(state, "labs", id, name), "utf8")))).toEqual([broken]);
+  });
+
+  test("a half of a link between machines that was changed by hand is read only with a number as its MTU", async () => {
+    const half = (cut: object) => ({
+      ...empty,
+      next: { ...empty.next, network: 2 },
+      networks: [{ id: 1, name: "~9000001.0.0", type: "vxlan", vxlan: { remote: "192.0.2.2", vni: 9_000_001, cut } }],
+    });
+    const check = (cut: object) => checkDefinition(half(cut), id);
+    expect(check({ mtu: 1450, isDown: true })).toMatchObject({ networks: [{ vxlan: { cut: { isDown: true } } }] });
+    expect(() => check({ mtu: "1450\nlink del eth0" })).toThrow("vxlan.cut.mtu is not a whole number");
+    expect(() => check({ mtu: 1450, isDown: "yes" })).toThrow("vxlan.cut.isDown is not true");
+    expect(() => check([])).toThrow("vxlan.cut is not an object");
   });
 
   describe("a lab.json that claims another lab's path", () => {
