@@ -59,7 +59,9 @@ async function fleet() {
   const callsOf = (from: number): PartCalls => ({
     open: async (machine, call, signal) => {
       const input = new PassThrough();
-      const { facts, body } = await services.get(machine)!.parts!.answer(from, call, input, signal ?? new AbortController().signal);
+      const service = services.get(machine);
+      if (service === undefined) throw new Failure("machine_unreachable", `no connection to m${machine}: nothing was changed`);
+      const { facts, body } = await service.parts!.answer(from, call, input, signal ?? new AbortController().signal);
       const stream = Duplex.from({ readable: body ?? Readable.from([], { objectMode: false }), writable: input });
       // A joined stream that is destroyed early emits an error, and a stream of HTTP/2 does not.
       stream.on("error", (error: Error) => expect(error.name).toBe("AbortError"));
@@ -82,7 +84,8 @@ async function fleet() {
     closers.push(() => service.close());
     return service;
   };
-  return { home: machines[0]!, other: machines[1]!, known, start, calls: callsOf };
+  const kill = ({ number }: Machine) => services.delete(number);
+  return { home: machines[0]!, other: machines[1]!, known, start, kill, calls: callsOf };
 }
 
 const login = (host: Host) => host.login("admin", "admin");
@@ -109,7 +112,7 @@ const isSpread = (session: HostSession) => session.spread!.room(path, undefined)
 type Moment = "before the lab is made" | "after the lab is made";
 
 /** Starts to deploy the lab, with a service that does nothing more from the moment on. */
-async function killedDeploy({ start, home }: Awaited<ReturnType<typeof fleet>>, moment: Moment) {
+async function killedDeploy({ start, home, other }: Awaited<ReturnType<typeof fleet>>, moment: Moment) {
   const reached = new EventEmitter();
   const isReached = once(reached, moment);
   const dying: Host = {
@@ -124,6 +127,7 @@ async function killedDeploy({ start, home }: Awaited<ReturnType<typeof fleet>>, 
       return { ...session, apply };
     },
   };
+  start(other);
   const deployed = deploy(await login(start(home, { host: dying, sweepMs: 3_600_000 })), spreadLab);
   await Promise.race([isReached, deployed.then(() => expect.unreachable("the service was killed"))]);
 }
@@ -160,7 +164,8 @@ test("a kill between the lab and its record loses neither: the next start makes 
 });
 
 test("a lab that could not be made is neither there nor spread later", async () => {
-  const { home, start } = await fleet();
+  const { home, other, start } = await fleet();
+  start(other);
   const refusing: Host = {
     ...home.local,
     login: async (...account) => ({
@@ -307,6 +312,37 @@ test("a part that is gone from its machine is made again by the next change of t
   expect((await session.observe(path))!.nodes.map(({ name }) => name)).toEqual(["a"]);
   const { ids } = await deploy(session, spreadLab);
   expect(ids.nodes).toEqual(before.ids.nodes);
+  expect((await session.observe(path))!.nodes.map(({ name }) => name)).toEqual(["a", "b"]);
+});
+
+test("a machine that has just died: a change that concerns it changes nothing, and a plan places new nodes elsewhere", async () => {
+  const { home, other, start, kill } = await fleet();
+  start(other);
+  const session = await login(start(home));
+  kill(other);
+  await expect(deploy(session, spreadLab)).rejects.toThrow("the machine m2 does not answer, and the change concerns it: nothing was changed");
+  expect(await session.observe(path)).toBeNull();
+  expect(await filesIn(home, "labs")).toEqual([]);
+  const one: Lab = { ...spreadLab, nodes: nodes.slice(1) };
+  const { operations } = planLab({ desired: one, observed: null, rules: await session.rules(), prune: false, replace: false });
+  const facts = await session.spread!.facts(path, { spread: "nodes" }, operations, progress.ids);
+  expect(facts?.machines).toEqual([{ machine: "m1", nodes: ["b"] }]);
+  const { ids } = await deploy(session, one);
+  expect(ids.nodes).toEqual({ b: "1" });
+});
+
+test("nodes of a machine that has left the fleet are gone: the next change makes them elsewhere", async () => {
+  const { home, other, known, start, kill } = await fleet();
+  start(other);
+  const session = await login(start(home));
+  await deploy(session, spreadLab);
+  kill(other);
+  known.pop();
+  known[0] = { ...known[0]!, room: 100 };
+  expect((await session.observe(path))!.nodes.map(({ name }) => name)).toEqual(["a"]);
+  expect((await session.status(path)).nodes.map(({ name, status }) => `${name} ${status}`)).toEqual(["a running"]);
+  const { ids } = await deploy(session, spreadLab);
+  expect(Object.values(ids.nodes).sort()).toEqual(["1", "2"]);
   expect((await session.observe(path))!.nodes.map(({ name }) => name)).toEqual(["a", "b"]);
 });
 

@@ -3,7 +3,7 @@ import type { Operation } from "../../engine/model/plan.ts";
 import type { LabLink } from "../../intent/lab/lab.ts";
 import type { Applied, ChangeWarning, HostSession, NativeIds, Progress } from "../host.ts";
 import { StepLog, stepBatches } from "../host-batches.ts";
-import { cutId, type Merged, vniOf, wholeId } from "./merge.ts";
+import { cutId, isHalfName, type Merged, vniOf, wholeId } from "./merge.ts";
 import type { SpreadRecord } from "./records.ts";
 import type { PartApply } from "./remote-part.ts";
 import { machinesOf, nodeWord, ownIds, type SplitFacts, splitSteps } from "./split-steps.ts";
@@ -24,6 +24,7 @@ export async function applySpread(
   let labId: string | undefined;
   const deletion = operations.findIndex(({ step }) => step.do === "delete-lab");
   const segments = deletion < 0 ? [operations] : [operations.slice(0, deletion + 1), operations.slice(deletion + 1)];
+  await refuseAway(labs, session, path, { segment: segments.at(-1)!, ids, isReplaced: segments.length > 1 });
   for (const segment of segments) {
     if (segment.length === 0) continue;
     const creation = segment.find(({ step }) => step.do === "create-lab")?.step;
@@ -44,6 +45,29 @@ export async function applySpread(
     labId = labs.recordOf(path)?.id;
   }
   return { ids, ...(labId !== undefined && { labId }) };
+}
+
+/** Throws machine_unreachable, before the first step, if a machine with a step does not answer. The end of a lab does not wait for its machines. */
+async function refuseAway(
+  labs: SpreadLabs,
+  session: HostSession,
+  path: string,
+  { segment, ids: given, isReplaced }: { readonly segment: readonly Operation[]; readonly ids: NativeIds; readonly isReplaced: boolean },
+): Promise<void> {
+  if (segment.length === 0 || segment.at(-1)!.step.do === "delete-lab") return;
+  const creation = segment.find(({ step }) => step.do === "create-lab")?.step;
+  const place = creation?.do === "create-lab" ? creation.lab.place : undefined;
+  // A creation that was cut off is repeated on the lab that it has made.
+  const record = isReplaced ? undefined : labs.recordOf(path);
+  if (record === undefined && place?.spread === undefined) return;
+  const merged = record === undefined ? undefined : ((await labs.whole(record, session)) ?? undefined);
+  const ids = merged === undefined ? (record === undefined ? noIds : given) : withMade(given, segment, merged);
+  const byGroup = record?.byGroup ?? place?.spread === "groups";
+  const labels = record?.labels ?? place?.labels ?? {};
+  const places = labs.places(segment, { path, merged, ids, rules: await session.rules(), byGroup, labels });
+  const facts = { home: labs.options.own, places, merged, ids, underlays: labs.underlays(), nameOf: (machine: number) => labs.nameOf(machine) };
+  const machines = [...splitSteps(segment, { ...facts, vnis: new Map() }).keys()];
+  await labs.refuseAway({ id: record?.id ?? "none", path }, machines, session);
 }
 
 class SpreadApply {
@@ -240,7 +264,11 @@ class SpreadApply {
       ...(stopMode !== undefined && { stopMode }),
       ...(force !== undefined && { force }),
     };
-    const applied = await this.#labs.part(record, machine, this.#session).applyPart(change, signal);
+    const part = this.#labs.part(record, machine, this.#session);
+    const applied = await part.applyPart(change, signal).catch((error: unknown) => {
+      // Of the connection: whether the machine has begun is not known, and other machines have.
+      throw isAway(error) ? this.#labs.unreachable(machine, error) : error;
+    });
     for (const warning of applied.warnings) warn?.(warning as ChangeWarning);
     if (applied.ids !== undefined) this.#ids.set(machine, applied.ids);
     if (applied.failure !== undefined) throw new PartFailure(applied.done, onMachine(this.#labs.nameOf(machine), applied.failure));
@@ -260,7 +288,7 @@ class SpreadApply {
       for (const [key, id] of Object.entries(nodes)) whole.nodes[key] = wholeId(this.#own, machine, id);
       for (const [key, id] of Object.entries(networks)) if (!key.startsWith("~")) whole.networks[key] = wholeId(this.#own, machine, id);
       for (const [key, id] of Object.entries(links))
-        whole.links[key] = vnis.has(key) ? cutId(vnis.get(key)!) : wholeId(this.#own, machine, id);
+        if (!isHalfName(key)) whole.links[key] = vnis.has(key) ? cutId(vnis.get(key)!) : wholeId(this.#own, machine, id);
     }
     return whole;
   }

@@ -40,6 +40,10 @@ export function halfName(vni: number, side: 0 | 1, mtu: number | undefined): str
   return `~${vni}.${side}.${mtu ?? 0}`;
 }
 
+export function isHalfName(name: string): boolean {
+  return /^~\d+\.[01]\.\d+$/.test(name);
+}
+
 function halfOf({ name, vxlan }: ObservedNetwork): { readonly vni: number; readonly side: 0 | 1; readonly mtu: number } | undefined {
   // A network of a user may have any name.
   if (vxlan?.cut === undefined) return undefined;

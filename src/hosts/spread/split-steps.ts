@@ -74,6 +74,8 @@ export function splitSteps(batch: readonly Operation[], facts: SplitFacts): Read
       case "create-link":
       case "update-link": {
         const [a, b] = machinesOf(facts.places, step.link);
+        for (const half of strayHalves(step.link, facts))
+          for (const one of removalSteps(operation, half.network.name, half)) push(half.machine, one);
         if (a === b) push(a, operation);
         else for (const side of [0, 1] as const) for (const one of halfSteps(operation, step, side, facts)) push(side === 0 ? a : b, one);
         break;
@@ -94,11 +96,29 @@ export function splitSteps(batch: readonly Operation[], facts: SplitFacts): Read
   return steps;
 }
 
+/** Returns the halves that an interrupted change has left at the ends of a link, and that are not those of the link as it is made now. */
+function strayHalves(link: LabLink, { home, ids, merged, places, vnis }: SplitFacts): readonly Half[] {
+  const [a, b] = machinesOf(places, link);
+  return [...(merged?.cuts ?? [])].flatMap(([vni, halves]) => {
+    if (halves.every((half) => half !== undefined)) return [];
+    return halves.filter(
+      (half): half is Half =>
+        half !== undefined &&
+        (a === b || vni !== vnis.get(link.key) || ![a, b].includes(half.machine)) &&
+        link.endpoints.some((end) => {
+          if (!("node" in end) || end.interface !== half.node.interface) return false;
+          const { machine, id } = ownId(home, ids.nodes[end.node] ?? "");
+          return machine === half.machine && id === half.node.nodeId;
+        }),
+    );
+  });
+}
+
 function halfSteps(
   operation: Operation,
   { do: what, link, ...fields }: Extract<Operation["step"], { readonly do: "create-link" | "update-link" }>,
   side: 0 | 1,
-  { places, underlays, nameOf, vnis, merged }: SplitFacts,
+  { places, underlays, nameOf, vnis, merged, ids }: SplitFacts,
 ): readonly Operation[] {
   const machines = machinesOf(places, link);
   const end = link.endpoints[side];
@@ -127,10 +147,13 @@ function halfSteps(
     ...(ownQuality !== undefined && { quality: { a: ownQuality } }),
     ...(suspended !== undefined && { suspended: { a: isSuspended === true, b: false } }),
   } as LabLink;
-  // Ends that have changed places, or another MTU.
+  // Ends that have changed places, another MTU, or another machine at the other end.
   const before = merged?.cuts.get(vni)?.find((one) => one?.machine === machines[side]);
+  const isSame = before?.network.name === name && before.network.vxlan?.remote === other.address;
   return [
-    ...(before === undefined || before.network.name === name ? [] : removalSteps(operation, link.key, before)),
+    ...(before === undefined || isSame
+      ? []
+      : removalSteps(operation, ids.links[link.key] === undefined ? before.network.name : link.key, before)),
     { ...operation, step: { do: "create-network", network } },
     { ...operation, step: { do: what, link: half, ...fields } as Operation["step"] },
   ];
@@ -167,7 +190,8 @@ export function ownIds(ids: NativeIds, machine: number, { home, merged }: Pick<S
     networks: Object.fromEntries([...own(ids.networks), ...halves.map(({ half: { network } }) => [network.name, network.id] as const)]),
     links: Object.fromEntries([
       ...own(ids.links),
-      ...halves.flatMap(({ vni, half }) => (linkKeys.has(vni) ? [[linkKeys.get(vni)!, half.link.id] as const] : [])),
+      // Halves of links that nobody knows, after an interrupted change, have the names of their networks.
+      ...halves.map(({ vni, half }) => [linkKeys.get(vni) ?? half.network.name, half.link.id] as const),
     ]),
   };
 }

@@ -53,6 +53,8 @@ export class SpreadLabs {
   readonly #notes: Records<SpreadNote>;
   readonly #rooms = new Map<string, { readonly at: number; readonly machines: readonly SpreadMachine[] }>();
   readonly #merged = new WeakMap<ObservedLab, { readonly others: readonly (ObservedLab | null)[]; readonly merged: Merged }>();
+  /** Machines that the last look found dead. */
+  #away: ReadonlySet<number> = new Set();
   readonly #parsed = new Map<string, { readonly text: string; readonly lab: ObservedLab | null }>();
 
   /** Throws for a damaged record. */
@@ -120,19 +122,61 @@ export class SpreadLabs {
   }
 
   /** Returns the session of a part. Throws machine_unreachable for a machine that does not answer. */
-  part({ id, path }: SpreadRecord, machine: number, session: HostSession): PartSession {
+  part({ id, path }: Pick<SpreadRecord, "id" | "path">, machine: number, session: HostSession): PartSession {
     const found = this.options.machines().find(({ number }) => number === machine);
     if (found?.answers !== true) throw this.unreachable(machine);
     const limit = session.role === "user" ? ({ limit: "user" } as const) : {};
     return remotePart(this.options.calls, machine, { id, path, user: session.user, ...limit });
   }
 
-  unreachable(machine: number): Failure {
+  unreachable(machine: number, cause?: unknown): Failure {
     const name = this.nameOf(machine);
     return new Failure("machine_unreachable", `the machine ${name} does not answer, and has nodes of this lab: labwright machines list`, {
       data: { machine: name },
       retryAfter: 5,
+      ...(cause !== undefined && { cause }),
     });
+  }
+
+  /** Throws machine_unreachable if one of the machines cannot be called now. The next plan of the lab places its new nodes elsewhere. */
+  async refuseAway(lab: Pick<SpreadRecord, "id" | "path">, machines: readonly number[], session: HostSession): Promise<void> {
+    const others = machines.filter((machine) => machine !== this.options.own);
+    const problems = await Promise.all(others.map((machine) => this.#problem(lab, machine, session)));
+    const away = others.filter((_machine, at) => problems[at] !== undefined);
+    if (away.length === 0) return;
+    this.forgetRoom(lab.path);
+    const [first] = away;
+    const name = this.nameOf(first!);
+    throw new Failure("machine_unreachable", `the machine ${name} does not answer, and the change concerns it: nothing was changed`, {
+      data: { machine: name },
+      retryAfter: 5,
+    });
+  }
+
+  /** Looks for machines that have just died: their last report does not show it yet. Before a plan that places new nodes. */
+  async look(path: string, session: HostSession): Promise<void> {
+    const machines = this.options.machines().filter(({ number, answers }) => answers && number !== this.options.own);
+    const problems = await Promise.all(machines.map(({ number }) => this.#problem({ id: "none", path }, number, session)));
+    const away = machines.filter((_machine, at) => problems[at] !== undefined).map(({ number }) => number);
+    if (away.some((number) => !this.#away.has(number)) || away.length !== this.#away.size) this.forgetRoom(path);
+    this.#away = new Set(away);
+  }
+
+  /** Returns why a machine cannot be called. */
+  async #problem(lab: Pick<SpreadRecord, "id" | "path">, machine: number, session: HostSession): Promise<unknown> {
+    try {
+      await this.part(lab, machine, session).observe(lab.path);
+      return undefined;
+    } catch (error) {
+      if (isAway(error)) return error;
+      throw error;
+    }
+  }
+
+  /** Whether a machine has left the fleet: its nodes are gone. */
+  #isRemoved(machine: number): boolean {
+    const machines = this.options.machines();
+    return machines.some(({ number }) => number === this.options.own) && !machines.some(({ number }) => number === machine);
   }
 
   /** Returns the parts on other machines as they are, or as they were last seen. */
@@ -141,6 +185,7 @@ export class SpreadLabs {
       Object.entries(record.parts).map(async ([key, seen]): Promise<PartView> => {
         const number = Number(key);
         const name = this.nameOf(number);
+        if (this.#isRemoved(number)) return { number, name, lab: null, isAway: false };
         try {
           const lab = this.#same(`${record.id} ${key}`, await this.part(record, number, session).observe(record.path));
           return { number, name, lab, isAway: false };
@@ -181,7 +226,7 @@ export class SpreadLabs {
 
   /** Keeps what the parts are now, for the time in which a machine does not answer. */
   async remember(record: SpreadRecord, session: HostSession): Promise<void> {
-    const views = await this.views(record, session);
+    const views = (await this.views(record, session)).filter(({ number }) => !this.#isRemoved(number));
     await this.records.put({ ...record, parts: Object.fromEntries(views.map(({ number, lab }) => [number, lab])) });
   }
 
@@ -192,6 +237,7 @@ export class SpreadLabs {
       this.whole(record, session),
       ...Object.entries(record.parts).map(async ([key, seen]) => {
         const number = Number(key);
+        if (this.#isRemoved(number)) return { number, live: { nodes: [], links: [] } };
         try {
           return { number, live: await this.part(record, number, session).status(record.path) };
         } catch (error) {
@@ -242,6 +288,7 @@ export class SpreadLabs {
       .filter(
         (one) =>
           one.answers &&
+          !this.#away.has(one.number) &&
           one.isOpen &&
           one.underlay !== undefined &&
           Object.entries(labels).every(([key, value]) => one.labels[key] === value),

@@ -158,9 +158,10 @@ class LabCalls {
           const at = this.#of(path, id);
           return at.session.setLinkQuality(path, at.id, quality, options);
         }
-        const [a, b] = await this.#halves(cut.record, cut.vni);
+        const halves = await this.#halves(cut.record, cut.vni);
+        await this.#refuseAway(cut.record, halves);
         const [first, second] = await Promise.all(
-          ([a, b] as const).map((half, side) => {
+          halves.map((half, side) => {
             const wanted = side === 0 ? quality.a : quality.b;
             const sides = wanted === undefined ? {} : { a: wanted };
             return this.#at(cut.record, half.machine).setLinkQuality(path, half.link.id, sides, options);
@@ -175,8 +176,10 @@ class LabCalls {
           const at = this.#of(path, id);
           return at.session.setLinkSuspend(path, at.id, suspended);
         }
+        const halves = await this.#halves(cut.record, cut.vni);
+        await this.#refuseAway(cut.record, halves);
         const [first, second] = await Promise.all(
-          (await this.#halves(cut.record, cut.vni)).map((half, side) => {
+          halves.map((half, side) => {
             const wanted = side === 0 ? suspended.a : suspended.b;
             const sides = wanted === undefined ? {} : { a: wanted };
             return this.#at(cut.record, half.machine).setLinkSuspend(path, half.link.id, sides);
@@ -185,6 +188,15 @@ class LabCalls {
         return { a: first!.a, b: second!.a };
       },
     };
+  }
+
+  /** Throws machine_unreachable before the first half changes. */
+  #refuseAway(record: SpreadRecord, halves: readonly { readonly machine: number }[]): Promise<void> {
+    return this.#labs.refuseAway(
+      record,
+      halves.map(({ machine }) => machine),
+      this.#inner,
+    );
   }
 
   /** Throws lab_locked. Only the home machine has the lock of a spread lab. */
@@ -321,6 +333,7 @@ class LabCalls {
     const isCreated = operations.some(({ step }) => step.do === "create-lab");
     if (record === undefined && !(isCreated && wanted?.spread !== undefined)) return undefined;
     if (operations.at(-1)?.step.do === "delete-lab") return undefined;
+    if (operations.some(({ step }) => step.do === "create-node")) await labs.look(path, this.#inner);
     const merged = record === undefined ? undefined : ((await labs.whole(record, this.#inner)) ?? undefined);
     const byGroup = record?.byGroup ?? wanted?.spread === "groups";
     const labels = record?.labels ?? wanted?.labels ?? {};

@@ -131,6 +131,38 @@ test("a link between machines becomes a link to a hidden network on each, with t
   expect(stepsAt(home, step)).toHaveLength(2);
 });
 
+test("a half that an interrupted change has left makes room for the link as it is made now", () => {
+  // r2 was placed on machine 2, which died, and is made on machine 3 or beside r1 now.
+  const alone = mergeParts({ number: home, lab: ours }, []);
+  const ends: LabLink["endpoints"] = [
+    { node: "r1", interface: "eth0" },
+    { node: "r2", interface: "eth0" },
+  ];
+  const after = (at: number, vnis: SplitFacts["vnis"]) => {
+    const known = { nodes: { r1: "1" }, networks: {}, links: {} };
+    const places = new Map([...facts.places, [nodeWord("r2"), at]]);
+    const underlays = new Map([...facts.underlays, [3, { address: "192.0.2.3", mtu: 1450 }]]);
+    const there = { ...facts, merged: alone, ids: known, places, underlays, vnis };
+    const steps = splitSteps([operation(link(ends))], there).get(home)!.map(({ step }) => step);
+    return { steps, ids: ownIds(known, home, there) };
+  };
+  const name = halfName(vni, 0, undefined);
+  const removal: readonly Step[] = [
+    { do: "delete-link", link: name },
+    { do: "delete-network", network: name },
+  ];
+  const beside = after(home, new Map());
+  expect(beside.steps).toEqual([...removal, link(ends)]);
+  expect(beside.ids).toMatchObject({ links: { [name]: "1" }, networks: { [name]: "1" } });
+  // The same tunnel leads to another machine.
+  expect(after(3, new Map([["cut", vni]])).steps).toMatchObject([
+    ...removal,
+    { do: "create-network", network: { name, vxlan: { remote: "192.0.2.3" } } },
+    { do: "create-link" },
+  ]);
+  expect(after(3, new Map([["cut", vni + 1]])).steps.slice(0, 2)).toEqual(removal);
+});
+
 test("a link between machines whose declared MTU changes gets another half in the place of the old one", () => {
   const ends: LabLink["endpoints"] = [
     { node: "r1", interface: "eth0" },
