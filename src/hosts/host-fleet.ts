@@ -88,6 +88,8 @@ export interface PartCalls {
 
 /** The parts that this machine has of labs of other machines. */
 export interface HostParts {
+  /** The labs of other machines that have a part here. */
+  labs(): readonly string[];
   /**
    * Answers a call of the machine with the number `from`.
    * @param input the bytes behind the call

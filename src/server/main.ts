@@ -129,6 +129,7 @@ async function serve(options: ServeOptions): Promise<void> {
   if (options.host === "none") refuseLabs(await ownedLabs(store));
   const host = await openHost(options, { store, warn, fleet, underlay });
   cleanup.defer(() => host.close());
+  if (host.parts !== undefined) fleet?.reportParts(() => host.parts!.labs());
   const { sessionIdleMs, sessionAbsoluteMs } = options;
   const oidc = options.oidc === undefined ? undefined : await readOidc(options.oidc);
   const pages = await loadPages(packagePath("dist/web"));

@@ -70,9 +70,11 @@ export const machines: Command = {
 async function mayRemove(context: Context, name: string, args: Arguments): Promise<boolean> {
   const found = (await (await context.client()).listMachines()).machines.find((one) => one.name === name);
   // The service refuses a machine that answers, unless it is forced.
-  if (found === undefined || found.labs === 0 || (found.answers && !args.has("force"))) return true;
-  const labs = found.labs === 1 ? "a lab, whose disks are" : `${found.labs} labs, whose disks are`;
-  const question = `${name} has ${labs} lost with it; other machines start such labs again from their texts. Remove ${name}?`;
+  if (found === undefined || (found.labs === 0 && !found.parts) || (found.answers && !args.has("force"))) return true;
+  const labs = found.labs === 1 ? "a lab" : `${found.labs} labs`;
+  const parts = `nodes of ${found.parts === 1 ? "a lab" : `${found.parts} labs`} on several machines`;
+  const all = [...(found.labs > 0 ? [labs] : []), ...(found.parts ? [parts] : [])].join(" and ");
+  const question = `${name} has ${all}, whose disks are lost with it; plan and apply start them again from their texts. Remove ${name}?`;
   return approve(context.terminal, question, args.has("yes"));
 }
 
@@ -148,7 +150,7 @@ function shown(all: readonly Machine[]): string {
     all.map((one) => [
       one.name,
       one.answers ? stateOf(one) : `no answer since ${one.seen_at}`,
-      String(one.labs),
+      one.parts ? `${one.labs} + parts of ${one.parts}` : String(one.labs),
       one.runs_labs === false ? "-" : `${gibibytes(one.available_memory_mib)} of ${gibibytes(one.memory_mib)} GiB`,
       `${one.load} of ${one.processors}`,
       one.version,

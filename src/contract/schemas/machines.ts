@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { flag, integer, list, map, name, number, optionalFlag, optionalText, text, time, word } from "./shapes.ts";
+import { flag, integer, list, map, name, number, optionalFlag, optionalInteger, optionalText, text, time, word } from "./shapes.ts";
 
 const state = word(["active", "cordoned"]);
 
@@ -27,6 +27,8 @@ export const MachineData = Type.Object({
   memory_mib: integer,
   available_memory_mib: integer,
   labs: integer,
+  /** Labs of other machines that have nodes on it. Absent: none. */
+  parts: optionalInteger,
   joined_at: time,
   /** Its last report. */
   seen_at: time,

@@ -320,7 +320,9 @@ test("a machine that has just died: a change that concerns it changes nothing, a
   start(other);
   const session = await login(start(home));
   kill(other);
-  await expect(deploy(session, spreadLab)).rejects.toThrow("the machine m2 does not answer, and the change concerns it: nothing was changed");
+  await expect(deploy(session, spreadLab)).rejects.toThrow(
+    "the machine m2 does not answer, and the change concerns it: nothing was changed",
+  );
   expect(await session.observe(path)).toBeNull();
   expect(await filesIn(home, "labs")).toEqual([]);
   const one: Lab = { ...spreadLab, nodes: nodes.slice(1) };

@@ -52,6 +52,7 @@ export interface AnswerOptions {
 export function answerParts(options: AnswerOptions): HostParts {
   const { local, parts, isHome } = options;
   return {
+    labs: () => options.parts.all().map(({ path }) => path),
     answer: async (from, { name, args }, input, signal) => {
       const { id } = (args ?? {}) as PartOf;
       // It becomes the name of a file and a path.

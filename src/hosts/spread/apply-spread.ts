@@ -65,7 +65,14 @@ async function refuseAway(
   const byGroup = record?.byGroup ?? place?.spread === "groups";
   const labels = record?.labels ?? place?.labels ?? {};
   const places = labs.places(segment, { path, merged, ids, rules: await session.rules(), byGroup, labels });
-  const facts = { home: labs.options.own, places, merged, ids, underlays: labs.underlays(), nameOf: (machine: number) => labs.nameOf(machine) };
+  const facts = {
+    home: labs.options.own,
+    places,
+    merged,
+    ids,
+    underlays: labs.underlays(),
+    nameOf: (machine: number) => labs.nameOf(machine),
+  };
   const machines = [...splitSteps(segment, { ...facts, vnis: new Map() }).keys()];
   await labs.refuseAway({ id: record?.id ?? "none", path }, machines, session);
 }

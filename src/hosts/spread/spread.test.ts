@@ -143,7 +143,9 @@ test("a half that an interrupted change has left makes room for the link as it i
     const places = new Map([...facts.places, [nodeWord("r2"), at]]);
     const underlays = new Map([...facts.underlays, [3, { address: "192.0.2.3", mtu: 1450 }]]);
     const there = { ...facts, merged: alone, ids: known, places, underlays, vnis };
-    const steps = splitSteps([operation(link(ends))], there).get(home)!.map(({ step }) => step);
+    const steps = splitSteps([operation(link(ends))], there)
+      .get(home)!
+      .map(({ step }) => step);
     return { steps, ids: ownIds(known, home, there) };
   };
   const name = halfName(vni, 0, undefined);

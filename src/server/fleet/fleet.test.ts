@@ -206,6 +206,22 @@ describe("the machines of a fleet", () => {
   });
 
   test(
+    "a machine with nodes of labs that are spread over machines: the list has their number, and it is not removed by mistake",
+    is,
+    async () => {
+      const { one, other, admin } = await two();
+      other.fleet.reportParts(() => ["/ring"]);
+      await other.hasFree(1_000);
+      const listed = async () => (await one.client(admin).get("/api/v1/machines")).json.data.machines;
+      await expect.poll(listed).toMatchObject([{ name: "one" }, { name: "other", labs: 0, parts: 1 }]);
+      expect((await listed())[0]).not.toHaveProperty("parts");
+      const refused = await one.client(admin).post("/api/v1/machines/remove", { name: "other" });
+      expect(refused.json).toMatchObject({ code: "operation_not_allowed", error: expect.stringContaining("these nodes would be lost") });
+      expect((await one.client(admin).post("/api/v1/machines/remove", { name: "other", force: true })).json).toMatchObject({ ok: true });
+    },
+  );
+
+  test(
     "a machine that does not answer: calls and lists say since when, its labs stay its own, and it goes on when it is back",
     is,
     async () => {

@@ -42,6 +42,8 @@ export interface FleetOptions {
 export interface Fleet {
   readonly calls: FleetCalls;
   readonly parts: PartCalls;
+  /** Gives the function that names the labs with parts on this machine, for its reports. */
+  reportParts(labs: () => readonly string[]): void;
   readonly routes: FleetRoutes;
   /** The certificate of this machine now. */
   credentials(): MemberCredentials;
@@ -81,6 +83,7 @@ export async function openFleet({
   let listener: MemberListener | undefined;
   let isMember = true;
   let isUnlisted = false;
+  let partLabs: () => readonly string[] = () => [];
   let images: () => Promise<NonNullable<MachineFacts["images"]>> = async () => [];
   const report = async () => {
     try {
@@ -89,7 +92,8 @@ export async function openFleet({
         isUnlisted = true;
         return [];
       });
-      await machines.report({ ...facts(), ...(shared.length > 0 && { images: shared }) });
+      const parts = partLabs().length;
+      await machines.report({ ...facts(), ...(parts > 0 && { parts }), ...(shared.length > 0 && { images: shared }) });
       const isThere = machines.list().some(({ number }) => number === membership.number);
       listener?.dropRemoved();
       if (isMember && !isThere) {
@@ -138,6 +142,9 @@ export async function openFleet({
           ({ cause }: Error) => (cause instanceof Error ? connectionProblem(machine, cause) : undefined),
         );
       },
+    },
+    reportParts: (labs) => {
+      partLabs = labs;
     },
     parts: { open: (number, call, signal) => connections.open(number, call, signal) },
     routes: { machines, forwarder },

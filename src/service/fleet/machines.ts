@@ -40,6 +40,7 @@ export async function listMachines(context: Parts, caller: Caller): Promise<Mach
       memory_mib: facts.memory,
       available_memory_mib: facts.availableMemory,
       labs: labs.get(number) ?? 0,
+      ...((facts.parts ?? 0) > 0 && { parts: facts.parts! }),
       joined_at: timeText(joinedAt),
       seen_at: timeText(seenAt),
       ...problemOf({ name, facts }, problems.get(number)),
@@ -76,13 +77,19 @@ export async function removeMachine(context: Parts, caller: Caller, { name, forc
   const found = shown.find((one) => one.name === name);
   if (found === undefined) throw unknownMachine(machines, name);
   if (found.own === true) throw new Failure("operation_not_allowed", `${name} is the machine that you ask: send the call to another one`);
-  if (found.answers && found.labs > 0 && force !== true)
+  const { labs, parts = 0 } = found;
+  if (found.answers && labs > 0 && force !== true)
     throw new Failure(
       "operation_not_allowed",
-      `${name} answers and has ${found.labs === 1 ? "a lab" : `${found.labs} labs`}, whose nodes would run on without a record: destroy them first, or add --force`,
+      `${name} answers and has ${labs === 1 ? "a lab" : `${labs} labs`}, whose nodes would run on without a record: destroy them first, or add --force`,
+    );
+  if (found.answers && parts > 0 && force !== true)
+    throw new Failure(
+      "operation_not_allowed",
+      `${name} answers and has nodes of ${parts === 1 ? "a lab that is" : `${parts} labs that are`} spread over machines: these nodes would be lost. Destroy the labs first, or add --force`,
     );
   await machines.remove(name);
-  context.log("warn", "a machine was removed from the fleet", { machine: name, labs: found.labs, by: caller.user });
+  context.log("warn", "a machine was removed from the fleet", { machine: name, labs, parts, by: caller.user });
   return listMachines(context, caller);
 }
 

@@ -7,6 +7,7 @@ import { Elsewhere } from "../common/elsewhere.ts";
 import { addressRecorded } from "../context/address.ts";
 import type { Context } from "../context/context.ts";
 import { fleetOf, unknownMachine } from "../fleet/machines.ts";
+import { ownMachine } from "../placement/own-machine.ts";
 import { type MachineDrain, runsLabs } from "../store/machines.ts";
 import { type LabRecord, labsHere } from "../store/store.ts";
 import { type MovedLab, moveKind } from "./move-lab.ts";
@@ -16,6 +17,10 @@ import { settleMoves } from "./settle-moves.ts";
 const everyMs = 3_000;
 
 type Move = DrainData["moves"][number];
+type Staying = DrainData["staying"][number];
+
+/** The next step for a lab that cannot move. */
+const destroyIt = "it stays until it is destroyed";
 
 /**
  * Moves the labs of this machine to others while it is drained: one after the other, those with running nodes only if the drain stops them. The drain is in the
@@ -89,39 +94,41 @@ export class Drains {
   async #data(name: string): Promise<DrainData> {
     const drain = this.#drain;
     const labs = labsHere(this.#context.store);
-    const states = await Promise.all(labs.map(async (record) => [record.path, await this.#runningNodes(record)] as const));
-    const isStaying = (nodes: readonly string[] | undefined) => nodes === undefined || (nodes.length > 0 && drain?.stopLabs !== true);
+    const states = await Promise.all(labs.map(async (record) => ({ lab: record.path, ...(await this.#stateOf(record, drain)) })));
     const isTried = (lab: string) => ["failed", "cancelled"].includes(this.#moves.get(lab)?.state ?? "");
-    const waiting = states.filter(([lab, nodes]) => drain !== undefined && !this.#moves.has(lab) && !isStaying(nodes));
+    const waiting = states.filter(({ lab, stay }) => drain !== undefined && !this.#moves.has(lab) && stay === undefined);
+    const staying = states.flatMap(({ lab, stay }) =>
+      stay !== undefined && !isTried(lab) && this.#moves.get(lab)?.state !== "moving" ? [{ lab, ...stay }] : [],
+    );
+    const parts = this.#context.host.parts?.labs() ?? [];
     return {
       machine: name,
       draining: drain !== undefined,
       stop_labs: drain?.stopLabs === true,
-      moves: [...this.#moves.values(), ...waiting.map(([lab]): Move => ({ lab, state: "waiting" }))],
-      staying: states
-        .filter(([lab, nodes]) => isStaying(nodes) && !isTried(lab) && this.#moves.get(lab)?.state !== "moving")
-        .map(([lab, nodes]) => ({
-          lab,
-          reason:
-            nodes === undefined
-              ? "the host does not answer about it"
-              : `${nodes.length === 1 ? "a node runs" : `${nodes.length} nodes run`}`,
-          hint:
-            nodes === undefined
-              ? `labwright status --lab ${lab}`
-              : `labwright stop --lab ${lab}, or labwright machines drain ${name} --stop-labs`,
-        })),
+      moves: [...this.#moves.values(), ...waiting.map(({ lab }): Move => ({ lab, state: "waiting" }))],
+      staying: [...staying, ...parts.map((lab) => ({ lab, reason: "it is spread over machines, and has nodes here", hint: destroyIt }))],
     };
   }
 
-  /** Names of the nodes that run; undefined if nobody knows. */
-  async #runningNodes({ path }: LabRecord): Promise<readonly string[] | undefined> {
+  /** Returns why a lab stays; absent: it can move now. */
+  async #stateOf({ path }: LabRecord, drain: MachineDrain | undefined): Promise<{ readonly stay?: Pick<Staying, "reason" | "hint"> }> {
     try {
       await this.#context.host.moves?.describe(path);
-      return [];
+      return {};
     } catch (error) {
-      const isUp = error instanceof Failure && error.code === "nodes_running";
-      return isUp ? (error.data?.["nodes"] as readonly string[]) : undefined;
+      const code = error instanceof Failure ? error.code : undefined;
+      if (code === "operation_not_allowed") return { stay: { reason: "it is spread over machines", hint: destroyIt } };
+      if (code !== "nodes_running")
+        return { stay: { reason: "the host does not answer about it", hint: `labwright status --lab ${path}` } };
+      if (drain?.stopLabs === true) return {};
+      const nodes = (error as Failure).data?.["nodes"] as readonly string[];
+      const { machine = "" } = ownMachine(this.#context.store);
+      return {
+        stay: {
+          reason: nodes.length === 1 ? "a node runs" : `${nodes.length} nodes run`,
+          hint: `labwright stop --lab ${path}, or labwright machines drain ${machine} --stop-labs`,
+        },
+      };
     }
   }
 
@@ -134,8 +141,7 @@ export class Drains {
         if (drain === undefined || this.#isClosed) return;
         const { path } = record;
         if (this.#moves.has(path) || jobs.running(path) !== undefined) continue;
-        const nodes = await this.#runningNodes(record);
-        if (nodes === undefined || (nodes.length > 0 && !drain.stopLabs)) continue;
+        if ((await this.#stateOf(record, drain)).stay !== undefined) continue;
         await this.#move(record, drain);
       }
     } catch (error) {

@@ -19,6 +19,8 @@ export interface MachineFacts {
   readonly underlay?: { readonly address: string; readonly mtu: number };
   /** false: it only passes calls on (`--host none`), and `availableMemory` is 0, so that releases which do not know this field place no labs there. */
   readonly runsLabs?: boolean;
+  /** Number of labs of other machines that have a part on it. Absent: none. */
+  readonly parts?: number;
   /** The images that other machines may fetch from it. */
   readonly images?: readonly SharedImage[];
 }
