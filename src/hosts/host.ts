@@ -489,6 +489,8 @@ export interface LiveNode {
   readonly id: string;
   readonly name: string;
   readonly status: Power;
+  /** The machine of the fleet that the node is on, of a lab that is spread over several. */
+  readonly machine?: string;
   /** The template's ready check passed; absent if the template has none. */
   readonly ready?: boolean;
   /** The reason that the ready check gave, one line; absent if the node is ready, or if there is none. */

@@ -11,6 +11,7 @@ export function showInspection(data: Inspection): string {
   const parts = [`${data.lab}  mode ${data.mode}${data.locked ? "  locked" : ""}${data.cached ? `  as of ${data.taken_at}` : ""}`];
   const all = inNaturalOrder(data.nodes, nodeKey);
   const isRenamed = all.some((node) => otherName(node) !== "");
+  const isSpread = all.some(({ machine }) => machine !== undefined);
   const nodes = all.map((node) => [
     nodeKey(node),
     ...(isRenamed ? [otherName(node)] : []),
@@ -18,12 +19,25 @@ export function showInspection(data: Inspection): string {
     node.template,
     node.image ?? "",
     node.status,
+    ...(isSpread ? [node.machine ?? ""] : []),
     node.cpu === 0 ? "" : String(node.cpu),
     node.ram === 0 ? "" : `${node.ram} MiB`,
     node.console.type,
     limitsText(node.limits),
   ]);
-  const heads = ["NODE", ...(isRenamed ? ["NAME"] : []), "ID", "TEMPLATE", "IMAGE", "STATUS", "CPU", "RAM", "CONSOLE", "LIMITS"];
+  const heads = [
+    "NODE",
+    ...(isRenamed ? ["NAME"] : []),
+    "ID",
+    "TEMPLATE",
+    "IMAGE",
+    "STATUS",
+    ...(isSpread ? ["MACHINE"] : []),
+    "CPU",
+    "RAM",
+    "CONSOLE",
+    "LIMITS",
+  ];
   if (nodes.length > 0) parts.push(table(heads, nodes));
   const hasAddresses = all.some(
     ({ management, interfaces }) => management !== undefined || interfaces.some(({ addresses = [] }) => addresses.length > 0),

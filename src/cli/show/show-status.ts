@@ -103,9 +103,11 @@ function nodeTable(paint: Paint, all: readonly LiveNode[], addresses: Interfaces
   const nodes = inNaturalOrder(all, nodeKey);
   const hasAddresses = nodes.some((node) => addressesText(addresses.get(nodeKey(node))) !== "");
   const isRenamed = nodes.some((node) => otherName(node) !== "");
+  const isSpread = nodes.some(({ machine }) => machine !== undefined);
   const rows = nodes.map((node) => [
     nodeKey(node),
     ...(isRenamed ? [otherName(node)] : []),
+    ...(isSpread ? [node.machine ?? ""] : []),
     statusText(node),
     node.ready === undefined ? "" : node.ready ? "yes" : "no",
     node.uptime_ms === undefined ? "" : duration(node.uptime_ms),
@@ -118,6 +120,7 @@ function nodeTable(paint: Paint, all: readonly LiveNode[], addresses: Interfaces
   const heads = [
     "NODE",
     ...(isRenamed ? ["NAME"] : []),
+    ...(isSpread ? ["MACHINE"] : []),
     "STATUS",
     "READY",
     "UPTIME",

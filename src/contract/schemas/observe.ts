@@ -51,6 +51,8 @@ export const LiveNodeData = Type.Object({
   /** The node's name on the host. Several nodes may have the same name. */
   name: text,
   status: NodeStatus,
+  /** The machine that it is on, of a lab that is spread over machines. Absent: that of the lab. */
+  machine: optionalText,
   /** Its template's check and the conditions of its intent have passed. Absent: it has none of them. */
   ready: Type.Optional(flag),
   /** Why it is not ready, one line: the message of the check or condition that has not passed. */
@@ -209,6 +211,8 @@ export const InspectedNode = Type.Object({
   image: optionalText,
   icon: optionalText,
   status: NodeStatus,
+  /** The machine that it is on, of a lab that is spread over machines. Absent: that of the lab. */
+  machine: optionalText,
   /** Cores: as declared, else from the template, else the node's limit; 0: no limit of its own. */
   cpu: number,
   /** MiB: as declared, else the template's, else what the node is limited to; 0: no limit of its own. */

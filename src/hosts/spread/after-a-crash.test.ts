@@ -315,6 +315,14 @@ test("a part that is gone from its machine is made again by the next change of t
   expect((await session.observe(path))!.nodes.map(({ name }) => name)).toEqual(["a", "b"]);
 });
 
+test("the status names the machine of each node", async () => {
+  const { home, other, start } = await fleet();
+  start(other);
+  const session = await login(start(home));
+  await deploy(session, spreadLab);
+  expect((await session.status(path)).nodes.map(({ name, machine }) => `${name} ${machine}`).sort()).toEqual(["a m1", "b m2"]);
+});
+
 test("a machine that has just died: a change that concerns it changes nothing, and a plan places new nodes elsewhere", async () => {
   const { home, other, start, kill } = await fleet();
   start(other);

@@ -274,7 +274,9 @@ export class SpreadLabs {
       }),
     );
     return {
-      nodes: parts.flatMap(({ number, live }) => live.nodes.map((node) => ({ ...node, id: wholeId(own, number, node.id) }))),
+      nodes: parts.flatMap(({ number, live }) =>
+        live.nodes.map((node) => ({ ...node, id: wholeId(own, number, node.id), machine: this.nameOf(number) })),
+      ),
       links: [...links, ...[...cuts].map(([vni, sides]) => ({ id: `x${vni}`, ...sides }))] as LiveStatus["links"],
     };
   }

@@ -7,7 +7,7 @@ import type { ObservedLab, ObservedLimits, ObservedLink, ObservedNode } from "..
 import type { HostRules } from "../../engine/model/plan.ts";
 import { maskValues } from "../../engine/show/mask.ts";
 import { maskText } from "../../engine/show/secret-words.ts";
-import type { LiveLink } from "../../hosts/host.ts";
+import type { LiveLink, LiveNode } from "../../hosts/host.ts";
 import { endpointText, managementInterface } from "../../intent/lab/lab.ts";
 import type { Caller } from "../common/call.ts";
 import { timeText } from "../common/clock.ts";
@@ -90,10 +90,23 @@ async function inspectLab(
   if (observed === null) throw labNotFound(target.path);
   // Only impairments come from the live read. The structure is valid without it.
   const live = await target.host.status(target.path).catch(orIfFailed(undefined));
-  const data = inspection(target, observed, rules, live?.links ?? [], timeText(at));
+  const data = withMachines(inspection(target, observed, rules, live?.links ?? [], timeText(at)), live?.nodes ?? []);
   // Not cached: an answer without the live data, and an answer that was read during a change. The change clears the cache only once, at its end.
   if (recorded && live !== undefined && context.observations.changes(target.path) === changes) context.inspections.set(key, data);
   return data;
+}
+
+/** Adds the machines of the nodes, of a lab that is spread over several. */
+function withMachines(data: InspectionData, live: readonly LiveNode[]): InspectionData {
+  const machines = new Map(live.flatMap(({ id, machine }) => (machine === undefined ? [] : [[id, machine] as const])));
+  if (machines.size === 0) return data;
+  return {
+    ...data,
+    nodes: data.nodes.map((node) => {
+      const machine = machines.get(node.id);
+      return machine === undefined ? node : { ...node, machine };
+    }),
+  };
 }
 
 function limitsData({ cpu, memoryBytes, processes, diskBytes }: ObservedLimits): NodeLimitsData {
