@@ -6,7 +6,7 @@ import { Duplex, PassThrough, Readable } from "node:stream";
 import { afterEach, expect, test } from "vitest";
 import { Failure } from "../../contract/errors.ts";
 import { planLab } from "../../engine/plan/plan-lab.ts";
-import type { Lab, LabNode } from "../../intent/lab/lab.ts";
+import type { Lab, LabLink, LabNode } from "../../intent/lab/lab.ts";
 import type { Host, HostSession } from "../host.ts";
 import type { HostMoves, PartCalls } from "../host-fleet.ts";
 import { memoryHost } from "../memory/memory-host.ts";
@@ -87,6 +87,14 @@ async function fleet() {
   const kill = ({ number }: Machine) => services.delete(number);
   return { home: machines[0]!, other: machines[1]!, known, start, kill, calls: callsOf };
 }
+
+const link = (key: string, ...ends: readonly [string, string]): LabLink => ({
+  key,
+  endpoints: [
+    { node: ends[0], interface: "eth0" },
+    { node: ends[1], interface: "eth0" },
+  ],
+});
 
 const login = (host: Host) => host.login("admin", "admin");
 
@@ -313,6 +321,42 @@ test("a part that is gone from its machine is made again by the next change of t
   const { ids } = await deploy(session, spreadLab);
   expect(ids.nodes).toEqual(before.ids.nodes);
   expect((await session.observe(path))!.nodes.map(({ name }) => name)).toEqual(["a", "b"]);
+});
+
+test("new nodes of a group go to the machine of the group's nodes, and a plan shows the nodes that stay", async () => {
+  const { home, other, known, start } = await fleet();
+  start(other);
+  const session = await login(start(home));
+  const grouped = (key: string, group: string) => ({ ...nodes[0]!, key, name: key, labels: { group } });
+  const [a, b] = [grouped("a", "east"), grouped("b", "west")];
+  const before: Lab = { ...spreadLab, place: { spread: "groups" }, nodes: [a, b] };
+  const { ids } = await deploy(session, before);
+  const at = async (id: string) => (await session.status(path)).nodes.find((node) => node.id === id)!.machine;
+  const west = await at(ids.nodes["b"]!);
+  // The other machine has much more room.
+  for (const [index, machine] of known.entries()) known[index] = { ...machine, room: machine.name === west ? 40 : 4_000 };
+  const observed = await session.observe(path);
+  const desired: Lab = { ...before, nodes: [b, grouped("c", "west")], links: [link("c:eth0 -- b:eth0", "b", "c")] };
+  const { operations } = planLab({ desired, observed, ids, rules: await session.rules(), prune: true, replace: false });
+  const facts = await session.spread!.facts(path, before.place, operations, ids);
+  expect(facts).toEqual({ machines: [{ machine: west, nodes: ["b", "c"] }], cuts: [] });
+  const made = await session.apply(path, operations, { ...progress, ids });
+  expect(await at(made.ids.nodes["c"]!)).toBe(west);
+});
+
+test("the machines of a link between machines have the order of its key", async () => {
+  const { home, other, start } = await fleet();
+  start(other);
+  const session = await login(start(home));
+  for (const key of ["a:eth0 -- b:eth0", "b:eth0 -- a:eth0"]) {
+    const desired: Lab = { ...spreadLab, links: [link(key, "a", "b")] };
+    const { operations } = planLab({ desired, observed: null, rules: await session.rules(), prune: false, replace: false });
+    const facts = await session.spread!.facts(path, { spread: "nodes" }, operations, progress.ids);
+    const machineOf = (node: string) => facts!.machines.find((one) => one.nodes.includes(node))!.machine;
+    const machines = [key[0]!, key.at(-"b:eth0".length)!].map(machineOf);
+    expect(facts?.cuts).toEqual([{ link: key, machines, mtu: 1500 }]);
+    expect(machines).toHaveLength(new Set(machines).size);
+  }
 });
 
 test("the status names the machine of each node", async () => {

@@ -28,12 +28,15 @@ export function placesOf(operations: readonly Operation[], facts: PlacesFacts): 
   const { home, merged, ids } = facts;
   const parts = new Map<string, { readonly memory: number; readonly at?: number; readonly label?: string }>();
   const words = new Map<string, string>();
-  const add = (word: string, id: string | undefined) => {
-    if (id === undefined) return;
-    words.set(id, word);
-    parts.set(word, { memory: 0, at: ownId(home, id).machine });
+  const labelled = (labels: Readonly<Record<string, string>>) => {
+    const label = facts.byGroup ? labels["group"] : undefined;
+    return label === undefined ? {} : { label };
   };
-  for (const { id } of merged?.lab.nodes ?? []) add(nodeWord(keyOf(ids.nodes, id)), id);
+  const add = (word: string, id: string, labels: Readonly<Record<string, string>> = {}) => {
+    words.set(id, word);
+    parts.set(word, { memory: 0, at: ownId(home, id).machine, ...labelled(labels) });
+  };
+  for (const { id, labels } of merged?.lab.nodes ?? []) add(nodeWord(keyOf(ids.nodes, id)), id, labels);
   for (const { id } of merged?.lab.networks ?? []) add(networkWord(keyOf(ids.networks, id)), id);
   const needs = new Map(facts.rules.templates.map(({ id, need }) => [id, need]));
   const ends: (readonly [string, string])[] = [];
@@ -43,8 +46,7 @@ export function placesOf(operations: readonly Operation[], facts: PlacesFacts): 
     if (step.do === "create-link") ends.push([endOf(step.link.endpoints[0]), endOf(step.link.endpoints[1])]);
     if (step.do !== "create-node" || parts.has(nodeWord(step.node.key))) continue;
     const memory = step.node.ram ?? needs.get(step.node.template) ?? nodeMemory;
-    const label = facts.byGroup ? step.node.labels["group"] : undefined;
-    parts.set(nodeWord(step.node.key), { memory, ...(label !== undefined && { label }) });
+    parts.set(nodeWord(step.node.key), { memory, ...labelled(step.node.labels) });
   }
   for (const { endpoints } of merged?.lab.links ?? []) {
     const [a, b] = endpoints.map((end) => words.get("nodeId" in end ? end.nodeId : end.networkId));

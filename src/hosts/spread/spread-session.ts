@@ -1,5 +1,6 @@
 import { Failure } from "../../contract/errors.ts";
 import type { ObservedEndpoint, ObservedLink } from "../../engine/model/observed.ts";
+import { endpointText } from "../../intent/lab/lab.ts";
 import type { HostSession, LinkQualityState } from "../host.ts";
 import type { HostCapture, HostCaptures } from "../host-captures.ts";
 import { applySpread } from "./apply-spread.ts";
@@ -345,14 +346,21 @@ class LabCalls {
       const [a, b] = machinesOf(places, step.link);
       if (a === b) return [];
       const there = [a, b].flatMap((machine) => underlays.get(machine) ?? []);
-      return [{ link: step.link.key, machines: [labs.nameOf(a), labs.nameOf(b)] as [string, string], mtu: cutMtu(step.link, there) }];
+      // In the order of the ends in the key, which need not be that of the text.
+      const isSwapped = step.link.key.startsWith(`${endpointText(step.link.endpoints[1])} -- `);
+      const names = (isSwapped ? [b, a] : [a, b]).map((machine) => labs.nameOf(machine)) as [string, string];
+      return [{ link: step.link.key, machines: names, mtu: cutMtu(step.link, there) }];
     });
+    const deleted = new Set(operations.flatMap(({ step }) => (step.do === "delete-node" ? [nodeWord(step.node)] : [])));
     return {
       machines: [...machines]
         .map(([machine, parts]) => ({
           machine: labs.nameOf(machine),
-          nodes: parts.flatMap(({ word }) => (word.startsWith(nodeWord("")) ? [word.slice(nodeWord("").length)] : [])).sort(),
+          nodes: parts
+            .flatMap(({ word }) => (word.startsWith(nodeWord("")) && !deleted.has(word) ? [word.slice(nodeWord("").length)] : []))
+            .sort(),
         }))
+        .filter(({ nodes }) => nodes.length > 0)
         .sort((a, b) => (a.machine < b.machine ? -1 : 1)),
       cuts: cuts.sort((a, b) => (a.link < b.link ? -1 : 1)),
     };
