@@ -22,6 +22,7 @@ import { noneHost } from "../hosts/none/none-host.ts";
 import { partsIn } from "../hosts/spread/records.ts";
 import { spreadHost } from "../hosts/spread/spread-host.ts";
 import { createService } from "../service/create-service.ts";
+import { reservedUnused } from "../service/reservations/machines.ts";
 import { firstSpreadVni, type MachineFacts, idMark as machineMark, silentAfterMs } from "../service/store/machines.ts";
 import { labsHere, type Store } from "../service/store/store.ts";
 import { type AuditFile, openAuditFile } from "./audit/audit-file.ts";
@@ -364,6 +365,7 @@ async function openHost(
     calls: fleet.parts,
     directory: spreadDirectory(stateDir),
     takeVnis: (count) => machines.takeVnis(count),
+    reserved: (machine) => reservedUnused({ store }, machine, Date.now()),
     warn,
     machines: () =>
       machines.list().map(({ number, name, labels, state, silentMs, facts }) => ({

@@ -11,7 +11,7 @@ import type { Host, HostSession } from "../host.ts";
 import type { HostMoves, PartCalls } from "../host-fleet.ts";
 import { memoryHost } from "../memory/memory-host.ts";
 import { spreadHost } from "./spread-host.ts";
-import type { FleetMachine } from "./spread-labs.ts";
+import type { FleetMachine, SpreadOptions } from "./spread-labs.ts";
 
 const path = "/lab";
 const nodes = ["a", "b"].map((key): LabNode => ({ key, name: key, template: "linux", exec: [], env: {}, attributes: {}, labels: {} }));
@@ -38,7 +38,7 @@ afterEach(async () => {
 });
 
 /** Machines 1 and 2, with services that can be started and left, as after a kill. */
-async function fleet() {
+async function fleet({ reserved }: Pick<SpreadOptions, "reserved"> = {}) {
   const base = await mkdtemp(join(tmpdir(), "labwright-spread-"));
   closers.push(() => rm(base, { recursive: true }));
   const services = new Map<number, Host>();
@@ -74,6 +74,7 @@ async function fleet() {
       own: number,
       calls: callsOf(number),
       machines: () => known,
+      ...(reserved !== undefined && { reserved }),
       takeVnis: async (count) => Array.from({ length: count }, () => vni++),
       directory,
       idMark: `000${number}`,
@@ -342,6 +343,16 @@ test("new nodes of a group go to the machine of the group's nodes, and a plan sh
   expect(facts).toEqual({ machines: [{ machine: west, nodes: ["b", "c"] }], cuts: [] });
   const made = await session.apply(path, operations, { ...progress, ids });
   expect(await at(made.ids.nodes["c"]!)).toBe(west);
+});
+
+test("room that another user has reserved is not used", async () => {
+  const reserved = { m1: new Map([["bob", 30]]), m2: new Map([["admin", 30]]) } as Readonly<Record<string, ReadonlyMap<string, number>>>;
+  const { home, other, start } = await fleet({ reserved: ({ name }) => reserved[name]! });
+  start(other);
+  const session = await login(start(home));
+  await expect(deploy(session, spreadLab)).rejects.toThrow("m1 has 10 MiB free, m2 has 40 MiB free");
+  const { ids } = await deploy(session, { ...spreadLab, nodes: nodes.slice(1) });
+  expect(ids.nodes).toEqual({ b: "2.1" });
 });
 
 test("the machines of a link between machines have the order of its key", async () => {

@@ -64,7 +64,7 @@ async function refuseAway(
   const ids = merged === undefined ? (record === undefined ? noIds : given) : withMade(given, segment, merged);
   const byGroup = record?.byGroup ?? place?.spread === "groups";
   const labels = record?.labels ?? place?.labels ?? {};
-  const places = labs.places(segment, { path, merged, ids, rules: await session.rules(), byGroup, labels });
+  const places = labs.places(segment, { path, user: session.user, merged, ids, rules: await session.rules(), byGroup, labels });
   const facts = {
     home: labs.options.own,
     places,
@@ -176,7 +176,15 @@ class SpreadApply {
     const [merged, rules] = await Promise.all([labs.whole(record, this.#session), this.#session.rules()]);
     const known = merged ?? undefined;
     const ids = known === undefined ? given : withMade(given, segment, known);
-    const places = labs.places(segment, { path: this.#path, merged: known, ids, rules, byGroup: record.byGroup, labels: record.labels });
+    const places = labs.places(segment, {
+      path: this.#path,
+      user: this.#session.user,
+      merged: known,
+      ids,
+      rules,
+      byGroup: record.byGroup,
+      labels: record.labels,
+    });
     const facts = {
       home: this.#own,
       places,

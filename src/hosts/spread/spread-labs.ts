@@ -31,6 +31,8 @@ export interface SpreadOptions {
   /** The number of this machine. */
   readonly own: number;
   readonly machines: () => readonly FleetMachine[];
+  /** Returns the memory of a machine that users have reserved and do not use yet, MiB, by user. Absent: none is. */
+  readonly reserved?: (machine: Pick<FleetMachine, "number" | "name">) => ReadonlyMap<string, number>;
   /** Returns numbers for new tunnels that no other lab of the fleet has. */
   readonly takeVnis: (count: number) => Promise<readonly number[]>;
   /** A folder in the state directory. */
@@ -282,7 +284,7 @@ export class SpreadLabs {
   }
 
   /** The machines that may get new nodes of a lab, with the room that its last plan has seen. */
-  machinesFor(path: string, labels: Readonly<Record<string, string>>): readonly SpreadMachine[] {
+  machinesFor(path: string, labels: Readonly<Record<string, string>>, user: string): readonly SpreadMachine[] {
     const known = this.#rooms.get(path);
     if (known !== undefined && Date.now() - known.at < roomMs) return known.machines;
     const machines = this.options
@@ -295,10 +297,15 @@ export class SpreadLabs {
           one.underlay !== undefined &&
           Object.entries(labels).every(([key, value]) => one.labels[key] === value),
       )
-      .map(({ number, name, room }) => ({ number, name, room }))
+      .map(({ number, name, room }) => ({ number, name, room: Math.max(0, room - this.#reservedByOthers({ number, name }, user)) }))
       .sort((a, b) => Number(b.number === this.options.own) - Number(a.number === this.options.own) || a.number - b.number);
     this.#rooms.set(path, { at: Date.now(), machines });
     return machines;
+  }
+
+  #reservedByOthers(machine: Pick<FleetMachine, "number" | "name">, user: string): number {
+    const reserved = [...(this.options.reserved?.(machine) ?? [])];
+    return reserved.reduce((sum, [owner, memory]) => (owner === user ? sum : sum + memory), 0);
   }
 
   forgetRoom(path: string): void {
@@ -309,6 +316,8 @@ export class SpreadLabs {
     operations: readonly Operation[],
     facts: {
       readonly path: string;
+      /** The user of the change. */
+      readonly user: string;
       readonly merged: Merged | undefined;
       readonly ids: NativeIds;
       readonly rules: Pick<HostRules, "templates">;
@@ -316,7 +325,7 @@ export class SpreadLabs {
       readonly labels: Readonly<Record<string, string>>;
     },
   ): ReadonlyMap<string, number> {
-    return placesOf(operations, { ...facts, home: this.options.own, machines: this.machinesFor(facts.path, facts.labels) });
+    return placesOf(operations, { ...facts, home: this.options.own, machines: this.machinesFor(facts.path, facts.labels, facts.user) });
   }
 
   underlays(): ReadonlyMap<number, Underlay> {

@@ -79,7 +79,7 @@ export function spreadSession(labs: SpreadLabs, inner: HostSession): HostSession
       room: (path, wanted) => {
         const record = labs.recordOf(path);
         if (record === undefined && wanted?.spread === undefined) return undefined;
-        return labs.machinesFor(path, record?.labels ?? wanted?.labels ?? {}).reduce((sum, { room }) => sum + room, 0);
+        return labs.machinesFor(path, record?.labels ?? wanted?.labels ?? {}, inner.user).reduce((sum, { room }) => sum + room, 0);
       },
     },
     ...calls(),
@@ -338,7 +338,15 @@ class LabCalls {
     const merged = record === undefined ? undefined : ((await labs.whole(record, this.#inner)) ?? undefined);
     const byGroup = record?.byGroup ?? wanted?.spread === "groups";
     const labels = record?.labels ?? wanted?.labels ?? {};
-    const places = labs.places(operations, { path, merged, ids, rules: await this.#inner.rules(), byGroup, labels });
+    const places = labs.places(operations, {
+      path,
+      user: this.#inner.user,
+      merged,
+      ids,
+      rules: await this.#inner.rules(),
+      byGroup,
+      labels,
+    });
     const underlays = labs.underlays();
     const machines = byMachine([...places].map(([word, machine]) => ({ word, machine })));
     const cuts = operations.flatMap(({ step }) => {

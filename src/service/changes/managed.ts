@@ -128,7 +128,8 @@ export async function recordIntent(
   if (excess !== undefined) throw quotaExceeded(excess);
   const now = context.clock.now();
   const admission = labAdmission(context, { path: target.path, owner: record.owner, size });
-  const taken = takenRoom(context, { path: target.path, owner: record.owner, size, until: leaseEnd(lease), now });
+  const isSpread = intent.lab.place?.spread !== undefined;
+  const taken = takenRoom(context, { path: target.path, owner: record.owner, size, until: leaseEnd(lease), now, isSpread });
   if (taken !== undefined) throw roomReserved(taken);
   await context.store.labs.put(record, admission);
   await recordHistory(context, record, intent.lab, { user: target.caller.user, operation: job.operation, job: job.id }, known);

@@ -21,7 +21,8 @@ export async function quotaProblems(
   const owner = record?.owner ?? caller.user;
   const now = context.clock.now();
   const excess = labExcess(context, { path, owner, size });
-  const taken = takenRoom(context, { path, owner, size, until: leaseEnd(leaseAfter(record?.lease, lab.lease, now)), now });
+  const until = leaseEnd(leaseAfter(record?.lease, lab.lease, now));
+  const taken = takenRoom(context, { path, owner, size, until, now, isSpread: lab.place?.spread !== undefined });
   if (excess === undefined && taken === undefined) return [];
   const places = await context.work.fieldPlaces(yaml, files, [{ kind: "lab", key: path, field: "name" }]);
   return places.flatMap((place): readonly Diagnostic[] => [

@@ -43,7 +43,8 @@ export class Placements {
     const memory = memoryOf(lab);
     this.#placed = notReported(this.#placed, rows);
     const unreachable = new Map<string, string>();
-    const limits = { ...reserved(call.user, memory), unreachable };
+    // A spread lab needs its memory on all machines together.
+    const limits = { ...reserved(call.user, lab.place?.spread === undefined ? memory : 0), unreachable };
     const choose = () => choosePlace(rows, memory, this.#placed, lab.place, imagesOf(lab), limits);
     let chosen = choose();
     while (!("refused" in chosen)) {

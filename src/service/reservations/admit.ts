@@ -13,6 +13,8 @@ export interface WantedLab {
   /** End of its lease; Infinity: it has none. */
   readonly until: number;
   readonly now: number;
+  /** Its nodes are on several machines, which are chosen with regard to reservations: only quotas are checked. */
+  readonly isSpread?: boolean;
 }
 
 /** Room that a lab would take from a reservation of another user. */
@@ -35,7 +37,7 @@ export function takenRoom(parts: PlaceParts & { readonly store: Pick<Store, "quo
   const before = store.labs.get(path);
   const known = before === undefined ? { nodes: 0, memory: 0 } : sizeOf(before);
   if (size.memory <= known.memory && size.nodes <= known.nodes) return undefined;
-  const place = ownPlace(parts);
+  const place = wanted.isSpread === true ? undefined : ownPlace(parts);
   return (place && takenOn(parts, place, wanted)) ?? takenOfQuota(parts, wanted);
 }
 

@@ -2,7 +2,7 @@ import { leaseEnd } from "../leases/lease.ts";
 import { sizeOf } from "../quotas/quota.ts";
 import { runsLabs } from "../store/machines.ts";
 import type { LabRecord, ReservationRow, Store } from "../store/store.ts";
-import type { Held, Shared, Use } from "./room.ts";
+import { type Held, type Shared, type Use, unusedMemory } from "./room.ts";
 
 /** The part of a machine's memory that labs may use; the rest is for the machine itself. */
 const usableShare = 15 / 16;
@@ -66,6 +66,15 @@ export function sharedOn(
     labs: store.labs.list().filter(isHere).map(useOf),
     held: heldOf(rows, now).filter(({ machine }) => machine === place.name),
   };
+}
+
+/** Returns the memory of a machine that users have reserved now and their labs do not use, MiB, by user. */
+export function reservedUnused(
+  { store }: Pick<PlaceParts, "store">,
+  { name, number }: Required<Pick<Place, "name" | "number">>,
+  now: number,
+): ReadonlyMap<string, number> {
+  return unusedMemory(now, sharedOn({ store }, { name, number, memory: 0 }, { now }));
 }
 
 /** Returns the reservations that have not ended. */

@@ -46,6 +46,14 @@ export function neededAt(at: number, { labs, held }: Shared, resource: RoomResou
   return [...sums.values()].reduce((sum, user) => sum + Math.max(user.labs, user.held), 0);
 }
 
+/** Returns the memory that users have reserved at a moment and their labs do not use, MiB, by user. */
+export function unusedMemory(at: number, { labs, held }: Shared): ReadonlyMap<string, number> {
+  const unused = new Map<string, number>();
+  for (const use of held) if (use.from <= at && use.until > at) unused.set(use.user, (unused.get(use.user) ?? 0) + use.memory);
+  for (const use of labs) if (use.until > at && unused.has(use.user)) unused.set(use.user, unused.get(use.user)! - use.memory);
+  return new Map([...unused].filter(([, memory]) => memory > 0));
+}
+
 /**
  * Returns the first time between two moments in which more is needed than `limit`. The need rises only where a reservation begins.
  * @param counts whether a moment counts. Absent: all do
