@@ -50,6 +50,7 @@ export const diagnosticCodes = {
   unsupported_field: "a field that the host does not support: it would be left out (a warning of validate)",
   position_changed: "the host cannot store this position, and stores a near one (a warning of validate)",
   room_reserved: "other users have reserved room that the lab would take, and it will be refused (a warning)",
+  no_machine: "no machine of the fleet is the one of place, or has its labels",
   over_quota: "the lab would exceed a quota of its owner, and will be refused (a warning)",
   few_numbers: "the host's other labs leave too few node numbers for the new nodes to run beside them (a warning)",
   more_than_host: "more CPUs than the host has, which limits nothing (a warning of validate)",

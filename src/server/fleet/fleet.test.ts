@@ -192,6 +192,17 @@ describe("the machines of a fleet", () => {
     expect(named.json.data.placement.machine).toBe("one");
     const nowhere = await other.client(ann).post("/api/v1/projects/deploy", { yaml: `${pair("nowhere")}place: {machine: third}\n` });
     expect(nowhere.json.error).toContain("there is no machine third");
+    const checked = async (place: string) =>
+      (await one.client(ann).post("/api/v1/projects/validate", { yaml: `${pair("checked")}place: ${place}\n` })).json;
+    const wrong = (line: string) => ({
+      code: "invalid_intent",
+      data: { diagnostics: [{ code: "no_machine", message: line, line: 6, path: expect.any(String) }] },
+    });
+    expect(await checked("{machine: third}")).toMatchObject(wrong("there is no machine third"));
+    expect((await checked("{machine: third}")).data.diagnostics[0].hint).toBe("machines that run labs: one, other");
+    expect(await checked("{labels: {gpu: false}}")).toMatchObject(wrong("no machine has the labels gpu=false"));
+    expect(await checked("{machine: one, labels: {gpu: true}}")).toMatchObject(wrong("the machine one lacks the labels gpu=true"));
+    for (const place of ["{machine: one}", "{labels: {gpu: true}}", "spread"]) expect(await checked(place)).toMatchObject({ ok: true });
     await one.client(admin).call("PUT", "/api/v1/machines", { body: JSON.stringify({ name: "other", state: "cordoned" }) });
     // Plans take no memory: a user could make all machines look full with them.
     const much = (name: string) => ({ yaml: `name: ${name}\nnodes:\n  h1: {template: linux, memory: 400}\n` });

@@ -5,14 +5,14 @@ import { byPlace, type Diagnostic } from "../../intent/diagnostics/diagnostic.ts
 import { showDiagnostics } from "../../intent/diagnostics/show.ts";
 import type { Call, Caller } from "../common/call.ts";
 import { badRequest } from "../common/refusals.ts";
-import type { HostPart, LookupParts, SessionsPart, WorkPart } from "../context/parts.ts";
+import type { HostPart, LookupParts, SessionsPart, StorePart, WorkPart } from "../context/parts.ts";
 import { checkFields, pathOf } from "../context/selector.ts";
 import { stateIds } from "../context/state.ts";
 import { type Intent, readSent } from "../work/intents.ts";
 import { attributeProblems } from "./attributes.ts";
 import { configProblems } from "./config-problems.ts";
 import { fitProblems } from "./fit-problems.ts";
-import { bindProblems, newNodeProblems, portProblems } from "./host-room.ts";
+import { bindProblems, newNodeProblems, placeProblems, portProblems } from "./host-room.ts";
 import { kernelProblems } from "./kernel-needs.ts";
 import { needProblems } from "./template-needs.ts";
 import { trafficFilterProblems } from "./traffic-filters.ts";
@@ -37,7 +37,7 @@ export async function validateProject(context: LookupParts, caller: Caller, payl
 
 /** Problems that the host reports for the intent. A part that cannot be checked on the host gets a warning. */
 async function hostProblems(
-  context: HostPart & SessionsPart & WorkPart,
+  context: HostPart & SessionsPart & WorkPart & StorePart,
   caller: Caller,
   intent: Intent,
   { signal, path, isNamed }: Pick<Call, "signal"> & ProjectPath,
@@ -78,6 +78,7 @@ async function hostProblems(
         host.checkLabPath?.(path) === undefined ? newNodeProblems(context, host, intent, path, intent.lab.nodes.length) : [],
       async () => [],
     ),
+    placeProblems(context, intent, path),
     // The warning about nodes already reports that the host is unreachable.
     ask(
       (host) => configProblems(context, host, intent),
