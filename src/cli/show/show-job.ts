@@ -17,6 +17,7 @@ const names: Readonly<Record<string, string>> = {
   removeSnapshot: "snapshot remove",
   saveConfigs: "save",
   testProject: "test",
+  moveLab: "move",
 };
 
 /** Returns the name of a change for people, as the commands have it. The id of the operation is in --format json. */

@@ -64,6 +64,17 @@ test("a machine that runs no labs gets none, passes calls on to those that do, a
   await expect.poll(console.heard).toContain("over-there");
   console.socket.destroy();
 
+  // Captures and traffic are those of the machine with the lab, whose host has none.
+  for (const [path, body] of [
+    ["/projects/captures?lab=/first"],
+    ["/projects/capture", { lab: "/first", node: "h1", interface: "eth0" }],
+    ["/projects/traffic/attach", { lab: "/first" }],
+  ] as const) {
+    const answer = await asked(ann, path, body);
+    expect(answer, path).toMatchObject({ ok: false, code: "unsupported" });
+    expect(answer.error).not.toContain("runs no labs");
+  }
+
   const there = await asked(ann, "/projects/deploy", { yaml: pair("there", "place: {machine: api}\n") });
   expect(there).toMatchObject({ ok: false, code: "host_error", error: expect.stringContaining("api runs no labs (--host none)") });
   const load = await asked(ann, "/host/load");

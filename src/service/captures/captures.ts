@@ -16,6 +16,7 @@ import type {
 import { joinIds } from "../../engine/compare/join.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { HostCapture, HostCaptures } from "../../hosts/host-captures.ts";
+import { noneKind } from "../../hosts/none/none-host.ts";
 import { checkLabPath } from "../../intent/lab/lab-path.ts";
 import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
@@ -287,7 +288,9 @@ export class Captures {
   }
 
   /** Checked before any lab is looked up, so that an unknown id reveals nothing about labs. */
+  /** A machine that only answers calls passes those about labs and captures on, and has none itself. */
   async #supported(caller: Caller): Promise<void> {
+    if (this.#context.host.kind === noneKind) return;
     await capturesOf(await this.#context.sessions.hostSession(caller));
   }
 

@@ -6,6 +6,7 @@ import { endpointKeys, endpointOf, joinIds } from "../../engine/compare/join.ts"
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import type { HostTraffic } from "../../hosts/host-traffic.ts";
+import { noneKind } from "../../hosts/none/none-host.ts";
 import { type Endpoint, endpointText, type TrafficFilter } from "../../intent/lab/lab.ts";
 import { packetFilter } from "../../packets/bpf.ts";
 import type { Call, Caller, Upgrade } from "../common/call.ts";
@@ -71,7 +72,8 @@ export class Traffic {
   }
 
   async attach(caller: Caller, payload: TrafficPayload): Promise<TrafficAttachData> {
-    await trafficOf(await this.#context.sessions.hostSession(caller));
+    // A machine that only answers calls passes those about labs on.
+    if (this.#context.host.kind !== noneKind) await trafficOf(await this.#context.sessions.hostSession(caller));
     const { target, observed } = await addressObserved(this.#context, caller, payload, "view");
     const current = currentLinks(target, observed);
     const { link } = payload;
