@@ -78,7 +78,7 @@ async function wholeResult({ result, left_out: leftOut = [] }: Job, getIntent: I
 
 /** A machine that is lost for good would be waited for without end. */
 function machineSilent({ job, machine, unreachable_since: since }: Job): LabwrightError {
-  const text = `the machine ${machine}, which runs the change, has not answered since ${since}: the change goes on when it is back, see labwright jobs ${job}`;
+  const text = `machine ${machine} has not answered since ${since}: job ${job} continues when it is back`;
   return new LabwrightError(text, { status: 503, code: "machine_unreachable", data: { machine, seen_at: since, job } });
 }
 

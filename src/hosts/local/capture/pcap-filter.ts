@@ -8,8 +8,10 @@ import { FairPlaces } from "../sync/fair-places.ts";
 import { controlCharacter } from "./control-character.ts";
 
 const program = "/usr/bin/tcpdump";
-/** Time limit of a compilation, ms: some short filters would compile forever. */
-const compileMs = 5_000;
+/** Limit of the processor time of a compilation, s: some short filters would compile forever. */
+const compileSeconds = 5;
+/** Limit of its time on a busy machine, ms. */
+const waitMs = 30_000;
 /** The same limit as startCapture's; an argument of a program may have 128 KiB. */
 const maxCharacters = 4_096;
 /** Maximum number of simultaneous compilations, of all users. */
@@ -44,17 +46,30 @@ function tooLong({ length }: string): string | undefined {
 function compiledBy(rootfs: string, filter: string): Promise<CompiledFilter> {
   const root = process.getuid?.() === 0;
   const apart = root ? ["--net", "chroot", "--userspec=65534:65534"] : ["--user", "--map-root-user", "--net", "chroot"];
-  const argv = [...apart, rootfs, program, "-ddd", "-y", "EN10MB", "--", filter];
+  const argv = [
+    `--cpu=${compileSeconds}:${compileSeconds + 1}`,
+    "unshare",
+    ...apart,
+    rootfs,
+    program,
+    "-ddd",
+    "-y",
+    "EN10MB",
+    "--",
+    filter,
+  ];
   const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" };
   return new Promise((resolve, reject) => {
-    execFile("unshare", argv, { timeout: compileMs, killSignal: "SIGKILL", env }, (error, stdout, stderr) => {
+    execFile("prlimit", argv, { timeout: waitMs, killSignal: "SIGKILL", env }, (error, stdout, stderr) => {
       if (error === null) return resolve(portable(stdout.trim().replaceAll("\n", ",")));
       const trouble = machineTrouble(error);
       if (trouble?.code === "overloaded") return reject(trouble);
       // Only messages of tcpdump itself are about the filter.
       const said = stderr.split("\n").find((line) => line.startsWith("tcpdump: "));
       if (said !== undefined) return resolve({ problem: said.slice("tcpdump: ".length) });
-      if (error.killed === true) return resolve({ problem: `it takes longer than ${compileMs / 1000} s to compile: simplify it` });
+      if (error.signal === "SIGXCPU") return resolve({ problem: `it takes longer than ${compileSeconds} s to compile: simplify it` });
+      if (error.killed === true)
+        return reject(new Failure("host_timeout", `tcpdump did not compile a filter within ${waitMs / 1000} s: the machine is very busy`));
       const message = stderr.trim() || error.message;
       reject(new Failure("host_error", `tcpdump, which compiles filters, does not run: ${message}`, { data: { host: { message } } }));
     });
