@@ -115,6 +115,24 @@ test("a check that fails to the end of its time is failed with its last reason; 
   ]);
 });
 
+test("a test ends at its first attempt if its node cannot recover, with the reason, whatever it expects", async () => {
+  const on = bench(() => new Failure("machine_unreachable", "the machine beta does not answer"));
+  const asked: string[] = [];
+  const rows = await runTests(labTests("  - {from: a, command: x, within: 60}\n  - {from: b, command: y, expect: fail, within: 60}"), {
+    ...on,
+    mayRecover: async (node, { code }) => {
+      asked.push(`${node} ${code}`);
+      return false;
+    },
+  });
+  expect(rows).toMatchObject([
+    { node: "a", outcome: "error", message: "the machine beta does not answer", attempts: 1 },
+    { node: "b", outcome: "error", message: "the machine beta does not answer", attempts: 1 },
+  ]);
+  expect(rows[0]).not.toHaveProperty("isLast");
+  expect(asked.toSorted()).toEqual(["a machine_unreachable", "b machine_unreachable"]);
+});
+
 test("a test that should fail passes when its check fails, but not when the check could not be made", async () => {
   const on = bench((_, run) =>
     run === "x" ? end("", { code: 1 }) : run === "y" ? end("") : new Failure("node_not_running", "a is stopped"),

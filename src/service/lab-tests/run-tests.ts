@@ -6,12 +6,23 @@ import { checkProgram, type ProgramEnd, type Verdict } from "../conditions/check
 export interface TestBench {
   /** Runs a program in a node. Throws a Failure if the node cannot run it now. */
   run(node: string, argv: readonly string[], timeoutMs: number): Promise<ProgramEnd>;
+  /** Returns whether the node may run programs later, without a change of the lab, after `run` threw this failure. Absent: it may. */
+  mayRecover?(node: string, failure: RunFailure): Promise<boolean>;
   /** Makes the changes of `given`; returns how to take them back. */
   give(given: NonNullable<LabTest["given"]>): Promise<() => Promise<void>>;
   readonly now: () => number;
   readonly signal: AbortSignal;
   /** Called after each finished row. */
   readonly onRow?: (row: TestRow) => void;
+}
+
+/** A failure of the node or the host. */
+export type RunFailure = Error & { readonly code: string };
+
+/** The end of one attempt. */
+interface Attempt extends Verdict {
+  /** The node cannot run the check until somebody changes that. */
+  readonly isLast?: true;
 }
 
 /** One test in one node. */
@@ -68,7 +79,7 @@ async function runGiven(test: LabTest, given: NonNullable<LabTest["given"]>, ben
 
 /**
  * Repeats a check until it passes, or the time is over. A check that should fail must still fail when the time is over, because a network may only need
- * time to find another way. A check that cannot be made is repeated too: its node may be starting.
+ * time to find another way. A check that cannot be made is repeated too if its node may recover, for example because it is starting.
  */
 async function runTest(test: LabTest, node: string, bench: TestBench): Promise<TestRow> {
   const start = bench.now();
@@ -76,10 +87,10 @@ async function runTest(test: LabTest, node: string, bench: TestBench): Promise<T
   const { argv, judge } = checkProgram(test.check);
   for (let [attempts, hasFailed] = [1, false]; ; attempts++) {
     bench.signal.throwIfAborted();
-    const verdict = await attempt(bench, node, argv, judge, Math.max(minAttemptMs, deadline - bench.now()));
+    const { isLast = false, ...verdict } = await attempt(bench, node, argv, judge, Math.max(minAttemptMs, deadline - bench.now()));
     const isDecided = verdict.outcome === "passed" && (test.expect === "pass" || hasFailed);
     const left = deadline - bench.now();
-    if (isDecided || left <= 0 || (test.expect === "pass" && left < pauseMs.pass)) {
+    if (isDecided || isLast || left <= 0 || (test.expect === "pass" && left < pauseMs.pass)) {
       const durationMs = Math.round(bench.now() - start);
       const row = { name: test.name, node, kind: test.check.kind, ...expected(test, verdict, hasFailed, durationMs), attempts, durationMs };
       bench.onRow?.(row);
@@ -97,18 +108,19 @@ async function attempt(
   argv: readonly string[],
   judge: (end: ProgramEnd) => Verdict,
   timeoutMs: number,
-): Promise<Verdict> {
+): Promise<Attempt> {
   try {
     return judge(await bench.run(node, argv, timeoutMs));
   } catch (error) {
     if (bench.signal.aborted) throw error;
     if (!isRefusal(error)) throw error;
-    return { outcome: "error", message: error.message };
+    const isLast = (await bench.mayRecover?.(node, error)) === false;
+    return { outcome: "error", message: error.message, ...(isLast && { isLast }) };
   }
 }
 
 /** Failures of the node or the host make a test fail with their text; anything else is a defect of the service. */
-function isRefusal(error: unknown): error is Error & { readonly code: string } {
+function isRefusal(error: unknown): error is RunFailure {
   return error instanceof Error && "code" in error && error.code !== "internal";
 }
 

@@ -4,6 +4,7 @@ import type { JobStarted } from "../../contract/schemas/jobs.ts";
 import { list, text } from "../../contract/schemas/shapes.ts";
 import type { TestData, TestPayload, TestResult } from "../../contract/schemas/tests.ts";
 import { joinIds } from "../../engine/compare/join.ts";
+import type { Power } from "../../engine/model/observed.ts";
 import { maskTests } from "../../engine/show/mask-tests.ts";
 import { maskText } from "../../engine/show/secret-words.ts";
 import { nearest } from "../../intent/diagnostics/nearest.ts";
@@ -127,6 +128,11 @@ function linkOf({ intent }: Target, end: string): { key: string; endpoints: read
   return undefined;
 }
 
+/** Failures of a program's start that repeating the check does not mend. */
+const lasting: ReadonlySet<string> = new Set(["machine_unreachable", "node_not_found", "lab_not_found"]);
+/** Power of nodes that run only after somebody starts them. */
+const down: ReadonlySet<Power> = new Set(["stopped", "suspended", "failed"]);
+
 async function testLab(context: PowerParts, job: Job, target: Target, request: TestRequest): Promise<TestData> {
   const { host, path, intent } = target;
   const observed = await host.observe(path);
@@ -140,6 +146,12 @@ async function testLab(context: PowerParts, job: Job, target: Target, request: T
       if (host.processes === undefined) throw unsupported("nodeExec");
       if (nodeId === undefined) throw new Failure("node_not_found", `the lab has no node ${node}`);
       return runProgram(host.processes, { lab: path, nodeId }, { argv, timeoutMs }, job.signal);
+    },
+    mayRecover: async (node, failure) => {
+      if (lasting.has(failure.code)) return false;
+      if (failure.code !== "node_not_running") return true;
+      const power = (await host.observe(path))?.nodes.find(({ id }) => id === ids.nodes[node])?.power;
+      return power !== undefined && !down.has(power);
     },
     give: (given) => give(context, job, target, request.restore, given),
   };
