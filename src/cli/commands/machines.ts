@@ -49,7 +49,7 @@ export const machines: Command = {
         return 0;
       case "cordon":
       case "uncordon":
-        show(await client.setMachine({ name: named(name), state: action === "cordon" ? "cordoned" : "active" }));
+        await setState(context, named(name), action);
         return 0;
       case "drain":
         return drain(context, { name: named(name), stopLabs: args.has("stop-labs"), waits: !args.has("no-wait") });
@@ -65,6 +65,14 @@ export const machines: Command = {
     }
   },
 };
+
+async function setState(context: Context, name: string, action: "cordon" | "uncordon"): Promise<void> {
+  const client = await context.client();
+  const data = await client.setMachine({ name, state: action === "cordon" ? "cordoned" : "active" });
+  context.result(data, ({ machines: all }) => shown(all));
+  if (data.machines.find((one) => one.name === name)?.runs_labs === false)
+    context.terminal.note(`${name} runs no labs (--host none): ${action} has no effect there, because it gets no labs in any case`);
+}
 
 /** Asks before a machine with labs is removed: their disks are lost with it, also if it has only been stopped. */
 async function mayRemove(context: Context, name: string, args: Arguments): Promise<boolean> {

@@ -1,8 +1,9 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { connect } from "../../client/connect.ts";
 import { testedProgram } from "../../files/tested-program.fixture.ts";
@@ -113,6 +114,14 @@ function serveNone(state: string, args: readonly string[]) {
   return { child, text: () => text, ended: once(child, "close") };
 }
 
+/** Runs `labwright`; returns its messages. Rejects if it fails. */
+async function cli(home: string, env: Readonly<Record<string, string>>, ...words: readonly string[]): Promise<string> {
+  const child = await promisify(execFile)(process.execPath, [testedProgram("cli/main"), ...words], {
+    env: { PATH: process.env.PATH, HOME: home, ...env },
+  });
+  return child.stderr;
+}
+
 test("a machine without labs needs no root and no set-up; one that has labs does not become such a machine", is, async () => {
   await using cleanup = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), "labwright-none-"));
@@ -145,6 +154,9 @@ test("a machine without labs needs no root and no set-up; one that has labs does
   await admin.setHostUser({ user: "ann", add: true, password: "ann-password", role: "user" });
   expect((await admin.listHostUsers()).users).toMatchObject([{ user: "admin" }, { user: "ann", role: "user" }]);
   expect((await admin.listMachines()).machines).toMatchObject([{ name: "api", runs_labs: false, answers: true }]);
+  const { token } = await admin.login({ username: "admin", password: "admin-password" });
+  const cordoned = await cli(directory, { LABWRIGHT_URL: url, LABWRIGHT_PIN: pin, LABWRIGHT_TOKEN: token! }, "machines", "cordon", "api");
+  expect(cordoned).toContain("api runs no labs (--host none): cordon has no effect there, because it gets no labs in any case");
   using ann = connect({ url, pin, credentials: { username: "ann", password: "ann-password" } });
   expect((await ann.listLabs()).labs).toEqual([]);
   await expect(ann.listTemplates()).rejects.toMatchObject({ code: "host_unreachable" });
