@@ -51,6 +51,7 @@ import { withUses } from "./leases/with-uses.ts";
 import { applyLinkQuality, setLinkSuspend } from "./links/links.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { Drains } from "./moves/drains.ts";
+import { ownMachine } from "./placement/own-machine.ts";
 import { anyWithLabs, elsewhereForLabs, withNextStep } from "./placement/pass-on.ts";
 import { execProject } from "./power/power.ts";
 import { resumeLab, setLabResume } from "./power/resume.ts";
@@ -159,7 +160,7 @@ function sessionHandlers({ context, browsers, metrics, signIns, oidc }: HandlerP
     createToken: known((caller, { body }) => createToken(context, caller, body)),
     listTokens: known((caller) => listTokens(context, caller)),
     revokeToken: known((caller, { body }) => revokeToken(context, caller, body)),
-    getSession: known(({ user, role }) => ({ username: user, role })),
+    getSession: known(({ user, role }) => ({ username: user, role, ...ownMachine(context.store) })),
     getCapabilities: known(async (caller, _request, { isForwarded = false }) => {
       // Clients want to know what labs can do.
       const other = context.host.kind === noneKind && !isForwarded ? anyWithLabs(context.store.shared?.machines) : undefined;

@@ -5,8 +5,7 @@ import type { Arguments } from "../command/arguments.ts";
 import { type Command, labFlag, topoFlag } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
 import { UsageError } from "../command/usage-error.ts";
-import { type InventoryNode, inventoryNodes, sshOf } from "../inventory/inventory-node.ts";
-import { isLoopback } from "../reach/is-loopback.ts";
+import { askedService, type InventoryNode, inventoryNodes, sshOf } from "../inventory/inventory-node.ts";
 import { publicKeys } from "../reach/public-keys.ts";
 import { identityFlag, proxyCommand, sshMeans, sshName, sshOptions } from "../reach/ssh-options.ts";
 import { sshServer } from "../reach/ssh-server.ts";
@@ -37,15 +36,13 @@ export const ssh: Command = {
     const node = await chosenNode(context, name);
     const { selector } = await context.project();
     const client = await context.client();
-    const data = await client.inspectProject(selector);
+    const [data, asked] = await Promise.all([client.inspectProject(selector), askedService(client)]);
     const { lab } = data;
     const found = data.nodes.find(({ unique_key, node: key, name: own }) => [unique_key, key, own].includes(node));
     if (found === undefined) throw new UsageError(`${lab} has no node "${node}"`, "labwright status lists them");
-    const { hostname } = new URL(client.url);
-    const isHere = isLoopback(hostname);
-    const [known] = inventoryNodes({ ...data, nodes: [{ ...found, status: "running" }] }, hostname.replace(/^\[|\]$/g, ""), isHere);
+    const [known] = inventoryNodes({ ...data, nodes: [{ ...found, status: "running" }] }, asked);
     const login = user ?? known?.user ?? "root";
-    if (known?.isMachine === true) return await toMachine(known, found.status, { isHere, lab, login, command }, args);
+    if (known?.isMachine === true) return await toMachine(known, found.status, { isHere: asked.isHere, lab, login, command }, args);
     const keys = await publicKeys(args.text("identity"));
     context.terminal.note(`signing in to ${node} with ${keys.length === 1 ? "your public key" : `your ${keys.length} public keys`}`);
     const means = sshMeans(lab, args, true);
@@ -70,7 +67,7 @@ async function toMachine(node: InventoryNode, status: string, { isHere, lab, log
   if (place === undefined || (!isHere && place.address === "127.0.0.1"))
     throw new UsageError(
       `${node.name} is a virtual machine, and nothing leads to its SSH server from here`,
-      `on the machine of the service, write management: true in the lab; elsewhere also ports: ["2222:22"] of ${node.name}, and forward that port. Its console: labwright console ${node.name}`,
+      `on ${node.elsewhere === undefined ? "the machine of the service" : `its machine, ${node.elsewhere}`}, write management: true in the lab; elsewhere also ports: ["2222:22"] of ${node.name}, and forward that port. Its console: labwright console ${node.name}`,
     );
   const options = optionsOf({ ...sshOptions(sshMeans(lab, args, true), login), Port: String(place.port) });
   return await runSsh([...options, place.address, ...command]);

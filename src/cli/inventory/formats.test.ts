@@ -40,7 +40,7 @@ const data = {
     node("off", { status: "stopped", ports: ["2299:22"] }),
   ],
 };
-const nodes = inventoryNodes(data as never, "192.0.2.9", true);
+const nodes = inventoryNodes(data as never, { address: "192.0.2.9", isHere: true });
 /** Only published ports lead to nodes. */
 const portsOnly = { lab: "/class/net", hasPrograms: false };
 const means = { lab: "/50% of $(id)/it's", identity: "/home/ann/100% mine", hasPrograms: true };
@@ -64,7 +64,9 @@ test("Ansible gets a group for each template, with the address and port of each 
 test("nodes with a name of Ansible's own or of a group are named with their lab", () => {
   const names = ["all", "frr", "localhost", "ungrouped", "_meta", "h1"];
   const named = names.map((name) => node(name, { template: name === "h1" ? "all" : "frr", ports: ["2201:22"] }));
-  const { children } = parse(inventoryText("ansible", inventoryNodes({ lab: "/net", nodes: named } as never, "::1", true), portsOnly)).all;
+  const { children } = parse(
+    inventoryText("ansible", inventoryNodes({ lab: "/net", nodes: named } as never, { address: "::1", isHere: true }), portsOnly),
+  ).all;
   expect(Object.keys(children).sort()).toEqual(["frr", "template_all"]);
   expect(Object.keys(children.frr.hosts).sort()).toEqual(["_meta.net", "all.net", "frr.net", "localhost.net", "ungrouped.net"]);
   expect(children.frr.hosts["all.net"]).toMatchObject({ ansible_host: "127.0.0.1", ansible_port: 2201 });
@@ -137,11 +139,11 @@ test("SSH leads to the management address of a node with an SSH server, on the m
       node("x google.com", { management: "198.18.7.4/24" }),
     ],
   };
-  const here = inventoryNodes(managed as never, "127.0.0.1", true);
+  const here = inventoryNodes(managed as never, { address: "127.0.0.1", isHere: true });
   expect(inventoryText("ssh-config", here, portsOnly)).toContain("HostName 198.18.7.2\n  Port 22\n");
   expect(inventoryText("ssh-config", here, means)).toMatch(/Host h2\.net\n {2}ProxyCommand/);
   expect(inventoryText("hosts", here, means)).toBe("198.18.7.2 h1.net\n198.18.7.3 h2.net\nfd00::3 h2.net\n");
-  const far = inventoryNodes(managed as never, "192.0.2.9", false);
+  const far = inventoryNodes(managed as never, { address: "192.0.2.9", isHere: false });
   expect(inventoryText("ssh-config", far, portsOnly)).toContain("HostName 127.0.0.1\n  Port 2201\n");
   expect(inventoryText("hosts", far, means)).toBe("10.0.0.1 h1.net h1\n");
 });
@@ -155,7 +157,7 @@ test("a virtual machine is reached by its own SSH server, as the user of its lab
       node("d3", { type: "qemu", template: "qemu" }),
     ],
   };
-  const here = inventoryNodes(machines as never, "127.0.0.1", true);
+  const here = inventoryNodes(machines as never, { address: "127.0.0.1", isHere: true });
   const config = inventoryText("ssh-config", here, means);
   expect(config).toContain("Host d1.net\n  HostName 198.18.7.2\n  Port 22\n  User debian\n");
   expect(config).toContain("Host d2.net\n  HostName 127.0.0.1\n  Port 2202\n  User root\n");
@@ -165,17 +167,48 @@ test("a virtual machine is reached by its own SSH server, as the user of its lab
   expect(parse(inventoryText("nornir", here, means)).d1).toMatchObject({ hostname: "198.18.7.2", username: "debian" });
   expect(parse(inventoryText("pyats", here, means)).devices.d1.credentials).toEqual({ default: { username: "debian" } });
   expect(inventoryText("hosts", here, means)).toBe("198.18.7.2 d1.net\n");
-  const far = inventoryNodes(machines as never, "192.0.2.9", false);
+  const far = inventoryNodes(machines as never, { address: "192.0.2.9", isHere: false });
   expect(inventoryText("ssh-config", far, means)).not.toContain("d1.net");
 });
 
 test("switches, and names with line breaks, which would be settings of ssh, are left out", () => {
   const others = { lab: "/net", nodes: [node("s1", { template: "switch" }), node("r1\n  LocalCommand id", {})] };
-  expect(inventoryText("ssh-config", inventoryNodes(others as never, "::1", true), means)).toBe("\n");
+  expect(inventoryText("ssh-config", inventoryNodes(others as never, { address: "::1", isHere: true }), means)).toBe("\n");
 });
 
 test("a label of another user's lab is no template for Ansible", () => {
   const labelled = { lab: "/net", nodes: [node("r1", { ports: ["2201:22"], labels: { note: "{{ lookup('pipe', 'id') }}" } })] };
-  const text = inventoryText("ansible", inventoryNodes(labelled as never, "::1", true), portsOnly);
+  const text = inventoryText("ansible", inventoryNodes(labelled as never, { address: "::1", isHere: true }), portsOnly);
   expect(text).toContain(`note: !unsafe "{{ lookup('pipe', 'id') }}"`);
+});
+
+test("ports and management addresses of another machine of a fleet are left out, and labwright ssh leads there", () => {
+  const ports = ["2201:22", "0.0.0.0:2202:22", "[::1]:2203:22"];
+  const spread = {
+    lab: "/net",
+    machine: "alpha",
+    nodes: [
+      node("h1", { ports, management: "198.18.7.2/24" }),
+      node("h2", { ports, management: "198.18.7.3/24", machine: "beta" }),
+      node("h3", { ports: ["192.0.2.7:2204:22"], machine: "beta" }),
+    ],
+  };
+  const seenBy = (machine?: string) => inventoryNodes(spread as never, { address: "10.0.0.1", isHere: true, machine });
+  const shown = (machine?: string) => seenBy(machine).map(({ ports, management, elsewhere }) => [ports.length, management, elsewhere]);
+  expect(shown("alpha")).toEqual([
+    [3, "198.18.7.2", undefined],
+    [0, undefined, "beta"],
+    [1, undefined, "beta"],
+  ]);
+  expect(shown("beta")).toEqual([
+    [0, undefined, "alpha"],
+    [3, "198.18.7.3", undefined],
+    [1, undefined, undefined],
+  ]);
+  // A service that does not name itself has no fleet.
+  expect(shown().map(([count]) => count)).toEqual([3, 3, 1]);
+  const { hosts } = parse(inventoryText("ansible", seenBy("alpha"), means)).all.children.linux;
+  expect(hosts.h1).toMatchObject({ ansible_host: "127.0.0.1", ansible_port: 2201 });
+  expect(hosts.h2).toMatchObject({ ansible_host: "h2.net", ansible_ssh_common_args: expect.stringContaining("--proxy") });
+  expect(hosts.h3).toMatchObject({ ansible_host: "192.0.2.7", ansible_port: 2204 });
 });

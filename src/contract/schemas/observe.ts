@@ -292,6 +292,8 @@ export type ShapeData = Static<typeof ShapeData>;
 
 export const InspectionData = Type.Object({
   lab: text,
+  /** Present in a fleet: the machine of the lab. */
+  machine: optionalText,
   name: text,
   description: optionalText,
   mode: text,

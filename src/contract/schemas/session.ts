@@ -38,6 +38,8 @@ export type StatusOkData = Static<typeof StatusOkData>;
 export const SessionData = Type.Object({
   username: optionalText,
   role: Type.Optional(word(["admin", "user", "viewer"])),
+  /** Present in a fleet: the machine that answers this call. */
+  machine: optionalText,
 });
 export type SessionData = Static<typeof SessionData>;
 

@@ -52,6 +52,9 @@ test("a machine that runs no labs gets none, passes calls on to those that do, a
     data: { placement: { machine: "lab" } },
   });
   expect(await asked(ann, "/projects/status", { lab: "/first" })).toMatchObject({ ok: true, data: { machine: "lab", exists: true } });
+  // Programs compare these names: ports of the lab are not on the machine that answers.
+  expect(await asked(ann, "/session")).toMatchObject({ ok: true, data: { username: "ann", machine: "api" } });
+  expect(await asked(ann, "/projects/inspect", { lab: "/first" })).toMatchObject({ ok: true, data: { machine: "lab" } });
   expect(await asked(ann, "/projects/status", { lab: "/none" })).toMatchObject({ ok: false, code: "lab_not_found" });
   expect(await asked(ann, "/labs")).toMatchObject({ ok: true, data: { labs: [{ lab: "/first", machine: "lab", exists: true }] } });
   expect(await asked(ann, "/jobs")).toMatchObject({ ok: true, data: { jobs: [{ lab: "/first" }] } });

@@ -19,6 +19,7 @@ import { chosenNodes, inspectionOf, refuseUnknown } from "../context/chosen-node
 import type { ChangeParts, IdentitiesPart } from "../context/parts.ts";
 import type { Target } from "../context/target.ts";
 import { freePlaces } from "../observe/free-places.ts";
+import { ownMachine } from "../placement/own-machine.ts";
 
 /** Returns the structure of a lab. Cached per session until `refresh`, or until the service changes the lab. */
 export async function inspectProject(
@@ -28,7 +29,8 @@ export async function inspectProject(
 ): Promise<InspectionData> {
   const target = await addressProject(context, caller, payload);
   const inspected = await inspectLab(context, caller, payload, target);
-  const whole = withShapes(target, await withAddresses(target, mayReadSecrets(target) ? inspected : withoutSecrets(inspected)));
+  const shown = withShapes(target, await withAddresses(target, mayReadSecrets(target) ? inspected : withoutSecrets(inspected)));
+  const whole = { ...shown, ...ownMachine(context.store) };
   const chosen = chosenNodes(payload);
   if (chosen === undefined) return whole;
   refuseUnknown(chosen, whole.nodes ?? [], target);
