@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type MachineName, noMachines, TestMachines } from "./machines.fixture.ts";
 
-const lab = (name: string) => `name: ${name}
-place: {labels: {kind: mover}}
+const lab = (name: string, kind = "mover") => `name: ${name}
+place: {labels: {kind: ${kind}}}
 nodes:
   h1: {template: linux, exec: [ip address add 10.0.0.1/24 dev eth0]}
   h2: {template: linux, exec: [ip address add 10.0.0.2/24 dev eth0]}
@@ -65,8 +65,21 @@ test.skipIf(noMachines)(
     );
     expect(await run("gamma", "history", "--lab", "still")).toContain("apply");
 
+    // A lab that no machine can take is not stopped.
+    writeFileSync(join(machines.base, "bound.yaml"), lab("bound", "special"));
+    await run("gamma", "machines", "uncordon", "alpha");
+    await run("gamma", "machines", "labels", "alpha", "kind=special");
+    await run("gamma", "apply", "-t", "bound.yaml", "--yes");
+    const startOfBound = () => run("gamma", "exec", "h1", "--lab", "bound", "--", "cut", "-d", " ", "-f", "22", "/proc/1/stat");
+    const started = await startOfBound();
     const second = await drain("--stop-labs");
-    expect(second.moves).toEqual([expect.objectContaining({ lab: "/up", state: "moved", machine: "beta" })]);
+    expect(second.moves).toEqual([
+      expect.objectContaining({ lab: "/bound", state: "failed", text: expect.stringContaining("kind=special") }),
+      expect.objectContaining({ lab: "/up", state: "moved", machine: "beta" }),
+    ]);
+    expect(await startOfBound()).toBe(started);
+    await run("gamma", "destroy", "--lab", "bound", "--yes");
+    await run("gamma", "machines", "labels", "alpha", "kind=mover");
     await expect
       .poll(() => run("gamma", "exec", "h1", "--lab", "up", "--", "sh", "-c", seen).catch((error: Error) => error.message), {
         timeout: 240_000,

@@ -47,6 +47,8 @@ async function moveLab(context: ChangeParts, job: Job, target: Target, { stop }:
   const { path } = target;
   const parts = moveParts(context);
   const start = stop ? await nodesToStart(context, target) : [];
+  // A lab that no machine can take is not stopped.
+  if (stop) placeFor(context, target, Object.keys(target.ids.nodes).map(() => ({})), parts, []);
   await parts.moves.setLeaving(path, { job: job.id, start });
   if (stop) await stopNodes(context, job, target, start);
   const lab = await parts.moves.describe(path);
@@ -54,7 +56,7 @@ async function moveLab(context: ChangeParts, job: Job, target: Target, { stop }:
   context.moving.sent.set(job.id, { lab: path });
   try {
     for (;;) {
-      const machine = placeFor(context, target, lab, parts, refused);
+      const machine = placeFor(context, target, lab.nodes, parts, refused);
       const given = await give(parts, job, { lab, start, machine, by: target.caller.user });
       if (!("refused" in given)) {
         // From here on the lab is over there. If its copy cannot be removed now, settleMoves does it.
@@ -118,7 +120,7 @@ async function stopNodes(context: ChangeParts, job: Job, target: Target, start: 
 function placeFor(
   context: ChangeParts,
   target: Target,
-  lab: MovableLab,
+  nodes: readonly { readonly image?: MovableLab["nodes"][number]["image"] }[],
   { machines, without }: MoveParts,
   refused: readonly string[],
 ): MachineRow {
@@ -133,9 +135,9 @@ function placeFor(
         data: { host: { message: "place.machine" } },
       },
     );
-  const memory = intent === undefined ? lab.nodes.length * nodeMemory : memoryOf(intent);
+  const memory = intent === undefined ? nodes.length * nodeMemory : memoryOf(intent);
   const others = rows.filter(({ number, name }) => number !== machines.own && !without.has(name));
-  const images = intent === undefined ? lab.nodes.flatMap(({ image }) => image ?? []) : imagesOf(intent);
+  const images = intent === undefined ? nodes.flatMap(({ image }) => image ?? []) : imagesOf(intent);
   const reserved = target.record === undefined ? {} : reservedRoom(context, arriving(target.record, context.clock.now()));
   const chosen = choosePlace(others, memory, [], intent?.place, images, reserved);
   if (!("refused" in chosen)) return chosen.machine;
