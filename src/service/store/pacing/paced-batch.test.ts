@@ -11,7 +11,7 @@ function heldWork() {
 
 test("the first key is worked on at once, those that come meanwhile together, each once, and never two batches at a time", async () => {
   const { batches, work, keys } = heldWork();
-  const batch = new PacedBatch<string>(work, { pace: { batches: 1, withinMs: 0 }, failed: () => {} });
+  const batch = new PacedBatch<string>(work, { pace: () => ({ batches: 1, withinMs: 0 }), failed: () => {} });
   for (const key of ["a", "b", "c", "b", "a"]) batch.add(key);
   expect(keys()).toEqual([["a"]]);
   batches[0]!.end();
@@ -25,7 +25,7 @@ test("the first key is worked on at once, those that come meanwhile together, ea
 test("batches of a busy time begin no sooner than the pace allows, and those of a quiet time at once", async () => {
   const begun: number[] = [];
   const batch = new PacedBatch<number>(async () => void begun.push(performance.now()), {
-    pace: { batches: 2, withinMs: 30 },
+    pace: () => ({ batches: 2, withinMs: 30 }),
     failed: () => {},
   });
   for (let key = 0; begun.length < 6; key++) {
@@ -37,10 +37,26 @@ test("batches of a busy time begin no sooner than the pace allows, and those of 
   for (const [index, at] of begun.slice(2).entries()) expect(at - begun[index]!).toBeGreaterThan(28);
 });
 
+test("the pace may change between batches", async () => {
+  let pace = { batches: 1, withinMs: 60_000 };
+  const done: number[] = [];
+  const batch = new PacedBatch<number>(async (keys) => void done.push(...keys), { pace: () => pace, failed: () => {} });
+  batch.add(1);
+  await vi.waitUntil(() => done.length === 1);
+  pace = { batches: 3, withinMs: 60_000 };
+  batch.add(2);
+  await vi.waitUntil(() => done.length === 2);
+  batch.add(3);
+  await vi.waitUntil(() => done.length === 3);
+  batch.add(4);
+  await batch.close();
+  expect(done).toEqual([1, 2, 3]);
+});
+
 test("a failure is reported with its keys, and later keys are worked on", async () => {
   const { batches, work, keys } = heldWork();
   const failed = vi.fn();
-  const batch = new PacedBatch<string>(work, { pace: { batches: 1, withinMs: 0 }, failed });
+  const batch = new PacedBatch<string>(work, { pace: () => ({ batches: 1, withinMs: 0 }), failed });
   batch.add("a");
   batch.add("b");
   batches[0]!.end(new Error("no"));

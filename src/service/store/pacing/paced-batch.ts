@@ -11,7 +11,7 @@ export interface Pace {
 export class PacedBatch<Key> {
   readonly #work: (keys: readonly Key[]) => Promise<void>;
   readonly #failed: (keys: readonly Key[], error: unknown) => void;
-  readonly #pace: Pace;
+  readonly #pace: () => Pace;
   #waiting = new Set<Key>();
   #running: Promise<void> | undefined;
   #pause: NodeJS.Timeout | undefined;
@@ -19,10 +19,13 @@ export class PacedBatch<Key> {
   #begun: number[] = [];
   #closed = false;
 
-  /** @param failed called with the keys of work that was rejected */
+  /**
+   * @param failed called with the keys of work that was rejected
+   * @param pace asked before each batch
+   */
   constructor(
     work: (keys: readonly Key[]) => Promise<void>,
-    { pace, failed }: { readonly pace: Pace; readonly failed: (keys: readonly Key[], error: unknown) => void },
+    { pace, failed }: { readonly pace: () => Pace; readonly failed: (keys: readonly Key[], error: unknown) => void },
   ) {
     this.#work = work;
     this.#pace = pace;
@@ -44,8 +47,9 @@ export class PacedBatch<Key> {
 
   #begin(): void {
     if (this.#closed || this.#running !== undefined || this.#pause !== undefined || this.#waiting.size === 0) return;
-    const { batches, withinMs } = this.#pace;
-    const leftMs = this.#begun.length < batches ? 0 : this.#begun[0]! + withinMs - performance.now();
+    const { batches, withinMs } = this.#pace();
+    const first = this.#begun.at(-batches);
+    const leftMs = first === undefined ? 0 : first + withinMs - performance.now();
     if (leftMs > 0) {
       this.#pause = setTimeout(() => {
         this.#pause = undefined;
@@ -55,7 +59,7 @@ export class PacedBatch<Key> {
     }
     const keys = [...this.#waiting];
     this.#waiting = new Set();
-    this.#begun = [...this.#begun, performance.now()].slice(-batches);
+    this.#begun = [...this.#begun.filter((at) => at > performance.now() - withinMs), performance.now()];
     this.#running = this.#work(keys)
       .catch((error: unknown) => this.#failed(keys, error))
       .finally(() => {

@@ -26,8 +26,13 @@ export interface PostgresOptions {
   readonly beforeLease?: (machines: MachineStore) => Promise<void> | undefined;
 }
 
-/** Each change of a lab is a notice for each service of the database. In a busy time, a service reads the changed labs together. */
-const noticePace: Pace = { batches: 10, withinMs: 1_000 };
+/**
+ * Each change of a lab is a notice for each service of the database. In a busy time, a service reads the changed labs together: a large fleet as seldom as once a
+ * second, so that the reads of all machines together do not grow with the fleet. Calls about a lab do not wait for this: its own machine answers them.
+ */
+function noticePace(services: number): Pace {
+  return { batches: Math.min(10, Math.max(1, Math.round(100 / services))), withinMs: 1_000 };
+}
 
 /** Opens the store in a PostgreSQL database, and brings its tables to this release. Throws an Error with a readable message if it cannot be used. */
 export async function postgresStore(
@@ -75,7 +80,7 @@ export async function postgresStore(
   };
   const paced = (what: string, work: (keys: readonly string[]) => Promise<void>) =>
     new PacedBatch<string>(work, {
-      pace: noticePace,
+      pace: () => noticePace(machines.list().length),
       failed: (keys, error) => lost(`${what} ${keys.slice(0, 3).join(", ")}`, error),
     });
   const changedLabs = paced("lab", (paths) => labs.refresh(paths));
