@@ -138,7 +138,9 @@ export class TestMachines implements AsyncDisposable {
       ...more,
     ];
     const space = ["netns", "exec", this.#space(name), "unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
-    const child = spawn("ip", [...space, process.execPath, testedProgram("server/main"), "--port", "8443", ...flags], {
+    // As systemd: a service that ends starts again.
+    const supervisor = ["sh", "-c", 'while :; do "$@"; sleep 0.2; done', "sh"];
+    const child = spawn("ip", [...space, ...supervisor, process.execPath, testedProgram("server/main"), "--port", "8443", ...flags], {
       env: this.environment(name),
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -173,10 +175,26 @@ export class TestMachines implements AsyncDisposable {
 
   /** Stops the service of a machine as a hypervisor that pauses it would, or lets it go on. Its nodes run meanwhile. */
   async pause(name: MachineName, isPaused: boolean): Promise<void> {
-    // ip becomes unshare, whose child is the service.
-    const { pid } = this.#running.get(name)!;
-    const [service = ""] = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).trim().split(" ");
-    process.kill(Number(service), isPaused ? "SIGSTOP" : "SIGCONT");
+    const service = await this.#service(name);
+    if (service === undefined) throw new Error(`the service of ${name} does not run`);
+    process.kill(service, isPaused ? "SIGSTOP" : "SIGCONT");
+  }
+
+  /** Ends the service of a machine by SIGKILL; it starts again. Its nodes run meanwhile. A service that is not there yet is left alone. */
+  async crash(name: MachineName): Promise<void> {
+    const service = await this.#service(name);
+    if (service !== undefined) process.kill(service, "SIGKILL");
+  }
+
+  /** The process of a machine's service. */
+  async #service(name: MachineName): Promise<number | undefined> {
+    // ip becomes unshare, whose child is the supervisor.
+    const supervisor = (await childrenOf(this.#running.get(name)!.pid!))[0];
+    for (const child of supervisor === undefined ? [] : await childrenOf(supervisor)) {
+      const words = await readFile(`/proc/${child}/cmdline`, "utf8").catch(() => "");
+      if (words.includes(testedProgram("server/main"))) return child;
+    }
+    return undefined;
   }
 
   /** The lines that the services of a machine have written. */
@@ -235,6 +253,11 @@ export class TestMachines implements AsyncDisposable {
     for (const space of [this.#hub, ...machineNames.map((name) => this.#space(name))]) ip("netns", "delete", space);
     await rm(this.base, { recursive: true });
   }
+}
+
+async function childrenOf(pid: number): Promise<readonly number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
+  return text.split(" ").flatMap((word) => (word === "" ? [] : [Number(word)]));
 }
 
 function ip(...words: readonly string[]): void {

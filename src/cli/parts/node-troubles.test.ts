@@ -31,6 +31,23 @@ test("a node that is not ready in time is reported with the reason", async () =>
   expect(text).toContain("pe (running, not ready: its kernel boots)");
 });
 
+test("nodes with an unknown state are reported with their machine that does not answer, or with the lab that may have their number", async () => {
+  const unknown = { status: "unknown" } as const;
+  const away = await reported(
+    [
+      { name: "r1", machine: "beta", ...unknown },
+      { name: "r2", machine: "beta", ...unknown },
+    ],
+    1_000,
+  );
+  expect(away).toContain("whether r1, r2 run is unknown\n  hint: beta does not answer: labwright machines list");
+  expect(away).not.toContain("number");
+  const shared = await reported([{ name: "r1", clash: { number: 3, certain: false }, ...unknown }], 1_000);
+  expect(shared).toContain(
+    "whether r1 runs is unknown\n  hint: labwright status --lab /campus names the lab that may run under the same number",
+  );
+});
+
 test("a change in which nodes were not started reports the failed nodes that they depend on, before its own error", async () => {
   const lines: string[] = [];
   const status = { live: { available: true, nodes: [{ id: "1", node: "h2", name: "h2", status: "failed", exit_code: 3 }] } };

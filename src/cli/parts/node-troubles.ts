@@ -75,9 +75,7 @@ export async function reportTroubles(
   const unknown = maybeRunning(status);
   if (unknown.length > 0) {
     write(`${head} whether ${shortList(unknown.map(nodeKey))} run${unknown.length === 1 ? "s" : ""} is unknown`);
-    write(
-      `  hint: labwright status ${labFlags(project)} names the lab that may run under the same number; labwright stop on the one that should not run`,
-    );
+    write(`  hint: ${unknownHint(project, unknown)}`);
   }
   const pending = nodes.filter((node) => !isUp(node) && !hasFailed(node));
   if (pending.length === 0) return;
@@ -86,6 +84,13 @@ export async function reportTroubles(
   write(
     `  hint: labwright status ${labFlags(project)} --watch shows their progress; --timeout SECONDS waits longer, --no-wait does not wait`,
   );
+}
+
+/** Without a clash of numbers, a machine of the fleet does not answer. */
+function unknownHint(project: Project, unknown: readonly LiveNode[]): string {
+  const machines = [...new Set(unknown.flatMap(({ clash, machine }) => (clash === undefined && machine !== undefined ? [machine] : [])))];
+  if (machines.length > 0) return `${shortList(machines)} ${machines.length === 1 ? "does" : "do"} not answer: labwright machines list`;
+  return `labwright status ${labFlags(project)} names the lab that may run under the same number; labwright stop on the one that should not run`;
 }
 
 function stateOf({ status, not_ready: reason }: LiveNode): string {

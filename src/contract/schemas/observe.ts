@@ -32,7 +32,7 @@ export type LinkQuality = Static<typeof LinkQuality>;
 export const LinkQualitySides = Type.Object({ a: Type.Optional(LinkQuality), b: Type.Optional(LinkQuality) });
 export type LinkQualitySides = Static<typeof LinkQualitySides>;
 
-/** unknown: something runs under the node's number on the host, and it is or may be another lab's node (`clash`). */
+/** unknown: something runs under the node's number on the host, and it is or may be another lab's node (`clash`); or the node's machine does not answer. */
 export const NodeStatus = word(["stopped", "starting", "running", "stopping", "suspended", "failed", "unknown"]);
 export type NodeStatus = Static<typeof NodeStatus>;
 
