@@ -108,7 +108,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const onDisk = await labsOnDisk(stateDir);
   if (options.host === "none") {
     refuseLabs(onDisk.labs);
-    if (onDisk.parts > 0) refuseParts(stateDir);
+    if (onDisk.parts > 0) refuseParts(stateDir, warn);
   }
   const labs = options.host === "embedded" && !options.adopt ? onDisk.labs : 0;
   // Before it joins a fleet, which takes a token and makes it known to the other machines.
@@ -364,6 +364,7 @@ async function openHost(
     idMark,
     calls: fleet.parts,
     directory: spreadDirectory(stateDir),
+    pathOf: (id) => [...recorded].find(([, lab]) => lab.id === id)?.[0],
     takeVnis: (count) => machines.takeVnis(count),
     reserved: (machine) => reservedUnused({ store }, machine, Date.now()),
     warn,
@@ -409,8 +410,8 @@ function pathsOf(stateDir: string): LocalPaths {
 }
 
 /** Throws because this machine has parts of other machines' labs: nobody else would end them, and their labs would lack nodes. */
-function refuseParts(stateDir: string): never {
-  const paths = partsIn(spreadDirectory(stateDir))
+function refuseParts(stateDir: string, warn: (text: string) => void): never {
+  const paths = partsIn(spreadDirectory(stateDir), warn)
     .all()
     .map(({ path }) => path)
     .sort();

@@ -30,6 +30,8 @@ interface Machine {
 interface Started {
   readonly host?: Host;
   readonly sweepMs?: number;
+  /** The id of the lab, as the database has it. */
+  readonly recorded?: string;
 }
 
 const closers: (() => Promise<void>)[] = [];
@@ -69,7 +71,7 @@ async function fleet({ reserved }: Pick<SpreadOptions, "reserved"> = {}) {
     },
   });
   let vni = 8_388_608;
-  const start = ({ number, local, directory, warnings }: Machine, { host = local, sweepMs = 10 }: Started = {}): Host => {
+  const start = ({ number, local, directory, warnings }: Machine, { host = local, sweepMs = 10, recorded }: Started = {}): Host => {
     const service = spreadHost(host, {
       own: number,
       calls: callsOf(number),
@@ -77,6 +79,7 @@ async function fleet({ reserved }: Pick<SpreadOptions, "reserved"> = {}) {
       ...(reserved !== undefined && { reserved }),
       takeVnis: async (count) => Array.from({ length: count }, () => vni++),
       directory,
+      pathOf: (id) => (id === recorded ? path : undefined),
       idMark: `000${number}`,
       warn: (text) => warnings.push(text),
       sweepMs,
@@ -209,24 +212,71 @@ test("the record of a lab that is gone is removed: at a start, by the running se
   await expect.poll(() => filesIn(home, "labs")).toEqual([]);
 });
 
-test("a damaged record stops the start, with its file and the next step", async () => {
+const damage = [
+  ["", "JSON"],
+  ["{", "JSON"],
+  ["null", "it contains no object"],
+  ['{"version": 1, "id": "../1"}', "its id is invalid"],
+  ['{"version": 1, "id": "1", "path": "/lab", "byGroup": false, "labels": {}}', "its field parts is missing or of another type"],
+  ['{"version": 1, "id": "2", "path": "/lab", "byGroup": false, "labels": {}, "parts": {}}', "its id is 2"],
+] as const;
+
+test("a damaged record of a lab that the database does not have stops the start, with its file and the next step", async () => {
   const { home, start } = await fleet();
   const folder = join(home.directory, "labs");
   const file = join(folder, "1.json");
   await mkdir(folder, { recursive: true });
-  for (const [text, problem] of [
-    ["{", "JSON"],
-    ["null", "it contains no object"],
-    ['{"version": 2, "id": "1"}', "it has version 2, and this release reads version 1"],
-    ['{"version": 1, "id": "../1"}', "its id is invalid"],
-    ['{"version": 1, "id": "1", "path": "/lab", "byGroup": false, "labels": {}}', "its field parts is missing or of another type"],
-    ['{"version": 1, "id": "2", "path": "/lab", "byGroup": false, "labels": {}, "parts": {}}', "its id is 2"],
-  ] as const) {
+  for (const [text, problem] of [...damage, ['{"version": 2, "id": "1"}', "it has version 2, and this release reads version 1"]] as const) {
     await writeFile(file, text);
     expect(() => start(home)).toThrow(`the record ${file} of a spread lab cannot be read: `);
     expect(() => start(home)).toThrow(problem);
     expect(() => start(home)).toThrow("Restore the file from a backup, or remove it: then its lab has only the nodes of this machine");
   }
+  // The file of a newer release stays as it is, also if the database has the lab.
+  expect(() => start(home, { recorded: "1" })).toThrow("it has version 2");
+  expect(await readdir(folder)).toEqual(["1.json"]);
+});
+
+test("a damaged record of a lab that the database has is made again: the lab keeps its nodes on all machines", async () => {
+  const { home, other, start } = await fleet();
+  start(other);
+  await deploy(await login(start(home)), spreadLab);
+  const [name = ""] = await filesIn(home, "labs");
+  const id = name.replace(".json", "");
+  for (const [text] of damage.filter(([, problem]) => problem === "JSON")) {
+    await writeFile(join(home.directory, "labs", name), text);
+    const service = start(home, { recorded: id });
+    const session = await login(service);
+    expect((await session.observe(path))?.nodes.map(({ id: node }) => node).sort()).toEqual(["1", "2.1"]);
+    expect(home.warnings.pop()).toMatch(/cannot be read: .*JSON.*\.json\.damaged now, and the record was made again from the database$/);
+    expect(await filesIn(home, "labs")).toEqual([name, `${name}.damaged`]);
+    expect(await filesIn(other, "parts")).toHaveLength(1);
+  }
+  // A machine without a part changes nothing: the lab ends everywhere.
+  const session = await login(start(home, { recorded: id }));
+  const observed = await session.observe(path);
+  const ids = { ...progress.ids, nodes: Object.fromEntries(observed!.nodes.map(({ id: node, name: key }) => [key, node])) };
+  const stops = observed!.nodes.map(({ name: key }) => ({ id: key, step: { do: "stop", node: key } }));
+  const operations = [...stops, { id: "end", step: { do: "delete-lab", wipe: true } }] as unknown as Parameters<HostSession["apply"]>[1];
+  await session.apply(path, operations, { ...progress, ids });
+  expect(await other.local.labIds!()).toEqual([]);
+  expect(await home.local.labIds!()).toEqual([]);
+});
+
+test("a damaged record of a part stops no start: the next change of its lab makes it again", async () => {
+  const { home, other, start } = await fleet();
+  start(other);
+  const session = await login(start(home));
+  const { ids } = await deploy(session, spreadLab);
+  const [name = ""] = await filesIn(other, "parts");
+  await writeFile(join(other.directory, "parts", name), "{");
+  start(other);
+  expect(other.warnings.join()).toContain("the next change of its lab makes it again");
+  expect(await filesIn(other, "parts")).toEqual([`${name}.damaged`]);
+  expect((await session.observe(path))?.nodes).toHaveLength(2);
+  const start2 = [{ id: "s", step: { do: "start", node: "b" } }] as unknown as Parameters<HostSession["apply"]>[1];
+  await session.apply(path, start2, { ...progress, ids });
+  expect(await filesIn(other, "parts")).toContain(name);
 });
 
 test("parts whose lab is gone end, also without their owner, and one that cannot end keeps no other", async () => {

@@ -32,7 +32,15 @@ hostConformance("a lab over three machines", async () => {
       underlay: { address: `192.0.2.${number}`, mtu: 9_000 },
     }));
     const takeVnis = async (count: number) => Array.from({ length: count }, () => next++);
-    const options = { own, calls: callsOf(own), machines: () => machines, takeVnis, idMark: `000${own}`, warn: () => undefined };
+    const options = {
+      own,
+      calls: callsOf(own),
+      machines: () => machines,
+      takeVnis,
+      idMark: `000${own}`,
+      pathOf: () => undefined,
+      warn: () => undefined,
+    };
     hosts.set(own, spreadHost(memoryHost(), { ...options, directory: join(directory, String(own)) }));
   }
   const home = hosts.get(1)!;

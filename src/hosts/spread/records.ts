@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 
@@ -50,8 +50,10 @@ export function isRecordId(id: unknown): id is string {
 export interface RecordKind {
   /** The fields besides `version` and `id`, with their types. */
   readonly fields: Readonly<Record<string, "string" | "number" | "boolean" | "object">>;
-  /** The consequence if an administrator removes such a file, for people. */
+  /** The consequence without such a file, for people. */
   readonly loss: string;
+  /** Without a damaged file of this kind, nothing is lost: the start goes on. */
+  readonly isDispensable?: true;
 }
 
 const noteFields = { path: "string", byGroup: "boolean", labels: "object" } as const;
@@ -61,17 +63,31 @@ export const recordKinds = {
     fields: { ...noteFields, parts: "object" },
     loss: "then its lab has only the nodes of this machine, and the other machines remove theirs",
   },
-  note: { fields: noteFields, loss: "then its lab is on this machine alone" },
-  part: { fields: { path: "string", home: "number", owner: "string" }, loss: "then its nodes run until their lab is destroyed" },
+  note: { fields: noteFields, loss: "its lab is on this machine alone", isDispensable: true },
+  part: {
+    fields: { path: "string", home: "number", owner: "string" },
+    loss: "the next change of its lab makes it again; if there is no such lab any more, its nodes run on",
+    isDispensable: true,
+  },
 } as const satisfies Readonly<Record<string, RecordKind>>;
+
+/** Repairs the damaged files of a folder. */
+export interface Repair<Kept> {
+  readonly warn: (text: string) => void;
+  /** Returns the record with this id as other data has it; undefined: no other data has it. */
+  readonly remake?: (id: string) => Kept | undefined;
+}
 
 /** One file for each record, in a folder of the state directory. */
 export class Records<Kept extends { readonly id: string }> {
   readonly #folder: string;
   readonly #all = new Map<string, Kept>();
 
-  /** Throws an error with the file's name for a damaged record. */
-  constructor(folder: string, kind: RecordKind) {
+  /**
+   * A damaged file becomes FILE.damaged, with a warning, and its record is made again. Throws an error with the file's name for one that is neither dispensable
+   * nor can be made again, and for one of a newer release.
+   */
+  constructor(folder: string, kind: RecordKind, repair: Repair<Kept>) {
     this.#folder = folder;
     for (const name of namesIn(folder)) {
       const file = join(folder, name);
@@ -79,16 +95,12 @@ export class Records<Kept extends { readonly id: string }> {
       if (name.endsWith(".tmp")) rmSync(file, { force: true });
       if (!name.endsWith(".json")) continue;
       try {
-        const record = JSON.parse(readFileSync(file, "utf8")) as Kept;
-        const problem = problemOf(record, kind);
-        if (problem !== undefined) throw new Error(problem);
+        const record = readRecord<Kept>(file, kind);
         if (`${record.id}.json` !== name) throw new Error(`its id is ${record.id}`);
         this.#all.set(record.id, record);
       } catch (error) {
-        const why = `cannot be read: ${(error as Error).message}`;
-        throw new Error(`the record ${file} of a spread lab ${why}. Restore the file from a backup, or remove it: ${kind.loss}`, {
-          cause: error,
-        });
+        const record = repaired(file, kind, repair, error as Error);
+        if (record !== undefined) this.#all.set(record.id, record);
       }
     }
   }
@@ -118,14 +130,46 @@ export class Records<Kept extends { readonly id: string }> {
 }
 
 /** Returns the parts on this machine of other machines' labs. @param directory as in SpreadOptions */
-export function partsIn(directory: string): Records<PartRecord> {
-  return new Records<PartRecord>(join(directory, "parts"), recordKinds.part);
+export function partsIn(directory: string, warn: (text: string) => void): Records<PartRecord> {
+  return new Records<PartRecord>(join(directory, "parts"), recordKinds.part, { warn });
+}
+
+/** The file is of a newer release, which this one must not change. */
+class OtherVersion extends Error {}
+
+/** Throws an Error with the reason if the file has no such record. */
+function readRecord<Kept>(file: string, kind: RecordKind): Kept {
+  const record: unknown = JSON.parse(readFileSync(file, "utf8"));
+  const problem = problemOf(record, kind);
+  if (problem !== undefined) throw new Error(problem);
+  return record as Kept;
+}
+
+/** Returns the record of a damaged file as other data has it; undefined if the start goes on without it. */
+function repaired<Kept extends { readonly id: string }>(
+  file: string,
+  kind: RecordKind,
+  { warn, remake }: Repair<Kept>,
+  problem: Error,
+): Kept | undefined {
+  const why = `the record ${file} of a spread lab cannot be read: ${problem.message}`;
+  const record = problem instanceof OtherVersion ? undefined : remake?.(basename(file, ".json"));
+  if (problem instanceof OtherVersion || (record === undefined && kind.isDispensable !== true))
+    throw new Error(`${why}. Restore the file from a backup, or remove it: ${kind.loss}`, { cause: problem });
+  copyFileSync(file, `${file}.damaged`);
+  if (record === undefined) rmSync(file);
+  else {
+    writeFileSync(`${file}.tmp`, JSON.stringify(record), { mode: 0o600, flush: true });
+    renameSync(`${file}.tmp`, file);
+  }
+  warn(`${why}. It is ${file}.damaged now, and ${record === undefined ? kind.loss : "the record was made again from the database"}`);
+  return record;
 }
 
 function problemOf(record: unknown, { fields }: RecordKind): string | undefined {
   if (typeof record !== "object" || record === null) return "it contains no object";
   const { version, id, ...rest } = record as Readonly<Record<string, unknown>>;
-  if (version !== 1) return `it has version ${String(version)}, and this release reads version 1`;
+  if (version !== 1) throw new OtherVersion(`it has version ${String(version)}, and this release reads version 1`);
   if (!isRecordId(id)) return "its id is invalid";
   const wrong = Object.entries(fields).find(([name, type]) => rest[name] === null || typeof rest[name] !== type);
   return wrong && `its field ${wrong[0]} is missing or of another type`;

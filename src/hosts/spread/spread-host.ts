@@ -15,7 +15,7 @@ const defaultSweepMs = 30_000;
 export function spreadHost(local: Host, options: SpreadOptions): Host {
   const labs = new SpreadLabs(local, options);
   const { records } = labs;
-  const parts = partsIn(options.directory);
+  const parts = partsIn(options.directory, options.warn);
   const settled = labs.settle();
   // A failure is thrown at login.
   settled.catch(() => undefined);

@@ -37,6 +37,8 @@ export interface SpreadOptions {
   readonly takeVnis: (count: number) => Promise<readonly number[]>;
   /** A folder in the state directory. */
   readonly directory: string;
+  /** Returns the path of the lab with this id as the database has it. */
+  readonly pathOf: (id: string) => string | undefined;
   /** The start of the ids of this machine's captures. */
   readonly idMark: string;
   readonly warn: (text: string) => void;
@@ -59,12 +61,22 @@ export class SpreadLabs {
   #away: ReadonlySet<number> = new Set();
   readonly #parsed = new Map<string, { readonly text: string; readonly lab: ObservedLab | null }>();
 
-  /** Throws for a damaged record. */
+  /** Throws for a damaged record of a lab that the database does not have. */
   constructor(local: Host, options: SpreadOptions) {
     this.local = local;
     this.options = options;
-    this.records = new Records<SpreadRecord>(join(options.directory, "labs"), recordKinds.spread);
-    this.#notes = new Records<SpreadNote>(join(options.directory, "making"), recordKinds.note);
+    const { directory, warn } = options;
+    this.records = new Records<SpreadRecord>(join(directory, "labs"), recordKinds.spread, { warn, remake: (id) => this.#remade(id) });
+    this.#notes = new Records<SpreadNote>(join(directory, "making"), recordKinds.note, { warn });
+  }
+
+  /** Returns the record of a lab whose own is damaged. Each machine may have a part: those that have none say so when they are asked. */
+  #remade(id: string): SpreadRecord | undefined {
+    const path = this.options.pathOf(id);
+    const machines = this.options.machines();
+    if (path === undefined || machines.length === 0) return undefined;
+    const others = machines.filter(({ number }) => number !== this.options.own);
+    return { version: 1, id, path, byGroup: false, labels: {}, parts: Object.fromEntries(others.map(({ number }) => [number, null])) };
   }
 
   /** Finishes what a crash has left between a lab and its record. */
