@@ -118,6 +118,14 @@ async function remove(local: Host, lab: string) {
   await session.apply(lab, operations, { ...progress, ids });
 }
 
+async function destroy(session: HostSession) {
+  const observed = await session.observe(path);
+  const ids = { ...progress.ids, nodes: Object.fromEntries(observed!.nodes.map(({ id, name }) => [name, id])) };
+  const stops = observed!.nodes.map(({ name }) => ({ id: name, step: { do: "stop", node: name } }));
+  const operations = [...stops, { id: "end", step: { do: "delete-lab", wipe: true } }] as unknown as Parameters<HostSession["apply"]>[1];
+  await session.apply(path, operations, { ...progress, ids });
+}
+
 /** Only a spread lab has room on several machines. */
 const isSpread = (session: HostSession) => session.spread!.room(path, undefined) !== undefined;
 
@@ -252,15 +260,29 @@ test("a damaged record of a lab that the database has is made again: the lab kee
     expect(await filesIn(home, "labs")).toEqual([name, `${name}.damaged`]);
     expect(await filesIn(other, "parts")).toHaveLength(1);
   }
-  // A machine without a part changes nothing: the lab ends everywhere.
-  const session = await login(start(home, { recorded: id }));
-  const observed = await session.observe(path);
-  const ids = { ...progress.ids, nodes: Object.fromEntries(observed!.nodes.map(({ id: node, name: key }) => [key, node])) };
-  const stops = observed!.nodes.map(({ name: key }) => ({ id: key, step: { do: "stop", node: key } }));
-  const operations = [...stops, { id: "end", step: { do: "delete-lab", wipe: true } }] as unknown as Parameters<HostSession["apply"]>[1];
-  await session.apply(path, operations, { ...progress, ids });
+  await destroy(await login(start(home, { recorded: id })));
   expect(await other.local.labIds!()).toEqual([]);
   expect(await home.local.labIds!()).toEqual([]);
+});
+
+test("a lab whose part could not be made has a status of its other nodes, and can be destroyed", async () => {
+  const { home, other, start } = await fleet();
+  start(other);
+  // As on a full disk, nothing can be written.
+  await writeFile(other.directory, "");
+  const session = await login(start(home));
+  await expect(deploy(session, spreadLab)).rejects.toMatchObject({
+    code: "host_error",
+    message: expect.stringContaining("could not be written"),
+  });
+  await rm(other.directory);
+  expect((await session.status(path)).nodes).toEqual([expect.objectContaining({ id: "1", machine: "m1" })]);
+  expect((await session.observe(path))?.nodes).toHaveLength(1);
+  await session.setOwner?.(path, "ann");
+  await destroy(session);
+  expect(await home.local.labIds!()).toEqual([]);
+  expect(await filesIn(home, "labs")).toEqual([]);
+  expect(await filesIn(other, "parts")).toEqual([]);
 });
 
 test("a damaged record of a part stops no start: the next change of its lab makes it again", async () => {

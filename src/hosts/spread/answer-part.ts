@@ -73,9 +73,16 @@ export function answerParts(options: AnswerOptions): HostParts {
         const change = given[0] as PartApply;
         // The change would make another lab beside the one in quarantine, whose nodes may run.
         await refuseQuarantined(options, record);
-        if (record === undefined) await parts.put({ version: 1, id, path: labPath, home: from, owner: change.owner ?? user });
+        const isEnd = change.operations.at(-1)?.step.do === "delete-lab";
+        // An apply ended before the part was made. To end it must not need space on the disk.
+        if (isEnd && (await local.labId!(path)) === undefined) {
+          await parts.remove(id);
+          const applied: PartApplied = { done: change.operations.map((operation) => operation.id), warnings: [] };
+          return { facts: null, body: Readable.from([encode(applied)], { objectMode: false }) };
+        }
+        if (record === undefined && !isEnd) await parts.put({ version: 1, id, path: labPath, home: from, owner: change.owner ?? user });
         const applied = await applyPart(session, path, change, signal);
-        if (change.operations.at(-1)?.step.do === "delete-lab" && applied.failure === undefined) await parts.remove(id);
+        if (isEnd && applied.failure === undefined) await parts.remove(id);
         return { facts: null, body: Readable.from([encode(applied)], { objectMode: false }) };
       }
       if (name === "process") {

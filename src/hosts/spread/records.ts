@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { copyFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { Failure } from "../../contract/errors.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
+import { type Spares, sparesOf } from "../../files/spare-files.ts";
 import { writeFileAtomic } from "../../files/write-file-atomic.ts";
 
 /** A lab of this machine that has parts on other machines. */
@@ -48,6 +50,7 @@ export function isRecordId(id: unknown): id is string {
 
 /** The content of the files of one folder. */
 export interface RecordKind {
+  readonly folder: string;
   /** The fields besides `version` and `id`, with their types. */
   readonly fields: Readonly<Record<string, "string" | "number" | "boolean" | "object">>;
   /** The consequence without such a file, for people. */
@@ -60,11 +63,13 @@ const noteFields = { path: "string", byGroup: "boolean", labels: "object" } as c
 
 export const recordKinds = {
   spread: {
+    folder: "labs",
     fields: { ...noteFields, parts: "object" },
     loss: "then its lab has only the nodes of this machine, and the other machines remove theirs",
   },
-  note: { fields: noteFields, loss: "its lab is on this machine alone", isDispensable: true },
+  note: { folder: "making", fields: noteFields, loss: "its lab is on this machine alone", isDispensable: true },
   part: {
+    folder: "parts",
     fields: { path: "string", home: "number", owner: "string" },
     loss: "the next change of its lab makes it again; if there is no such lab any more, its nodes run on",
     isDispensable: true,
@@ -81,14 +86,18 @@ export interface Repair<Kept> {
 /** One file for each record, in a folder of the state directory. */
 export class Records<Kept extends { readonly id: string }> {
   readonly #folder: string;
+  readonly #spares: Spares;
   readonly #all = new Map<string, Kept>();
 
   /**
    * A damaged file becomes FILE.damaged, with a warning, and its record is made again. Throws an error with the file's name for one that is neither dispensable
    * nor can be made again, and for one of a newer release.
+   * @param directory as in SpreadOptions
    */
-  constructor(folder: string, kind: RecordKind, repair: Repair<Kept>) {
+  constructor(directory: string, kind: RecordKind, repair: Repair<Kept>) {
+    const folder = join(directory, kind.folder);
     this.#folder = folder;
+    this.#spares = sparesOf(dirname(directory));
     for (const name of namesIn(folder)) {
       const file = join(folder, name);
       // A crash left a draft.
@@ -113,9 +122,15 @@ export class Records<Kept extends { readonly id: string }> {
     return this.#all.get(id);
   }
 
+  /** A record that is there already is also written on a full disk: labs can be stopped then. Throws host_error. */
   async put(record: Kept): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await writeFileAtomic(this.#file(record.id), JSON.stringify(record), 0o600);
+    const spares = this.#all.has(record.id) ? this.#spares : undefined;
+    try {
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      await writeFileAtomic(this.#file(record.id), JSON.stringify(record), 0o600, spares);
+    } catch (error) {
+      throw writeFailure(error as NodeJS.ErrnoException);
+    }
     this.#all.set(record.id, record);
   }
 
@@ -131,7 +146,15 @@ export class Records<Kept extends { readonly id: string }> {
 
 /** Returns the parts on this machine of other machines' labs. @param directory as in SpreadOptions */
 export function partsIn(directory: string, warn: (text: string) => void): Records<PartRecord> {
-  return new Records<PartRecord>(join(directory, "parts"), recordKinds.part, { warn });
+  return new Records<PartRecord>(directory, recordKinds.part, { warn });
+}
+
+function writeFailure({ code, message }: NodeJS.ErrnoException): Failure {
+  const isFull = code === "ENOSPC" || code === "EDQUOT";
+  const text = isFull
+    ? "the state directory's file system is full: free space on it and try again"
+    : `a record of the lab could not be written: ${message}`;
+  return new Failure("host_error", text, { data: { host: { message, ...(code !== undefined && { code }) } } });
 }
 
 /** The file is of a newer release, which this one must not change. */

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { Failure } from "../../contract/errors.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostRules, Operation } from "../../engine/model/plan.ts";
@@ -66,8 +65,8 @@ export class SpreadLabs {
     this.local = local;
     this.options = options;
     const { directory, warn } = options;
-    this.records = new Records<SpreadRecord>(join(directory, "labs"), recordKinds.spread, { warn, remake: (id) => this.#remade(id) });
-    this.#notes = new Records<SpreadNote>(join(directory, "making"), recordKinds.note, { warn });
+    this.records = new Records<SpreadRecord>(directory, recordKinds.spread, { warn, remake: (id) => this.#remade(id) });
+    this.#notes = new Records<SpreadNote>(directory, recordKinds.note, { warn });
   }
 
   /** Returns the record of a lab whose own is damaged. Each machine may have a part: those that have none say so when they are asked. */
@@ -255,6 +254,7 @@ export class SpreadLabs {
         try {
           return { number, live: await this.part(record, number, session).status(record.path) };
         } catch (error) {
+          if (isNoPart(error)) return { number, live: { nodes: [], links: [] } };
           if (!isAway(error)) throw error;
           const why = `the machine ${this.nameOf(number)} does not answer`;
           const nodes = (seen?.nodes ?? []).map(
@@ -350,6 +350,11 @@ export class SpreadLabs {
   own(id: string): { readonly machine: number; readonly id: string } {
     return ownId(this.options.own, id);
   }
+}
+
+/** Whether a machine has no part of the lab: an apply ended before it was made. */
+export function isNoPart(error: unknown): boolean {
+  return error instanceof Failure && error.code === "lab_not_found";
 }
 
 export function isAway(error: unknown): boolean {

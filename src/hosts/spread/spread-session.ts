@@ -8,7 +8,7 @@ import { type Halves, type Merged, vniOf, wholeId } from "./merge.ts";
 import { isPartPath, type SpreadRecord } from "./records.ts";
 import type { PartSession } from "./remote-part.ts";
 import { cutMtu, machinesOf, nodeWord } from "./split-steps.ts";
-import type { SpreadLabs } from "./spread-labs.ts";
+import { isAway, isNoPart, type SpreadLabs } from "./spread-labs.ts";
 
 /** Returns a user's session in which a lab that is spread over machines is like any other lab. Calls about other labs go to the session of the embedded host. */
 export function spreadSession(labs: SpreadLabs, inner: HostSession): HostSession {
@@ -129,7 +129,7 @@ class LabCalls {
     return [a, b];
   }
 
-  /** Calls all parts. Those on machines that do not answer are left out. */
+  /** Calls all parts. Those on machines that do not answer, or have none, are left out. */
   async ofAll<T>(record: SpreadRecord, work: (session: PartSession, machine: number) => Promise<T>): Promise<readonly T[]> {
     const machines = [this.#labs.options.own, ...Object.keys(record.parts).map(Number)];
     const found = await Promise.all(
@@ -137,7 +137,7 @@ class LabCalls {
         try {
           return [await work(this.#at(record, machine), machine)];
         } catch (error) {
-          if (error instanceof Failure && error.code === "machine_unreachable") return [];
+          if (isAway(error) || (machine !== this.#labs.options.own && isNoPart(error))) return [];
           throw error;
         }
       }),
@@ -264,7 +264,10 @@ class LabCalls {
         const record = this.#labs.recordOf(path);
         // All before the first change: a machine that does not answer refuses the whole.
         const others = Object.keys(record?.parts ?? {}).map((machine) => this.#at(record!, Number(machine)));
-        for (const session of others) await session.setOwner(path, owner);
+        for (const session of others)
+          await session.setOwner(path, owner).catch((error: unknown) => {
+            if (!isNoPart(error)) throw error;
+          });
         await this.#inner.setOwner!(path, owner);
       },
     };
