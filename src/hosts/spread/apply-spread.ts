@@ -282,7 +282,7 @@ class SpreadApply {
     const part = this.#labs.part(record, machine, this.#session);
     const applied = await part.applyPart(change, signal).catch((error: unknown) => {
       // Of the connection: whether the machine has begun is not known, and other machines have.
-      throw isAway(error) ? this.#labs.unreachable(machine, error) : error;
+      throw isAway(error) ? this.#labs.unreachable(machine, error) : onMachine(this.#labs.nameOf(machine), error);
     });
     for (const warning of applied.warnings) warn?.(warning as ChangeWarning);
     if (applied.ids !== undefined) this.#ids.set(machine, applied.ids);

@@ -48,7 +48,14 @@ async function moveLab(context: ChangeParts, job: Job, target: Target, { stop }:
   const parts = moveParts(context);
   const start = stop ? await nodesToStart(context, target) : [];
   // A lab that no machine can take is not stopped.
-  if (stop) placeFor(context, target, Object.keys(target.ids.nodes).map(() => ({})), parts, []);
+  if (stop)
+    placeFor(
+      context,
+      target,
+      Object.keys(target.ids.nodes).map(() => ({})),
+      parts,
+      [],
+    );
   await parts.moves.setLeaving(path, { job: job.id, start });
   if (stop) await stopNodes(context, job, target, start);
   const lab = await parts.moves.describe(path);
