@@ -69,7 +69,7 @@ export class SpreadLabs {
     this.#notes = new Records<SpreadNote>(directory, recordKinds.note, { warn });
   }
 
-  /** Returns the record of a lab whose own is damaged. Each machine may have a part: those that have none say so when they are asked. */
+  /** Returns the record of a lab whose own is damaged. Any machine may have a part: the next read shows which have one. */
   #remade(id: string): SpreadRecord | undefined {
     const path = this.options.pathOf(id);
     const machines = this.options.machines();
