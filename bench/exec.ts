@@ -54,7 +54,7 @@ export async function execFigures(): Promise<ExecFigures> {
       if (good !== (nodes?.length ?? count)) throw new Error(`${argv.join(" ")}: ${good} of ${nodes?.length ?? count} nodes`);
       return performance.now() - began;
     };
-    const makeLarge = ["sh", "-c", `head -c ${megabytes * 1e6} /dev/zero > /tmp/large`];
+    const makeLarge = ["sh", "-c", `head -c ${megabytes * 1e6} /dev/zero > /root/large`];
     await run(makeLarge, ["h0"]);
     await container.exec(makeLarge);
     const rate = async (work: () => Promise<unknown>) => (megabytes * 1000) / (await elapsed(work));
@@ -91,19 +91,19 @@ export async function execFigures(): Promise<ExecFigures> {
         if (i % 3 === 0) figures.onePodman.push(await elapsed(() => container.exec(["true"])));
       }
       const worked = [processorMs(service.pid)];
-      figures.down.push(await copy("h0:/tmp/large", file));
+      figures.down.push(await copy("h0:/root/large", file));
       worked.push(processorMs(service.pid));
-      // A copy replaces a file only when it is complete, and /tmp has no room for two of these.
-      await run(["rm", "/tmp/large"], ["h0"]);
+      // A copy replaces a file only when it is complete, which would need room for two of these.
+      await run(["rm", "/root/large"], ["h0"]);
       const beforeUp = processorMs(service.pid);
-      figures.up.push(await copy(file, "h0:/tmp/large"));
+      figures.up.push(await copy(file, "h0:/root/large"));
       worked.push(processorMs(service.pid));
       figures.downService.push((worked[1]! - worked[0]!) / 1000);
       figures.upService.push((worked[2]! - beforeUp) / 1000);
       figures.downFloor.push(await rate(() => floor("down")));
       figures.upFloor.push(await rate(() => floor("up")));
-      figures.downPodman.push(await rate(() => container.copy(":/tmp/large", file)));
-      figures.upPodman.push(await rate(() => container.copy(file, ":/tmp/large")));
+      figures.downPodman.push(await rate(() => container.copy(":/root/large", file)));
+      figures.upPodman.push(await rate(() => container.copy(file, ":/root/large")));
     }
     return figures;
   } finally {

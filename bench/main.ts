@@ -151,8 +151,8 @@ async function exec(): Promise<readonly Row[]> {
   return [
     row("exec -- true in one node, through the API", "one", "nsenter", "podman exec", "< 15 ms"),
     row("exec -- true in 100 nodes, one call", "all", "100 nsenter at once", "100 podman exec at once", "< 1 s"),
-    rate("labwright cp of 200 MB out of a node, with the start of the program", "down"),
-    rate("labwright cp of 200 MB into a node, with the start of the program", "up"),
+    rate("labwright cp of 1 GB out of a node, with the start of the program", "down"),
+    rate("labwright cp of 1 GB into a node, with the start of the program", "up"),
   ];
 }
 

@@ -1,2 +1,2 @@
 /** Size of the file that is copied, MB. */
-export const megabytes = 200;
+export const megabytes = 1_000;

@@ -2,8 +2,8 @@ import { constants } from "node:os";
 import type { Duplex } from "node:stream";
 import { BlockWriter } from "../../console/stream/block-writer.ts";
 import { Failure } from "../../contract/errors.ts";
-import { FrameParts, frame, frameHead, frameTypes } from "../../contract/process-frames.ts";
-import type { NodeAttachData, NodeAttachPayload, NodeExecEvent, NodeStreamControl } from "../../contract/schemas/processes.ts";
+import { frame, frameHead, frameTypes } from "../../contract/process-frames.ts";
+import type { NodeAttachData, NodeAttachPayload, NodeExecEvent } from "../../contract/schemas/processes.ts";
 import type { NodeProcess, NodeProgram, ProcessEnd, ProcessListening, ProcessOutput } from "../../hosts/host-processes.ts";
 import type { Call, Caller, Upgrade } from "../common/call.ts";
 import { unsupported } from "../common/capabilities.ts";
@@ -13,6 +13,7 @@ import type { Tickets } from "../sessions/tickets.ts";
 import { consoleLab, nodeOf } from "./consoles.ts";
 import { endOf, type ProgramLimits, refuseNul } from "./exec-nodes.ts";
 import type { OutputTurns } from "./output-turns.ts";
+import { takeInput } from "./take-input.ts";
 
 export interface ProcessGrant {
   readonly path: string;
@@ -176,50 +177,4 @@ async function sendOutput(
 function endSoon(process: NodeProcess, close: () => void): void {
   process.signal(constants.signals.SIGTERM);
   setTimeout(close, cleanUpMs).unref();
-}
-
-/** Passes on the frames of the client, as fast as the program reads. Closes the connection after a malformed one, and if the client ends its side. */
-function takeInput(connection: Duplex, process: NodeProcess): void {
-  const frames = new FrameParts();
-  const take = (bytes: Buffer): Promise<void> | undefined => {
-    let room: Promise<void> | undefined;
-    for (const { type, data } of frames.take(bytes)) {
-      if (type === frameTypes.control) applyControl(process, JSON.parse(Buffer.from(data).toString("utf8")));
-      else if (type === frameTypes.data) room = process.write(data) ?? room;
-    }
-    return room;
-  };
-  const close = () => void connection.destroy();
-  connection.on("data", (bytes: Buffer) => {
-    try {
-      const room = take(bytes);
-      if (room === undefined) return;
-      connection.pause();
-      room.then(() => void connection.resume(), close);
-    } catch {
-      close();
-    }
-  });
-  connection.on("end", close);
-}
-
-/** Throws RangeError for a malformed control. Controls of newer clients are ignored. */
-function applyControl(process: NodeProcess, control: unknown): void {
-  if (typeof control !== "object" || control === null || Array.isArray(control))
-    throw new RangeError("a control message must be an object");
-  const { input_end, resize, signal } = control as NodeStreamControl;
-  if (input_end === true) process.endInput();
-  if (resize !== undefined) {
-    if (!(Array.isArray(resize) && resize.length === 2 && resize.every(isExtent)))
-      throw new RangeError("resize must be [columns, rows], each from 1 to 10000");
-    process.resize({ columns: resize[0], rows: resize[1] });
-  }
-  if (signal !== undefined) {
-    if (!Object.hasOwn(constants.signals, signal)) throw new RangeError("signal must be the name of a signal, such as SIGINT");
-    process.signal(constants.signals[signal as NodeJS.Signals]);
-  }
-}
-
-function isExtent(value: unknown): boolean {
-  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 10_000;
 }
