@@ -2,6 +2,7 @@ import type { InspectionData } from "../contract/schemas/observe.ts";
 import type { Host } from "../hosts/host.ts";
 import { noneKind } from "../hosts/none/none-host.ts";
 import { Captures } from "./captures/captures.ts";
+import { answerCount } from "./captures/count-captures.ts";
 import { type Clock, systemClock } from "./common/clock.ts";
 import type { FleetCalls } from "./common/fleet-calls.ts";
 import type { Log } from "./common/log.ts";
@@ -178,7 +179,8 @@ export function createService(options: ServiceOptions): Service {
     },
     signInProgram: (identity, challenge) => signIns.code(identity, challenge),
     storeSilentMs: () => store.shared?.silentMs(),
-    answerMachine: async (from, call, signal) => (await answerMove(context, from, call, signal)) ?? answerMachine(context, call),
+    answerMachine: async (from, call, signal) =>
+      (await answerMove(context, from, call, signal)) ?? (await answerCount(context, call)) ?? answerMachine(context, call),
     requestEnded: (request) => metrics.request(request),
     authenticate: (token, address) => sessions.authenticate(token, address),
     passedOn: (caller) => sessions.passedOn(caller),

@@ -342,6 +342,11 @@ test("a machine answers the calls about a part only to the home machine of its l
   expect(await ask(3, { id: "999", capture: "0002" })).toBe(false);
   for (const wrong of ["../1", "", "a/b", "x".repeat(65), 7, null, ["1"]])
     await expect(ask(1, { id: wrong, capture: "0002" }), String(wrong)).rejects.toMatchObject({ code: "bad_request" });
+  const call = (name: string, args: unknown) => calls(1).open(2, { name, args: { id, path, user: "admin", args } });
+  for (const name of ["constructor", "toString", "__proto__", "none"])
+    await expect(call(name, []), name).rejects.toMatchObject({ code: "unsupported" });
+  for (const args of [undefined, null, {}]) await expect(call("apply", args)).rejects.toMatchObject({ code: "bad_request" });
+  await expect(call("apply", [])).rejects.toMatchObject({ code: "bad_request" });
 });
 
 test("a part in quarantine is not taken for a part that is gone: the lab does not change until an admin decides", async () => {

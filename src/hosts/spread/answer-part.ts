@@ -66,11 +66,13 @@ export function answerParts(options: AnswerOptions): HostParts {
         return { facts: record !== undefined && (await local.labOfCapture?.(capture)) === partPath(id) };
       }
       const { path: labPath, user, limit, args: given } = args as PartOf & { readonly args: Args };
+      if (!Array.isArray(given)) throw new Failure("bad_request", `the call ${name} of machine ${from} has no arguments`);
       const session = await local.resume?.(user, limit);
       if (session === null || session === undefined) throw new Failure("invalid_credentials", `there is no user ${user}`);
       const path = partPath(id);
       if (name === "apply") {
         const change = given[0] as PartApply;
+        if (!Array.isArray(change?.operations)) throw new Failure("bad_request", `the call ${name} of machine ${from} has no steps`);
         // The change would make another lab beside the one in quarantine, whose nodes may run.
         await refuseQuarantined(options, record);
         const isEnd = change.operations.at(-1)?.step.do === "delete-lab";
@@ -98,7 +100,7 @@ export function answerParts(options: AnswerOptions): HostParts {
         return { facts: null, body: Readable.from(bytes, { objectMode: false }) };
       }
       if (name === "traffic.watch") return { facts: null, body: watchTraffic(session, path, given[0] as string, signal) };
-      const answer = answers[name];
+      const answer = Object.hasOwn(answers, name) ? answers[name] : undefined;
       if (answer === undefined) throw new Failure("unsupported", `this machine has another release: it does not know the call ${name}`);
       const found = await answer(session, path, given, signal).catch(async (error: unknown) => {
         if (error instanceof Failure && error.code === "lab_not_found") await refuseQuarantined(options, record);

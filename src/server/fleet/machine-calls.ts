@@ -33,7 +33,7 @@ export async function handleMachineCall(
   response.once("close", () => gone.abort(new Failure("cancelled", "the machine that called has gone")));
   const line = (value: Line) => response.write(`${JSON.stringify(value)}\n`);
   try {
-    const call = JSON.parse((await readUpTo(request, maxJson)).toString("utf8")) as MachineCall;
+    const call = machineCall(JSON.parse((await readUpTo(request, maxJson)).toString("utf8")));
     const { facts, body } = await answer(from, call, gone.signal);
     response.writeHead(200, { "content-type": "application/octet-stream" });
     line({ facts: facts ?? null });
@@ -45,6 +45,13 @@ export async function handleMachineCall(
     line(failureLine(error));
     response.end();
   }
+}
+
+/** Returns the call of another machine. Throws bad_request for anything else. */
+export function machineCall(call: unknown): MachineCall {
+  const { name, args } = (call ?? {}) as Partial<MachineCall>;
+  if (typeof name !== "string") throw new Failure("bad_request", "the call of a machine has no name");
+  return { name, args: args ?? {} };
 }
 
 export function failureLine(error: unknown): Line {

@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { Failure } from "../../contract/errors.ts";
 import type { HostParts, PartCall } from "../../hosts/host-fleet.ts";
 import { takeConnection } from "../streams/upgrades.ts";
-import { failureLine, type Line, readLine, readMachineAnswer } from "./machine-calls.ts";
+import { failureLine, type Line, machineCall, readLine, readMachineAnswer } from "./machine-calls.ts";
 
 /*
  * Calls to the parts of labs on other machines. All calls of one machine to another, also a thousand programs and consoles, are streams of HTTP/2 on one
@@ -49,7 +49,7 @@ async function answer(from: number, stream: ServerHttp2Stream, parts: HostParts 
   try {
     stream.respond({ ":status": 200 });
     if (parts === undefined) throw new Failure("unsupported", "this machine takes no parts of labs of other machines");
-    const call = (await readLine(stream, maxCall)) as PartCall;
+    const call: PartCall = machineCall(await readLine(stream, maxCall));
     const { facts, body } = await parts.answer(from, call, stream, gone.signal);
     line({ facts: facts ?? null });
     if (body === undefined) stream.end();

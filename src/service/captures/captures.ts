@@ -27,7 +27,7 @@ import { addressObserved, addressPath } from "../context/address.ts";
 import { allowUse } from "../context/allow.ts";
 import { keyedNodes, nodeNotFound } from "../context/chosen-nodes.ts";
 import { inKeys } from "../context/in-keys.ts";
-import type { ClockPart, EventsPart, IdentitiesPart, LogPart, LookupParts, StreamsPart } from "../context/parts.ts";
+import type { ClockPart, EventsPart, FleetPart, IdentitiesPart, LogPart, LookupParts, StreamsPart } from "../context/parts.ts";
 import type { Browsers } from "../labs/browsers.ts";
 import { quotaExceeded } from "../quotas/admit.ts";
 import { countsFor, quotasOf } from "../quotas/quota.ts";
@@ -37,6 +37,7 @@ import { machineOfId } from "../store/machines.ts";
 import { type LabRecord, labsHere } from "../store/store.ts";
 import { joinStream } from "../streams/join-stream.ts";
 import { CaptureWatch } from "./capture-watch.ts";
+import { capturesElsewhere, countOf } from "./count-captures.ts";
 
 /** A lab's captures, as a caller may see them. */
 interface CapturedLab {
@@ -46,7 +47,7 @@ interface CapturedLab {
   readonly record: LabRecord | undefined;
 }
 
-type CaptureParts = LookupParts & ClockPart & LogPart & StreamsPart & IdentitiesPart & EventsPart;
+type CaptureParts = LookupParts & ClockPart & LogPart & StreamsPart & IdentitiesPart & EventsPart & FleetPart;
 
 /** Packet captures of labs. The right `view` lists them; the right `operate` starts and stops them and reads their packets. */
 export class Captures {
@@ -116,23 +117,20 @@ export class Captures {
     return this.#starts.run("starts", async () => {
       for (const quota of quotas) {
         const counts = countsFor(quota, owner);
-        let used = 0;
-        for (const { path, owner: other } of store.labs.list()) if (counts(other)) used += await this.#countOf(caller, path, other);
+        let used = await capturesElsewhere(
+          this.#context,
+          store.labs.list().filter(({ owner: other }) => counts(other)),
+        );
+        for (const { path, owner: other } of labsHere(store)) {
+          if (!counts(other)) continue;
+          const session = await this.#context.sessions.hostSessionFor(caller, other);
+          used += await countOf(await capturesOf(session), path);
+        }
         const limit = quota.captures ?? 0;
         if (used >= limit) throw quotaExceeded({ quota, resource: "captures", used, wanted: used + 1, limit });
       }
       return start();
     });
-  }
-
-  async #countOf(caller: Caller, path: string, owner: string): Promise<number> {
-    try {
-      const session = await this.#context.sessions.hostSessionFor(caller, owner);
-      return (await (await capturesOf(session)).list(path)).length;
-    } catch (error) {
-      if (error instanceof Failure && error.code === "lab_not_found") return 0;
-      throw error;
-    }
   }
 
   /** Without a lab, lists the captures of all labs that the caller may see. */
