@@ -201,19 +201,17 @@ function labsOf(labs: Map<string, LocalLab>, make: (id: string) => LocalLab): (i
 
 /** Returns the options of labs that are the same for all of them. */
 function labOptions({ paths, nat, tunnels, underlay, stopGrace: grace }: LocalHostOptions, warn: (text: string) => void) {
+  const allTunnels = [
+    ...(tunnels === undefined ? [] : [{ remotes: tunnels.remotes, port: tunnels.port ?? vxlanPort }]),
+    // Any machine may join the fleet.
+    ...(underlay === undefined ? [] : [{ remotes: ["0.0.0.0/0"], port: vxlanPort }]),
+  ];
   return {
     paths,
-    natPolicy: {
-      ...(nat ?? { allow: [], deny: [] }),
-      tunnels: [
-        ...(tunnels === undefined ? [] : [{ remotes: tunnels.remotes, port: tunnels.port ?? vxlanPort }]),
-        // Any machine may join the fleet.
-        ...(underlay === undefined ? [] : [{ remotes: ["0.0.0.0/0"], port: vxlanPort }]),
-      ],
-    },
+    natPolicy: { ...(nat ?? { allow: [], deny: [] }), tunnels: allTunnels },
     tunnelPolicy: tunnels,
     underlay,
-    ports: new PublishedPorts(),
+    ports: new PublishedPorts(allTunnels.map(({ port }) => port)),
     snapshots: new KernelSnapshots(snapshotSettings(paths, warn)),
     stopGrace: { ...stopGrace, ...grace },
     onSharedRange: sharedRangeWarning(warn),

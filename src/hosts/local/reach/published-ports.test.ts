@@ -283,3 +283,20 @@ test("an owner's labs publish a bounded number of ports, and one change too many
   );
   expect(await ask(20_000, "hello")).toBe("ECONNREFUSED");
 });
+
+test("the UDP port of links between machines is not published, also not by an admin: the kernel could not open it for them", async () => {
+  const ports = new PublishedPorts([4789]);
+  const connectNode = () => Promise.reject(new Error("no node"));
+  const lab = { id: "a", owner: "admin" };
+  const wanted = (text: string) => [{ id: 1, name: "n1", ports: [text] }];
+  const why = "UDP port 4789 of 127.0.0.1, which node n1 publishes (4789:53/udp) is that of the links between machines (VXLAN)";
+  await expect(ports.set(lab, wanted("4789:53/udp"), connectNode, true)).rejects.toThrow(why);
+  await expect(ports.set(lab, wanted("0.0.0.0:4789:53/udp"), connectNode, true)).rejects.toThrow("UDP port 4789 of 0.0.0.0");
+  const [problem] = await ports.check(lab, [{ key: "n1", name: "n1", ports: ["4789:53/udp"] }]);
+  expect(problem).toEqual({ key: "n1", port: "4789:53/udp", problem: why, hint: "choose another port" });
+  expect(await ports.check(lab, [{ key: "n1", name: "n1", ports: [`${await freePort()}:53/udp`] }])).toEqual([]);
+  // One of a release that allowed it stays closed, and the node shows why.
+  await ports.set(lab, wanted("4789:53/udp"), connectNode, false);
+  expect(ports.missing("a").get(1)).toEqual([`${why}: choose another port`]);
+  ports.close("a");
+});

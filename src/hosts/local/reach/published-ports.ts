@@ -16,6 +16,9 @@ const none: ReadonlyMap<number, readonly string[]> = new Map();
 /** Time between two tries to open missing ports, ms. */
 const retryMs = 5_000;
 
+/** The code of the error for a port of tunnels. */
+const tunnelCode = "TUNNEL";
+
 /** A running node with its declared ports. */
 export interface PublishingNode {
   readonly id: number;
@@ -71,6 +74,12 @@ export class PublishedPorts {
   readonly #sessions = new Counter(maxOpen.sessions);
   /** Ends when all checks that were asked for have ended. */
   #checks: Promise<unknown> = Promise.resolve();
+  readonly #tunnelPorts: readonly number[];
+
+  /** @param tunnelPorts the UDP ports of the machine's tunnels, which nodes do not publish: the kernel opens them when the first tunnel begins */
+  constructor(tunnelPorts: readonly number[] = []) {
+    this.#tunnelPorts = tunnelPorts;
+  }
 
   /**
    * Opens the ports of these nodes, and closes all others of the lab. Ports that cannot be opened are left out, and tried again until they are open or no longer
@@ -222,8 +231,10 @@ export class PublishedPorts {
     }
   }
 
-  #bind({ address, port, protocol }: PublishedPort, connect: () => Promise<Duplex>): Promise<MachinePort> {
+  async #bind({ address, port, protocol }: PublishedPort, connect: () => Promise<Duplex>): Promise<MachinePort> {
     const addresses = address === undefined ? loopbackAddresses : [address];
+    if (protocol === "udp" && this.#tunnelPorts.includes(port))
+      throw Object.assign(new Error("the port of tunnels"), { code: tunnelCode, address: addresses[0] });
     return protocol === "udp"
       ? openUdpPort(addresses, port, connect, this.#sessions)
       : openTcpPort(addresses, port, connect, this.#connections);
@@ -253,6 +264,8 @@ export class PublishedPorts {
       const hint = `choose another port; ss -${isUdp ? "lunp" : "ltnp"} shows which program listens`;
       return { problem: `${whose} is used ${this.#userOf(port, lab)}`, hint };
     }
+    if (error.code === tunnelCode)
+      return { problem: `${whose} is that of the links between machines (VXLAN)`, hint: "choose another port" };
     if (error.code === "EADDRNOTAVAIL") {
       const hint = "choose one that ip address shows, or leave the address out for 127.0.0.1 and ::1";
       return { problem: `${whose} cannot be opened, because the machine has no such address`, hint };

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -77,6 +79,20 @@ describe.skipIf(process.getuid?.() !== 0)("a network that leads to another machi
   const tables = async () => (await run("ip", "netns", "exec", a, "nft", "list", "tables")).stdout;
   const blocked = async (path: string, ...wanted: Parameters<typeof lab>) =>
     (await here.plan(path, lab(...wanted))).plan.blocked.map(({ reason }) => reason);
+
+  test("a port that another program has is named, with the way to find the program", async () => {
+    const bind = 'require("node:dgram").createSocket("udp4").bind(4791, "192.0.2.1", () => console.log("bound"))';
+    const other = spawn("ip", ["netns", "exec", a, process.execPath, "-e", bind], { stdio: ["ignore", "pipe", "inherit"] });
+    const host = await testLocalHost({ tunnels: { local: "192.0.2.1", remotes: ["192.0.2.0/30"], vnis, netns: a, port: 4791 } });
+    try {
+      await once(other.stdout, "data");
+      const text = "another program of this machine has the UDP port 4791 of links between machines: ss -lunp shows which";
+      await expect(host.deploy("/taken", lab("10.0.0.3", "192.0.2.2", 1500))).rejects.toThrow(text);
+    } finally {
+      other.kill("SIGKILL");
+      await host[Symbol.asyncDispose]();
+    }
+  });
 
   test("nodes of both machines are on one segment, with frames of full size", async () => {
     await answers();

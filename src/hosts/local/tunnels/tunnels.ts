@@ -131,6 +131,7 @@ async function makeDevices(
       (await readTunnels(sandbox)).filter(({ up }) => !up),
     );
     const taken = /VNI already exists/.test(made.stderr) ? tunnels[Number(/-:(\d+)/.exec(made.stderr)?.[1] ?? 0) - 1] : undefined;
+    if (/Address already in use/.test(made.stderr)) throw takenPort(tunnels[0]!.port);
     if (taken === undefined) succeeded(["ip", "-batch", "-"], made);
     else if (left === 0) throw takenVni(taken);
     await delay(50);
@@ -143,6 +144,11 @@ async function makeDevices(
     })
     .join("");
   succeeded(argv, await sandbox.run(argv, joined));
+}
+
+function takenPort(port: number): Failure {
+  const message = `another program of this machine has the UDP port ${port} of links between machines: ss -lunp shows which; end it, and try again`;
+  return new Failure("host_error", message, { data: { host: { message } } });
 }
 
 /** The kernel frees the numbers of a fabric whose holder was killed a moment after its end. */
