@@ -7,7 +7,7 @@ import { afterEach, expect, test } from "vitest";
 import { Failure } from "../../contract/errors.ts";
 import { planLab } from "../../engine/plan/plan-lab.ts";
 import type { Lab, LabLink, LabNode } from "../../intent/lab/lab.ts";
-import type { Host, HostSession } from "../host.ts";
+import type { Host, HostSession, NativeIds } from "../host.ts";
 import type { HostMoves, PartCalls } from "../host-fleet.ts";
 import { memoryHost } from "../memory/memory-host.ts";
 import { spreadHost } from "./spread-host.ts";
@@ -40,11 +40,11 @@ afterEach(async () => {
 });
 
 /** Machines 1 and 2, with services that can be started and left, as after a kill. */
-async function fleet({ reserved }: Pick<SpreadOptions, "reserved"> = {}) {
+async function fleet({ reserved, count = 2 }: Pick<SpreadOptions, "reserved"> & { readonly count?: number } = {}) {
   const base = await mkdtemp(join(tmpdir(), "labwright-spread-"));
   closers.push(() => rm(base, { recursive: true }));
   const services = new Map<number, Host>();
-  const known: FleetMachine[] = [1, 2].map((number) => ({
+  const known: FleetMachine[] = Array.from({ length: count }, (_, at) => at + 1).map((number) => ({
     number,
     name: `m${number}`,
     labels: {},
@@ -89,7 +89,7 @@ async function fleet({ reserved }: Pick<SpreadOptions, "reserved"> = {}) {
     return service;
   };
   const kill = ({ number }: Machine) => services.delete(number);
-  return { home: machines[0]!, other: machines[1]!, known, start, kill, calls: callsOf };
+  return { home: machines[0]!, other: machines[1]!, machines, known, start, kill, calls: callsOf };
 }
 
 const link = (key: string, ...ends: readonly [string, string]): LabLink => ({
@@ -506,4 +506,68 @@ test("disks of a spread lab are not exported, because a copy would have those of
   });
   await copy("/plain", "admin");
   expect(exported).toEqual(["/plain"]);
+});
+
+/** The links of a lab as its nodes have them, with their ids. */
+async function linksOf(session: HostSession): Promise<ReadonlyMap<string, string>> {
+  const { nodes: there, links } = (await session.observe(path))!;
+  const names = new Map(there.map(({ id, name }) => [id, name]));
+  return new Map(
+    links.map(({ id, endpoints }) => [
+      endpoints
+        .flatMap((end) => ("nodeId" in end ? [`${names.get(end.nodeId)}:${end.interface}`] : []))
+        .sort()
+        .join(" "),
+      id,
+    ]),
+  );
+}
+
+test("a change that wires an interface to another machine gives each link a tunnel of its own", async () => {
+  const { machines, start } = await fleet({ count: 3 });
+  for (const machine of machines.slice(1)) start(machine);
+  const session = await login(start(machines[0]!));
+  const wire = (...ends: readonly (readonly [string, string, string, string])[]): Lab => ({
+    ...spreadLab,
+    nodes: ["a", "b", "c"].map((key) => ({ ...nodes[0]!, key, name: key, ethernet: 4 })),
+    links: ends.map(([a, x, b, y]) => ({
+      key: [`${a}:${x}`, `${b}:${y}`].sort().join(" -- "),
+      endpoints: [
+        { node: a, interface: x },
+        { node: b, interface: y },
+      ],
+    })),
+  });
+  let ids = progress.ids as NativeIds;
+  const change = async (desired: Lab) => {
+    const [observed, rules] = [await session.observe(path), await session.rules()];
+    const { operations } = planLab({ desired, observed, rules, ids, prune: true, replace: false });
+    ({ ids } = await session.apply(path, operations, { ...progress, ids }));
+    return linksOf(session);
+  };
+  const wirings: readonly Lab[] = [
+    wire(["a", "eth0", "b", "eth0"]),
+    wire(["a", "eth0", "c", "eth0"], ["b", "eth0", "c", "eth1"]),
+    wire(["a", "eth0", "b", "eth0"], ["a", "eth1", "c", "eth1"]),
+    wire(["a", "eth1", "b", "eth0"], ["a", "eth0", "c", "eth1"], ["b", "eth1", "c", "eth0"]),
+    wire(["b", "eth1", "a", "eth1"], ["c", "eth1", "b", "eth0"], ["c", "eth0", "a", "eth0"]),
+  ];
+  for (const desired of [...wirings, ...wirings.toReversed()]) {
+    const links = await change(desired);
+    const wanted = desired.links.map(({ endpoints }) =>
+      endpoints
+        .map((end) => ("node" in end ? `${end.node}:${end.interface}` : ""))
+        .sort()
+        .join(" "),
+    );
+    expect([...links.keys()].sort()).toEqual(wanted.sort());
+    expect(new Set(links.values()).size).toBe(links.size);
+    expect([...links.values()].join()).toMatch(/^(x\d+,?)+$/);
+  }
+
+  // A client's state that names one tunnel for two links.
+  const [key = ""] = Object.keys(ids.links);
+  ids = { ...ids, links: { ...ids.links, "a:eth2 -- c:eth2": ids.links[key]! } };
+  const links = await change(wire(["a", "eth0", "b", "eth0"], ["a", "eth2", "c", "eth2"]));
+  expect(new Set(links.values()).size).toBe(2);
 });

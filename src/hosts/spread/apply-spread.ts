@@ -3,7 +3,7 @@ import type { Operation } from "../../engine/model/plan.ts";
 import type { LabLink } from "../../intent/lab/lab.ts";
 import type { Applied, ChangeWarning, HostSession, NativeIds, Progress } from "../host.ts";
 import { StepLog, stepBatches } from "../host-batches.ts";
-import { cutId, isHalfName, type Merged, vniOf, wholeId } from "./merge.ts";
+import { cutId, type Half, isHalfName, type Merged, vniOf, wholeId } from "./merge.ts";
 import type { SpreadRecord } from "./records.ts";
 import type { PartApply } from "./remote-part.ts";
 import { machinesOf, nodeWord, ownIds, type SplitFacts, splitSteps } from "./split-steps.ts";
@@ -197,17 +197,27 @@ class SpreadApply {
     return { ...facts, vnis: await this.#vnis(segment, facts) };
   }
 
-  /** Returns the numbers of the tunnels of the links between machines; new ones for new links. */
+  /** Returns the numbers of the tunnels of the links between machines; new ones for new links. No two links get the same. */
   async #vnis(segment: readonly Operation[], { places, ids, merged }: Omit<SplitFacts, "vnis">): Promise<ReadonlyMap<string, number>> {
-    const vnis = new Map(Object.entries(ids.links).flatMap(([key, id]) => (vniOf(id) === undefined ? [] : [[key, vniOf(id)!] as const])));
+    const vnis = new Map<string, number>();
+    const used = new Set<number>();
+    const take = (key: string, vni: number) => {
+      vnis.set(key, vni);
+      used.add(vni);
+    };
+    for (const [key, id] of Object.entries(ids.links)) {
+      const vni = vniOf(id);
+      // A state that a client sends may name tunnels of other labs.
+      if (vni !== undefined && merged?.cuts.has(vni) === true && !used.has(vni)) take(key, vni);
+    }
     const links = segment.flatMap(({ step }) => (step.do === "create-link" || step.do === "update-link" ? [step.link] : []));
     const missing: string[] = [];
     for (const link of links) {
       const [a, b] = machinesOf(places, link);
       if (a === b || vnis.has(link.key)) continue;
-      const half = halfAt(link, ids, merged, this.#labs);
-      if (half === undefined) missing.push(link.key);
-      else vnis.set(link.key, half);
+      const left = halvesLeft(link, ids, merged, this.#labs, used);
+      if (left === undefined) missing.push(link.key);
+      else take(link.key, left);
     }
     const taken = missing.length === 0 ? [] : await this.#labs.options.takeVnis(missing.length);
     for (const [at, key] of missing.entries()) vnis.set(key, taken[at]!);
@@ -367,16 +377,24 @@ function withMade(ids: NativeIds, segment: readonly Operation[], { lab }: Merged
   return { ...ids, nodes: there(nodes), networks: there(networks) };
 }
 
-/** Returns the number of a half that an interrupted apply has made. */
-function halfAt(link: LabLink, ids: NativeIds, merged: Merged | undefined, labs: SpreadLabs): number | undefined {
-  for (const [vni, halves] of merged?.cuts ?? [])
-    for (const half of halves)
-      for (const end of link.endpoints) {
-        if (half === undefined || !("node" in end) || end.interface !== half.node.interface) continue;
-        const id = ids.nodes[end.node];
-        if (id !== undefined && labs.own(id).machine === half.machine && labs.own(id).id === half.node.nodeId) return vni;
-      }
-  return undefined;
+/** Returns the number of the halves that an interrupted apply of this link has left; undefined: there are none. @param used the numbers of other links */
+function halvesLeft(
+  link: LabLink,
+  ids: NativeIds,
+  merged: Merged | undefined,
+  labs: SpreadLabs,
+  used: ReadonlySet<number>,
+): number | undefined {
+  const isAtEnd = ({ machine, node }: Half) =>
+    link.endpoints.some((end) => {
+      if (!("node" in end) || end.interface !== node.interface) return false;
+      const id = ids.nodes[end.node];
+      return id !== undefined && labs.own(id).machine === machine && labs.own(id).id === node.nodeId;
+    });
+  const found = [...(merged?.cuts ?? [])].find(
+    ([vni, halves]) => !used.has(vni) && halves.every((half) => half === undefined || isAtEnd(half)),
+  );
+  return found?.[0];
 }
 
 /** Returns the step that makes a part: an empty lab. */

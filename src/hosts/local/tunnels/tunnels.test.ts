@@ -40,12 +40,12 @@ async function makeUnderlay(): Promise<void> {
 }
 
 const vnis = { first: 1000, last: 1999 };
-const lab = (address: string, remote: string, vni = 1001, mtu = 1500) =>
+const lab = (address: string, remote: string, vni = 1001, mtu = 1500, port?: number) =>
   labOf(`name: half
 nodes:
   h: {template: linux, exec: [ip address add ${address}/24 dev eth0]}
 networks:
-  away: {vxlan: {remote: ${remote}, vni: ${vni}}}
+  away: {vxlan: {remote: ${remote}, vni: ${vni}${port === undefined ? "" : `, port: ${port}`}}}
 links:
   - {endpoints: ["h:eth0", away], mtu: ${mtu}}
 `);
@@ -87,7 +87,7 @@ describe.skipIf(process.getuid?.() !== 0)("a network that leads to another machi
     try {
       await once(other.stdout, "data");
       const text = "another program of this machine has the UDP port 4791 of links between machines: ss -lunp shows which";
-      await expect(host.deploy("/taken", lab("10.0.0.3", "192.0.2.2", 1500))).rejects.toThrow(text);
+      await expect(host.deploy("/taken", lab("10.0.0.3", "192.0.2.2", 1500, 1500, 4791))).rejects.toThrow(text);
     } finally {
       other.kill("SIGKILL");
       await host[Symbol.asyncDispose]();

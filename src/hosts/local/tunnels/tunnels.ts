@@ -131,7 +131,6 @@ async function makeDevices(
       (await readTunnels(sandbox)).filter(({ up }) => !up),
     );
     const taken = /VNI already exists/.test(made.stderr) ? tunnels[Number(/-:(\d+)/.exec(made.stderr)?.[1] ?? 0) - 1] : undefined;
-    if (/Address already in use/.test(made.stderr)) throw takenPort(tunnels[0]!.port);
     if (taken === undefined) succeeded(["ip", "-batch", "-"], made);
     else if (left === 0) throw takenVni(taken);
     await delay(50);
@@ -143,7 +142,10 @@ async function makeDevices(
       return `link set dev ${device} master ${networkBridge(network)} up\n${isWire === true ? `${asWire(device)}\n` : ""}`;
     })
     .join("");
-  succeeded(argv, await sandbox.run(argv, joined));
+  // The kernel opens the port for the first device that is up.
+  const up = await sandbox.run(argv, joined);
+  if (/Address already in use/.test(up.stderr)) throw takenPort(tunnels[0]!.port);
+  succeeded(argv, up);
 }
 
 function takenPort(port: number): Failure {
