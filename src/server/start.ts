@@ -42,7 +42,7 @@ export interface ServerOptions {
   /** Receives the entries of the audit log. Absent: there is none. */
   readonly audit?: ((entry: Readonly<Record<string, unknown>>) => void) | undefined;
   /** This service as a machine of a fleet. Absent: it is none. */
-  readonly fleet?: Pick<Fleet, "routes" | "listen"> | undefined;
+  readonly fleet?: Pick<Fleet, "routes" | "listen" | "hasMember"> | undefined;
   /** The parts of other machines' labs on this one. Absent: it takes none. */
   readonly parts?: HostParts | undefined;
   /** The time that a client has for its first byte, for its TLS handshake and for its header, ms. Default: 10,000. */
@@ -107,7 +107,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       if (request.url !== partStreamsPath) return app.routing(request, response);
       const from = memberNumber(request.socket);
       if (from === undefined) request.socket.destroy();
-      else acceptPartStreams(from, request, response, options.parts);
+      else acceptPartStreams(from, request, response, { parts: options.parts, isMember: () => options.fleet?.hasMember(from) === true });
     });
   const maxConnections = options.maxConnections ?? defaultMaxConnections();
   const connections = acceptConnections(secure, {

@@ -432,6 +432,22 @@ test("room that another user has reserved is not used", async () => {
   expect(ids.nodes).toEqual({ b: "2.1" });
 });
 
+test("room that another user reserves between a plan and its apply is not used, and a refused lab looks at the room again", async () => {
+  let taken = 0;
+  const { home, other, known, start } = await fleet({ reserved: ({ name }) => new Map([[name === "m2" ? "bob" : "admin", taken]]) });
+  start(other);
+  const session = await login(start(home));
+  const { operations } = planLab({ desired: spreadLab, observed: null, rules: await session.rules(), prune: false, replace: false });
+  const planned = await session.spread!.facts(path, { spread: "nodes" }, operations, progress.ids);
+  expect(planned?.machines).toHaveLength(2);
+  taken = 30;
+  await expect(deploy(session, spreadLab)).rejects.toThrow("m1 has 40 MiB free, m2 has 10 MiB free");
+  expect(await home.local.labIds!()).toEqual([]);
+  known[0] = { ...known[0]!, room: 100 };
+  const { ids } = await deploy(session, spreadLab);
+  expect(Object.values(ids.nodes).sort()).toEqual(["1", "2"]);
+});
+
 test("the machines of a link between machines have the order of its key", async () => {
   const { home, other, start } = await fleet();
   start(other);

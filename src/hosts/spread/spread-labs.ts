@@ -298,7 +298,7 @@ export class SpreadLabs {
   /** The machines that may get new nodes of a lab, with the room that its last plan has seen. */
   machinesFor(path: string, labels: Readonly<Record<string, string>>, user: string): readonly SpreadMachine[] {
     const known = this.#rooms.get(path);
-    if (known !== undefined && Date.now() - known.at < roomMs) return known.machines;
+    if (known !== undefined && Date.now() - known.at < roomMs) return this.#withoutReserved(known.machines, user);
     const machines = this.options
       .machines()
       .filter(
@@ -309,10 +309,15 @@ export class SpreadLabs {
           one.underlay !== undefined &&
           Object.entries(labels).every(([key, value]) => one.labels[key] === value),
       )
-      .map(({ number, name, room }) => ({ number, name, room: Math.max(0, room - this.#reservedByOthers({ number, name }, user)) }))
+      .map(({ number, name, room }) => ({ number, name, room }))
       .sort((a, b) => Number(b.number === this.options.own) - Number(a.number === this.options.own) || a.number - b.number);
     this.#rooms.set(path, { at: Date.now(), machines });
-    return machines;
+    return this.#withoutReserved(machines, user);
+  }
+
+  /** Reservations since the plan count, too. */
+  #withoutReserved(machines: readonly SpreadMachine[], user: string): readonly SpreadMachine[] {
+    return machines.map((one) => ({ ...one, room: Math.max(0, one.room - this.#reservedByOthers(one, user)) }));
   }
 
   #reservedByOthers(machine: Pick<FleetMachine, "number" | "name">, user: string): number {
@@ -337,7 +342,14 @@ export class SpreadLabs {
       readonly labels: Readonly<Record<string, string>>;
     },
   ): ReadonlyMap<string, number> {
-    return placesOf(operations, { ...facts, home: this.options.own, machines: this.machinesFor(facts.path, facts.labels, facts.user) });
+    const machines = this.machinesFor(facts.path, facts.labels, facts.user);
+    try {
+      return placesOf(operations, { ...facts, home: this.options.own, machines });
+    } catch (error) {
+      // The next try looks at the room of the machines again.
+      this.forgetRoom(facts.path);
+      throw error;
+    }
   }
 
   underlays(): ReadonlyMap<number, Underlay> {

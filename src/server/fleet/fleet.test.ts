@@ -540,6 +540,15 @@ describe("the port of a machine for the others", () => {
     expect(await ask(one.url, { cert, key })).toMatchObject({ status: 200 });
   });
 
+  test("answers no call about a part of a lab to a machine that was removed, also on a connection that is open", is, async () => {
+    const { one, other, admin } = await two();
+    const call = () => other.fleet.parts.open(1, { name: "isHome", args: { id: "1" } });
+    // It answers: members of this test have no host with parts.
+    await expect(call()).rejects.toMatchObject({ code: "unsupported" });
+    await one.client(admin).post("/api/v1/machines/remove", { name: "other", force: true });
+    await expect(call()).rejects.toMatchObject({ code: "machine_unreachable" });
+  });
+
   test("ends the open streams of a machine that was removed, and the service of that machine", is, async () => {
     const { one, other, admin, ann } = await two();
     await deploy(one, [other], ann, "away");

@@ -44,6 +44,8 @@ export interface Fleet {
   readonly parts: PartCalls;
   /** Gives the function that names the labs with parts on this machine, for its reports. */
   reportParts(labs: () => readonly string[]): void;
+  /** Whether a machine is part of the fleet. */
+  hasMember(machine: number): boolean;
   readonly routes: FleetRoutes;
   /** The certificate of this machine now. */
   credentials(): MemberCredentials;
@@ -147,6 +149,7 @@ export async function openFleet({
       partLabs = labs;
     },
     parts: { open: (number, call, signal) => connections.open(number, call, signal) },
+    hasMember: (machine) => machines.list().some(({ number }) => number === machine),
     routes: { machines, forwarder },
     credentials: () => credentials,
     listen: async (handle) => {

@@ -24,8 +24,16 @@ const settings = { initialWindowSize: 1024 * 1024, maxConcurrentStreams: 10_000 
 /** MiB of memory that a connection may use. */
 const maxSessionMemory = 1_024;
 
-/** Answers the calls of another machine on a connection that is upgraded. */
-export function acceptPartStreams(from: number, request: IncomingMessage, response: ServerResponse, parts: HostParts | undefined): void {
+/**
+ * Answers the calls of another machine on a connection that is upgraded.
+ * @param isMember whether that machine is still part of the fleet; asked for each call
+ */
+export function acceptPartStreams(
+  from: number,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { parts, isMember }: { readonly parts: HostParts | undefined; readonly isMember: () => boolean },
+): void {
   const { connection, head } = takeConnection(request, response);
   if (connection.destroyed) return;
   const accepted = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${partStreamsProtocol}\r\n\r\n`;
@@ -35,7 +43,10 @@ export function acceptPartStreams(from: number, request: IncomingMessage, respon
     const session = performServerHandshake(connection, { settings, maxSessionMemory });
     session.once("connect", () => session.setLocalWindowSize(windowBytes));
     session.on("error", () => connection.destroy());
-    session.on("stream", (stream) => void answer(from, stream, parts));
+    session.on("stream", (stream) => {
+      if (isMember()) void answer(from, stream, parts);
+      else connection.destroy();
+    });
   };
   // HTTP/2 takes the connection itself over, on which no write may be under way.
   connection.write(accepted, () => setImmediate(begin));

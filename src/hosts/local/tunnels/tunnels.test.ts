@@ -194,6 +194,9 @@ describe.skipIf(process.getuid?.() !== 0)("a network that leads to another machi
 
   test("no other lab gets the number of a lab, even while that is stopped", async () => {
     await expect(here.deploy("/other", lab("10.0.0.9", "192.0.2.2"))).rejects.toThrow(/VNI 1001 at port 4789 belongs to another lab/);
+    // The refused lab has no filter, which would cut the tunnel of the other one.
+    expect((await run("ip", "netns", "exec", a, "nft", "list", "tables")).stdout.match(/_vxlan/g)).toHaveLength(1);
+    expect(await answers()).toBe(0);
     await here.deploy("/other", null);
     expect(await live()).toMatchObject([{ vni: 1001, up: true }]);
   });
@@ -201,6 +204,7 @@ describe.skipIf(process.getuid?.() !== 0)("a network that leads to another machi
   test("a number that a program of the machine has refuses the lab and leaves no device", async () => {
     await run("ip", "-n", a, "link", "add", "mine", "type", "vxlan", "id", "1009", "remote", "192.0.2.2", "dstport", "4789");
     await expect(here.deploy("/other", lab("10.0.0.9", "192.0.2.2", 1009))).rejects.toThrow(/VNI 1009 at port 4789 belongs/);
+    expect((await run("ip", "netns", "exec", a, "nft", "list", "ruleset")).stdout).not.toContain("1009");
     await here.deploy("/other", null);
     await run("ip", "-n", a, "link", "del", "mine");
   });

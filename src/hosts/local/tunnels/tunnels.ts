@@ -55,10 +55,19 @@ export function ensureTunnels(
     const missing = wanted.filter(({ network }) => !kept.has(network));
     if (gone.length > 0) await removeDevices(sandbox, gone);
     if (wanted.length === 0) return deleteTable(lab, means);
-    // First: no packet of another machine may enter a new device.
-    const rules = tunnelFilter(lab, wanted, localOf);
-    succeeded(["nft", "-f", "-"], await runOnMachine(inUnderlay(means, ["nft", "-f", "-"]), rules));
-    if (missing.length > 0) await makeDevices(sandbox, missing, means, localOf);
+    const filter = async (tunnels: readonly Tunnel[]) => {
+      if (tunnels.length === 0) return deleteTable(lab, means);
+      const rules = tunnelFilter(lab, tunnels, localOf);
+      succeeded(["nft", "-f", "-"], await runOnMachine(inUnderlay(means, ["nft", "-f", "-"]), rules));
+    };
+    if (missing.length === 0) return filter(wanted);
+    try {
+      await makeDevices(sandbox, missing, means, localOf, () => filter(wanted));
+    } catch (error) {
+      // The filter of a number that belongs to another lab would cut the tunnel of that lab.
+      await filter(wanted.filter(({ network }) => kept.has(network)));
+      throw error;
+    }
   });
 }
 
@@ -110,12 +119,16 @@ interface IpVxlan {
   };
 }
 
-/** Without learning, all frames go to the remote machine: arriving packets change nothing. */
+/**
+ * Without learning, all frames go to the remote machine: arriving packets change nothing.
+ * @param filter called before the devices go up: no packet of another machine may enter a new device, and a number of another lab must not be filtered
+ */
 async function makeDevices(
   sandbox: Pick<Sandbox, "pid" | "run">,
   tunnels: readonly Tunnel[],
   policy: TunnelUnderlay,
   localOf: (tunnel: Tunnel) => string,
+  filter: () => Promise<void>,
 ): Promise<void> {
   const lines = tunnels.map((tunnel) => {
     const { network, vni, remote, port, mtu } = tunnel;
@@ -135,6 +148,7 @@ async function makeDevices(
     else if (left === 0) throw takenVni(taken);
     await delay(50);
   }
+  await filter();
   const argv = ["ip", "-batch", "-"];
   const joined = tunnels
     .map(({ network, isWire }) => {
