@@ -126,6 +126,50 @@ describe.skipIf(process.getuid?.() !== 0)("a nat network", () => {
     expect(await reaches(farAddress)).toBe(true);
   });
 
+  test("a node that sends from the port of a service does not get the packets of its peer to that service", async () => {
+    await setPolicy(none);
+    const programs: ChildProcess[] = [];
+    const run = (space: string, program: string) => {
+      const argv = [
+        "netns",
+        "exec",
+        space,
+        process.execPath,
+        "-e",
+        `const socket = require("node:dgram").createSocket("udp4"); ${program}`,
+      ];
+      const child = spawn("ip", argv, { stdio: ["ignore", "pipe", "inherit"] });
+      programs.push(child);
+      return child.stdout!;
+    };
+    const line = async (out: NodeJS.ReadableStream) => String((await once(out, "data"))[0]).trim();
+    try {
+      await line(
+        run(
+          machine,
+          'socket.on("message", (_, peer) => socket.send("service", peer.port, peer.address)).bind(5022, "0.0.0.0", () => console.log("ready"));',
+        ),
+      );
+      // The peer hears the node, asks the service of the machine from the same port, and prints the port of the node and the answer.
+      const peer = run(
+        outside,
+        `let port; socket.on("message", (text, from) => {
+          if (port === undefined) { port = from.port; socket.send("ask", 5022, "203.0.113.1"); } else console.log(port + " " + text);
+        }).bind(5000, "${farAddress}", () => console.log("ready"));`,
+      );
+      await line(peer);
+      run(
+        lab,
+        `socket.on("message", () => socket.send("node", 5000, "${farAddress}")).bind(5022, () => socket.send("hello", 5000, "${farAddress}"));`,
+      );
+      const [port, answer] = (await line(peer)).split(" ");
+      expect(answer).toBe("service");
+      expect(Number(port)).toBeGreaterThanOrEqual(61_000);
+    } finally {
+      for (const program of programs) program.kill("SIGKILL");
+    }
+  });
+
   test("the machine answers echo requests only from the network's own addresses", async () => {
     await setPolicy(none);
     const replies = async () => {

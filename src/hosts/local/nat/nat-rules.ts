@@ -22,6 +22,15 @@ export interface MachineNetworks {
   readonly resolvers: readonly string[];
 }
 
+/** The protocols with ports, of which a service of the machine may have one. */
+const withPorts = "tcp, udp, sctp, dccp, udplite";
+
+/**
+ * The ports of the machine from which connections of nodes come. If they kept their own, a node that sends from port 22 would get the connections of its peer to
+ * port 22 of the machine. No service has one of these, and connections of the machine itself begin below, by default.
+ */
+const outerPorts = "61000-65535";
+
 /**
  * Returns the nftables rules of a nat network. Packets from the lab must have an address of the network. They may leave to the destinations of the policy, and
  * send echo requests to the machine, but reach neither the machine's services nor other labs. Only answers enter the lab. The network gets a limited share of
@@ -55,6 +64,7 @@ table inet ${table} {
   }
   chain postrouting {
     type nat hook postrouting priority srcnat; policy accept;
+    ip saddr ${prefix}.0/24 oifname != "${device}" meta l4proto { ${withPorts} } masquerade to :${outerPorts}
     ip saddr ${prefix}.0/24 oifname != "${device}" masquerade
   }
 }
