@@ -328,7 +328,9 @@ ${more}    exec: [/opt/tool/run > /root/said, ls -ln /opt/tool/run >> /root/said
   expect(await output("ls", "/srv")).toBe("");
   // The node refuses it: the change fails with the reason, and is still planned afterwards.
   const wrong = intent("second", "      /etc/dir: {text: x, owner: nobody-here}\n");
-  await expect((await change(wrong)).run()).rejects.toMatchObject({ message: expect.stringMatching(/\/etc\/dir[^]*nobody-here[^]*stop n1 and repeat the change/) });
+  await expect((await change(wrong)).run()).rejects.toMatchObject({
+    message: expect.stringMatching(/\/etc\/dir[\s\S]*nobody-here[\s\S]*stop n1 and repeat the change/),
+  });
   expect((await change(wrong)).fields).toEqual(["files./etc/dir none"]);
   await client.destroyProject({ lab: at });
 });

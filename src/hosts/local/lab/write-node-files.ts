@@ -48,7 +48,9 @@ async function run(sandbox: Sandbox, node: DefinedNode, path: string, argv: read
       const why =
         complaint.trim() || (item.reason === "timeout" ? `it took more than ${timeoutMs / 1000} s` : `exit code ${item.exitCode}`);
       const hint = `stop ${node.name} and repeat the change: a node gets its files when it starts`;
-      throw new Failure("host_error", `node ${node.name}: ${path} could not be written: ${why}; ${hint}`, { data: { host: { message: why } } });
+      throw new Failure("host_error", `node ${node.name}: ${path} could not be written: ${why}; ${hint}`, {
+        data: { host: { message: why } },
+      });
     }
   }
 }
