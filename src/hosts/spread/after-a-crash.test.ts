@@ -1,5 +1,5 @@
 import { EventEmitter, once } from "node:events";
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Duplex, PassThrough, Readable } from "node:stream";
@@ -586,4 +586,56 @@ test("a change that wires an interface to another machine gives each link a tunn
   ids = { ...ids, links: { ...ids.links, "a:eth2 -- c:eth2": ids.links[key]! } };
   const links = await change(wire(["a", "eth0", "b", "eth0"], ["a", "eth2", "c", "eth2"]));
   expect(new Set(links.values()).size).toBe(2);
+});
+
+test("a link between machines carries again after its other machine did not answer during a start, and after a kill during one", async () => {
+  const { home, other, kill, start } = await fleet();
+  start(other);
+  const session = await login(start(home));
+  const wired: Lab = { ...spreadLab, nodes: nodes.map((node) => ({ ...node, ethernet: 1 })), links: [link("a:eth0 -- b:eth0", "a", "b")] };
+  const { ids } = await deploy(session, wired);
+  const power = async (what: "start" | "stop", by = session) => {
+    const operations = [{ id: what, step: { do: what, node: "b" } }] as unknown as Parameters<HostSession["apply"]>[1];
+    await by.apply(path, operations, { ...progress, ids });
+  };
+  /** Whether the end of the other machine has lost its carrier. */
+  const isDown = async () => {
+    const [id = ""] = await other.local.labIds!();
+    const there = await login(other.local);
+    const part = await there.observe((await there.labs()).find((one) => one.startsWith("/~parts/"))!);
+    expect(part?.id).toBe(id);
+    return part!.networks.find(({ vxlan }) => vxlan?.cut !== undefined)!.vxlan!.cut!.isDown === true;
+  };
+  const record = async () => JSON.parse(await readFile(join(home.directory, "labs", (await filesIn(home, "labs"))[0]!), "utf8"));
+  await power("start");
+  await power("stop");
+  expect(await isDown()).toBe(true);
+  expect(await record()).not.toHaveProperty("unsettled");
+
+  kill(other);
+  await power("start");
+  expect(await isDown()).toBe(true);
+  expect(await record()).toMatchObject({ unsettled: { owner: "admin" } });
+  start(other);
+  await expect.poll(isDown).toBe(false);
+  await expect.poll(record).not.toHaveProperty("unsettled");
+
+  // Killed after the node has stopped, before the link has lost its carrier.
+  const dying: Host = {
+    ...home.local,
+    login: async (...account) => {
+      const inner = await home.local.login(...account);
+      const apply: HostSession["apply"] = async (...change) => {
+        await inner.apply(...change);
+        return new Promise(() => undefined);
+      };
+      return { ...inner, apply };
+    },
+  };
+  const killed = await login(start(home, { host: dying, sweepMs: 3_600_000 }));
+  void power("stop", killed);
+  await expect.poll(async () => (await (await login(home.local)).status(path)).nodes[0]?.status).toBe("stopped");
+  expect(await isDown()).toBe(false);
+  start(home);
+  await expect.poll(isDown).toBe(true);
 });

@@ -12,7 +12,28 @@ import { isAway, type SpreadLabs } from "./spread-labs.ts";
 const noIds: NativeIds = { nodes: {}, networks: {}, links: {} };
 
 /** Runs the steps of a lab that is, or becomes, spread. The steps of a batch run on all machines at the same time. */
-export async function applySpread(
+export function applySpread(
+  labs: SpreadLabs,
+  session: HostSession,
+  path: string,
+  operations: readonly Operation[],
+  progress: Progress,
+): Promise<Applied> {
+  return labs.alone(path, () => runSteps(labs, session, path, operations, progress));
+}
+
+/** Sets the carriers of links between machines right that a change has left wrong, as far as the machines answer. */
+export function settleLinks(labs: SpreadLabs, session: HostSession, path: string): Promise<void> {
+  return labs.alone(path, async () => {
+    const record = labs.recordOf(path);
+    if (record?.unsettled === undefined) return;
+    const progress: Progress = { ids: noIds, step: () => undefined };
+    const isSettled = await new SpreadApply(labs, session, path, progress, new StepLog([], progress)).settleCarriers(record);
+    await labs.remember(record, session, isSettled);
+  });
+}
+
+async function runSteps(
   labs: SpreadLabs,
   session: HostSession,
   path: string,
@@ -127,6 +148,7 @@ class SpreadApply {
   async change(segment: readonly Operation[], ids: NativeIds): Promise<NativeIds> {
     let facts: SplitFacts | undefined;
     let whole = ids;
+    await this.#markUnsettled();
     for (const batch of stepBatches(segment)) {
       this.#progress.signal?.throwIfAborted();
       await this.#refuseLocked();
@@ -134,20 +156,27 @@ class SpreadApply {
       const [first] = batch;
       if (first?.step.do === "create-lab") {
         await this.#begin(first, first.step.lab.place ?? {}, whole);
+        await this.#markUnsettled();
         this.#log.finish(batch);
         continue;
       }
       const record = this.#labs.recordOf(this.#path);
       if (record === undefined) throw new Failure("lab_not_found", `there is no lab ${this.#path}`);
       facts ??= await this.#factsOf(record, segment, whole);
-      await this.#runBatch(batch, facts);
+      try {
+        await this.#runBatch(batch, facts);
+      } catch (error) {
+        // Nodes of this batch run or have stopped. If this fails too, the next look at the record tries again.
+        await this.settleCarriers(record).catch(() => false);
+        throw error;
+      }
       whole = this.#wholeIds(facts);
       this.#log.finish(batch);
     }
     const record = this.#labs.recordOf(this.#path);
     if (record !== undefined) {
-      await this.#settleCarriers(record);
-      await this.#labs.remember(this.#labs.recordOf(this.#path)!, this.#session);
+      const isSettled = await this.settleCarriers(record);
+      await this.#labs.remember(this.#labs.recordOf(this.#path)!, this.#session, isSettled);
       this.#labs.forgetRoom(this.#path);
     }
     return whole;
@@ -318,10 +347,17 @@ class SpreadApply {
     return whole;
   }
 
-  /** Takes the carrier of each half whose node at the other end does not run, and gives back the others. */
-  async #settleCarriers(record: SpreadRecord): Promise<void> {
+  /** Recorded first: after a crash, or without a machine that does not answer, the carriers are set right later. */
+  async #markUnsettled(): Promise<void> {
+    const record = this.#labs.recordOf(this.#path);
+    if (record === undefined || record.unsettled !== undefined) return;
+    await this.#labs.records.put({ ...record, unsettled: { owner: this.#progress.owner ?? this.#session.user } });
+  }
+
+  /** Takes the carrier of each half whose node at the other end does not run, and gives back the others. Returns whether all machines with a step have done it. */
+  async settleCarriers(record: SpreadRecord): Promise<boolean> {
     const merged = await this.#labs.whole(record, this.#session);
-    if (merged === null) return;
+    if (merged === null) return true;
     const runs = new Set(merged.lab.nodes.flatMap(({ id, power }) => (power === "running" || power === "starting" ? [id] : [])));
     const steps = new Map<number, Operation[]>();
     for (const halves of merged.cuts.values()) {
@@ -338,11 +374,17 @@ class SpreadApply {
         this.#ids.set(half.machine, { ...known, networks: { ...known.networks, [name]: half.network.id } });
       }
     }
+    let isDone = true;
     await this.#each([...steps.keys()], async (machine) => {
       await this.#onMachine(record, machine, steps.get(machine)!).catch((error: unknown) => {
-        if (!isAway(error)) throw error;
+        const cause = error instanceof PartFailure ? error.cause : error;
+        if (!(cause instanceof Failure)) throw error;
+        isDone = false;
+        // The change itself is done: a full disk of another machine must not make a failure of it. The next look tries again.
+        if (!isAway(cause)) this.#labs.options.warn(`the links of ${record.path} between machines: ${cause.message}`);
       });
     });
+    return isDone;
   }
 }
 

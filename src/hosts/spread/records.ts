@@ -19,6 +19,8 @@ export interface SpreadRecord {
   readonly labels: Readonly<Record<string, string>>;
   /** The numbers of the other machines with parts, as they were last seen; `null`: not seen yet. */
   readonly parts: Readonly<Record<string, ObservedLab | null>>;
+  /** A change runs, was cut off, or did not reach all machines: the carriers of links between machines may be wrong. `owner`: whose session sets them right. */
+  readonly unsettled?: { readonly owner: string };
 }
 
 /** A lab that is about to be made and to become a spread lab. The next start makes its record if a crash comes between the lab and the record. */

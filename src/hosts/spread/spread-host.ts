@@ -1,6 +1,7 @@
 import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
 import { answerParts, isQuarantined } from "./answer-part.ts";
+import { settleLinks } from "./apply-spread.ts";
 import { isPartPath, type PartRecord, partPath, partsIn, type Records } from "./records.ts";
 import { SpreadLabs, type SpreadOptions } from "./spread-labs.ts";
 import { ownCapture, spreadSession } from "./spread-session.ts";
@@ -23,6 +24,17 @@ export function spreadHost(local: Host, options: SpreadOptions): Host {
   const sweep = async () => {
     await settled;
     await warning("records of spread labs", () => labs.dropStale());
+    for (const { path, unsettled } of records.all())
+      if (unsettled !== undefined && !labs.isBusy(path))
+        await warning(`the links of ${path} between machines`, async () => {
+          const session = await local.resume!(unsettled.owner);
+          if (session === null) return;
+          try {
+            await settleLinks(labs, session, path);
+          } finally {
+            await session.close();
+          }
+        });
     for (const part of parts.all())
       await warning(`the part of ${part.path}, a lab of another machine`, () => endOrphan(local, parts, part, options));
   };

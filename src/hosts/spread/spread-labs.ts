@@ -1,3 +1,4 @@
+import { KeyedQueue } from "../../base/keyed-queue.ts";
 import { Failure } from "../../contract/errors.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostRules, Operation } from "../../engine/model/plan.ts";
@@ -58,6 +59,8 @@ export class SpreadLabs {
   readonly #merged = new WeakMap<ObservedLab, { readonly others: readonly (ObservedLab | null)[]; readonly merged: Merged }>();
   /** Machines that the last look found dead. */
   #away: ReadonlySet<number> = new Set();
+  /** The paths of labs that a change or a look at their carriers works on. */
+  readonly #busy = new KeyedQueue();
   readonly #parsed = new Map<string, { readonly text: string; readonly lab: ObservedLab | null }>();
 
   /** Throws for a damaged record of a lab that the database does not have. */
@@ -237,10 +240,24 @@ export class SpreadLabs {
     return merged;
   }
 
-  /** Keeps what the parts are now, for the time in which a machine does not answer. */
-  async remember(record: SpreadRecord, session: HostSession): Promise<void> {
+  /**
+   * Keeps what the parts are now, for the time in which a machine does not answer.
+   * @param isSettled whether the carriers of all machines that answer are right
+   */
+  async remember({ unsettled, ...record }: SpreadRecord, session: HostSession, isSettled: boolean): Promise<void> {
     const views = (await this.views(record, session)).filter(({ number }) => !this.#isRemoved(number));
-    await this.records.put({ ...record, parts: Object.fromEntries(views.map(({ number, lab }) => [number, lab])) });
+    const isDone = isSettled && views.every(({ isAway: is }) => !is);
+    const parts = Object.fromEntries(views.map(({ number, lab }) => [number, lab]));
+    await this.records.put({ ...record, parts, ...(!isDone && unsettled !== undefined && { unsettled }) });
+  }
+
+  isBusy(path: string): boolean {
+    return this.#busy.isBusy(path);
+  }
+
+  /** Runs one work on a lab after the other. */
+  alone<T>(path: string, work: () => Promise<T>): Promise<T> {
+    return this.#busy.run(path, work);
   }
 
   async status(record: SpreadRecord, session: HostSession): Promise<LiveStatus> {
