@@ -386,6 +386,32 @@ test("a part in quarantine is not taken for a part that is gone: the lab does no
   expect(other.warnings).toHaveLength(2);
 });
 
+test("a part in quarantine of which nothing can be read is not taken for a part that is gone", async () => {
+  const { home, other, start } = await fleet();
+  let isUnreadable = false;
+  const unreadable: Host = {
+    ...other.local,
+    labId: async (lab) => (isUnreadable ? undefined : other.local.labId!(lab)),
+    // Without any readable definition, the host does not know the path of the lab.
+    holds: async (lab) => !isUnreadable && (await other.local.holds!(lab)),
+    resume: async (...account) => {
+      const session = await other.local.resume!(...account);
+      const observe: HostSession["observe"] = async (lab) => (isUnreadable ? null : session!.observe(lab));
+      return session && { ...session, observe };
+    },
+  };
+  start(other, { host: unreadable });
+  const session = await login(start(home));
+  await deploy(session, spreadLab);
+  isUnreadable = true;
+  await expect(session.observe(path)).rejects.toMatchObject({
+    code: "operation_not_allowed",
+    message: expect.stringContaining("is in quarantine"),
+  });
+  await expect(deploy(session, spreadLab)).rejects.toMatchObject({ code: "operation_not_allowed" });
+  expect(await other.local.labIds!()).toHaveLength(1);
+});
+
 test("a part that is gone from its machine is made again by the next change of the lab", async () => {
   const { home, other, known, start } = await fleet();
   start(other);

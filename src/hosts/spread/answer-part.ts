@@ -84,6 +84,9 @@ export function answerParts(options: AnswerOptions): HostParts {
         }
         if (record === undefined && !isEnd) await parts.put({ version: 1, id, path: labPath, home: from, owner: change.owner ?? user });
         const applied = await applyPart(session, path, change, signal);
+        const part = parts.get(id);
+        const own = await local.labId!(path);
+        if (part !== undefined && own !== undefined && own !== part.labId) await parts.put({ ...part, labId: own });
         if (isEnd && applied.failure === undefined) await parts.remove(id);
         return { facts: null, body: Readable.from([encode(applied)], { objectMode: false }) };
       }
@@ -123,9 +126,10 @@ async function refuseQuarantined({ local, name }: AnswerOptions, part: PartRecor
   );
 }
 
-export async function isQuarantined(local: Host, { id }: Pick<PartRecord, "id">): Promise<boolean> {
+export async function isQuarantined(local: Host, { id, labId }: Pick<PartRecord, "id" | "labId">): Promise<boolean> {
   const path = partPath(id);
-  return (await local.labId!(path)) === undefined && (await local.holds!(path));
+  if ((await local.labId!(path)) !== undefined) return false;
+  return (await local.holds!(path)) || (labId !== undefined && (await local.labIds!()).includes(labId));
 }
 
 async function applyPart(session: HostSession, path: string, change: PartApply, signal: AbortSignal): Promise<PartApplied> {

@@ -38,6 +38,8 @@ export interface PartRecord {
   /** Number of the home machine. */
   readonly home: number;
   readonly owner: string;
+  /** This machine's id of the part. In quarantine without any readable definition, it is all that names the part. Absent: an earlier release made it. */
+  readonly labId?: string;
 }
 
 /** Returns the id of the note about the lab at a path. */
