@@ -104,11 +104,14 @@ test("a caller that does not read holds the program back after little output", a
 
 test("the stop of a node is reported by the program that ran in it", async () => {
   const events: NodeExecEvent[] = [];
+  let stopped: Promise<unknown> | undefined;
   for await (const event of await post("execNodes", { yaml, node: "h2", argv: ["sh", "-c", "echo up; exec sleep 1234"] })) {
     events.push(event);
-    if (event.type === "output") void post("execProject", { yaml, action: "stop", node: "h2", stopmode: 1 });
+    if (event.type === "output") stopped ??= post("execProject", { yaml, action: "stop", node: "h2", stopmode: 1 });
   }
   expect(events.at(-1)).toMatchObject({ type: "end", signal: "SIGKILL", reason: "node_stopped" });
+  // The program ends before the node: until then, another program may begin in it.
+  await stopped;
   expect((await run({ node: "h2", argv: ["true"] })).at(-1)).toMatchObject({ type: "failed", code: "node_not_running" });
 });
 
