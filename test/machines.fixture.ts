@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connect, type LabwrightClient } from "../src/client/index.ts";
@@ -236,6 +237,16 @@ export class TestMachines implements AsyncDisposable {
     };
     const found = labs.find((one) => one.lab === path);
     return found?.unreachable_since === undefined ? found?.machine : `lost ${found.machine}`;
+  }
+
+  /** The ids of the labs, and of the parts of labs, on the disk of a machine. */
+  labIds(name: MachineName): readonly string[] {
+    try {
+      return readdirSync(join(this.state(name), "labs"));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      throw error;
+    }
   }
 
   /** The devices of a kind in the network of a machine, one line each. */

@@ -1,4 +1,3 @@
-import { readdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -33,15 +32,6 @@ function random(seed: number): () => number {
     return state / 2 ** 32;
   };
 }
-
-const labsOf = (machines: TestMachines, machine: MachineName) => {
-  try {
-    return readdirSync(join(machines.state(machine), "labs"));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
-};
 
 /** The changes of a round, each with the result that a repetition must have. */
 const steps = [
@@ -81,7 +71,7 @@ test.skipIf(noMachines)(
         if (words[0] === "start") expect(status, label).not.toMatch(/stopped|failed/);
       }
       for (const machine of machineNames) {
-        await expect.poll(() => labsOf(machines, machine), { timeout: 60_000, interval: 500 }).toEqual([]);
+        await expect.poll(() => machines.labIds(machine), { timeout: 60_000, interval: 500 }).toEqual([]);
         expect(machines.devices(machine, "vxlan")).toBe("");
       }
     }

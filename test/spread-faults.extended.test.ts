@@ -1,4 +1,3 @@
-import { readdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -13,15 +12,6 @@ const nodes = Array.from(
 );
 const links = Array.from({ length: count }, (_, at) => `  - ["${name(at)}:eth0", "${name(at + 1)}:eth1"]`);
 const ring = `name: ring\nplace: spread\nnodes:\n${nodes.join("\n")}\nlinks:\n${links.join("\n")}\n`;
-
-const labsOf = (machines: TestMachines, machine: MachineName) => {
-  try {
-    return readdirSync(join(machines.state(machine), "labs"));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
-};
 
 test.skipIf(noMachines)(
   "a spread lab whose deploy is cut by the end of a machine is finished by apply, and goes on without a machine that is removed",
@@ -42,7 +32,7 @@ test.skipIf(noMachines)(
     const home = /Machine: (\w+)/.exec(await run("alpha", "plan", "-t", "ring.yaml"))![1] as MachineName;
     const [lost, other] = machineNames.filter((machine) => machine !== home) as [MachineName, MachineName];
     const deploying = run(home, "deploy", "-t", "ring.yaml", "--yes");
-    await expect.poll(() => labsOf(machines, lost), { timeout: 60_000, interval: 5 }).not.toEqual([]);
+    await expect.poll(() => machines.labIds(lost), { timeout: 60_000, interval: 5 }).not.toEqual([]);
     await machines.powerOff(lost);
     await deploying;
     await machines.start(lost);
@@ -62,7 +52,7 @@ test.skipIf(noMachines)(
     expect(await run(other, "status", "--lab", "ring")).not.toContain(lost);
     await machines.run(other, "destroy", "--lab", "ring", "--yes");
     for (const machine of [home, other]) {
-      await expect.poll(() => labsOf(machines, machine), { timeout: 60_000, interval: 500 }).toEqual([]);
+      await expect.poll(() => machines.labIds(machine), { timeout: 60_000, interval: 500 }).toEqual([]);
       expect(machines.devices(machine, "vxlan")).toBe("");
     }
   },

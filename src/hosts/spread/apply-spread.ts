@@ -11,17 +11,6 @@ import { isAway, type SpreadLabs } from "./spread-labs.ts";
 
 const noIds: NativeIds = { nodes: {}, networks: {}, links: {} };
 
-/** Runs the steps of a lab that is, or becomes, spread. The steps of a batch run on all machines at the same time. */
-export function applySpread(
-  labs: SpreadLabs,
-  session: HostSession,
-  path: string,
-  operations: readonly Operation[],
-  progress: Progress,
-): Promise<Applied> {
-  return labs.alone(path, () => runSteps(labs, session, path, operations, progress));
-}
-
 /** Sets the carriers of links between machines right that a change has left wrong, as far as the machines answer. */
 export function settleLinks(labs: SpreadLabs, session: HostSession, path: string): Promise<void> {
   return labs.alone(path, async () => {
@@ -33,7 +22,8 @@ export function settleLinks(labs: SpreadLabs, session: HostSession, path: string
   });
 }
 
-async function runSteps(
+/** Runs the steps of a lab that is, or becomes, spread. The steps of a batch run on all machines at the same time. Nothing else may work on the lab meanwhile. */
+export async function applySpread(
   labs: SpreadLabs,
   session: HostSession,
   path: string,

@@ -30,7 +30,7 @@ export function spreadSession(labs: SpreadLabs, inner: HostSession): HostSession
     apply: (path, operations, progress) => {
       const spreads = operations.some(({ step }) => step.do === "create-lab" && step.lab.place?.spread !== undefined);
       if (labs.recordOf(path) === undefined && !spreads) return inner.apply(path, operations, progress);
-      return applySpread(labs, inner, path, operations, progress);
+      return labs.alone(path, () => applySpread(labs, inner, path, operations, progress));
     },
     status: (path) => {
       const record = labs.recordOf(path);

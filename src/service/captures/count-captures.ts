@@ -14,8 +14,8 @@ const Labs = Type.Object({ labs: Type.Array(Type.String()) });
 const answerMs = 5_000;
 
 /**
- * Returns the number of captures of these labs on the other machines of the fleet. Those of a machine that does not answer, or whose release cannot count them,
- * are not counted: nobody can read them meanwhile, or not for long.
+ * Returns the number of captures of these labs on the other machines of the fleet. A machine that does not answer, or whose release cannot count them, counts as 0:
+ * a user must be able to capture while another machine is away.
  */
 export async function capturesElsewhere({ store, fleet }: StorePart & FleetPart, labs: readonly LabRecord[]): Promise<number> {
   const machines = store.shared?.machines;
