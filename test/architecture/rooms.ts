@@ -99,7 +99,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     disks: ["common", "sessions", "context"],
     links: ["common", "jobs", "context", "changes"],
     "lab-tests": ["common", "conditions", "jobs", "context", "changes", "links", "power"],
-    captures: ["store", "common", "streams", "sessions", "context", "labs", "quotas"],
+    captures: ["store", "common", "streams", "sessions", "context", "labs", "quotas", "fleet"],
     traffic: ["common", "streams", "sessions", "context"],
     "lease-ends": ["store", "common", "leases", "jobs", "context", "changes", "projects", "power"],
     metrics: ["common", "observe", "events", "context"],

@@ -5,13 +5,11 @@ import { Failure } from "../../contract/errors.ts";
 import type { HostCaptures } from "../../hosts/host-captures.ts";
 import type { MachineAnswer, MachineCall } from "../common/fleet-calls.ts";
 import type { FleetPart, SessionsPart, StorePart } from "../context/parts.ts";
+import { askNumber } from "../fleet/ask-machine.ts";
 import { type LabRecord, labsHere } from "../store/store.ts";
 
 const name = "countCaptures";
 const Labs = Type.Object({ labs: Type.Array(Type.String()) });
-
-/** How long another machine has for its count, ms. */
-const answerMs = 5_000;
 
 /**
  * Returns the number of captures of these labs on the other machines of the fleet. A machine that does not answer, or whose release cannot count them, counts as 0:
@@ -25,19 +23,7 @@ export async function capturesElsewhere({ store, fleet }: StorePart & FleetPart,
     const owner = machines.knownOwner(path);
     if (owner !== undefined && owner !== machines.own) byMachine.set(owner, [...(byMachine.get(owner) ?? []), path]);
   }
-  const counts = await Promise.all(
-    [...byMachine].map(async ([machine, paths]) => {
-      try {
-        const { facts, body } = await fleet.call(machine, { name, args: { labs: paths } }, AbortSignal.timeout(answerMs));
-        body.destroy();
-        return typeof facts === "number" ? facts : 0;
-      } catch (error) {
-        if (error instanceof DOMException || (error instanceof Failure && ["machine_unreachable", "unsupported"].includes(error.code)))
-          return 0;
-        throw error;
-      }
-    }),
-  );
+  const counts = await Promise.all([...byMachine].map(([machine, paths]) => askNumber(fleet, machine, { name, args: { labs: paths } }, 0)));
   return counts.reduce((sum, count) => sum + count, 0);
 }
 

@@ -31,6 +31,8 @@ export async function answerMachine({ host }: HostPart, { name, args }: MachineC
       const { user, kind, image, part, offset } = checked(Read, args);
       return { facts: null, body: await imagesOf(host).read(user, kind, image, part, offset) };
     }
+    case "countParts":
+      return withFacts(host.parts?.labs().length ?? 0);
     default:
       throw new Failure("unsupported", `this machine has another release: it does not know the call ${name}`);
   }

@@ -12,6 +12,7 @@ import { timeText } from "../common/clock.ts";
 import { badRequest } from "../common/refusals.ts";
 import type { FleetPart, LogPart, StorePart } from "../context/parts.ts";
 import { type MachineRow, type MachineStore, runsLabs, silentAfterMs } from "../store/machines.ts";
+import { askNumber } from "./ask-machine.ts";
 
 type Parts = StorePart & LogPart & FleetPart;
 
@@ -77,7 +78,8 @@ export async function removeMachine(context: Parts, caller: Caller, { name, forc
   const found = shown.find((one) => one.name === name);
   if (found === undefined) throw unknownMachine(machines, name);
   if (found.own === true) throw new Failure("operation_not_allowed", `${name} is the machine that you ask: send the call to another one`);
-  const { labs, parts = 0 } = found;
+  const { labs } = found;
+  const parts = found.answers ? await partsNow(context, machines, found) : (found.parts ?? 0);
   if (found.answers && labs > 0 && force !== true)
     throw new Failure(
       "operation_not_allowed",
@@ -91,6 +93,16 @@ export async function removeMachine(context: Parts, caller: Caller, { name, forc
   await machines.remove(name);
   context.log("warn", "a machine was removed from the fleet", { machine: name, labs, parts, by: caller.user });
   return listMachines(context, caller);
+}
+
+/** Returns the number of labs of other machines that have nodes on a machine. A lab may be younger than the last report. */
+async function partsNow(
+  { fleet }: FleetPart,
+  machines: MachineStore,
+  { name, parts = 0 }: MachinesData["machines"][number],
+): Promise<number> {
+  const number = machines.list().find((one) => one.name === name)?.number;
+  return number === undefined || fleet === undefined ? parts : askNumber(fleet, number, { name: "countParts", args: {} }, parts);
 }
 
 /** Creates a token with which one machine may join. Throws operation_not_allowed as setMachine. */
