@@ -32,7 +32,8 @@ export async function answerMachine({ host }: HostPart, { name, args }: MachineC
       return { facts: null, body: await imagesOf(host).read(user, kind, image, part, offset) };
     }
     case "countParts":
-      return withFacts(host.parts?.labs().length ?? 0);
+      if (host.parts === undefined) throw new Failure("unsupported", "this machine takes no parts of labs of other machines");
+      return withFacts(host.parts.labs().length);
     default:
       throw new Failure("unsupported", `this machine has another release: it does not know the call ${name}`);
   }
