@@ -9,6 +9,7 @@
 #include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
@@ -177,6 +178,36 @@ static int make_tap(void) {
   return fd < 0 ? -1 : ioctl(fd, 0x400454ca /* TUNSETIFF */, &r);
 }
 
+/*
+ * Sends a request about a link to the kernel, with one attribute, and returns 0 or -1 with errno. The other ends of a node's interfaces are in the fabric: the kernel numbers
+ * that namespace, from 0, when it lists these interfaces.
+ */
+static int link_request(unsigned type, const char *name, unsigned attribute, const char *kind) {
+  struct { struct nlmsghdr header; struct ifinfomsg link; char room[128]; } ask = {
+    .header = {.nlmsg_len = NLMSG_LENGTH(sizeof ask.link), .nlmsg_type = (unsigned short)type, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | (kind ? NLM_F_CREATE | NLM_F_EXCL : 0)},
+    .link = {.ifi_index = kind ? 0 : (int)if_nametoindex(name)},
+  };
+  struct { struct nlmsghdr header; struct nlmsgerr error; char room[8192]; } answer;
+  struct rtattr *fabric = (void *)((char *)&ask + NLMSG_ALIGN(ask.header.nlmsg_len));
+  fabric->rta_type = (unsigned short)attribute, fabric->rta_len = RTA_LENGTH(4);
+  ask.header.nlmsg_len += RTA_SPACE(4);
+  if (kind) {
+    struct rtattr *info = (void *)((char *)&ask + ask.header.nlmsg_len), *word = RTA_DATA(info);
+    word->rta_type = IFLA_INFO_KIND, word->rta_len = (unsigned short)RTA_LENGTH(strlen(kind));
+    memcpy(RTA_DATA(word), kind, strlen(kind));
+    info->rta_type = IFLA_LINKINFO, info->rta_len = (unsigned short)RTA_LENGTH(RTA_ALIGN(word->rta_len));
+    ask.header.nlmsg_len += RTA_ALIGN(info->rta_len);
+  }
+  int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+  if (fd < 0 || send(fd, &ask, ask.header.nlmsg_len, 0) < 0 || recv(fd, &answer, sizeof answer, 0) < 0) return -1;
+  if (answer.header.nlmsg_type != NLMSG_ERROR) return 0;
+  errno = -answer.error.error;
+  return answer.error.error;
+}
+
+/* Moves a device of the node to the namespace with the other ends of its links. */
+static int move_to_fabric(void) { return make_tap() < 0 ? -1 : link_request(RTM_SETLINK, "escape", IFLA_TARGET_NETNSID, NULL); }
+
 static int line_discipline(int number) {
   int fd = open("/dev/ptmx", O_RDWR | O_NOCTTY);
   return fd < 0 ? -1 : ioctl(fd, TIOCSETD, &number);
@@ -207,6 +238,11 @@ int main(int argc, char **argv) {
   TRY("+make-tap", make_tap());
   TRY("+write-own-file", put("/proc/self/comm", "x"));
 
+  TRY("+link-of-node", link_request(RTM_GETLINK, "eth0", IFLA_EXT_MASK, NULL));
+
+  TRY("move-device-to-fabric", move_to_fabric());
+  TRY("link-of-fabric", link_request(RTM_GETLINK, "lo", IFLA_TARGET_NETNSID, NULL));
+  TRY("device-over-fabric", link_request(RTM_NEWLINK, "", IFLA_LINK_NETNSID, "bridge"));
   TRY("unshare-net", unshare(CLONE_NEWNET));
   TRY("clone-net", syscall(SYS_clone, CLONE_NEWNET | SIGCHLD, 0, 0, 0, 0));
   TRY("mount-tmpfs", mount("none", "/tmp/m", "tmpfs", 0, NULL));

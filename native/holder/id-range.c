@@ -30,15 +30,28 @@ unsigned long range_lock(const char *directory, const char *lab, int *lock) {
   return 0;
 }
 
-static bool put_map(pid_t pid, const char *name, unsigned long inside, unsigned long outside) {
-  char path[64], text[64];
+static bool put_map(pid_t pid, const char *name, unsigned long inside, unsigned long outside, unsigned long count) {
+  char path[64], text[96];
   snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-  snprintf(text, sizeof text, "%lu %lu %d\n", inside, outside, RANGE_IDS);
+  snprintf(text, sizeof text, "%lu %lu %lu\n", inside, outside, count);
   int fd = open(path, O_WRONLY | O_CLOEXEC);
   bool done = fd >= 0 && write(fd, text, strlen(text)) > 0;
   if (fd >= 0) close(fd);
   return done;
 }
+
+static unsigned long own_ids;
+
+bool range_init(void) {
+  char text[96];
+  int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+  ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+  if (fd >= 0) close(fd);
+  text[length < 0 ? 0 : length] = 0;
+  return sscanf(text, "%*u %*u %lu", &own_ids) == 1;
+}
+
+bool range_share(pid_t pid) { return put_map(pid, "uid_map", 0, 0, own_ids) && put_map(pid, "gid_map", 0, 0, own_ids); }
 
 /* Returns a user namespace that only maps ids, or -1. */
 static int open_map(unsigned long on_disk, unsigned long base) {
@@ -48,7 +61,7 @@ static int open_map(unsigned long on_disk, unsigned long base) {
   if (pid == 0)
     for (;;) pause();
   if (pid < 0) return -1;
-  if (put_map(pid, "uid_map", on_disk, base) && put_map(pid, "gid_map", on_disk, base)) {
+  if (put_map(pid, "uid_map", on_disk, base, RANGE_IDS) && put_map(pid, "gid_map", on_disk, base, RANGE_IDS)) {
     snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
   }

@@ -16,3 +16,8 @@ unsigned long range_lock(const char *directory, const char *lab, int *lock);
  * may write in the directories of the rest.
  */
 bool range_map_files(char *const *directories, size_t count, size_t plain, unsigned long on_disk, unsigned long base, const char **why);
+
+/* Reads which ids this process's user namespace maps. Called once, in the lab's init, before the first range_share. */
+bool range_init(void);
+/* Maps all ids of this process's user namespace to the same ids in the new user namespace of its child. False: errno is set, and some may be mapped. */
+bool range_share(pid_t pid);

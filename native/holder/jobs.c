@@ -318,10 +318,9 @@ static void become_guest_program(const struct start *s, char **env) {
 static _Noreturn void job_main(const struct start *s) {
   const struct program *p = s->program;
   struct node *n = s->node;
-  const int all = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP;
   setsid();
   for (int i = 0; i < 3; i++) dup2(s->fds[i], i);
-  if (n && (groups_enter(s->handles) < 0 || setns(s->node_fd, all) < 0)) {
+  if (n && (groups_enter(s->handles) < 0 || setns(s->node_fd, node_namespaces) < 0)) {
     dprintf(2, "labwright: entering the node: %s\n", strerror(errno));
     _exit(126);
   }
@@ -433,8 +432,7 @@ static void join(struct client *c, struct node *n, char **program, int port, boo
     setsid();
     fcntl(c->source.fd, F_SETFL, 0);
     dup2(c->source.fd, 0), dup2(c->source.fd, 1);
-    const int all = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP;
-    if (groups_enter(&handles) < 0 || setns(node_fd, all) < 0 || confine(n) < 0) _exit(126);
+    if (groups_enter(&handles) < 0 || setns(node_fd, node_namespaces) < 0 || confine(n) < 0) _exit(126);
     close_range(3, ~0u, 0);
     if (!program) connect_port(port, datagrams);
     char result[FRAME_HEAD];

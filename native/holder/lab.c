@@ -1,5 +1,6 @@
 /* The lab's init: pid 1 of the lab's pid namespace. */
 #include "lab.h"
+#include "id-range.h"
 #include "init.h"
 #include "node.h"
 #include "rings.h"
@@ -72,6 +73,7 @@ _Noreturn void lab_init(char **argv) {
   confine_init();
   make_root_init();
   if (rings_init() < 0) unready("packet rings");
+  if (!range_init()) unready("read /proc/self/uid_map");
   own_pid_ns = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
   epoll_fd = epoll_create1(EPOLL_CLOEXEC);
   sigset_t set;

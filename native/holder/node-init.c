@@ -226,6 +226,8 @@ _Noreturn void node_main(struct node *n, struct spawn *s, bool shares, struct bu
   close_range(CONTROL_FD + 1, RINGS_FD - 1, 0);
   close_range(RINGS_FD + 1, ~0u, 0);
   fcntl(CONTROL_FD, F_SETFL, 0);
+  char mapped;
+  if (read(CONTROL_FD, &mapped, 1) != 1) _exit(71); /* the holder maps the ids of the node's user namespace first */
   snprintf(text, sizeof text, "node=%ld", n->id);
   mark_process(text);
   prctl(PR_SET_NAME, "labwright-node", 0, 0, 0);

@@ -6,8 +6,17 @@ enum { CONTROL_FD = 3 /* in a node's init: its line to the holder */ };
 /* The holder sends this signal to a node's init when somebody opens its console. */
 #define SIG_CONSOLE_OPENED SIGRTMIN
 
-/* An empty read-only directory in the lab's own root. It is mounted over directories that nodes must not see. */
-#define EMPTY_DIRECTORY "proc/fs"
+/*
+ * The namespaces of a node that a program enters; it is in the node's pid namespace already. The user namespace is the node's own: the capabilities of its root do
+ * not reach the fabric, although its interfaces lead there, nor other nodes.
+ */
+static const int node_namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP;
+
+/*
+ * An empty read-only directory in the lab's own root. It is mounted over directories that nodes must not see. The kernel lets nodes mount /proc and /sys only if those
+ * of the lab are covered nowhere but at directories made for mounts, such as this one.
+ */
+#define EMPTY_DIRECTORY "sys/fs/cgroup"
 
 /* One node of a spawn request. The texts point into the request. */
 struct spawn { long id; const char *hostname, *disk; struct list lower, files, env, boot, console, main, devices; };

@@ -1,4 +1,5 @@
 /* Nodes as the holder sees them: the table, their reports, their start and their end. */
+#include "id-range.h"
 #include "node.h"
 #include <linux/sched.h>
 #include <sys/epoll.h>
@@ -173,9 +174,13 @@ static void spawn_node(struct client *c, struct node *n, struct spawn *s) {
     pair[0] = descriptor_keep(pair[0]);
     n->setup = (struct node_setup){.open = true, .control = pair[1], .groups = groups_open(n->id)};
     bool shared = setup_is_low(&n->setup);
-    pid = groups_clone(&n->setup.groups, (shared ? CLONE_FILES : 0) | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID);
+    pid = groups_clone(&n->setup.groups, (shared ? CLONE_FILES : 0) | CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID);
     if (pid == 0) node_main(n, s, shared, &c->in);
     int problem = errno;
+    if (pid > 0 && !(range_share(pid) && write(pair[0], "", 1) == 1)) {
+      snprintf(n->problem, sizeof n->problem, "map its ids: %s", strerror(errno));
+      kill(pid, SIGKILL);
+    }
     if (pid < 0 || !shared) setup_close(n);
     if (pid < 0) close(pair[0]);
     errno = problem;

@@ -53,7 +53,7 @@ describe("root in a node", () => {
   test("is refused every known way out, by the kernel itself", async () => {
     const all = await tries("/one", "a");
     const worked = [...all].filter(([, result]) => result === "DONE").map(([name]) => name);
-    expect(worked).toEqual(["+socket-inet", "+socket-packet", "+chroot", "+make-tap", "+write-own-file", "+personality-linux32"]);
+    expect(worked).toEqual(["+socket-inet", "+socket-packet", "+chroot", "+make-tap", "+write-own-file", "+link-of-node", "+personality-linux32"]);
     expect([...all.keys()].at(-1)).toBe("type-into-terminal");
     // The filter answers these, whatever the kernel would say by itself.
     for (const name of [
@@ -76,6 +76,8 @@ describe("root in a node", () => {
     // Calls that the profile does not list do not exist.
     for (const name of ["aio", "unknown-call", "listmount", "memfd_secret"]) expect(all.get(name), name).toBe("refused ENOSYS");
     for (const name of ["socket-vsock", "socket-alg", "socket-can"]) expect(all.get(name), name).toBe("refused EAFNOSUPPORT");
+    for (const name of ["move-device-to-fabric", "device-over-fabric"]) expect(all.get(name), name).toBe("refused EPERM");
+    expect(all.get("link-of-fabric")).toBe("refused EACCES");
     expect((await sh("echo alive")).stdout).toBe("alive\n");
     // Of its own pid namespace on newer kernels, refused on others; the machine's stays.
     const most = readFileSync("/proc/sys/kernel/pid_max", "utf8");
