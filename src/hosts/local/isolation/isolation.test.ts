@@ -53,7 +53,15 @@ describe("root in a node", () => {
   test("is refused every known way out, by the kernel itself", async () => {
     const all = await tries("/one", "a");
     const worked = [...all].filter(([, result]) => result === "DONE").map(([name]) => name);
-    expect(worked).toEqual(["+socket-inet", "+socket-packet", "+chroot", "+make-tap", "+write-own-file", "+link-of-node", "+personality-linux32"]);
+    expect(worked).toEqual([
+      "+socket-inet",
+      "+socket-packet",
+      "+chroot",
+      "+make-tap",
+      "+write-own-file",
+      "+link-of-node",
+      "+personality-linux32",
+    ]);
     expect([...all.keys()].at(-1)).toBe("type-into-terminal");
     // The filter answers these, whatever the kernel would say by itself.
     for (const name of [

@@ -419,7 +419,10 @@ describe("an frr node", () => {
     const shell = (command: string) => lab.box.must(1, "sh", "-c", command);
     // On a busy machine, a killed process runs on for a moment.
     await shell("kill -9 $(cat /run/frr/ospfd.pid)");
-    await until("ospfd to end", async () => (await shell("cat /proc/$(cat /run/frr/ospfd.pid)/stat 2> /dev/null || echo gone")) === "gone\n");
+    await until(
+      "ospfd to end",
+      async () => (await shell("cat /proc/$(cat /run/frr/ospfd.pid)/stat 2> /dev/null || echo gone")) === "gone\n",
+    );
     await shell("frr-start ospfd");
     await until("ospfd to answer", async () =>
       (await lab.box.must(1, "vtysh", "-c", "show running-config")).includes(" ip ospf area 0\n ip ospf cost 77\n"),
