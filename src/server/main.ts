@@ -114,7 +114,7 @@ async function serve(options: ServeOptions): Promise<void> {
   // Before it joins a fleet, which takes a token and makes it known to the other machines.
   if (options.host === "embedded") await requireSetup(pathsOf(stateDir));
   const store = await openStore(options, labs, log);
-  store.shared?.onSuperseded(() => giveUp(new Error(superseded(stateDir))));
+  store.shared?.onSuperseded(() => giveUp(superseded(stateDir)));
   // A start that fails must end its lease: other machines would take the lease for that of a lost service, whose labs they start.
   let isServed = false;
   cleanup.defer(async () => {
@@ -213,13 +213,20 @@ async function serve(options: ServeOptions): Promise<void> {
   log("info", "ending; labs keep running", { signal });
 }
 
-const superseded = (stateDir: string) =>
-  `another service has begun with the installation-id of ${stateDir}, so this one has ended; its nodes run on. One of the two state directories is a copy: end ` +
-  "the service there, remove installation-id and fleet-key from it, and start this service again";
+/* Functions, because the service runs before the end of this file is reached. */
+function superseded(stateDir: string): Error {
+  return new Error(
+    `another service has begun with the installation-id of ${stateDir}, so this one has ended; its nodes run on. One of the two state directories is a copy: end ` +
+      "the service there, remove installation-id and fleet-key from it, and start this service again",
+  );
+}
 
-const removed =
-  "this machine was removed from the fleet: its service has ended, and its nodes run on. To use the machine again, start the service with a new token of " +
-  "labwright machines token (--join-token-file)";
+function removed(): Error {
+  return new Error(
+    "this machine was removed from the fleet: its service has ended, and its nodes run on. To use the machine again, start the service with a new token of " +
+      "labwright machines token (--join-token-file)",
+  );
+}
 
 /** Joins the fleet of the database. */
 async function joinedFleet(
@@ -247,7 +254,7 @@ async function joinedFleet(
       ? undefined
       : await readFile(joinTokenFile, "utf8").catch((error: Error) => Promise.reject(new Error(`--join-token-file: ${error.message}`)));
   const { machines } = shared;
-  const onRemoved = () => giveUp(new Error(removed));
+  const onRemoved = () => giveUp(removed());
   const network = underlay === undefined ? {} : { underlay };
   const noLabs = host === "none" ? { facts: () => withoutLabs(factsNow(version)) } : {};
   return openFleet({

@@ -87,27 +87,32 @@ export async function openFleet({
   let isUnlisted = false;
   let partLabs: () => readonly string[] = () => [];
   let images: () => Promise<NonNullable<MachineFacts["images"]>> = async () => [];
+  /** Returns whether the database has the report. It logs itself that it does not answer. */
+  const reported = async (): Promise<boolean> => {
+    const shared = await images().catch((error: unknown) => {
+      if (!isUnlisted) log("error", "the images of this machine cannot be listed for the others", { error: String(error) });
+      isUnlisted = true;
+      return [];
+    });
+    const parts = partLabs().length;
+    const now = { ...facts(), ...(parts > 0 && { parts }), ...(shared.length > 0 && { images: shared }) };
+    return machines.report(now).then(
+      () => true,
+      () => false,
+    );
+  };
   const report = async () => {
-    try {
-      const shared = await images().catch((error: unknown) => {
-        if (!isUnlisted) log("error", "the images of this machine cannot be listed for the others", { error: String(error) });
-        isUnlisted = true;
-        return [];
-      });
-      const parts = partLabs().length;
-      await machines.report({ ...facts(), ...(parts > 0 && { parts }), ...(shared.length > 0 && { images: shared }) });
+    if (await reported()) {
       const isThere = machines.list().some(({ number }) => number === membership.number);
+      const isRemoved = isMember && !isThere;
+      isMember = isThere;
       listener?.dropRemoved();
-      if (isMember && !isThere) {
+      if (isRemoved) {
         log("error", "this machine was removed from the fleet: its calls are refused, and other machines may take its labs over");
         onRemoved?.();
       }
-      isMember = isThere;
-    } catch {
-      // The database does not answer, which it has logged itself.
-    } finally {
-      reporting = setTimeout(() => void report(), reportMs).unref();
     }
+    reporting = setTimeout(() => void report(), reportMs).unref();
   };
   let reporting = setTimeout(() => void report(), reportMs).unref();
   const renewing = setInterval(() => {

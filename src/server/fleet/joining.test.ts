@@ -170,3 +170,24 @@ test("a copy of a state directory does not start while its machine runs; a machi
   await startsWith(serve("clone", ...advertise("clone", 2)));
   expect(await rows("SELECT name FROM machines")).toEqual([{ name: "clone" }]);
 });
+
+test("the service of a machine that was removed ends with the reason", is, async () => {
+  const alpha = serve("alpha", ...advertise("alpha", 1));
+  await startsWith(alpha);
+  await rows("DELETE FROM machines");
+  expect(await alpha.ended, alpha.text()).toEqual([1, null]);
+  expect(alpha.text().trim().split("\n").at(-1)).toMatch(
+    /^labwright serve: this machine was removed from the fleet: its service has ended, and its nodes run on\. To use the machine again, /,
+  );
+  expect(alpha.text().match(/its calls are refused/g)).toHaveLength(1);
+});
+
+test("a service whose state directory was copied ends with the reason when the copy begins", is, async () => {
+  const alpha = serve("alpha");
+  await startsWith(alpha);
+  cpSync(join(base, "alpha"), join(base, "clone"), { recursive: true });
+  for (const file of ["service.lock", "service.json"]) rmSync(join(base, "clone", file), { force: true });
+  await startsWith(serve("clone"));
+  expect(await alpha.ended, alpha.text()).toEqual([1, null]);
+  expect(alpha.text().trim().split("\n").at(-1)).toMatch(/^labwright serve: another service has begun with the installation-id of .*, so this one has ended/);
+});
