@@ -339,6 +339,12 @@ describe("streams and jobs", () => {
     });
     reply = () => ({ data: { status: "failed", step: 1, steps: 2, error: { code: "of_the_future", error: "new" } } });
     await expect(client.waitForJob("deployProject", "j1")).rejects.toMatchObject({ status: 200, code: "of_the_future" });
+    // While the database is away, the change itself goes on.
+    let asked = 0;
+    const away = { status: 503, code: "store_unavailable", error: "nothing was changed by this call" };
+    reply = () => (asked++ === 0 ? away : { data: { status: "done", step: 2, steps: 2, result: { lab: "/x" } } });
+    expect(await client.waitForJob("deployProject", "j1")).toEqual({ lab: "/x" });
+    expect(asked).toBe(2);
     const since = "2026-01-02T03:04:05.000Z";
     reply = () => ({ data: { job: "j1", status: "running", step: 1, steps: 2, machine: "alpha", unreachable_since: since } });
     await expect(client.waitForJob("deployProject", "j1")).rejects.toMatchObject({

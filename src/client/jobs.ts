@@ -47,8 +47,16 @@ export function jobMethods(
     waitForJob: async (id, job, { signal, timeoutMs = operations[id].timeoutMs, onProgress } = {}) => {
       const deadline = timeoutMs > 0 ? Date.now() + timeoutMs : Number.POSITIVE_INFINITY;
       let before = "";
+      let silentSince: number | undefined;
       for (let turn = 0; ; turn++) {
-        const state = await getJob({ id: job }, { signal });
+        const state = await getJob({ id: job }, { signal }).catch((error: unknown) => databaseAway(error));
+        if (state instanceof LabwrightError) {
+          silentSince ??= Date.now();
+          if (Date.now() - silentSince > maxAwayMs) throw databaseSilent(job, state);
+          await pause((state.retryAfter ?? 1) * 1_000, signal);
+          continue;
+        }
+        silentSince = undefined;
         const now = `${state.status} ${state.step} ${state.steps} ${state.text ?? ""} ${state.waiting ?? ""}`;
         if (now !== before) onProgress?.(state);
         before = now;
@@ -74,6 +82,21 @@ async function wholeResult({ result, left_out: leftOut = [] }: Job, getIntent: I
   if (!leftOut.includes("yaml") || typeof lab !== "string") return result;
   const { yaml, files } = await getIntent({ lab, as_written: true }, options);
   return { ...(result as object), yaml, files };
+}
+
+/** A change waits for the service's database for less time than this, ms. */
+const maxAwayMs = 60_000;
+
+/** Returns the error of a service whose database does not answer: the job cannot be read, and goes on. Throws any other error. */
+function databaseAway(error: unknown): LabwrightError {
+  if (error instanceof LabwrightError && error.code === "store_unavailable") return error;
+  throw error;
+}
+
+/** The refusal itself names what was not changed: by the question about the job, nothing was. */
+function databaseSilent(job: string, cause: LabwrightError): LabwrightError {
+  const text = `the service's database does not answer: job ${job} has begun, and continues when the database answers again`;
+  return new LabwrightError(text, { status: cause.status, code: "store_unavailable", data: { job }, retryAfter: cause.retryAfter, cause });
 }
 
 /** A machine that is lost for good would be waited for without end. */

@@ -87,7 +87,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
       "reservations",
     ],
     changes: ["store", "common", "reservations", "leases", "conditions", "streams", "sessions", "work", "jobs", "context", "quotas"],
-    checks: ["store", "common", "leases", "reservations", "work", "context", "changes", "quotas"],
+    checks: ["placement", "common", "leases", "reservations", "work", "context", "changes", "quotas"],
     imports: ["common", "context"],
     fleet: ["store", "common", "context"],
     projects: ["store", "common", "placement", "leases", "sessions", "work", "jobs", "context", "changes", "checks"],

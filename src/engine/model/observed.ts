@@ -18,6 +18,8 @@ export interface ObservedLab {
   readonly links: readonly ObservedLink[];
   readonly texts: readonly LabText[];
   readonly trafficFilters: readonly TrafficFilter[];
+  /** Machines of a fleet that may have more nodes of the lab, which nobody has seen, and that do not answer now. Absent: none. */
+  readonly unseen?: readonly string[];
   /** Shapes in the host's own drawing, for a lab without an intent. Never compared and never written. Absent: none. */
   readonly shapes?: readonly LabShape[];
 }

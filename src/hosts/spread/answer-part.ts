@@ -1,12 +1,13 @@
-import { PassThrough, Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { Failure } from "../../contract/errors.ts";
 import type { Operation } from "../../engine/model/plan.ts";
 import type { ChangeWarning, Host, HostSession, WantedImage } from "../host.ts";
 import type { HostParts } from "../host-fleet.ts";
-import { encode, writeFrame } from "./codec.ts";
+import { encode } from "./codec.ts";
 import { serveConsole, serveProcess } from "./programs.ts";
 import { isRecordId, type PartRecord, partPath, type Records } from "./records.ts";
 import type { PartApplied, PartApply, PartOf } from "./remote-part.ts";
+import { serveTraffic } from "./traffic.ts";
 
 type Args = readonly unknown[];
 type Answer = (session: HostSession, path: string, args: Args, signal: AbortSignal) => Promise<unknown>;
@@ -42,10 +43,21 @@ export interface AnswerOptions {
   readonly local: Host;
   /** The parts of other machines' labs that this machine has. */
   readonly parts: Records<PartRecord>;
-  /** Whether this machine is the home of a lab with this id. */
-  readonly isHome: (id: string) => boolean;
+  /** Whether this machine is the home of the lab of another machine's part. */
+  readonly isHome: (part: AskingPart) => Promise<boolean>;
   /** Returns the name of this machine. */
   readonly name: () => string;
+}
+
+/** A part whose machine asks whether its lab still has it. */
+export interface AskingPart {
+  readonly id: string;
+  /** The number of its machine. */
+  readonly machine: number;
+  /** Absent, as the nodes: the machine has another release. */
+  readonly owner?: string;
+  /** The names of its nodes. */
+  readonly nodes?: readonly string[];
 }
 
 /** Answers the calls of other machines to parts of their labs. */
@@ -57,9 +69,13 @@ export function answerParts(options: AnswerOptions): HostParts {
       const { id } = (args ?? {}) as PartOf;
       // It becomes the name of a file and a path.
       if (!isRecordId(id)) throw new Failure("bad_request", `the call ${name} of machine ${from} has an invalid id of a lab`);
-      if (name === "isHome") return { facts: isHome(id) };
+      if (name === "isHome") {
+        const { owner, nodes } = args as unknown as Partial<AskingPart>;
+        const isKnown = typeof owner === "string" && Array.isArray(nodes);
+        return { facts: await isHome({ id, machine: from, ...(isKnown && { owner, nodes }) }) };
+      }
       const record = parts.get(id);
-      if (record !== undefined && record.home !== from)
+      if (record !== undefined && record.home !== 0 && record.home !== from)
         throw new Failure("operation_not_allowed", "the part belongs to a lab of another machine");
       if (name === "hasCapture") {
         const { capture } = args as unknown as { readonly capture: string };
@@ -102,7 +118,7 @@ export function answerParts(options: AnswerOptions): HostParts {
         const bytes = captures(session).read(path, given[0] as string, { follow: given[1] === true, signal });
         return { facts: null, body: Readable.from(bytes, { objectMode: false }) };
       }
-      if (name === "traffic.watch") return { facts: null, body: watchTraffic(session, path, given[0] as string, signal) };
+      if (name === "traffic.watch") return { facts: null, body: serveTraffic(session, path, given[0] as string, signal) };
       const answer = Object.hasOwn(answers, name) ? answers[name] : undefined;
       if (answer === undefined) throw new Failure("unsupported", `this machine has another release: it does not know the call ${name}`);
       const found = await answer(session, path, given, signal).catch(async (error: unknown) => {
@@ -161,18 +177,4 @@ function imagesOf(operations: readonly Operation[]): readonly WantedImage[] {
     return image === undefined ? [] : [{ template, image, pull }];
   });
   return [...new Map(wanted.map((one) => [`${one.template} ${one.image}`, one])).values()];
-}
-
-function watchTraffic(session: HostSession, path: string, link: string, signal: AbortSignal): Readable {
-  const out = new PassThrough();
-  const listener = {
-    packet: ({ data, ...packet }: { readonly data: Uint8Array }, from: 0 | 1) =>
-      void writeFrame(out, from, JSON.stringify({ ...packet, bytes: Buffer.from(data).toString("base64") })),
-    dropped: (count: number) => void writeFrame(out, 2, String(count)),
-  };
-  session.traffic!.watch(path, link, listener as never, signal).then(
-    () => out.end(),
-    (error: Error) => out.destroy(error),
-  );
-  return out;
 }

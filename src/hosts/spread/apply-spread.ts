@@ -158,8 +158,10 @@ class SpreadApply {
       } catch (error) {
         // Nodes of this batch run or have stopped. If this fails too, the next look at the record tries again.
         await this.settleCarriers(record).catch(() => false);
+        await this.#rememberNodes(batch).catch(() => undefined);
         throw error;
       }
+      await this.#rememberNodes(batch);
       whole = this.#wholeIds(facts);
       this.#log.finish(batch);
     }
@@ -170,6 +172,13 @@ class SpreadApply {
       this.#labs.forgetRoom(this.#path);
     }
     return whole;
+  }
+
+  /** Keeps what the machines have after steps that made or removed nodes: one of them may die before the end of the change. */
+  async #rememberNodes(batch: readonly Operation[]): Promise<void> {
+    const record = this.#labs.recordOf(this.#path);
+    if (record !== undefined && batch.some(({ step }) => step.do === "create-node" || step.do === "delete-node"))
+      await this.#labs.remember(record, this.#session, false);
   }
 
   async #refuseLocked(): Promise<void> {

@@ -15,6 +15,11 @@ export interface PartView {
   readonly isAway: boolean;
 }
 
+/** Whether a machine does not answer that may have made nodes before anybody saw them. */
+export function isUnseen({ isAway, lab }: PartView): boolean {
+  return isAway && lab === null;
+}
+
 /** One machine's half of a link between machines. */
 export interface Half {
   /** Number of the machine. */
@@ -114,8 +119,10 @@ export function mergeParts(home: { readonly number: number; readonly lab: Observ
       },
     ];
   });
+  const unseen = others.filter(isUnseen).map(({ name }) => name);
   const lab: ObservedLab = {
     ...home.lab,
+    ...(unseen.length > 0 && { unseen }),
     nodes: merged.flatMap(({ nodes }) => nodes),
     networks: merged.flatMap(({ networks }) => networks),
     links: [...merged.flatMap(({ links }) => links), ...joined],

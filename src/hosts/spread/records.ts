@@ -35,7 +35,7 @@ export interface PartRecord {
   /** The home machine's id of the lab. */
   readonly id: string;
   readonly path: string;
-  /** Number of the home machine. */
+  /** Number of the home machine. 0: the record was lost, and the machine that has the lab is looked for. */
   readonly home: number;
   readonly owner: string;
   /** This machine's id of the part. In quarantine without any readable definition, it is all that names the part. Absent: an earlier release made it. */
@@ -75,8 +75,7 @@ export const recordKinds = {
   part: {
     folder: "parts",
     fields: { path: "string", home: "number", owner: "string" },
-    loss: "the next change of its lab makes it again; if there is no such lab any more, its nodes run on",
-    isDispensable: true,
+    loss: "its home machine is looked for, and if no machine has its lab any more, its nodes end",
   },
 } as const satisfies Readonly<Record<string, RecordKind>>;
 
@@ -150,7 +149,9 @@ export class Records<Kept extends { readonly id: string }> {
 
 /** Returns the parts on this machine of other machines' labs. @param directory as in SpreadOptions */
 export function partsIn(directory: string, warn: (text: string) => void): Records<PartRecord> {
-  return new Records<PartRecord>(directory, recordKinds.part, { warn });
+  const remake = (id: string): PartRecord | undefined =>
+    isRecordId(id) ? { version: 1, id, path: partPath(id), home: 0, owner: "" } : undefined;
+  return new Records<PartRecord>(directory, recordKinds.part, { warn, remake });
 }
 
 function writeFailure({ code, message }: NodeJS.ErrnoException): Failure {
@@ -189,7 +190,7 @@ function repaired<Kept extends { readonly id: string }>(
     writeFileSync(`${file}.tmp`, JSON.stringify(record), { mode: 0o600, flush: true });
     renameSync(`${file}.tmp`, file);
   }
-  warn(`${why}. It is ${file}.damaged now, and ${record === undefined ? kind.loss : "the record was made again from the database"}`);
+  warn(`${why}. It is ${file}.damaged now, and ${record === undefined ? kind.loss : "the record was made again"}`);
   return record;
 }
 

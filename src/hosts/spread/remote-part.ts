@@ -5,8 +5,9 @@ import type { HostCaptures } from "../host-captures.ts";
 import type { PartCalls } from "../host-fleet.ts";
 import type { HostProcesses } from "../host-processes.ts";
 import type { HostTraffic } from "../host-traffic.ts";
-import { decode, framesOf, textOf } from "./codec.ts";
+import { decode, textOf } from "./codec.ts";
 import { remoteConsole, remoteProcess } from "./programs.ts";
+import { readTraffic } from "./traffic.ts";
 
 /** The user of a call, and the lab whose part it is about. */
 export interface PartOf {
@@ -87,13 +88,7 @@ export function remotePart(calls: PartCalls, machine: number, part: PartOf): Par
       counters: () => call("traffic.counters", []),
       watch: async (_lab, id, listener, signal) => {
         const { stream } = await open("traffic.watch", [id], signal);
-        for await (const { kind, data } of framesOf(stream)) {
-          if (kind === 2) listener.dropped(Number(data.toString("utf8")));
-          else {
-            const { bytes, ...packet } = JSON.parse(data.toString("utf8")) as { bytes: string };
-            listener.packet({ ...packet, data: Buffer.from(bytes, "base64") } as never, kind as 0 | 1);
-          }
-        }
+        await readTraffic(stream, listener);
       },
     },
     switches: () => call("switches", []),

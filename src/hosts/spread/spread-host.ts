@@ -1,6 +1,6 @@
 import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
-import { answerParts, isQuarantined } from "./answer-part.ts";
+import { type AskingPart, answerParts, isQuarantined } from "./answer-part.ts";
 import { settleLinks } from "./apply-spread.ts";
 import { isPartPath, type PartRecord, partPath, partsIn, type Records } from "./records.ts";
 import { SpreadLabs, type SpreadOptions } from "./spread-labs.ts";
@@ -90,7 +90,7 @@ export function spreadHost(local: Host, options: SpreadOptions): Host {
         },
       },
     }),
-    parts: answerParts({ local, parts, isHome: (id) => records.get(id) !== undefined, name: () => labs.nameOf(options.own) }),
+    parts: answerParts({ local, parts, isHome: (part) => hasPart(labs, local, part), name: () => labs.nameOf(options.own) }),
     close: async () => {
       clearInterval(timer);
       await sweeping;
@@ -119,22 +119,70 @@ function warner(warn: (text: string) => void): (subject: string, work: () => Pro
 
 /** Removes a part whose lab does not exist any more. A home machine that does not answer keeps its parts. */
 async function endOrphan(local: Host, parts: Records<PartRecord>, part: PartRecord, options: SpreadOptions): Promise<void> {
-  const home = options.machines().find(({ number }) => number === part.home);
+  const machines = options.machines();
   // Before the first report, no machine is known.
-  if (options.machines().length === 0 || home?.answers === false) return;
-  if (home !== undefined) {
-    try {
-      const { facts, stream } = await options.calls.open(part.home, { name: "isHome", args: { id: part.id } });
-      stream.destroy();
-      if (facts === true) return;
-    } catch (error) {
-      if (error instanceof Failure && error.code === "machine_unreachable") return;
-      throw error;
+  if (machines.length === 0) return;
+  // A home machine that was removed may have joined again, with another number.
+  const isSearched = !machines.some(({ number }) => number === part.home);
+  const asked = machines.filter(({ number }) => (isSearched ? number !== options.own : number === part.home));
+  if (asked.some(({ answers }) => !answers)) return;
+  try {
+    for (const { number } of asked) {
+      if (!(await isHomeOf(local, part, number, options))) continue;
+      if (isSearched) await parts.put({ ...part, home: number });
+      return;
     }
+  } catch (error) {
+    if (error instanceof Failure && error.code === "machine_unreachable") return;
+    throw error;
   }
   // Not in a session of its owner, who may have been removed.
   await local.moves!.leave(partPath(part.id));
   if (await isQuarantined(local, part)) throw new Error("its lab was destroyed, and it is in quarantine: labwright quarantine delete");
   await parts.remove(part.id);
-  options.warn(`the part of ${part.path} was removed: its lab on the machine ${home?.name ?? part.home} does not exist any more`);
+  const home = isSearched ? "" : ` on the machine ${asked[0]!.name}`;
+  options.warn(`the part of ${part.path} was removed: its lab${home} does not exist any more, or has its nodes elsewhere`);
+}
+
+/** Asks a machine whether it has the lab of a part. */
+async function isHomeOf(local: Host, part: PartRecord, machine: number, { calls }: SpreadOptions): Promise<boolean> {
+  const args = { id: part.id, owner: part.owner, nodes: await nodesOf(local, part) };
+  try {
+    const { facts, stream } = await calls.open(machine, { name: "isHome", args });
+    stream.destroy();
+    return facts === true;
+  } catch (error) {
+    // A machine that runs no labs has none.
+    if (error instanceof Failure && error.code === "unsupported") return false;
+    throw error;
+  }
+}
+
+/** Returns the names of a part's nodes; undefined: its owner has been removed. */
+async function nodesOf(local: Host, { id, owner }: PartRecord): Promise<readonly string[] | undefined> {
+  const session = await local.resume!(owner);
+  if (session === null) return undefined;
+  try {
+    return (await session.observe(partPath(id)))?.nodes.map(({ name }) => name);
+  } finally {
+    await session.close();
+  }
+}
+
+/**
+ * Whether a lab of this machine has the part of another one. A part that is not in the lab's record, because its machine was removed and joined again, or because the record is
+ * older, belongs to it again if the lab has no nodes of these names. Otherwise they were made elsewhere.
+ */
+async function hasPart(labs: SpreadLabs, local: Host, { id, machine, owner, nodes }: AskingPart): Promise<boolean> {
+  const record = labs.records.get(id) ?? (await labs.remake(id));
+  if (record === undefined) return false;
+  // A change may just add it: the next question decides.
+  if (machine in record.parts || nodes === undefined || owner === undefined || labs.isBusy(record.path)) return true;
+  const session = await local.resume!(owner);
+  if (session === null) return true;
+  try {
+    return await labs.alone(record.path, () => labs.takeBack(id, machine, session, nodes));
+  } finally {
+    await session.close();
+  }
 }

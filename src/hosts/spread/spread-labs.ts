@@ -5,7 +5,7 @@ import type { HostRules, Operation } from "../../engine/model/plan.ts";
 import type { SpreadMachine } from "../../engine/spread/partition.ts";
 import type { Host, HostSession, LiveNode, LiveStatus, NativeIds } from "../host.ts";
 import type { PartCalls } from "../host-fleet.ts";
-import { type Merged, mergeParts, ownId, type PartView, wholeId } from "./merge.ts";
+import { isUnseen, type Merged, mergeParts, ownId, type PartView, wholeId } from "./merge.ts";
 import { placesOf } from "./places.ts";
 import { noteId, Records, recordKinds, type SpreadNote, type SpreadRecord } from "./records.ts";
 import { type PartSession, remotePart } from "./remote-part.ts";
@@ -55,8 +55,8 @@ export class SpreadLabs {
   readonly local: Host;
   readonly records: Records<SpreadRecord>;
   readonly #notes: Records<SpreadNote>;
-  readonly #rooms = new Map<string, { readonly at: number; readonly machines: readonly SpreadMachine[] }>();
-  readonly #merged = new WeakMap<ObservedLab, { readonly others: readonly (ObservedLab | null)[]; readonly merged: Merged }>();
+  readonly #rooms = new Map<string, { readonly at: number; readonly labels: string; readonly machines: readonly SpreadMachine[] }>();
+  readonly #merged = new WeakMap<ObservedLab, { readonly others: readonly (ObservedLab | "unseen" | null)[]; readonly merged: Merged }>();
   /** Machines that the last look found dead. */
   #away: ReadonlySet<number> = new Set();
   /** The paths of labs that a change or a look at their carriers works on. */
@@ -79,6 +79,16 @@ export class SpreadLabs {
     if (path === undefined || machines.length === 0) return undefined;
     const others = machines.filter(({ number }) => number !== this.options.own);
     return { version: 1, id, path, byGroup: false, labels: {}, parts: Object.fromEntries(others.map(({ number }) => [number, null])) };
+  }
+
+  /** Returns a new record of a lab of this machine whose own is missing, although another machine has a part of it; undefined: there is no such lab. */
+  async remake(id: string): Promise<SpreadRecord | undefined> {
+    const path = this.options.pathOf(id);
+    if (path === undefined || !(await this.local.labIds!()).includes(id)) return undefined;
+    const record: SpreadRecord = { version: 1, id, path, byGroup: false, labels: {}, parts: {} };
+    await this.records.put(record);
+    this.options.warn(`the record of ${path}, a spread lab, was missing: it was made again, because another machine has nodes of the lab`);
+    return record;
   }
 
   /** Finishes what a crash has left between a lab and its record. */
@@ -157,8 +167,8 @@ export class SpreadLabs {
   /** Throws machine_unreachable if one of the machines cannot be called now. The next plan of the lab places its new nodes elsewhere. */
   async refuseAway(lab: Pick<SpreadRecord, "id" | "path">, machines: readonly number[], session: HostSession): Promise<void> {
     const others = machines.filter((machine) => machine !== this.options.own);
-    const problems = await Promise.all(others.map((machine) => this.#problem(lab, machine, session)));
-    const away = others.filter((_machine, at) => problems[at] !== undefined);
+    const seen = await Promise.all(others.map((machine) => this.#seen(lab, machine, session)));
+    const away = others.filter((_machine, at) => seen[at] === "away");
     if (away.length === 0) return;
     this.forgetRoom(lab.path);
     const [first] = away;
@@ -169,22 +179,47 @@ export class SpreadLabs {
     });
   }
 
-  /** Looks for machines that have just died: their last report does not show it yet. Before a plan that places new nodes. */
+  /**
+   * Looks for machines that have just died, because their last report does not show it yet, and for nodes of the lab that its record does not have. Before a plan that places new
+   * nodes. Throws plan_stale if there were such nodes.
+   */
   async look(path: string, session: HostSession): Promise<void> {
-    const machines = this.options.machines().filter(({ number, answers }) => answers && number !== this.options.own);
-    const problems = await Promise.all(machines.map(({ number }) => this.#problem({ id: "none", path }, number, session)));
-    const away = machines.filter((_machine, at) => problems[at] !== undefined).map(({ number }) => number);
+    const machines = this.options.machines().filter((one) => mayTake(one) && one.number !== this.options.own);
+    const record = this.recordOf(path);
+    const seen = await Promise.all(machines.map(({ number }) => this.#seen(record ?? { id: "none", path }, number, session)));
+    const away = machines.filter((_machine, at) => seen[at] === "away").map(({ number }) => number);
     if (away.some((number) => !this.#away.has(number)) || away.length !== this.#away.size) this.forgetRoom(path);
     this.#away = new Set(away);
+    for (const [at, lab] of seen.entries()) {
+      const { number, name } = machines[at]!;
+      if (record === undefined || lab === null || lab === "away" || number in record.parts) continue;
+      const names = lab.nodes.map((node) => node.name);
+      if (await this.alone(path, () => this.takeBack(record.id, number, session, names)))
+        throw new Failure("plan_stale", `the machine ${name} has nodes of this lab that its record did not have: plan again`);
+    }
   }
 
-  /** Returns why a machine cannot be called. */
-  async #problem(lab: Pick<SpreadRecord, "id" | "path">, machine: number, session: HostSession): Promise<unknown> {
+  /**
+   * Adds a part that a machine has to the record of its lab, unless the lab has nodes of the same names. Returns whether the part belongs to the lab. Only in `alone`.
+   * @param nodes the names of the part's nodes
+   */
+  async takeBack(id: string, machine: number, session: HostSession, nodes: readonly string[]): Promise<boolean> {
+    const record = this.records.get(id);
+    if (record === undefined || machine in record.parts) return record !== undefined;
+    const whole = await this.whole(record, session);
+    const names = new Set(whole?.lab.nodes.map(({ name }) => name));
+    if (nodes.some((name) => names.has(name))) return false;
+    await this.records.put({ ...record, parts: { ...record.parts, [machine]: null }, unsettled: { owner: session.user } });
+    this.options.warn(`the nodes of ${record.path} on the machine ${this.nameOf(machine)} belong to it again: ${nodes.join(", ")}`);
+    return true;
+  }
+
+  /** Returns the part that a machine has now; "away": it cannot be called. */
+  async #seen(lab: Pick<SpreadRecord, "id" | "path">, machine: number, session: HostSession): Promise<ObservedLab | "away" | null> {
     try {
-      await this.part(lab, machine, session).observe(lab.path);
-      return undefined;
+      return await this.part(lab, machine, session).observe(lab.path);
     } catch (error) {
-      if (isAway(error)) return error;
+      if (isAway(error)) return "away";
       throw error;
     }
   }
@@ -231,7 +266,7 @@ export class SpreadLabs {
   async whole(record: SpreadRecord, session: HostSession): Promise<Merged | null> {
     const [home, views] = await Promise.all([session.observe(record.path), this.views(record, session)]);
     if (home === null || home.id !== record.id) return null;
-    const others = views.map(({ lab }) => lab);
+    const others = views.map((view) => (isUnseen(view) ? "unseen" : view.lab));
     const known = this.#merged.get(home);
     if (known !== undefined && known.others.length === others.length && known.others.every((lab, at) => lab === others[at]))
       return known.merged;
@@ -312,23 +347,26 @@ export class SpreadLabs {
     };
   }
 
-  /** The machines that may get new nodes of a lab, with the room that its last plan has seen. */
+  /** The machines that may get new nodes of a lab, with the room that its last plan has seen. A plan of a text with other labels does not count. */
   machinesFor(path: string, labels: Readonly<Record<string, string>>, user: string): readonly SpreadMachine[] {
     const known = this.#rooms.get(path);
-    if (known !== undefined && Date.now() - known.at < roomMs) return this.#withoutReserved(known.machines, user);
-    const machines = this.options
+    const wanted = JSON.stringify(Object.entries(labels).sort());
+    const now = this.options
       .machines()
       .filter(
-        (one) =>
-          one.answers &&
-          !this.#away.has(one.number) &&
-          one.isOpen &&
-          one.underlay !== undefined &&
-          Object.entries(labels).every(([key, value]) => one.labels[key] === value),
-      )
+        (one) => mayTake(one) && !this.#away.has(one.number) && Object.entries(labels).every(([key, value]) => one.labels[key] === value),
+      );
+    if (known?.labels === wanted && Date.now() - known.at < roomMs) {
+      const open = new Set(now.map(({ number }) => number));
+      return this.#withoutReserved(
+        known.machines.filter(({ number }) => open.has(number)),
+        user,
+      );
+    }
+    const machines = now
       .map(({ number, name, room }) => ({ number, name, room }))
       .sort((a, b) => Number(b.number === this.options.own) - Number(a.number === this.options.own) || a.number - b.number);
-    this.#rooms.set(path, { at: Date.now(), machines });
+    this.#rooms.set(path, { at: Date.now(), labels: wanted, machines });
     return this.#withoutReserved(machines, user);
   }
 
@@ -379,6 +417,11 @@ export class SpreadLabs {
   own(id: string): { readonly machine: number; readonly id: string } {
     return ownId(this.options.own, id);
   }
+}
+
+/** Whether a machine may get new nodes of spread labs. Other machines of the fleet may run no labs at all. */
+function mayTake({ answers, isOpen, underlay }: FleetMachine): boolean {
+  return answers && isOpen && underlay !== undefined;
 }
 
 /** Whether a machine has no part of the lab: an apply ended before it was made. */

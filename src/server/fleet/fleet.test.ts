@@ -191,7 +191,17 @@ describe("the machines of a fleet", () => {
     const named = await other.client(ann).post("/api/v1/projects/deploy", { yaml: `${pair("named")}place: {machine: one}\n` });
     expect(named.json.data.placement.machine).toBe("one");
     const nowhere = await other.client(ann).post("/api/v1/projects/deploy", { yaml: `${pair("nowhere")}place: {machine: third}\n` });
-    expect(nowhere.json.error).toContain("there is no machine third");
+    expect(nowhere.json).toMatchObject({
+      code: "invalid_intent",
+      data: { diagnostics: [{ code: "no_machine", message: "there is no machine third", line: 6 }] },
+    });
+    // A plan of another text, and of a machine that is cordoned since, does not count.
+    const moved = (machine: string) => ({ yaml: `${pair("moved")}place: {machine: ${machine}}\n` });
+    expect((await one.client(ann).post("/api/v1/projects/plan", moved("other"))).json.data.placement.machine).toBe("other");
+    expect((await one.client(ann).post("/api/v1/projects/plan", moved("one"))).json.data.placement).toEqual({
+      machine: "one",
+      reasons: [expect.stringContaining("one has")],
+    });
     const checked = async (place: string) =>
       (await one.client(ann).post("/api/v1/projects/validate", { yaml: `${pair("checked")}place: ${place}\n` })).json;
     const wrong = (line: string) => ({

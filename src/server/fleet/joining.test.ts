@@ -189,5 +189,7 @@ test("a service whose state directory was copied ends with the reason when the c
   for (const file of ["service.lock", "service.json"]) rmSync(join(base, "clone", file), { force: true });
   await startsWith(serve("clone"));
   expect(await alpha.ended, alpha.text()).toEqual([1, null]);
-  expect(alpha.text().trim().split("\n").at(-1)).toMatch(/^labwright serve: another service has begun with the installation-id of .*, so this one has ended/);
+  expect(alpha.text().trim().split("\n").at(-1)).toMatch(
+    /^labwright serve: another service has begun with the installation-id of .*, so this one has ended/,
+  );
 });

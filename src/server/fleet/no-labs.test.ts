@@ -80,7 +80,7 @@ test("a machine that runs no labs gets none, passes calls on to those that do, a
   }
 
   const there = await asked(ann, "/projects/deploy", { yaml: pair("there", "place: {machine: api}\n") });
-  expect(there).toMatchObject({ ok: false, code: "host_error", error: expect.stringContaining("api runs no labs (--host none)") });
+  expect(there).toMatchObject({ ok: false, code: "invalid_intent", error: expect.stringContaining("the machine api runs no labs") });
   const load = await asked(ann, "/host/load");
   expect(load).toMatchObject({ ok: false, code: "unsupported", data: { feature: "hostLoad" } });
   expect(load.error).toContain("This machine of the fleet runs no labs (--host none): ask one that does: lab");

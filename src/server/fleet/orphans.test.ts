@@ -39,9 +39,8 @@ test("the labs of a machine that was removed go where their place says, not to t
   const nowhere = await client.post("/api/v1/projects/plan", { yaml: pair("far", "{machine: lost}") });
   expect(nowhere.json).toMatchObject({
     ok: false,
-    code: "host_error",
-    error: "no machine of the fleet can take the lab: there is no machine lost",
-    data: { hint: expect.stringContaining("change place in the lab's file") },
+    code: "invalid_intent",
+    data: { diagnostics: [{ code: "no_machine", message: "there is no machine lost", hint: "machines that run labs: one, third" }] },
   });
   await third.hasFree(1_000);
   await one.hasFree(1_000);

@@ -20,7 +20,8 @@ export function stillDown(keys: readonly string[], observed: ObservedLab | null,
   const powers = new Map((observed?.nodes ?? []).map(({ id, power }) => [id, power]));
   return keys.filter((key) => {
     const power = powers.get(ids.nodes[key] ?? "");
-    return power !== undefined && power !== "running" && power !== "starting";
+    if (power === undefined) return observed?.unseen !== undefined;
+    return power !== "running" && power !== "starting";
   });
 }
 

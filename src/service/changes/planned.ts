@@ -1,3 +1,4 @@
+import { Failure } from "../../contract/errors.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostRules, Plan } from "../../engine/model/plan.ts";
 import type { NativeIds } from "../../hosts/host.ts";
@@ -38,6 +39,20 @@ export interface Wanted {
   readonly files?: Readonly<Record<string, string>>;
 }
 
+/**
+ * Throws machine_unreachable if a machine that does not answer may have nodes of the lab that were never seen: a change would make them a second time, and a file that follows
+ * the host would lose them.
+ */
+export function refuseUnseen(observed: ObservedLab | null): void {
+  const [machine] = observed?.unseen ?? [];
+  if (machine === undefined) return;
+  throw new Failure(
+    "machine_unreachable",
+    `the machine ${machine} does not answer, and may have nodes of this lab that nobody has seen yet: nothing was changed. Start ${machine}, or if it is lost for good: labwright machines remove ${machine}`,
+    { data: { machine }, retryAfter: 5 },
+  );
+}
+
 /** Observes the lab and plans the change. If `wanted` is null, plans its removal. Writes nothing. */
 export async function planAgainstHost(
   context: WorkPart,
@@ -46,6 +61,7 @@ export async function planAgainstHost(
   options: PlanOptions,
 ): Promise<Planned> {
   const [own, observed] = await Promise.all([target.host.rules(), target.host.observe(target.path)]);
+  if (wanted !== null) refuseUnseen(observed);
   // The nodes of a spread lab have the memory of several machines.
   const room = target.host.spread?.room(target.path, wanted?.lab.place);
   const rules = room === undefined ? own : { ...own, freeMemory: room };

@@ -1,8 +1,7 @@
 import type { Operation } from "../../engine/model/plan.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import { byPlace, type Diagnostic } from "../../intent/diagnostics/diagnostic.ts";
-import type { StorePart, WorkPart } from "../context/parts.ts";
-import { runsLabs } from "../store/machines.ts";
+import type { WorkPart } from "../context/parts.ts";
 import type { Intent } from "../work/intents.ts";
 
 /** Returns a warning if the host's other labs leave no room for the new nodes to run beside them. @param count of the new nodes */
@@ -87,27 +86,4 @@ export function startingNodes(operations: readonly Operation[]): ReadonlySet<str
       step.do === "create-node" || step.do === "update-node" ? [step.node.key] : step.do === "start" ? [step.node] : [],
     ),
   );
-}
-
-/** Returns an error if no machine of the fleet can be that of `place`, by its name or its labels. Load, and machines that do not answer now, are for the plan. */
-export async function placeProblems(
-  { store, work }: StorePart & WorkPart,
-  { lab, yaml, files }: Pick<Intent, "lab" | "yaml" | "files">,
-  path: string,
-): Promise<readonly Diagnostic[]> {
-  const machines = store.shared?.machines;
-  const { machine, labels = {} } = lab.place ?? {};
-  if (machines?.own === undefined || lab.place === undefined) return [];
-  const known = machines.list().filter(runsLabs);
-  const named = machine === undefined ? known : known.filter(({ name }) => name === machine);
-  const wanted = Object.entries(labels);
-  if (named.some((one) => wanted.every(([key, value]) => one.labels[key] === value))) return [];
-  const isThere = machines.list().some(({ name }) => name === machine);
-  const unnamed = isThere ? `the machine ${machine} runs no labs` : `there is no machine ${machine}`;
-  const pairs = wanted.map((pair) => pair.join("=")).join(", ");
-  const unlabelled = machine === undefined ? `no machine has the labels ${pairs}` : `the machine ${machine} lacks the labels ${pairs}`;
-  const isUnnamed = machine !== undefined && named.length === 0;
-  const places = await work.fieldPlaces(yaml, files, [{ kind: "lab", key: path, field: isUnnamed ? "place.machine" : "place.labels" }]);
-  const hint = `machines that run labs: ${known.map(({ name }) => name).join(", ")}`;
-  return places.map((place) => ({ severity: "error", code: "no_machine", message: isUnnamed ? unnamed : unlabelled, hint, ...place }));
 }

@@ -8,11 +8,12 @@ import { badRequest } from "../common/refusals.ts";
 import type { HostPart, LookupParts, SessionsPart, StorePart, WorkPart } from "../context/parts.ts";
 import { checkFields, pathOf } from "../context/selector.ts";
 import { stateIds } from "../context/state.ts";
+import { placeProblems } from "../placement/place-problems.ts";
 import { type Intent, readSent } from "../work/intents.ts";
 import { attributeProblems } from "./attributes.ts";
 import { configProblems } from "./config-problems.ts";
 import { fitProblems } from "./fit-problems.ts";
-import { bindProblems, newNodeProblems, placeProblems, portProblems } from "./host-room.ts";
+import { bindProblems, newNodeProblems, portProblems } from "./host-room.ts";
 import { kernelProblems } from "./kernel-needs.ts";
 import { needProblems } from "./template-needs.ts";
 import { trafficFilterProblems } from "./traffic-filters.ts";
@@ -78,7 +79,9 @@ async function hostProblems(
         host.checkLabPath?.(path) === undefined ? newNodeProblems(context, host, intent, path, intent.lab.nodes.length) : [],
       async () => [],
     ),
-    placeProblems(context, intent, path),
+    placeProblems(context.store.shared?.machines, intent.lab.place, (field) =>
+      context.work.fieldPlaces(intent.yaml, intent.files, [{ kind: "lab", key: path, field }]),
+    ),
     // The warning about nodes already reports that the host is unreachable.
     ask(
       (host) => configProblems(context, host, intent),

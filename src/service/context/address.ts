@@ -2,11 +2,13 @@ import { Failure } from "../../contract/errors.ts";
 import type { ObservedLab } from "../../engine/model/observed.ts";
 import type { HostSession } from "../../hosts/host.ts";
 import { isUnreadableLab } from "../../hosts/host-unreadable.ts";
+import { showDiagnostics } from "../../intent/diagnostics/show.ts";
 import { checkFiles } from "../../intent/parse/files.ts";
 import type { Caller } from "../common/call.ts";
 import { currentCall } from "../common/current-call.ts";
 import { badRequest, labNotFound, pathNotAvailable } from "../common/refusals.ts";
 import { leaseAfter, leaseEnd } from "../leases/lease.ts";
+import { placeProblems } from "../placement/place-problems.ts";
 import { refuseElsewhere } from "../placement/refuse-elsewhere.ts";
 import { reservedRoom } from "../reservations/admit.ts";
 import { recordFor } from "../sessions/record-for.ts";
@@ -62,17 +64,22 @@ export async function addressProject(
   };
 }
 
-/** Chooses the machine of a new lab, and of one whose machine was removed from the fleet. A lab that is on this machine already stays here. */
+/** Chooses the machine of a new lab, and of one whose machine was removed from the fleet. Throws invalid_intent if no machine can be the one that its text wants. A lab that is on this machine already stays here. */
 async function placeNew(
   context: LookupParts,
   path: string,
-  { lab }: Intent,
+  intent: Intent,
   { isRecorded, isMade }: { readonly isRecorded: boolean; readonly isMade: boolean },
 ): Promise<void> {
   const { store, host, placements } = context;
   const machines = store.shared?.machines;
   if (machines?.own === undefined || (isRecorded && !(await machines.isOrphaned(path)))) return;
   if ((await host.holds?.(path)) === true) return;
+  const { lab } = intent;
+  const diagnostics = await placeProblems(machines, lab.place, (field) =>
+    context.work.fieldPlaces(intent.yaml, intent.files, [{ kind: "lab", key: path, field }]),
+  );
+  if (diagnostics.length > 0) throw new Failure("invalid_intent", showDiagnostics(diagnostics, intent), { data: { diagnostics } });
   const now = Date.now();
   const until = leaseEnd(leaseAfter(undefined, lab.lease, now));
   const reserved = (owner: string, memory: number) =>

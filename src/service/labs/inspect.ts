@@ -100,13 +100,15 @@ async function inspectLab(
 
 /** Adds the machines of the nodes, of a lab that is spread over several. */
 function withMachines(data: InspectionData, live: readonly LiveNode[]): InspectionData {
-  const machines = new Map(live.flatMap(({ id, machine }) => (machine === undefined ? [] : [[id, machine] as const])));
+  const machines = new Map(live.flatMap(({ id, machine, status }) => (machine === undefined ? [] : [[id, { machine, status }] as const])));
   if (machines.size === 0) return data;
   return {
     ...data,
     nodes: data.nodes.map((node) => {
-      const machine = machines.get(node.id);
-      return machine === undefined ? node : { ...node, machine };
+      const { machine, status } = machines.get(node.id) ?? {};
+      if (machine === undefined) return node;
+      // The structure has the status that was seen last on a machine that does not answer.
+      return { ...node, machine, ...(status === "unknown" && { status }) };
     }),
   };
 }

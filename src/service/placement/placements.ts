@@ -45,7 +45,7 @@ export class Placements {
     const unreachable = new Map<string, string>();
     // A spread lab needs its memory on all machines together.
     const limits = { ...reserved(call.user, lab.place?.spread === undefined ? memory : 0), unreachable };
-    const choose = () => choosePlace(rows, memory, this.#placed, lab.place, imagesOf(lab), limits);
+    const choose = (among = rows) => choosePlace(among, memory, this.#placed, lab.place, imagesOf(lab), limits);
     let chosen = choose();
     while (!("refused" in chosen)) {
       const problem = await this.#problem(machines, chosen.machine.number);
@@ -58,8 +58,10 @@ export class Placements {
         data: { host: chosen.refused.join("; "), hint },
       });
     let number = await machines.place(path, chosen.machine.number, keptMs);
-    if (number !== chosen.machine.number && (await this.#problem(machines, number)) !== undefined)
-      number = await machines.place(path, chosen.machine.number, 0);
+    // The text may name another place now, and the machine may be cordoned, full or away.
+    const takes = async (kept: number) =>
+      !("refused" in choose(rows.filter((row) => row.number === kept))) && (await this.#problem(machines, kept)) === undefined;
+    if (number !== chosen.machine.number && !(await takes(number))) number = await machines.place(path, chosen.machine.number, 0);
     if (isMade) this.#placed = [...this.#placed, { machine: number, memory, at: Date.now() }];
     const machine = rows.find((row) => row.number === number) ?? chosen.machine;
     const reasons = machine === chosen.machine ? chosen.reasons : [`${machine.name} was chosen for this lab a short time ago`];

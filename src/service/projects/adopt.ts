@@ -4,6 +4,7 @@ import { joinIds } from "../../engine/compare/join.ts";
 import { readLab } from "../../engine/compare/read-lab.ts";
 import { printLab } from "../../intent/write/print.ts";
 import { snapshot } from "../changes/managed.ts";
+import { refuseUnseen } from "../changes/planned.ts";
 import { recordHistory } from "../changes/record-history.ts";
 import type { Caller } from "../common/call.ts";
 import { newId } from "../common/new-id.ts";
@@ -30,6 +31,7 @@ export async function adoptLab(context: ChangeParts, caller: Caller, payload: La
   const host = await context.sessions.hostSession(caller);
   const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);
   if (observed === null) throw labNotFound(path);
+  refuseUnseen(observed);
   const ids = joinIds(null, observed, noIds);
   const captured = readLab({ observed, rules, ids });
   refuseManaged(context, path);

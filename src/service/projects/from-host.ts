@@ -10,7 +10,7 @@ import { printManifest } from "../../intent/parse/manifest.ts";
 import { type IntentText, printLab } from "../../intent/write/print.ts";
 import type { ChangeKind } from "../changes/change-kind.ts";
 import { runChange, snapshot } from "../changes/managed.ts";
-import { planAgainstHost } from "../changes/planned.ts";
+import { planAgainstHost, refuseUnseen } from "../changes/planned.ts";
 import { recordHistory } from "../changes/record-history.ts";
 import type { ChangeCall } from "../common/call.ts";
 import { labNotFound } from "../common/refusals.ts";
@@ -70,6 +70,7 @@ async function captureIntent(
   }
   const [rules, observed] = await Promise.all([host.rules(), host.observe(path)]);
   if (observed === null) throw labNotFound(path);
+  refuseUnseen(observed);
   const ids = joinIds(intent?.lab ?? null, observed, target.ids);
   const lab = await capturedIntent(context, target, observed, rules);
   const text = intent === undefined ? printLab(lab) : await context.work.edit(intent.yaml, intent.files, lab);

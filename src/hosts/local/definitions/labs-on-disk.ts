@@ -20,16 +20,26 @@ export async function labsOnDisk(state: string): Promise<LabsOnDisk> {
   const count = { labs: 0, parts: 0 };
   for (const name of names.filter(isUuid)) {
     const keptOnly = (await exists(join(labs, name, "kept.json"))) && !(await exists(join(labs, name, "lab.json")));
-    if (!keptOnly) count[(await isPart(join(labs, name, "lab.json"))) ? "parts" : "labs"]++;
+    if (!keptOnly) count[(await isPart(join(labs, name))) ? "parts" : "labs"]++;
   }
   return count;
 }
 
-/** A lab whose definition cannot be read counts as a lab. */
-async function isPart(file: string): Promise<boolean> {
+/** A lab of which no definition can be read counts as a lab. */
+async function isPart(folder: string): Promise<boolean> {
+  for (const name of ["lab.json", "lab.last.json"]) {
+    const path = await pathIn(join(folder, name));
+    if (path !== undefined) return path.startsWith("/~");
+  }
+  return false;
+}
+
+/** Returns the path of a definition's lab; undefined: it is missing or damaged. The host reports that itself. */
+async function pathIn(file: string): Promise<string | undefined> {
   try {
-    return (JSON.parse(await readFile(file, "utf8")) as { path?: unknown }).path?.toString().startsWith("/~") === true;
+    const { path } = JSON.parse(await readFile(file, "utf8")) as { path?: unknown };
+    return typeof path === "string" ? path : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }
