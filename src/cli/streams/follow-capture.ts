@@ -1,4 +1,5 @@
-import type { LabwrightClient } from "../../client/index.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import { type LabwrightClient, LabwrightError, type ResultOf } from "../../client/index.ts";
 import { PacketLimit } from "../../packets/pcapng-blocks.ts";
 import type { ExitCode } from "../command/command.ts";
 import type { Context } from "../command/context.ts";
@@ -16,7 +17,15 @@ export interface Followed {
   readonly quiet?: boolean;
 }
 
-/** Writes the packets of a capture until a signal, a limit, the end of the capture, or the end of the reader. Then removes the capture. */
+type CaptureInfo = ResultOf<"getCapture">;
+
+/** A service that restarts answers again within this time, ms. */
+const restartMs = 60_000;
+
+/**
+ * Writes the packets of a capture until a signal, a limit, the end of the capture, or the end of the reader. Then removes the capture; it waits for a service that has just ended,
+ * because the capture goes on without it.
+ */
 export async function followCapture(
   context: Context,
   client: LabwrightClient,
@@ -37,6 +46,7 @@ export async function followCapture(
   for (const signal of signals) process.on(signal, stop);
   const timer = duration === undefined ? undefined : setTimeout(stop, duration * 1000);
   const out = openPacketOutput(context, file);
+  let broken: string | undefined;
   try {
     const connection = await client.openCapture({ id }, { signal: abort.signal });
     abort.signal.addEventListener("abort", () => connection.destroy(), { once: true });
@@ -49,16 +59,41 @@ export async function followCapture(
         if (!(await out.write(taken)) || limit.reached) break;
       }
     } catch (error) {
-      if (!asked && !out.gone) throw new UsageError(`the connection to the capture was lost: ${(error as Error).message}`);
+      if (!asked && !out.gone) broken = `the connection to the capture was lost: ${(error as Error).message}`;
     }
     await out.close();
-    dropped = (await client.getCapture({ id })).dropped ?? 0;
   } finally {
     clearTimeout(timer);
     for (const signal of signals) process.off(signal, stop);
-    await client.removeCapture({ id });
+    const capture = await removed(context, client, id);
+    dropped = capture?.dropped ?? 0;
+    if (capture?.status === "running" && !asked && !limit.reached && !out.gone) broken ??= "the service ended before the capture";
   }
+  if (broken !== undefined) throw new UsageError(broken, `${file} has ${limit.packets} packets from before`);
   if (!quiet) context.terminal.note(`${limit.packets} packets, ${bytes(size)}`);
   if (dropped > 0) context.terminal.note(`${dropped} more were lost: the machine of the service was too busy`);
   return 0;
+}
+
+/** Removes the capture. Returns it as it was before; undefined: somebody else has removed it, or its lab. */
+async function removed(context: Context, client: LabwrightClient, id: string): Promise<CaptureInfo | undefined> {
+  const until = Date.now() + restartMs;
+  const remove = `labwright capture --remove ${id}`;
+  for (let isTold = false; ; isTold = true) {
+    try {
+      const capture = await client.getCapture({ id });
+      await client.removeCapture({ id });
+      return capture;
+    } catch (error) {
+      if (!(error instanceof LabwrightError)) throw error;
+      if (error.code === "capture_not_found") return undefined;
+      const isAway = error.status === 0 || error.status >= 502;
+      if (!isAway || Date.now() > until) throw new UsageError(`the capture ${id} may still run: ${error.message}`, `${remove} ends it`);
+      if (!isTold)
+        context.terminal.complain(
+          `the service does not answer: waiting up to ${restartMs / 1_000} s to remove the capture. Later: ${remove}`,
+        );
+      await pause(500);
+    }
+  }
 }

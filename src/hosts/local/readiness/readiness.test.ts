@@ -91,6 +91,38 @@ describe("the ready checks of a lab", () => {
     }
   });
 
+  test("a ready node whose daemons the machine does not see is checked every ten seconds, and not ready when one does not answer", async () => {
+    const { sandbox, end, running } = slowSandbox();
+    let now = 0;
+    const readiness = new Readiness({ now: () => now });
+    const hidden = { ...candidate(1), daemons: { names: new Set(["ospfd"]), restart: "frr-start" } };
+    // A process that has no nodes.
+    const ask = async () => (await readiness.ask({ ...sandbox, pid: process.pid }, [hidden, candidate(2)], 0, 1)).get(1);
+    await ask();
+    await end(1, result(0));
+    await end(2, result(0));
+    now = 9_999;
+    expect([await ask(), running()]).toEqual([true, []]);
+    now = 10_000;
+    // It is ready until its check has ended; one without daemons is not checked again.
+    expect([await ask(), running()]).toEqual([true, [1]]);
+    await end(1, result(1, "neighbour 10.0.0.2 is Init"));
+    expect(await ask()).toBe(true);
+    now = 20_000;
+    await ask();
+    await end(1, new Failure("host_timeout", "check did not end in time and was killed"));
+    expect(await ask()).toBe(true);
+    now = 30_000;
+    await ask();
+    await end(1, result(1, "ospfd does not answer"));
+    expect([await ask(), readiness.reason(1)]).toEqual([false, "ospfd does not answer: run frr-start ospfd in the node"]);
+    await end(1, result(0));
+    now = 30_200;
+    await ask();
+    await end(1, result(0));
+    expect(await ask()).toBe(true);
+  });
+
   test("at most `parallel` checks run at a time", async () => {
     const { sandbox, end, running } = slowSandbox();
     const readiness = new Readiness({ parallel: 2 });

@@ -21,8 +21,9 @@ interface Known {
   /** ms; after a check that did not end in time, the next one has twice the time. */
   limit: number;
   reason?: string;
-  /** Those of a ready node. */
+  /** Those of a ready node that the machine sees: not those of a node with a kernel of its own, or with a pid namespace of its own. */
   daemons: readonly Daemon[];
+  wasReady?: true;
   /** Its init on the machine. */
   init?: number | undefined;
 }
@@ -37,6 +38,8 @@ const longestInterval = 1_000;
 const intervalPerNode = 10;
 /** ms between two looks at the daemons of ready nodes. */
 const lookInterval = 1_000;
+/** ms between two checks of a ready node whose daemons the machine does not see. */
+const unseenInterval = 10_000;
 /** A node that starts longer ago has started all of its daemons, ms. */
 const bootTime = 30_000;
 /** A check with more output, in bytes, is killed. */
@@ -44,7 +47,8 @@ const maxOutputBytes = 4096;
 
 /**
  * Checks whether the nodes of one lab are ready. Checks run only when a caller reads the results: at most 5 times per second and node, in large labs once, and
- * `parallel` at a time. A ready node is not checked again until it restarts, the wiring changes, or one of its daemons ends.
+ * `parallel` at a time. A ready node is not checked again until it restarts, the wiring changes, or one of its daemons ends; if the machine does not see its daemons, it is
+ * checked every 10 seconds.
  */
 export class Readiness {
   readonly #known = new Map<number, Known>();
@@ -74,7 +78,11 @@ export class Readiness {
   ): Promise<ReadonlyMap<number, boolean>> {
     this.#lookAtDaemons(candidates);
     const interval = this.#interval(candidates);
-    const checks = candidates.flatMap((candidate) => this.#due(sandbox, candidate, wiring, interval) ?? []);
+    const checks = candidates.flatMap((candidate) => {
+      const check = this.#due(sandbox, candidate, wiring, interval);
+      // Nobody waits for the check of a ready node: until its result, it is ready.
+      return check === undefined || this.#known.get(candidate.node)?.ready === true ? [] : [check];
+    });
     if (checks.length > 0) await within(Promise.all(checks), patienceMs);
     return new Map(candidates.map(({ node }) => [node, this.#known.get(node)?.ready ?? false]));
   }
@@ -119,7 +127,9 @@ export class Readiness {
     }
     const running = this.#checks.get(node);
     if (running !== undefined) return running;
-    if (known.ready || this.#now() - known.checkedAt < interval) return undefined;
+    const isUnseen = candidate.daemons !== undefined && known.daemons.length === 0;
+    const due = !known.ready ? interval : isUnseen ? unseenInterval : Number.POSITIVE_INFINITY;
+    if (this.#now() - known.checkedAt < due) return undefined;
     const check = this.#check(sandbox, candidate, known).finally(() => this.#checks.delete(node));
     this.#checks.set(node, check);
     return check;
@@ -130,9 +140,12 @@ export class Readiness {
     if (this.#running < this.#parallel) this.#running++;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve)); // takes the place of a check that has ended
     const { ready, isLate, reason } = await checked(sandbox, node, argv, known.limit);
-    known.ready = ready;
+    // A ready node stays ready unless a daemon has ended, as if the machine saw its daemons.
+    const isKept = known.ready && (isLate || candidate.daemons?.names.has(firstWord(reason)) !== true);
+    known.ready = ready || isKept;
+    if (ready) known.wasReady = true;
     known.checkedAt = this.#now();
-    if (isLate) known.limit = Math.min(known.limit * 2, maxLimit);
+    if (isLate && !isKept) known.limit = Math.min(known.limit * 2, maxLimit);
     const text = noteDaemons(sandbox, candidate, known, reason) ?? reason;
     if (text === "") delete known.reason;
     else known.reason = text;
@@ -148,18 +161,25 @@ type CheckingSandbox = Pick<Sandbox, "exec"> & Partial<Pick<Sandbox, "pid">>;
 function noteDaemons({ pid }: CheckingSandbox, { node, startedAt, daemons }: Candidate, known: Known, reason: string): string | undefined {
   if (pid === undefined || daemons === undefined) return undefined;
   known.init ??= nodeInits(pid).get(node);
-  if (known.init === undefined) return undefined;
-  const running = daemonsOf(known.init, daemons.names);
+  const running = known.init === undefined ? [] : daemonsOf(known.init, daemons.names);
   if (known.ready) {
     known.daemons = running;
     return undefined;
   }
-  const [name = ""] = reason.split(" ", 1);
+  const name = firstWord(reason);
+  const restart = daemons.restart === undefined ? "" : `: run ${daemons.restart} ${name} in the node`;
+  if (daemons.names.has(name) && running.length === 0 && known.daemons.length === 0)
+    return known.wasReady === true ? `${reason}${restart}` : undefined;
   if (!daemons.names.has(name) || running.some((one) => one.name === name)) return undefined;
   // A node that boots has not started all of them yet.
   const hasStarted = known.daemons.some((one) => one.name === name) || Date.now() - startedAt > bootTime;
   if (!hasStarted) return undefined;
-  return `${name} has ended${daemons.restart === undefined ? "" : `: run ${daemons.restart} ${name} in the node`}`;
+  return `${name} has ended${restart}`;
+}
+
+/** The name of a daemon, in the output of a check that misses one. */
+function firstWord(reason: string): string {
+  return reason.split(" ", 1)[0] ?? "";
 }
 
 interface Result {

@@ -96,10 +96,9 @@ function readyProgram({ kernel }: DefinedNode, template: LocalTemplate | undefin
   return kernel === "own" ? [supervisor, "ready", ...(argv ?? [])] : argv;
 }
 
-/** The daemons of a node with a kernel of its own are not processes of this machine. */
-function daemonsOf({ kernel }: DefinedNode, template: LocalTemplate | undefined): Candidate["daemons"] {
+function daemonsOf(template: LocalTemplate | undefined): Candidate["daemons"] {
   const { daemons, restart } = template?.ready ?? {};
-  return daemons === undefined || kernel === "own" ? undefined : { names: new Set(daemons), restart };
+  return daemons === undefined ? undefined : { names: new Set(daemons), restart };
 }
 
 function fixedRowsOf(definition: LabDefinition, catalogue: Catalogue): readonly FixedRow[] {
@@ -108,7 +107,7 @@ function fixedRowsOf(definition: LabDefinition, catalogue: Catalogue): readonly 
   const rows = definition.nodes.map((node): FixedRow => {
     const { id, name, template, power } = node;
     const found = catalogue.template(template);
-    const [ready, daemons] = [readyProgram(node, found), daemonsOf(node, found)];
+    const [ready, daemons] = [readyProgram(node, found), daemonsOf(found)];
     return { node: id, id: String(id), name, ready, daemons, disk: catalogue.limits(node) !== undefined, runs: power === "running" };
   });
   fixedRows.set(definition, { catalogue, rows });
