@@ -1,5 +1,6 @@
 /**
- * Prints the figures of fleets of several sizes: `npm run bench -- fleet-scale`, small by default; for example `--machines 10,30,100 --labs 20000 --changes 1000 --seconds 60`
+ * Prints the figures of fleets of several sizes: `npm run bench -- fleet-scale`, small by default; for example `--machines 10,30,100 --labs 20000 --changes 1000 --seconds 60`. Of more
+ * machines than `--services`, the rest only reads
  */
 import { parseArgs } from "node:util";
 import { fleetScale } from "./fleet-scale.ts";
@@ -8,6 +9,7 @@ const { values } = parseArgs({
   args: process.argv.slice(3),
   options: {
     machines: { type: "string", default: "3,10" },
+    services: { type: "string", default: "8" },
     labs: { type: "string", default: "1000" },
     changes: { type: "string", default: "600" },
     seconds: { type: "string", default: "20" },
@@ -20,6 +22,7 @@ const times = (list: readonly number[]) =>
 const machines = values.machines.split(",").map(Number);
 for await (const result of fleetScale({
   machines,
+  services: Number(values.services),
   labs: Number(values.labs),
   changes: Number(values.changes),
   seconds: Number(values.seconds),

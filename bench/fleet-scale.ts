@@ -1,6 +1,7 @@
 /**
  * Fleets of several sizes on one real PostgreSQL, with memory hosts: how long the placement of a lab takes, and what a change and an idle machine cost the
- * database. Each fleet runs in few processes, so that the figures of the database are those of a real fleet, and the times of calls are an upper bound.
+ * database. A large fleet has some services, which make all changes, and machines that only read: the figures of the database are those of a real fleet, and the times of
+ * calls are an upper bound, because all of it shares the processors of one machine.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,6 +16,8 @@ import type { CrowdMachine } from "./fleet-crowd.ts";
 export interface FleetScaleOptions {
   /** Sizes of the fleets. */
   readonly machines: readonly number[];
+  /** Machines with a service: the others only read (fleet-readers.ts). */
+  readonly services: number;
   /** Recorded labs before the changes. */
   readonly labs: number;
   /** Changes in a minute. */
@@ -50,7 +53,6 @@ export interface FleetScale {
   readonly memory: number;
 }
 
-const ofProcess = 25;
 /** Number of users who change labs, and of those who have the labs before. */
 const [users, owners] = [20, 200];
 const credentials = { username: "admin", password: "bench" };
@@ -60,16 +62,16 @@ const text = (name: string, nodes: number) =>
 /** Measures one fleet after the other: a large one that fails does not lose the results of the others. */
 export async function* fleetScale(options: FleetScaleOptions): AsyncGenerator<FleetScale, void, undefined> {
   for (const count of options.machines) {
-    const fleet = await Crowd.open(count);
+    const fleet = await Crowd.open(count, options.services);
     try {
-      yield await measured(fleet, options);
+      yield await measured(fleet, count, options);
     } finally {
       await fleet.close();
     }
   }
 }
 
-/** The machines of a fleet, in processes of up to 25. */
+/** The machines of a fleet: services in a process each, because a large one would stop for seconds to collect its garbage, and readers in one together. */
 class Crowd {
   readonly cluster: Cluster;
   readonly database: string;
@@ -86,7 +88,7 @@ class Crowd {
     this.database = database;
   }
 
-  static async open(count: number): Promise<Crowd> {
+  static async open(count: number, services: number): Promise<Crowd> {
     const connections = `max_connections=${count * 9 + 20}`;
     const cluster = await startCluster([connections, "shared_buffers=256MB", "shared_preload_libraries=pg_stat_statements"]);
     const { url } = await cluster.database();
@@ -96,12 +98,12 @@ class Crowd {
     try {
       // The machine that is asked has a process of its own: its times do not contain the work of others.
       await crowd.#start(url, 0, 1, []);
-      for (let first = 1; first < count; first += ofProcess) {
-        const here = Math.min(ofProcess, count - first);
-        const tokens: string[] = [];
-        for (let made = 0; made < here; made++) tokens.push((await crowd.clients[0]!.createJoinToken({})).token);
-        await crowd.#start(url, first, here, tokens);
+      const real = Math.min(count, services);
+      for (let first = 1; first < real; first++) {
+        const { token } = await crowd.clients[0]!.createJoinToken({});
+        await crowd.#start(url, first, 1, [token]);
       }
+      if (real < count) await crowd.#startReaders(url, real, count - real);
       return crowd;
     } catch (error) {
       await crowd.close();
@@ -109,9 +111,20 @@ class Crowd {
     }
   }
 
+  async #startReaders(store: string, first: number, count: number): Promise<void> {
+    const child = spawn(process.execPath, [join(import.meta.dirname, "fleet-readers.ts"), store, String(first), String(count)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    this.#children.push(child);
+    await Promise.race([
+      once(createInterface(child.stdout!), "line"),
+      once(child, "exit").then(() => Promise.reject(new Error("the readers ended"))),
+    ]);
+  }
+
   async #start(store: string, first: number, count: number, tokens: readonly string[]): Promise<void> {
     const program = join(import.meta.dirname, "fleet-crowd.ts");
-    const child = spawn(process.execPath, ["--max-old-space-size=8192", program, store, String(first), String(count), ...tokens], {
+    const child = spawn(process.execPath, [program, store, String(first), String(count), ...tokens], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     this.#children.push(child);
@@ -173,7 +186,7 @@ class Crowd {
   }
 }
 
-async function measured(crowd: Crowd, { labs, changes, seconds }: FleetScaleOptions): Promise<FleetScale> {
+async function measured(crowd: Crowd, size: number, { labs, changes, seconds }: FleetScaleOptions): Promise<FleetScale> {
   const { clients } = crowd;
   await crowd.signIn();
   await recordLabs(crowd, labs);
@@ -198,7 +211,7 @@ async function measured(crowd: Crowd, { labs, changes, seconds }: FleetScaleOpti
     "SELECT left(query, 90) AS text, calls::float, rows::float, total_exec_time AS ms FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat%' ORDER BY total_exec_time DESC LIMIT 12",
   );
   return {
-    machines: clients.length,
+    machines: size,
     labs,
     placements,
     changes: times,

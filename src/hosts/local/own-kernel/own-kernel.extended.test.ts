@@ -287,6 +287,27 @@ describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
     },
   );
 
+  test(
+    "a router of which a daemon ends is not ready, although the machine does not see its daemons",
+    async () => {
+      const path = "/router";
+      const config = "interface eth0\n ip address 10.1.0.1/24\n ip ospf passive\nrouter ospf\n network 10.1.0.0/24 area 0\n";
+      const node = { template: "frr", kernel: "own", "startup-config": config };
+      await local.deploy(
+        path,
+        labOf(JSON.stringify({ name: "router", nodes: { k1: node, h1: { template: "linux" } }, links: [["k1:eth0", "h1:eth0"]] })),
+      );
+      const router = async () => (await local.session.status(path)).nodes.find(({ name }) => name === "k1")!;
+      await eventually("the router is ready", hang, router, ({ ready: is }) => is === true);
+      await local.exec(path, "k1", "sh", "-c", "kill -9 $(cat /run/frr/ospfd.pid)");
+      await eventually("its daemon is missed", hang, router, ({ ready: is }) => is === false);
+      expect((await router()).not_ready).toBe("ospfd does not answer: run frr-start ospfd in the node");
+      await local.exec(path, "k1", "frr-start", "ospfd");
+      await eventually("the router is ready again", hang, router, ({ ready: is }) => is === true);
+    },
+    2 * hang,
+  );
+
   test("has every feature that labwright doctor looks for", async () => {
     expect(await said("sh", "-c", kernelFeatureScript)).toBe("");
     const report = JSON.parse(

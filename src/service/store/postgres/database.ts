@@ -26,12 +26,20 @@ export const parsers = {
   getTypeParser: (oid: number, format?: "text" | "binary") => (oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format)),
 };
 
+/** A time in which the database did not answer. */
+export interface Outage {
+  /** By `performance.now()`. */
+  readonly endedAt: number;
+  readonly ms: number;
+}
+
 /** Connections to PostgreSQL, and whether it answers. */
 export class Database {
   readonly #pool: Pool;
   /** `performance.now()` of the last answer. */
   #answeredAt = performance.now();
   #isReachable = true;
+  #lastOutage: Outage | undefined;
   #closed = false;
   readonly #changed: (isReachable: boolean) => void;
 
@@ -55,6 +63,10 @@ export class Database {
 
   get isReachable(): boolean {
     return this.#isReachable;
+  }
+
+  get lastOutage(): Outage | undefined {
+    return this.#lastOutage;
   }
 
   /** Time since the last answer, ms. */
@@ -138,7 +150,9 @@ export class Database {
   }
 
   #answered(): void {
-    this.#answeredAt = performance.now();
+    const now = performance.now();
+    if (!this.#isReachable) this.#lastOutage = { endedAt: now, ms: now - this.#answeredAt };
+    this.#answeredAt = now;
     if (this.#isReachable) return;
     this.#isReachable = true;
     this.#changed(true);

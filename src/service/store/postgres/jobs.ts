@@ -18,7 +18,8 @@ const changedIt = "finished_at IS NOT NULL AND coalesce(error::json ->> 'code', 
 const newestEndOf = `WHERE lab = $1 AND ${changedIt} AND ($2::text IS NULL OR identity = $2 OR (identity IS NULL AND username = $3))
   ORDER BY finished_at DESC, number DESC LIMIT 1`;
 
-const sql = {
+/** Exported for the bench of large fleets, in which most machines only read. */
+export const sql = {
   insert: {
     name: "insert_job",
     text: `${held} INSERT INTO jobs (id, lab, identity, owner, operation, username, request, status, started_at, steps, done)

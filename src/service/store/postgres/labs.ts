@@ -18,7 +18,8 @@ interface LabRow {
 /** The lease row stays locked until the end of the write: nobody takes the lab over in between. */
 const held = "WITH held AS (SELECT lab FROM leases WHERE lab = $1 AND holder = $2 AND fence = $3 FOR SHARE)";
 
-const sql = {
+/** Exported for the bench of large fleets, in which most machines only read. */
+export const sql = {
   list: { name: "list_labs", text: "SELECT * FROM labs" },
   // Also the paths without a record: their labs were deleted.
   some: {

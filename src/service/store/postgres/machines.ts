@@ -1,10 +1,11 @@
 import type { FleetAuthority, HandedLab, JoiningMachine, MachineChange, MachineFacts, MachineRow, MachineStore } from "../machines.ts";
 import { readImages, readMachine } from "../stored-json.ts";
-import type { Database, Statement } from "./database.ts";
+import type { Database, Outage, Statement } from "./database.ts";
 import { isLost, type Leases } from "./leases.ts";
 import type { Notices } from "./notices.ts";
 
-const sql = {
+/** Exported for the bench of large fleets, in which most machines only read. */
+export const sql = {
   list: {
     name: "list_machines",
     text: `SELECT number, name, url, state, labels, short_facts AS facts, images_digest, CASE WHEN images_digest = ANY($1) THEN NULL ELSE images END AS images,
@@ -100,9 +101,23 @@ interface MemberRow extends Record<string, unknown> {
   readonly silent_ms: number;
 }
 
+/** After an outage, all machines have reported again within this time, ms. */
+const allReportedMs = 10_000;
+
+/**
+ * Returns how long a machine has been silent by itself: not while no machine could report, because the database was away.
+ * @param silentMs since its last report
+ * @param now by `performance.now()`
+ */
+export function ownSilence(silentMs: number, outage: Outage | undefined, now: number): number {
+  const since = now - (outage?.endedAt ?? Number.NEGATIVE_INFINITY);
+  if (outage === undefined || since > allReportedMs || silentMs <= since) return silentMs;
+  return Math.max(since, silentMs - outage.ms);
+}
+
 /** The machines of a fleet, in memory and in PostgreSQL. */
 export class Machines implements MachineStore {
-  readonly #database: Pick<Database, "query" | "transaction">;
+  readonly #database: Pick<Database, "query" | "transaction" | "lastOutage">;
   readonly #leases: Pick<Leases, "installation" | "owns" | "forget" | "takeLost" | "takeHanded">;
   readonly #notices: Pick<Notices, "text">;
   #rows: readonly MachineRow[] = [];
@@ -118,7 +133,7 @@ export class Machines implements MachineStore {
   readonly #moved = new Set<string>();
 
   constructor(
-    database: Pick<Database, "query" | "transaction">,
+    database: Pick<Database, "query" | "transaction" | "lastOutage">,
     leases: Pick<Leases, "installation" | "owns" | "forget" | "takeLost" | "takeHanded">,
     notices: Pick<Notices, "text">,
   ) {
@@ -149,7 +164,11 @@ export class Machines implements MachineStore {
       images === null ? [] : [[digest ?? "", readImages(name, images)] as const],
     );
     const images = new Map([...this.#images, ...fresh]);
-    this.#rows = rows.map((row) => withImages(readMachine(row), images.get(row.images_digest ?? "")));
+    const outage = this.#database.lastOutage;
+    this.#rows = rows.map((row) => {
+      const machine = withImages(readMachine(row), images.get(row.images_digest ?? ""));
+      return { ...machine, silentMs: ownSilence(machine.silentMs, outage, performance.now()) };
+    });
     const used = new Set(rows.map((row) => row.images_digest));
     this.#images = new Map([...images].filter(([digest]) => used.has(digest)));
     const joined = this.#rows.flatMap((row) => (known.has(row.number) ? [] : [row.number]));
