@@ -341,6 +341,8 @@ export interface SpreadFacts {
   readonly machines: readonly { readonly machine: string; readonly nodes: readonly string[] }[];
   /** The new and changed links between machines, sorted. */
   readonly cuts: readonly { readonly link: string; readonly machines: readonly [string, string]; readonly mtu: number }[];
+  /** Switches whose new and changed links have different MTUs, because some are between machines: larger packets are lost between their ports. `mtu`: the smallest. */
+  readonly uneven: readonly { readonly node: string; readonly mtu: number }[];
 }
 
 /** One value for each end of a link, in the definition's endpoint order. */

@@ -23,7 +23,7 @@ export interface SplitFacts {
   readonly vnis: ReadonlyMap<string, number>;
 }
 
-const defaultMtu = 1500;
+export const defaultMtu = 1500;
 
 /** Returns the machines of the ends of a link. */
 export function machinesOf(places: ReadonlyMap<string, number>, { endpoints }: Pick<LabLink, "endpoints">): readonly [number, number] {

@@ -1,5 +1,6 @@
 import { Failure } from "../../contract/errors.ts";
 import type { ObservedEndpoint, ObservedLink } from "../../engine/model/observed.ts";
+import type { HostRules, Operation } from "../../engine/model/plan.ts";
 import { endpointText } from "../../intent/lab/lab.ts";
 import type { HostSession, LinkQualityState } from "../host.ts";
 import type { HostCapture, HostCaptures } from "../host-captures.ts";
@@ -7,7 +8,7 @@ import { applySpread } from "./apply-spread.ts";
 import { type Halves, type Merged, vniOf, wholeId } from "./merge.ts";
 import { isPartPath, type SpreadRecord } from "./records.ts";
 import type { PartSession } from "./remote-part.ts";
-import { cutMtu, machinesOf, nodeWord } from "./split-steps.ts";
+import { cutMtu, defaultMtu, machinesOf, nodeWord } from "./split-steps.ts";
 import { isAway, isNoPart, type SpreadLabs } from "./spread-labs.ts";
 
 /** Returns a user's session in which a lab that is spread over machines is like any other lab. Calls about other labs go to the session of the embedded host. */
@@ -341,12 +342,13 @@ class LabCalls {
     const merged = record === undefined ? undefined : ((await labs.whole(record, this.#inner)) ?? undefined);
     const byGroup = record?.byGroup ?? wanted?.spread === "groups";
     const labels = record?.labels ?? wanted?.labels ?? {};
+    const rules = await this.#inner.rules();
     const places = labs.places(operations, {
       path,
       user: this.#inner.user,
       merged,
       ids,
-      rules: await this.#inner.rules(),
+      rules,
       byGroup,
       labels,
     });
@@ -374,8 +376,28 @@ class LabCalls {
         .filter(({ nodes }) => nodes.length > 0)
         .sort((a, b) => (a.machine < b.machine ? -1 : 1)),
       cuts: cuts.sort((a, b) => (a.link < b.link ? -1 : 1)),
+      uneven: unevenSwitches(operations, new Map(cuts.map(({ link, mtu }) => [link, mtu])), rules),
     };
   }
+}
+
+/** Returns the new switches whose links have different MTUs. @param cuts the MTU of each link between machines, by its key */
+function unevenSwitches(
+  operations: readonly Operation[],
+  cuts: ReadonlyMap<string, number>,
+  { templates }: Pick<HostRules, "templates">,
+): NonNullable<Awaited<ReturnType<NonNullable<HostSession["spread"]>["facts"]>>>["uneven"] {
+  const isSwitch = new Set(templates.flatMap(({ id, type }) => (type === "switch" ? [id] : [])));
+  const mtus = new Map<string, Set<number>>();
+  for (const { step } of operations) if (step.do === "create-node" && isSwitch.has(step.node.template)) mtus.set(step.node.key, new Set());
+  for (const { step } of operations) {
+    if (step.do !== "create-link" && step.do !== "update-link") continue;
+    const { key, endpoints, mtu = defaultMtu } = step.link;
+    for (const end of endpoints) if ("node" in end) mtus.get(end.node)?.add(cuts.get(key) ?? mtu);
+  }
+  return [...mtus]
+    .flatMap(([node, all]) => (all.size > 1 ? [{ node, mtu: Math.min(...all) }] : []))
+    .sort((a, b) => (a.node < b.node ? -1 : 1));
 }
 
 function byMachine<T extends { readonly machine: number }>(all: readonly T[]): ReadonlyMap<number, readonly T[]> {

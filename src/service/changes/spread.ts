@@ -18,7 +18,11 @@ export function spreadText(facts: SpreadFacts | undefined): string {
   const nodes = facts.machines.map(({ machine, nodes: keys }) => `  ${machine}: ${counted(keys.length, "node")} (${some(keys)})`);
   const links = facts.cuts.map(({ link, machines, mtu }) => `${link} (${machines.join(" to ")}, MTU ${mtu})`);
   const between = links.length === 0 ? [] : [`  between machines: ${counted(links.length, "new or changed link")}: ${some(links)}`];
-  return `\n${["Spread over machines:", ...nodes, ...between].join("\n")}\n`;
+  const uneven = facts.uneven.map(
+    ({ node, mtu }) =>
+      `  the links of ${node} have different MTUs: packets of more than ${mtu} bytes are lost there. Give all of them mtu: ${mtu}`,
+  );
+  return `\n${["Spread over machines:", ...nodes, ...between, ...uneven].join("\n")}\n`;
 }
 
 function counted(count: number, word: string): string {

@@ -35,7 +35,7 @@ test("new nodes of a group go to the machine of the group's nodes, and a plan sh
   const desired: Lab = { ...before, nodes: [b, grouped("c", "west")], links: [link("c:eth0 -- b:eth0", "b", "c")] };
   const { operations } = planLab({ desired, observed, ids, rules: await session.rules(), prune: true, replace: false });
   const facts = await session.spread!.facts(path, before.place, operations, ids);
-  expect(facts).toEqual({ machines: [{ machine: west, nodes: ["b", "c"] }], cuts: [] });
+  expect(facts).toEqual({ machines: [{ machine: west, nodes: ["b", "c"] }], cuts: [], uneven: [] });
   const made = await session.apply(path, operations, { ...progress, ids });
   expect(await at(made.ids.nodes["c"]!)).toBe(west);
 });
@@ -189,4 +189,30 @@ test("a change that wires an interface to another machine gives each link a tunn
   ids = { ...ids, links: { ...ids.links, "a:eth2 -- c:eth2": ids.links[key]! } };
   const links = await change(wire(["a", "eth0", "b", "eth0"], ["a", "eth2", "c", "eth2"]));
   expect(new Set(links.values()).size).toBe(2);
+});
+
+test("a plan names a switch whose links have different MTUs, because some are between machines", async () => {
+  const { home, other, known, start } = await fleet();
+  start(other);
+  for (const [at, one] of known.entries()) known[at] = { ...one, room: 64, underlay: { ...one.underlay!, mtu: 1_450 } };
+  const session = await login(start(home));
+  const uneven = async (mtu?: number) => {
+    const hosts = ["a", "b"].map((key) => ({ ...nodes[0]!, key, name: key, ethernet: 1 }));
+    const desired: Lab = {
+      ...spreadLab,
+      nodes: [...hosts, { ...nodes[0]!, key: "sw", name: "sw", template: "switch", ethernet: 2 }],
+      links: hosts.map(({ key }, at) => ({
+        key: `${key}:eth0 -- sw:eth${at}`,
+        endpoints: [
+          { node: key, interface: "eth0" },
+          { node: "sw", interface: `eth${at}` },
+        ],
+        ...(mtu !== undefined && { mtu }),
+      })),
+    };
+    const { operations } = planLab({ desired, observed: null, rules: await session.rules(), prune: false, replace: false });
+    return (await session.spread!.facts(path, { spread: "nodes" }, operations, progress.ids))?.uneven;
+  };
+  expect(await uneven()).toEqual([{ node: "sw", mtu: 1_450 }]);
+  expect(await uneven(1_450)).toEqual([]);
 });
