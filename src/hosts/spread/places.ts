@@ -67,7 +67,30 @@ export function placesOf(operations: readonly Operation[], facts: PlacesFacts): 
     throw new Failure("host_error", `the lab cannot be spread over the machines of the fleet: ${found.refused}`, {
       data: { host: found.refused, hint: "labwright machines list shows the room of the machines" },
     });
-  return found.places;
+  return merged === undefined || merged.lab.nodes.length === 0
+    ? withHome(found.places, { parts, machines: facts.machines, home })
+    : found.places;
+}
+
+/** A new lab without nodes on its home machine would need one machine more to answer: those of another machine are there instead, if they fit. */
+function withHome(
+  places: ReadonlyMap<string, number>,
+  {
+    parts,
+    machines,
+    home,
+  }: {
+    readonly parts: ReadonlyMap<string, { readonly memory: number }>;
+    readonly machines: readonly SpreadMachine[];
+    readonly home: number;
+  },
+): ReadonlyMap<string, number> {
+  const used = new Map<number, number>();
+  for (const [key, machine] of places) used.set(machine, (used.get(machine) ?? 0) + parts.get(key)!.memory);
+  const room = machines.find(({ number }) => number === home)?.room;
+  if (room === undefined || used.has(home)) return places;
+  const [moved] = [...used].filter(([, memory]) => memory <= room).sort(([a, x], [b, y]) => y - x || a - b)[0] ?? [];
+  return moved === undefined ? places : new Map([...places].map(([key, machine]) => [key, machine === moved ? home : machine]));
 }
 
 function keyOf(keys: Readonly<Record<string, string>>, id: string): string {

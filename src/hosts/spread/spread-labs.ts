@@ -52,6 +52,8 @@ const roomMs = 15 * 60_000;
 /** The labs of this machine that are spread, and how their parts are reached. */
 export class SpreadLabs {
   readonly options: SpreadOptions;
+  /** The calls, with the name of the machine in the error of a connection that ends. */
+  readonly #named: PartCalls;
   readonly local: Host;
   readonly records: Records<SpreadRecord>;
   readonly #notes: Records<SpreadNote>;
@@ -67,6 +69,19 @@ export class SpreadLabs {
   constructor(local: Host, options: SpreadOptions) {
     this.local = local;
     this.options = options;
+    this.#named = {
+      open: (machine, call, signal) =>
+        options.calls.open(machine, call, signal).catch((error: unknown) => {
+          if (!(error instanceof Failure) || error.code !== "machine_unreachable" || error.data?.["machine"] !== String(machine))
+            throw error;
+          const name = this.nameOf(machine);
+          throw new Failure("machine_unreachable", `the connection to the machine ${name} ended before its answer`, {
+            data: { machine: name },
+            retryAfter: 5,
+            cause: error,
+          });
+        }),
+    };
     const { directory, warn } = options;
     this.records = new Records<SpreadRecord>(directory, recordKinds.spread, { warn, remake: (id) => this.#remade(id) });
     this.#notes = new Records<SpreadNote>(directory, recordKinds.note, { warn });
@@ -152,7 +167,7 @@ export class SpreadLabs {
     const found = this.options.machines().find(({ number }) => number === machine);
     if (found?.answers !== true) throw this.unreachable(machine);
     const limit = session.role === "user" ? ({ limit: "user" } as const) : {};
-    return remotePart(this.options.calls, machine, { id, path, user: session.user, ...limit });
+    return remotePart(this.#named, machine, { id, path, user: session.user, ...limit });
   }
 
   unreachable(machine: number, cause?: unknown): Failure {

@@ -43,9 +43,12 @@ export function forwardedOf(request: IncomingMessage): Forwarded | undefined {
   const text = request.headers[forwardedHeader];
   if (typeof text !== "string" || !members.has(request.socket)) return undefined;
   try {
-    return JSON.parse(Buffer.from(text, "base64url").toString("utf8")) as Forwarded;
+    const sent: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
+    // Of a machine of another release, or a damaged one. Without a caller, the call is refused.
+    return typeof sent === "object" && sent !== null && "caller" in sent && typeof sent.caller === "object"
+      ? (sent as Forwarded)
+      : undefined;
   } catch {
-    // A machine of another release. Without a caller, the call is refused.
     return undefined;
   }
 }

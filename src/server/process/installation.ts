@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chownSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Returns the id of a state directory, which the first call creates: leases of an earlier process on it end when the next one starts. */
+/** Returns the id of a state directory, which the first call creates. Throws an Error for a damaged one. Leases of an earlier process on it end when the next one starts. */
 export function installationOf(stateDir: string): string {
   const file = join(stateDir, "installation-id");
   try {
@@ -13,5 +13,9 @@ export function installationOf(stateDir: string): string {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
-  return readFileSync(file, "utf8").trim();
+  const id = readFileSync(file, "utf8").trim();
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) return id;
+  throw new Error(
+    `${file} is damaged: it has no UUID. Restore it from a backup. Without one, remove it, remove this machine from the fleet if it is in one (labwright machines remove), and let it join again`,
+  );
 }

@@ -59,6 +59,9 @@ function countOfLabs({ store }: StorePart, machines: MachineStore): ReadonlyMap<
   return counts;
 }
 
+/** Next step of refused calls about machines. */
+const machinesHint = "labwright machines list shows the machines with their labs";
+
 /** Changes the state or the labels of a machine. Throws operation_not_allowed for callers other than admins and without a fleet, and bad_request for an unknown machine. */
 export async function setMachine(context: Parts, caller: Caller, { name, state, labels }: MachinePayload): Promise<MachinesData> {
   const machines = fleetOf(context, caller);
@@ -77,18 +80,23 @@ export async function removeMachine(context: Parts, caller: Caller, { name, forc
   const { machines: shown } = await listMachines(context, caller);
   const found = shown.find((one) => one.name === name);
   if (found === undefined) throw unknownMachine(machines, name);
-  if (found.own === true) throw new Failure("operation_not_allowed", `${name} is the machine that you ask: send the call to another one`);
+  if (found.own === true)
+    throw new Failure("operation_not_allowed", `${name} is the machine that you ask: send the call to another one`, {
+      data: { hint: machinesHint },
+    });
   const { labs } = found;
   const parts = found.answers ? await partsNow(context, machines, found) : (found.parts ?? 0);
   if (found.answers && labs > 0 && force !== true)
     throw new Failure(
       "operation_not_allowed",
       `${name} answers and has ${labs === 1 ? "a lab" : `${labs} labs`}, whose nodes would run on without a record: destroy them first, or add --force`,
+      { data: { hint: machinesHint } },
     );
   if (found.answers && parts > 0 && force !== true)
     throw new Failure(
       "operation_not_allowed",
       `${name} answers and has nodes of ${parts === 1 ? "a lab that is" : `${parts} labs that are`} spread over machines: these nodes would be lost. Destroy the labs first, or add --force`,
+      { data: { hint: machinesHint } },
     );
   await machines.remove(name);
   context.log("warn", "a machine was removed from the fleet", { machine: name, labs, parts, by: caller.user });

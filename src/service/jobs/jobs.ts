@@ -232,7 +232,7 @@ export class Jobs {
     if (this.#closing) throw new Failure("lab_busy", "the service is shutting down", { retryAfter: 5 });
     const operation = this.running(lab);
     if (operation === undefined) return;
-    throw new Failure("lab_busy", `${lab} is busy: ${operation.name} of ${operation.user} runs`, { data: { operation }, retryAfter: 2 });
+    throw new Failure("lab_busy", `${lab} is busy: a change by ${operation.user} runs`, { data: { operation }, retryAfter: 2 });
   }
 
   /** Makes a lab busy that has no change here yet, until the returned function is called. Throws lab_busy. */

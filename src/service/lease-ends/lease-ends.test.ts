@@ -125,6 +125,23 @@ it("a lease waits for the change that runs, and a locked lab is tried again late
   await bench.service.close();
 });
 
+it("a lease whose machine did not answer at its end is tried again within minutes", async () => {
+  const bench = createBench();
+  const ann = await bench.login("ann");
+  await ann.call("deployProject", { yaml: leased("1h") });
+  await pass(bench, 56 * minute);
+  bench.step = () => {
+    throw new Failure("machine_unreachable", "the machine beta does not answer");
+  };
+  await pass(bench, 5 * minute);
+  expect((await ann.call("getProjectStatus", { lab })).lease).toMatchObject({ failed: { code: expect.any(String) } });
+  expect(await running(ann)).toBeGreaterThan(0);
+  bench.step = () => {};
+  await pass(bench, 2 * minute);
+  expect(await running(ann)).toBe(0);
+  await bench.service.close();
+});
+
 it("a lease that is just ending cannot be extended", async () => {
   const bench = createBench();
   const ann = await bench.login("ann");

@@ -18,6 +18,8 @@ const maxDriftMs = 60_000;
 const writeUseMs = 60_000;
 /** Time until a failed end is tried again, ms. */
 const retryMs = 15 * 60_000;
+/** The same if a machine or the host did not answer. */
+const awayRetryMs = 60_000;
 /** Number of labs that are ended at the same time. */
 const parallel = 3;
 
@@ -112,7 +114,7 @@ export class LeaseEnds {
     const step = nextStep(lease, { now, usedAt: uses.of(record), awakeSince: this.#awakeSince });
     if (step.do === "warn") return this.#warn(record, lease, step, now);
     if (step.do === "wait" || this.#ending.has(path) || this.#ending.size >= parallel) return;
-    if (lease.failed !== undefined && now >= lease.failed.at && now < lease.failed.at + retryMs) return;
+    if (lease.failed !== undefined && now >= lease.failed.at && now < lease.failed.at + waitOf(lease.failed.code)) return;
     // A change that runs is not interrupted: the lease ends after it.
     if (jobs.running(path) !== undefined) return;
     this.#ending.set(
@@ -173,4 +175,9 @@ export class LeaseEnds {
   #publish(record: LabRecord, data: Readonly<Record<string, unknown>>): void {
     this.#context.events.publishFor({ type: "lab", lab: record.path, data }, record);
   }
+}
+
+/** Returns the time until the end of a lease that failed with this code is tried again, ms. */
+function waitOf(code: string): number {
+  return ["machine_unreachable", "host_unreachable", "host_timeout"].includes(code) ? awayRetryMs : retryMs;
 }

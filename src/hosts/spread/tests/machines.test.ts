@@ -216,3 +216,20 @@ test("a plan names a switch whose links have different MTUs, because some are be
   expect(await uneven()).toEqual([{ node: "sw", mtu: 1_450 }]);
   expect(await uneven(1_450)).toEqual([]);
 });
+
+test("the home machine of a new lab has nodes of it, if they fit there", async () => {
+  for (const [room, machines] of [
+    [35, ["m1", "m3"]],
+    [20, ["m2", "m3"]],
+  ] as const) {
+    const { home, machines: all, known, start } = await fleet({ count: 3 });
+    for (const machine of all.slice(1)) start(machine);
+    for (const [at, one] of known.entries()) known[at] = { ...one, room: at === 0 ? room : 64 };
+    const session = await login(start(home));
+    const { operations } = planLab({ desired: spreadLab, observed: null, rules: await session.rules(), prune: false, replace: false });
+    const facts = await session.spread!.facts(path, { spread: "nodes" }, operations, progress.ids);
+    expect(facts!.machines.map(({ machine }) => machine)).toEqual(machines);
+    await deploy(session, spreadLab);
+    expect(new Set((await session.status(path)).nodes.map(({ machine }) => machine))).toEqual(new Set(machines));
+  }
+});
