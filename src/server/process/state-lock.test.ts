@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { installationOf } from "./installation.ts";
 import { holdStateDir } from "./state-lock.ts";
 
 let dir: string;
@@ -30,4 +31,14 @@ test.each([
   const state = place.replace("FILE", file);
   await expect(holdStateDir(state)).rejects.toThrow(`the state directory ${state} cannot be used: ${why.replace("FILE", file)}`);
   expect(await readFile(file, "utf8")).toBe("mine\n");
+});
+
+test("a state directory has one id, and a damaged one is named with the next step", async () => {
+  const id = installationOf(dir);
+  expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  expect(installationOf(dir)).toBe(id);
+  for (const text of ["", id.slice(0, 20), "x\n"]) {
+    await writeFile(join(dir, "installation-id"), text);
+    expect(() => installationOf(dir)).toThrow(/installation-id is damaged: .*Restore it from a backup/);
+  }
 });
