@@ -1,5 +1,5 @@
 import { sameFrr } from "../../base/frr-config.ts";
-import { withAddedLines, withoutGenerated } from "../generate/frr-text.ts";
+import { withAddedLines, withoutGenerated, withReplacedAddresses } from "../generate/frr-text.ts";
 import type { LabNode } from "../lab/lab.ts";
 import type { Reading } from "../read/read.ts";
 import { CannotChangePart } from "./expanded.ts";
@@ -50,7 +50,7 @@ function ownConfig(reading: Reading, { key, startupConfig }: LabNode, { was, own
   // Lines that are added in a generated section become a section of the node's own, which FRR reads later.
   const left = withoutGenerated(mine, before, now) ?? withAddedLines(mine, before, now);
   if (left === undefined) throw cannotChange(reading, key, "startup-config");
-  return left;
+  return withReplacedAddresses(mine, before, left);
 }
 
 function cannotChange({ root, nodes }: Reading, key: string, what: "commands" | "startup-config"): CannotChangePart {

@@ -85,6 +85,28 @@ export function withAddedLines(own: string, was: string, now: string): string | 
   return text;
 }
 
+/**
+ * Returns a node's own configuration with the generated addresses of `was` that its own new addresses would replace: an interface with an own address gets none of a pool.
+ * @param own the configuration before, without the generated part
+ */
+export function withReplacedAddresses(own: string, was: string, left: string): string {
+  const [before, all, now] = [own, was, left].map(writtenInFrr) as [Written, Written, Written];
+  const lost = new Map<string, InterfaceAddress[]>();
+  for (const [name, addresses] of all) {
+    const text = (one: InterfaceAddress) => addressText(one);
+    const mine = new Set(before.get(name)?.map(text));
+    const kept = new Set(now.get(name)?.map(text));
+    for (const one of addresses) {
+      const isReplaced = now.get(name)?.some(({ family }) => family === one.family) === true;
+      if (isReplaced && !mine.has(text(one)) && !kept.has(text(one))) addTo(lost, name, one);
+    }
+  }
+  const { head, rest } = divided(left);
+  return `${head}${interfacesText(lost, new Map())}${rest}`;
+}
+
+type Written = ReadonlyMap<string, readonly InterfaceAddress[]>;
+
 /** Returns the text without these lines; undefined if one of them is a section, or not only the node's own. */
 function withoutLines(own: string, was: string, removed: readonly FrrLine[]): string | undefined {
   const [mine, all] = [own, was].map((text) => readFrr(text).lines) as [readonly PlacedFrrLine[], readonly PlacedFrrLine[]];

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { frrChange } from "../../../base/frr-config.ts";
 import { editIntent } from "../../edit/edit.ts";
 import type { Lab } from "../../lab/lab.ts";
 import { printLab } from "../../write/print.ts";
@@ -282,4 +283,24 @@ test("an own line that a router has saved with another value takes its place, an
   expect(after).toContain("interface eth1\n ip ospf cost 44\nexit\n");
   expect(after).not.toContain("cost 33");
   expect(() => edited((text) => merged(text).replace(" ip ospf area 0\n", ""))).toThrow(/routing makes the part/);
+});
+
+test("a second address that a router has saved on an interface with an address of a pool keeps the first one, and the router id", () => {
+  const yaml = "name: x\naddressing: true\nrouting: {ospf: true}\nnodes:\n  r{1..2}: {template: frr}\nlinks: [r1-r2]\n";
+  const lab = read(yaml);
+  const config = configOf(lab, "r1");
+  const [, pooled] = /interface lo\n ip address (\S+)/.exec(config)!;
+  for (const saved of [
+    config.replace(`ip address ${pooled}\n`, `ip address ${pooled}\n ip address 10.99.6.6/32\n`),
+    `${config}interface lo\n ip address 10.99.6.6/32\nexit\n`,
+  ]) {
+    const nodes = lab.nodes.map((node) => (node.key === "r1" ? { ...node, startupConfig: saved } : node));
+    const text = editIntent(yaml, {}, { ...lab, nodes }).yaml;
+    const after = read(text);
+    expect(frrChange(saved, configOf(after, "r1"))).toEqual({ removed: [], added: [] });
+    expect(configOf(after, "r1").match(/router-id \S+/)?.[0]).toBe(config.match(/router-id \S+/)?.[0]);
+    expect(configOf(after, "r2")).toBe(configOf(lab, "r2"));
+    // What is saved again changes nothing.
+    expect(editIntent(text, {}, after).yaml).toBe(text);
+  }
 });
