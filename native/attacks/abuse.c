@@ -2,7 +2,7 @@
  * Takes as much of a shared kernel table as it can, reports how much in one line, and holds it until it is killed. Test program; shared-tables.test.ts runs it.
  *
  *   abuse neighbours <count> | scan | inotify | terminals | rings | small-rings | aio
- *   abuse netlink | large-netlink | messages | packet | raw | udp | tcp | unix
+ *   abuse netlink | large-netlink | messages | packet | raw | udp | tcp | unix | in-flight
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -176,10 +176,21 @@ static int unix_pair(void) {
   return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ? -1 : fill(pair[0], pair[1]);
 }
 
+/* Sends descriptors that nobody receives: the kernel counts them for the user, whom all nodes of a lab share. */
+static int in_flight(void) {
+  enum { COUNT = 250 };
+  static union { struct cmsghdr header; char room[CMSG_SPACE(sizeof(int[COUNT]))]; } extra;
+  int pair[2];
+  struct iovec body = {bytes, 1};
+  struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1, .msg_control = &extra, .msg_controllen = sizeof extra};
+  extra.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int[COUNT]))};
+  return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ? -1 : (int)sendmsg(pair[0], &message, MSG_DONTWAIT);
+}
+
 int main(int argc, char **argv) {
   static const struct { const char *name; int (*take)(void); int most; } tables[] = {
     {"inotify", inotify_init, MAX_OBJECTS}, {"rings", ring, 16}, {"small-rings", small_ring, MAX_OBJECTS}, {"aio", aio, MAX_OBJECTS}, {"netlink", netlink, MAX_OBJECTS}, {"messages", message, MAX_OBJECTS},
-    {"large-netlink", large_netlink, 64}, {"packet", packet, MAX_OBJECTS}, {"raw", raw, MAX_OBJECTS}, {"udp", udp, MAX_OBJECTS}, {"tcp", tcp, 400}, {"unix", unix_pair, 1000},
+    {"large-netlink", large_netlink, 64}, {"packet", packet, MAX_OBJECTS}, {"raw", raw, MAX_OBJECTS}, {"udp", udp, MAX_OBJECTS}, {"tcp", tcp, 400}, {"unix", unix_pair, 1000}, {"in-flight", in_flight, 2400},
   };
   const char *name = argc > 1 ? argv[1] : "";
   struct rlimit files = {MAX_OBJECTS + 100, MAX_OBJECTS + 100};

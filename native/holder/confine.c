@@ -215,7 +215,7 @@ int confine(const struct node *n) {
   const struct filter *calls = profile(n);
   struct sock_fprog filter = {.len = calls->length, .filter = (struct sock_filter *)(uintptr_t)calls->ops};
   int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
-  if (listener < 0 || rings_hand_over(n->id, listener) < 0) return -1;
-  /* Last: the holder of a large lab has more descriptors open than a program may have, and this process has them until it closes them. */
-  return setrlimit(RLIMIT_NOFILE, &file_limit);
+  return listener < 0 ? -1 : rings_hand_over(n->id, listener);
 }
+
+int limit_descriptors(void) { return setrlimit(RLIMIT_NOFILE, &file_limit); }

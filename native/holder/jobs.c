@@ -325,7 +325,7 @@ static _Noreturn void job_main(const struct start *s) {
     _exit(126);
   }
   if (p->terminal) become_terminal(s->control);
-  if (n && confine(n) < 0) {
+  if (n && (confine(n) < 0 || limit_descriptors() < 0)) {
     dprintf(2, "labwright: entering the node: %s\n", strerror(errno));
     _exit(126);
   }
@@ -432,7 +432,7 @@ static void join(struct client *c, struct node *n, char **program, int port, boo
     setsid();
     fcntl(c->source.fd, F_SETFL, 0);
     dup2(c->source.fd, 0), dup2(c->source.fd, 1);
-    if (groups_enter(&handles) < 0 || setns(node_fd, node_namespaces) < 0 || confine(n) < 0) _exit(126);
+    if (groups_enter(&handles) < 0 || setns(node_fd, node_namespaces) < 0 || confine(n) < 0 || limit_descriptors() < 0) _exit(126);
     close_range(3, ~0u, 0);
     if (!program) connect_port(port, datagrams);
     char result[FRAME_HEAD];

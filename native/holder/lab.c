@@ -87,6 +87,8 @@ _Noreturn void lab_init(char **argv) {
   getrlimit(RLIMIT_NOFILE, &file_limit);
   struct rlimit highest = {file_limit.rlim_max, file_limit.rlim_max};
   setrlimit(RLIMIT_NOFILE, &highest);
+  /* Less than the holder has while it makes a node: limit_descriptors. */
+  file_limit.rlim_max /= 2;
   if (file_limit.rlim_cur > 1024) file_limit.rlim_cur = 1024; /* programs that close every possible descriptor */
   source_watch(&rings_line, EPOLLIN);
   source_watch(&signals, EPOLLIN);

@@ -259,7 +259,8 @@ _Noreturn void node_main(struct node *n, struct spawn *s, bool shares, struct bu
   };
   memcpy(CMSG_DATA(&extra.header), &master, sizeof master);
   struct msghdr message = {.msg_iov = &body, .msg_iovlen = 1, .msg_control = &extra, .msg_controllen = sizeof extra.room};
-  if (sendmsg(CONTROL_FD, &message, 0) < 0) _exit(71);
+  require(sendmsg(CONTROL_FD, &message, 0) < 0 ? -1 : 0, "send", "the terminal");
+  require(limit_descriptors(), "limit", "descriptors");
   close(master);
   buffer_free(request); /* it also contains other nodes' files */
   node_init(n, slave, &fresh);

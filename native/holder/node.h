@@ -40,6 +40,11 @@ void write_file(const char *path, mode_t mode, const char *text, size_t length);
 void confine_init(void);
 /* Sets capabilities, seccomp filter and limits of this process and all its children. Returns 0, or -1 with errno. */
 int confine(const struct node *n);
+/*
+ * Sets the number of descriptors that programs may have. After confine, and after the last descriptor that this process sends: the kernel refuses one if all nodes of the lab
+ * together have more descriptors on their way than the sender may have open. The holder of a large lab itself has more open than a program may have.
+ */
+int limit_descriptors(void);
 
 /* Changes to the user and the work directory of the node's main program (struct node, main). Creates the directory if it is missing. */
 void become_user(char **main, int terminal);

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { builtinTemplates } from "../templates/reading/templates.ts";
-import { eventually, labOf, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
+import { eventually, labOf, operation, type TestLocalHost, testLocalHost } from "../testing/test-local-host.fixture.ts";
 
 /** Kernel tables that all labs and the machine share: a node takes all it can, while the machine and a second lab go on. */
 
@@ -99,6 +99,16 @@ test.runIf(root)("a node that takes all inotify instances leaves those of the ma
   await using other = await abuse("/quiet", "inotify");
   expect(Number.parseInt(other.report, 10)).toBeGreaterThan(50);
   await quietLabWorks();
+});
+
+test("a node that has as many descriptors on their way as it can keeps no other node from starting", async () => {
+  await using taken = await abuse("/loud", "in-flight");
+  expect(taken.report).toMatch(/^\d+ Too many references: cannot splice$/);
+  const power = (step: Parameters<typeof operation>[0]) =>
+    local.session.apply("/loud", [{ ...operation(step, 0), key: "b" }], { ids: local.ids("/loud"), step: () => undefined });
+  await power({ do: "stop", node: "b", mode: 3 });
+  await power({ do: "start", node: "b" });
+  expect((await local.exec("/loud", "b", "echo", "alive")).stdout).toBe("alive\n");
 });
 
 describe("slots for asynchronous I/O", () => {

@@ -300,7 +300,7 @@ test("a second address that a router has saved on an interface with an address o
     expect(frrChange(saved, configOf(after, "r1"))).toEqual({ removed: [], added: [] });
     expect(configOf(after, "r1").match(/router-id \S+/)?.[0]).toBe(config.match(/router-id \S+/)?.[0]);
     expect(configOf(after, "r2")).toBe(configOf(lab, "r2"));
-    // What is saved again changes nothing.
+    // A second save changes nothing.
     expect(editIntent(text, {}, after).yaml).toBe(text);
   }
 });
