@@ -2,7 +2,7 @@
  * Takes as much of a shared kernel table as it can, reports how much in one line, and holds it until it is killed. Test program; shared-tables.test.ts runs it.
  *
  *   abuse neighbours <count> | scan | inotify | terminals | rings | small-rings | aio
- *   abuse netlink | large-netlink | messages | packet | raw | udp | tcp | unix | in-flight
+ *   abuse netlink | large-netlink | messages | packet | raw | udp | tcp | unix | in-flight | namespaces
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -13,6 +13,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,10 +188,13 @@ static int in_flight(void) {
   return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ? -1 : (int)sendmsg(pair[0], &message, MSG_DONTWAIT);
 }
 
+/* Leaves a net namespace open. */
+static int namespace(void) { return unshare(CLONE_NEWNET) < 0 ? -1 : open("/proc/self/ns/net", O_RDONLY); }
+
 int main(int argc, char **argv) {
   static const struct { const char *name; int (*take)(void); int most; } tables[] = {
     {"inotify", inotify_init, MAX_OBJECTS}, {"rings", ring, 16}, {"small-rings", small_ring, MAX_OBJECTS}, {"aio", aio, MAX_OBJECTS}, {"netlink", netlink, MAX_OBJECTS}, {"messages", message, MAX_OBJECTS},
-    {"large-netlink", large_netlink, 64}, {"packet", packet, MAX_OBJECTS}, {"raw", raw, MAX_OBJECTS}, {"udp", udp, MAX_OBJECTS}, {"tcp", tcp, 400}, {"unix", unix_pair, 1000}, {"in-flight", in_flight, 2400},
+    {"large-netlink", large_netlink, 64}, {"packet", packet, MAX_OBJECTS}, {"raw", raw, MAX_OBJECTS}, {"udp", udp, MAX_OBJECTS}, {"tcp", tcp, 400}, {"unix", unix_pair, 1000}, {"in-flight", in_flight, 2400}, {"namespaces", namespace, 1000},
   };
   const char *name = argc > 1 ? argv[1] : "";
   struct rlimit files = {MAX_OBJECTS + 100, MAX_OBJECTS + 100};

@@ -196,11 +196,10 @@ void confine_init(void) {
   build(&wide, ALLOW);
 }
 
-/* The seccomp profile that the node's template selects. */
-static const struct filter *profile(const struct node *n) {
+bool is_wide(const struct node *n) {
   for (char **e = n->env; e && *e; e++)
-    if (!strcmp(*e, "LABWRIGHT_SYSTEM_CALLS=wide")) return &wide;
-  return &usual;
+    if (!strcmp(*e, "LABWRIGHT_SYSTEM_CALLS=wide")) return true;
+  return false;
 }
 
 int confine(const struct node *n) {
@@ -212,7 +211,7 @@ int confine(const struct node *n) {
   if (setrlimit(RLIMIT_CORE, &none) < 0) return -1;
   if (n->max_file_bytes && setrlimit(RLIMIT_FSIZE, &file) < 0) return -1;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return -1;
-  const struct filter *calls = profile(n);
+  const struct filter *calls = is_wide(n) ? &wide : &usual;
   struct sock_fprog filter = {.len = calls->length, .filter = (struct sock_filter *)(uintptr_t)calls->ops};
   int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
   return listener < 0 ? -1 : rings_hand_over(n->id, listener);

@@ -239,7 +239,7 @@ _Noreturn void node_main(struct node *n, struct spawn *s, bool shares, struct bu
   require(sethostname(s->hostname, strlen(s->hostname)), "hostname", s->hostname);
   require(loopback_up(), "interface", "lo");
   umask(0);
-  int slave = make_root(s, &master);
+  int slave = make_root(s, is_wide(n), &master);
   umask(022);
   for (uint32_t i = 0; i < s->files.count; i++) {
     const char *path = reader_text(&s->files.items);

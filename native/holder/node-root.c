@@ -218,11 +218,19 @@ static void mask_machine(void) {
     if (mount(EMPTY_DIRECTORY, dirs[i], NULL, MS_BIND, NULL) < 0 && errno != ENOENT) setup_failed("mask", dirs[i]);
 }
 
+/* A net namespace takes 300 KiB of the kernel's memory, most of which no memory group counts. The file is hidden from the node afterwards. */
+static void limit_net_namespaces(void) {
+  static const char path[] = "/proc/sys/user/max_net_namespaces", most[] = "128";
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  require(fd < 0 || write(fd, most, sizeof most - 1) < 0 ? -1 : 0, "limit", path);
+  close(fd);
+}
+
 /*
  * The old root stays the working directory until everything is mounted: relative paths are the machine's, absolute paths the node's.
  * So symbolic links on the node's disk cannot lead out of the node's root.
  */
-int make_root(struct spawn *s, int *master) {
+int make_root(struct spawn *s, bool limits, int *master) {
   const unsigned long quiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
   mount_overlay(s);
   int old = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -232,6 +240,7 @@ int make_root(struct spawn *s, int *master) {
   require(fchdir(old), "enter", "the old root");
   close(old);
   require_new_mount("proc", "/proc", 0555, quiet | proc_times, NULL);
+  if (limits) limit_net_namespaces();
   require_new_mount("sysfs", "/sys", 0555, quiet | MS_RDONLY | sys_times, NULL);
   int slave = mount_dev(master, s->devices);
   mask_machine();

@@ -33,13 +33,16 @@ void require(int rc, const char *step, const char *detail);
 /* Finds out which files of the machine are closed to nodes anyway. Called once, in the lab's init, before the first make_root. */
 void make_root_init(void);
 /* Mounts overlay, /proc, /sys, /dev and console. Returns the node's side of the terminal. */
-int make_root(struct spawn *s, int *master);
+/* @param limits whether the node may make net namespaces, so that their number needs a limit */
+int make_root(struct spawn *s, bool limits, int *master);
 void write_file(const char *path, mode_t mode, const char *text, size_t length);
 
 /* Builds the filters. Called once, before the first confine. */
 void confine_init(void);
 /* Sets capabilities, seccomp filter and limits of this process and all its children. Returns 0, or -1 with errno. */
 int confine(const struct node *n);
+/* Whether the node has the wide profile of system calls. */
+bool is_wide(const struct node *n);
 /*
  * Sets the number of descriptors that programs may have. After confine, and after the last descriptor that this process sends: the kernel refuses one if all nodes of the lab
  * together have more descriptors on their way than the sender may have open. The holder of a large lab itself has more open than a program may have.

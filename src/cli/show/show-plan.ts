@@ -21,9 +21,12 @@ export function unchangedText(plan: Plan, isDone: boolean): string {
   const stored = plan.stored ?? [];
   if (stored.length === 0) return `no changes${extras}`;
   const names = stored.join(", ");
+  const hasPlace = stored.includes("place");
   const applied = stored.length === 1 ? "apply stores it, and then it takes effect" : "apply stores them, and then they take effect";
-  const place = stored.includes("place") ? "; the place counts when the lab is created again" : "";
-  return `no changes of the host${extras}; ${isDone ? `stored the changed ${names}` : `the text changes ${names}: ${applied}`}${place}`;
+  const place = hasPlace ? "; the place counts when the lab is created again" : "";
+  // The place alone has no effect on the lab that exists.
+  const then = hasPlace && stored.length === 1 ? "apply stores it" : applied;
+  return `no changes of the host${extras}; ${isDone ? `stored the changed ${names}` : `the text changes ${names}: ${then}`}${place}`;
 }
 
 /** Returns whether the plan stops a running node. */

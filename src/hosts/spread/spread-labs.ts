@@ -172,8 +172,8 @@ export class SpreadLabs {
 
   unreachable(machine: number, cause?: unknown): Failure {
     const name = this.nameOf(machine);
-    return new Failure("machine_unreachable", `the machine ${name} does not answer, and has nodes of this lab: labwright machines list`, {
-      data: { machine: name },
+    return new Failure("machine_unreachable", `the machine ${name} does not answer, and has nodes of this lab`, {
+      data: { machine: name, hint: awayHint },
       retryAfter: 5,
       ...(cause !== undefined && { cause }),
     });
@@ -189,7 +189,7 @@ export class SpreadLabs {
     const [first] = away;
     const name = this.nameOf(first!);
     throw new Failure("machine_unreachable", `the machine ${name} does not answer, and the change concerns it: nothing was changed`, {
-      data: { machine: name },
+      data: { machine: name, hint: awayHint },
       retryAfter: 5,
     });
   }
@@ -433,6 +433,9 @@ export class SpreadLabs {
     return ownId(this.options.own, id);
   }
 }
+
+/** Next step if a machine with nodes of a lab does not answer. */
+const awayHint = "labwright machines list shows since when; try again when it is back, or have an admin remove it if it is lost for good";
 
 /** Whether a machine may get new nodes of spread labs. Other machines of the fleet may run no labs at all. */
 function mayTake({ answers, isOpen, underlay }: FleetMachine): boolean {

@@ -74,7 +74,10 @@ export class Drains {
     const row = machines.list().find((one) => one.name === name);
     if (row === undefined) throw unknownMachine(machines, name);
     if (row.number !== machines.own) throw new Elsewhere(row.number);
-    if (!runsLabs(row)) throw new Failure("operation_not_allowed", `${name} runs no labs (--host none): there are none to move away`);
+    if (!runsLabs(row))
+      throw new Failure("operation_not_allowed", `${name} runs no labs (--host none): there are none to move away`, {
+        data: { hint: "labwright machines cordon and remove work for it" },
+      });
     if (this.#context.host.moves === undefined)
       throw new Failure("operation_not_allowed", "labs of this host cannot move to other machines");
     if (!look) {

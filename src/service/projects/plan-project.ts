@@ -120,9 +120,12 @@ async function storedChanges(context: WorkPart, target: Target, lab: Lab): Promi
 }
 
 function storedText(parts: readonly StoredPart[]): string {
-  return parts.length === 0
-    ? ""
-    : `\nAlso changed, and kept by the service: ${parts.join(", ")}. Apply stores it, and then it takes effect${parts.includes("place") ? "; the place counts when the lab is created again" : ""}.\n`;
+  if (parts.length === 0) return "";
+  const hasPlace = parts.includes("place");
+  // The place alone has no effect on the lab that exists.
+  const then = hasPlace && parts.length === 1 ? "" : ", and then it takes effect";
+  const place = hasPlace ? "; the place counts when the lab is created again" : "";
+  return `\nAlso changed, and kept by the service: ${parts.join(", ")}. Apply stores it${then}${place}.\n`;
 }
 
 /** Returns the keys of the nodes that the steps make or change. */

@@ -133,6 +133,8 @@ describe("slots for asynchronous I/O", () => {
     // The machine has a limit of its own, which other programs may have reached.
     expect(taken.report).toMatch(/^[1-9]|^0 Resource temporarily unavailable/);
     await quietLabWorks();
+    await using namespaces = await abuse("/open", "namespaces");
+    expect(namespaces.report).toBe("127 No space left on device");
   });
 });
 
