@@ -371,7 +371,9 @@ async function openHost(
     idMark,
     calls: fleet.parts,
     directory: spreadDirectory(stateDir),
-    pathOf: (id) => [...recorded].find(([, lab]) => lab.id === id)?.[0],
+    recorded: labsHere(store).flatMap(({ path, labId: id, ids }) =>
+      id === undefined ? [] : [{ path, id, nodes: Object.values(ids.nodes) }],
+    ),
     takeVnis: (count) => machines.takeVnis(count),
     reserved: (machine) => reservedUnused({ store }, machine, Date.now()),
     warn,

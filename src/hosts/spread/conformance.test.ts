@@ -38,7 +38,7 @@ hostConformance("a lab over three machines", async () => {
       machines: () => machines,
       takeVnis,
       idMark: `000${own}`,
-      pathOf: () => undefined,
+      recorded: [],
       warn: () => undefined,
     };
     hosts.set(own, spreadHost(memoryHost(), { ...options, directory: join(directory, String(own)) }));

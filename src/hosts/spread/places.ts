@@ -38,7 +38,8 @@ export function placesOf(operations: readonly Operation[], facts: PlacesFacts): 
   };
   for (const { id, labels } of merged?.lab.nodes ?? []) add(nodeWord(keyOf(ids.nodes, id)), id, labels);
   for (const { id } of merged?.lab.networks ?? []) add(networkWord(keyOf(ids.networks, id)), id);
-  const needs = new Map(facts.rules.templates.map(({ id, need }) => [id, need]));
+  // A switch is a bridge, without a process of its own.
+  const needs = new Map(facts.rules.templates.map(({ id, need, type }) => [id, need ?? (type === "switch" ? 0 : undefined)]));
   const ends: (readonly [string, string])[] = [];
   const endOf = (end: LabLink["endpoints"][number]) => ("node" in end ? nodeWord(end.node) : networkWord(end.network));
   for (const { step } of operations) {

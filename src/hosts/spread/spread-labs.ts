@@ -26,6 +26,15 @@ export interface FleetMachine {
   readonly underlay?: Underlay;
 }
 
+/** A lab in the database. */
+export interface RecordedLab {
+  /** The host's id. */
+  readonly id: string;
+  readonly path: string;
+  /** The ids of its nodes. */
+  readonly nodes: readonly string[];
+}
+
 export interface SpreadOptions {
   readonly calls: PartCalls;
   /** The number of this machine. */
@@ -37,8 +46,8 @@ export interface SpreadOptions {
   readonly takeVnis: (count: number) => Promise<readonly number[]>;
   /** A folder in the state directory. */
   readonly directory: string;
-  /** Returns the path of the lab with this id as the database has it. */
-  readonly pathOf: (id: string) => string | undefined;
+  /** The labs of this machine, as the database has them. */
+  readonly recorded: readonly RecordedLab[];
   /** The start of the ids of this machine's captures. */
   readonly idMark: string;
   readonly warn: (text: string) => void;
@@ -87,28 +96,45 @@ export class SpreadLabs {
     this.#notes = new Records<SpreadNote>(directory, recordKinds.note, { warn });
   }
 
-  /** Returns the record of a lab whose own is damaged. Any machine may have a part: the next read shows which have one. */
+  /** Returns the record of a lab whose own is damaged or missing, by the ids of its nodes. The next read shows what the machines have. */
   #remade(id: string): SpreadRecord | undefined {
-    const path = this.options.pathOf(id);
-    const machines = this.options.machines();
-    if (path === undefined || machines.length === 0) return undefined;
-    const others = machines.filter(({ number }) => number !== this.options.own);
-    return { version: 1, id, path, byGroup: false, labels: {}, parts: Object.fromEntries(others.map(({ number }) => [number, null])) };
+    const lab = this.options.recorded.find((one) => one.id === id);
+    if (lab === undefined) return undefined;
+    const numbers = new Set(lab.nodes.map((node) => ownId(this.options.own, node).machine));
+    numbers.delete(this.options.own);
+    return {
+      version: 1,
+      id,
+      path: lab.path,
+      byGroup: false,
+      labels: {},
+      parts: Object.fromEntries([...numbers].map((one) => [one, null])),
+    };
+  }
+
+  /** Makes the records again that are missing of labs with nodes on other machines: without them, these nodes would be made a second time. */
+  async #remakeMissing(): Promise<void> {
+    const there = new Set(await this.local.labIds!());
+    for (const { id } of this.options.recorded)
+      if (there.has(id) && this.records.get(id) === undefined) await this.remake(id, { onlySpread: true });
   }
 
   /** Returns a new record of a lab of this machine whose own is missing, although another machine has a part of it; undefined: there is no such lab. */
-  async remake(id: string): Promise<SpreadRecord | undefined> {
-    const path = this.options.pathOf(id);
-    if (path === undefined || !(await this.local.labIds!()).includes(id)) return undefined;
-    const record: SpreadRecord = { version: 1, id, path, byGroup: false, labels: {}, parts: {} };
+  async remake(id: string, { onlySpread = false } = {}): Promise<SpreadRecord | undefined> {
+    const record = this.#remade(id);
+    if (record === undefined || (onlySpread && Object.keys(record.parts).length === 0)) return undefined;
+    if (!(await this.local.labIds!()).includes(id)) return undefined;
     await this.records.put(record);
-    this.options.warn(`the record of ${path}, a spread lab, was missing: it was made again, because another machine has nodes of the lab`);
+    this.options.warn(
+      `the record of ${record.path}, a spread lab, was missing: it was made again, because other machines have nodes of the lab`,
+    );
     return record;
   }
 
   /** Finishes what a crash has left between a lab and its record. */
   async settle(): Promise<void> {
     await this.dropStale();
+    await this.#remakeMissing();
     for (const note of this.#notes.all())
       await this.#settleNote(note).catch((error: Error) =>
         this.options.warn(`${note.path} was about to become a spread lab, and the next start tries again to record it: ${error.message}`),

@@ -132,7 +132,7 @@ test("a damaged record of a lab that the database does not have stops the start,
     expect(() => start(home)).toThrow("Restore the file from a backup, or remove it: then its lab has only the nodes of this machine");
   }
   // The file of a newer release stays as it is, also if the database has the lab.
-  expect(() => start(home, { recorded: "1" })).toThrow("it has version 2");
+  expect(() => start(home, { recorded: { id: "1", path, nodes: [] } })).toThrow("it has version 2");
   expect(await readdir(folder)).toEqual(["1.json"]);
 });
 
@@ -144,14 +144,14 @@ test("a damaged record of a lab that the database has is made again: the lab kee
   const id = name.replace(".json", "");
   for (const [text] of damage.filter(([, problem]) => problem === "JSON")) {
     await writeFile(join(home.directory, "labs", name), text);
-    const service = start(home, { recorded: id });
+    const service = start(home, { recorded: { id, path, nodes: ["1", "2.1"] } });
     const session = await login(service);
     expect((await session.observe(path))?.nodes.map(({ id: node }) => node).sort()).toEqual(["1", "2.1"]);
     expect(home.warnings.pop()).toMatch(/cannot be read: .*JSON.*\.json\.damaged now, and the record was made again$/);
     expect(await filesIn(home, "labs")).toEqual([name, `${name}.damaged`]);
     expect(await filesIn(other, "parts")).toHaveLength(1);
   }
-  await destroy(await login(start(home, { recorded: id })));
+  await destroy(await login(start(home, { recorded: { id, path, nodes: ["1", "2.1"] } })));
   expect(await other.local.labIds!()).toEqual([]);
   expect(await home.local.labIds!()).toEqual([]);
 });

@@ -113,15 +113,19 @@ test("the part of a machine that was removed and joins again belongs to its lab,
   expect(await namesIn(session)).toEqual(["a 1", "b 2"]);
 });
 
-test("a record that is missing is made again when a machine asks about its part, and the lab has its nodes again", async () => {
+test.each([
+  ["at the start, by the ids in the database", ["1", "2.1"], 3_600_000],
+  ["when a machine asks about its part", ["1"], 10],
+])("a record that is missing is made again %s, and the lab has its nodes", async (_when, known, sweepMs) => {
   const { home, other, kill, start } = await fleet();
-  start(other);
+  start(other, { sweepMs });
   const service = start(home, { sweepMs: 3_600_000 });
   await deploy(await login(service), spreadLab);
   kill(home);
   const [name = ""] = await filesIn(home, "labs");
   await rm(join(home.directory, "labs", name));
-  const session = await login(start(home, { recorded: name.slice(0, -".json".length) }));
+  const session = await login(start(home, { recorded: { id: name.slice(0, -".json".length), path, nodes: known } }));
+  if (known.length > 1) expect(await namesIn(session)).toEqual(["a 1", "b 2.1"]);
   await expect.poll(() => namesIn(session)).toEqual(["a 1", "b 2.1"]);
   expect(home.warnings.join()).toContain("the record of /lab, a spread lab, was missing: it was made again");
 });

@@ -10,7 +10,7 @@ import type { Host, HostSession } from "../../host.ts";
 import type { HostMoves, PartCalls } from "../../host-fleet.ts";
 import { memoryHost } from "../../memory/memory-host.ts";
 import { spreadHost } from "../spread-host.ts";
-import type { FleetMachine, SpreadOptions } from "../spread-labs.ts";
+import type { FleetMachine, RecordedLab, SpreadOptions } from "../spread-labs.ts";
 
 /* A fleet of memory hosts for tests of spread labs. */
 
@@ -35,8 +35,8 @@ export interface Machine {
 interface Started {
   readonly host?: Host;
   readonly sweepMs?: number;
-  /** The id of the lab, as the database has it. */
-  readonly recorded?: string;
+  /** The lab as the database has it. */
+  readonly recorded?: RecordedLab;
 }
 
 const closers: (() => Promise<void>)[] = [];
@@ -84,7 +84,7 @@ export async function fleet({ reserved, count = 2 }: Pick<SpreadOptions, "reserv
       ...(reserved !== undefined && { reserved }),
       takeVnis: async (count) => Array.from({ length: count }, () => vni++),
       directory,
-      pathOf: (id) => (id === recorded ? path : undefined),
+      recorded: recorded === undefined ? [] : [recorded],
       idMark: `000${number}`,
       warn: (text) => warnings.push(text),
       sweepMs,
