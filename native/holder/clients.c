@@ -181,8 +181,13 @@ void listener_ready(struct source *s, uint32_t events) {
   }
   struct client *c = need(calloc(1, sizeof *c));
   c->source = (struct source){.fd = fd, .ready = client_ready};
+  source_watch(&c->source, EPOLLIN);
+  if (!c->source.events) { /* the caller gets an error, and may try again; without a watch it would wait without end */
+    close(fd);
+    free(c);
+    return;
+  }
   c->next = clients;
   clients = c;
-  source_watch(&c->source, EPOLLIN);
   if (++client_count >= MAX_CLIENTS) source_watch(s, 0);
 }

@@ -12,8 +12,13 @@ void source_watch(struct source *s, uint32_t events) {
   if (s->fd < 0 || s->events == events) return;
   /* A source without wanted events is not registered: otherwise epoll would report its hang-up again and again. */
   int how = !events ? EPOLL_CTL_DEL : s->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-  if (epoll_ctl(epoll_fd, how, s->fd, &e) < 0) dprintf(2, "epoll_ctl: %s\n", strerror(errno));
-  s->events = events;
+  if (epoll_ctl(epoll_fd, how, s->fd, &e) == 0) {
+    s->events = events;
+    return;
+  }
+  dprintf(2, "epoll_ctl: %s\n", strerror(errno));
+  /* The kernel counts watches for the user, whom nodes share: it may allow no more now. Not noted, so that the next change of the wanted events tries again. */
+  if (how != EPOLL_CTL_ADD) s->events = events;
 }
 
 void source_close(struct source *s) {

@@ -108,7 +108,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const onDisk = await labsOnDisk(stateDir);
   if (options.host === "none") {
     refuseLabs(onDisk.labs);
-    if (onDisk.parts > 0) refuseParts(stateDir, warn);
+    if (onDisk.parts.length > 0) refuseParts(stateDir, warn);
   }
   const labs = options.host === "embedded" && !options.adopt ? onDisk.labs : 0;
   // Before it joins a fleet, which takes a token and makes it known to the other machines.
@@ -128,7 +128,7 @@ async function serve(options: ServeOptions): Promise<void> {
     options.advertise === undefined ? undefined : await joinedFleet(options, options.advertise, { store, version, log, giveUp, underlay });
   cleanup.defer(() => fleet?.close());
   if (options.host === "none") refuseLabs(await ownedLabs(store));
-  const host = await openHost(options, { store, warn, fleet, underlay });
+  const host = await openHost(options, { store, warn, fleet, underlay, parts: onDisk.parts });
   cleanup.defer(() => host.close());
   if (host.parts !== undefined) fleet?.reportParts(() => host.parts!.labs());
   const { sessionIdleMs, sessionAbsoluteMs } = options;
@@ -320,11 +320,13 @@ async function openHost(
     warn,
     fleet,
     underlay,
+    parts,
   }: {
     readonly store: Store;
     readonly warn: (text: string) => void;
     readonly fleet: Fleet | undefined;
     readonly underlay: MachineFacts["underlay"] | undefined;
+    readonly parts: readonly string[];
   },
 ): Promise<Host> {
   if (eve !== undefined) return eveHost({ ...eve, warn });
@@ -371,6 +373,7 @@ async function openHost(
     idMark,
     calls: fleet.parts,
     directory: spreadDirectory(stateDir),
+    parts,
     recorded: labsHere(store).flatMap(({ path, labId: id, ids }) =>
       id === undefined ? [] : [{ path, id, nodes: Object.values(ids.nodes) }],
     ),

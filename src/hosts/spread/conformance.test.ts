@@ -39,6 +39,7 @@ hostConformance("a lab over three machines", async () => {
       takeVnis,
       idMark: `000${own}`,
       recorded: [],
+      parts: [],
       warn: () => undefined,
     };
     hosts.set(own, spreadHost(memoryHost(), { ...options, directory: join(directory, String(own)) }));

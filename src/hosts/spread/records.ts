@@ -149,8 +149,7 @@ export class Records<Kept extends { readonly id: string }> {
 
 /** Returns the parts on this machine of other machines' labs. @param directory as in SpreadOptions */
 export function partsIn(directory: string, warn: (text: string) => void): Records<PartRecord> {
-  const remake = (id: string): PartRecord | undefined =>
-    isRecordId(id) ? { version: 1, id, path: partPath(id), home: 0, owner: "" } : undefined;
+  const remake = (id: string): PartRecord | undefined => (isRecordId(id) ? lostPart(id) : undefined);
   return new Records<PartRecord>(directory, recordKinds.part, { warn, remake });
 }
 
@@ -217,6 +216,17 @@ const folder = "/~parts";
 /** Returns the path of a part on its machine. No user can write such a path. */
 export function partPath(id: string): string {
   return `${folder}/${id}`;
+}
+
+/** Returns the id of the lab of a part; undefined for another path. */
+export function idOfPart(path: string): string | undefined {
+  const id = isPartPath(path) ? path.slice(folder.length + 1) : undefined;
+  return isRecordId(id) ? id : undefined;
+}
+
+/** Returns the record of a part whose own is lost. */
+export function lostPart(id: string): PartRecord {
+  return { version: 1, id, path: partPath(id), home: 0, owner: "" };
 }
 
 export function isPartPath(path: string): boolean {

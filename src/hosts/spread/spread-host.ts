@@ -2,7 +2,7 @@ import { Failure } from "../../contract/errors.ts";
 import type { Host } from "../host.ts";
 import { type AskingPart, answerParts, isQuarantined } from "./answer-part.ts";
 import { settleLinks } from "./apply-spread.ts";
-import { isPartPath, type PartRecord, partPath, partsIn, type Records } from "./records.ts";
+import { idOfPart, isPartPath, lostPart, type PartRecord, partPath, partsIn, type Records } from "./records.ts";
 import { SpreadLabs, type SpreadOptions } from "./spread-labs.ts";
 import { ownCapture, spreadSession } from "./spread-session.ts";
 
@@ -17,7 +17,7 @@ export function spreadHost(local: Host, options: SpreadOptions): Host {
   const labs = new SpreadLabs(local, options);
   const { records } = labs;
   const parts = partsIn(options.directory, options.warn);
-  const settled = labs.settle();
+  const settled = labs.settle().then(() => recordParts(parts, options));
   // A failure is thrown at login.
   settled.catch(() => undefined);
   const warning = warner(options.warn);
@@ -115,6 +115,16 @@ function warner(warn: (text: string) => void): (subject: string, work: () => Pro
       warn(`${subject}: ${message}`);
     }
   };
+}
+
+/** Records the parts on the disk whose records are missing: their home machines are looked for. */
+async function recordParts(parts: Records<PartRecord>, { parts: paths, warn }: SpreadOptions): Promise<void> {
+  for (const path of paths) {
+    const id = idOfPart(path);
+    if (id === undefined || parts.get(id) !== undefined) continue;
+    await parts.put(lostPart(id));
+    warn(`the record of ${path}, the part of another machine's lab, was missing: its home machine is looked for`);
+  }
 }
 
 /** Removes a part whose lab does not exist any more. A home machine that does not answer keeps its parts. */

@@ -46,6 +46,8 @@ export interface SpreadOptions {
   readonly takeVnis: (count: number) => Promise<readonly number[]>;
   /** A folder in the state directory. */
   readonly directory: string;
+  /** The paths of the parts on this machine's disk. */
+  readonly parts: readonly string[];
   /** The labs of this machine, as the database has them. */
   readonly recorded: readonly RecordedLab[];
   /** The start of the ids of this machine's captures. */

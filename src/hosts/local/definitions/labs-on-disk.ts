@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { exists } from "../files/file-exists.ts";
 import { isUuid } from "../machine/uuid.ts";
 
-/** Numbers of labs in the state directory. Labs of which only disks were kept do not count. */
+/** The labs in the state directory. Labs of which only disks were kept do not count. */
 export interface LabsOnDisk {
-  /** Also labs in quarantine. */
+  /** Number of labs, also of those in quarantine. */
   readonly labs: number;
-  /** Parts of other machines' labs. */
-  readonly parts: number;
+  /** The paths of parts of other machines' labs. */
+  readonly parts: readonly string[];
 }
 
 export async function labsOnDisk(state: string): Promise<LabsOnDisk> {
@@ -17,21 +17,21 @@ export async function labsOnDisk(state: string): Promise<LabsOnDisk> {
     if (error.code === "ENOENT") return [];
     throw error;
   });
-  const count = { labs: 0, parts: 0 };
+  let count = 0;
+  const parts: string[] = [];
   for (const name of names.filter(isUuid)) {
     const keptOnly = (await exists(join(labs, name, "kept.json"))) && !(await exists(join(labs, name, "lab.json")));
-    if (!keptOnly) count[(await isPart(join(labs, name))) ? "parts" : "labs"]++;
+    if (keptOnly) continue;
+    const path = await pathOf(join(labs, name));
+    if (path?.startsWith("/~") === true) parts.push(path);
+    else count++;
   }
-  return count;
+  return { labs: count, parts };
 }
 
-/** A lab of which no definition can be read counts as a lab. */
-async function isPart(folder: string): Promise<boolean> {
-  for (const name of ["lab.json", "lab.last.json"]) {
-    const path = await pathIn(join(folder, name));
-    if (path !== undefined) return path.startsWith("/~");
-  }
-  return false;
+/** Returns the path of a lab; undefined: no definition of it can be read. */
+async function pathOf(folder: string): Promise<string | undefined> {
+  return (await pathIn(join(folder, "lab.json"))) ?? (await pathIn(join(folder, "lab.last.json")));
 }
 
 /** Returns the path of a definition's lab; undefined: it is missing or damaged. The host reports that itself. */

@@ -96,7 +96,8 @@ export class Pulse {
     // If it cannot be checked whether the holder lives, the probe shows it.
     while (await lives(this.#identity).catch(() => true)) {
       try {
-        await this.#probe({});
+        // A connection that the holder has lost would never be answered: the next one may be.
+        await this.#probe({ deadlineMs: patienceMs });
         return;
       } catch {
         // It has ended, or accepts no more connections: checked again.

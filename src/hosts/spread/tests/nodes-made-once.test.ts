@@ -150,6 +150,21 @@ test("a part whose record is damaged finds its lab again, and ends with it", asy
   await expect.poll(async () => (await filesIn(other, "parts")).filter((file) => file.endsWith(".json"))).toEqual([]);
 });
 
+test("a part whose record is missing is recorded again by the disk, and ends with its lab", async () => {
+  const { home, other, kill, start } = await fleet();
+  start(other, { sweepMs: 3_600_000 });
+  const session = await login(start(home));
+  await deploy(session, spreadLab);
+  kill(other);
+  const [name = ""] = await filesIn(other, "parts");
+  await rm(join(other.directory, "parts", name));
+  await destroy(session);
+  start(other, { sweepMs: 20, parts: [`/~parts/${name.slice(0, -".json".length)}`, "/~else"] });
+  await expect.poll(() => other.local.labIds!()).toEqual([]);
+  await expect.poll(() => filesIn(other, "parts")).toEqual([]);
+  expect(other.warnings[0]).toContain("was missing: its home machine is looked for");
+});
+
 test("a machine of the fleet that runs no labs is not asked", async () => {
   const { home, other, known, services, start } = await fleet();
   start(other);

@@ -37,6 +37,8 @@ interface Started {
   readonly sweepMs?: number;
   /** The lab as the database has it. */
   readonly recorded?: RecordedLab;
+  /** The paths of the parts on its disk. */
+  readonly parts?: readonly string[];
 }
 
 const closers: (() => Promise<void>)[] = [];
@@ -76,7 +78,10 @@ export async function fleet({ reserved, count = 2 }: Pick<SpreadOptions, "reserv
     },
   });
   let vni = 8_388_608;
-  const start = ({ number, local, directory, warnings }: Machine, { host = local, sweepMs = 10, recorded }: Started = {}): Host => {
+  const start = (
+    { number, local, directory, warnings }: Machine,
+    { host = local, sweepMs = 10, recorded, parts = [] }: Started = {},
+  ): Host => {
     const service = spreadHost(host, {
       own: number,
       calls: callsOf(number),
@@ -85,6 +90,7 @@ export async function fleet({ reserved, count = 2 }: Pick<SpreadOptions, "reserv
       takeVnis: async (count) => Array.from({ length: count }, () => vni++),
       directory,
       recorded: recorded === undefined ? [] : [recorded],
+      parts,
       idMark: `000${number}`,
       warn: (text) => warnings.push(text),
       sweepMs,

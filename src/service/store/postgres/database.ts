@@ -26,6 +26,16 @@ export const parsers = {
   getTypeParser: (oid: number, format?: "text" | "binary") => (oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format)),
 };
 
+/** ms between two outages that count as one: machines could not report in between. */
+const betweenOutagesMs = 10_000;
+
+/** Joins an outage with the one before, if that has just ended. */
+export function joinedOutage(before: Outage | undefined, { endedAt, ms }: Outage): Outage {
+  const began = endedAt - ms;
+  if (before === undefined || began - before.endedAt > betweenOutagesMs) return { endedAt, ms };
+  return { endedAt, ms: endedAt - (before.endedAt - before.ms) };
+}
+
 /** A time in which the database did not answer. */
 export interface Outage {
   /** By `performance.now()`. */
@@ -151,7 +161,7 @@ export class Database {
 
   #answered(): void {
     const now = performance.now();
-    if (!this.#isReachable) this.#lastOutage = { endedAt: now, ms: now - this.#answeredAt };
+    if (!this.#isReachable) this.#lastOutage = joinedOutage(this.#lastOutage, { endedAt: now, ms: now - this.#answeredAt });
     this.#answeredAt = now;
     if (this.#isReachable) return;
     this.#isReachable = true;

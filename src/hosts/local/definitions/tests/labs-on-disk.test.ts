@@ -19,7 +19,7 @@ test("a part of another machine's lab is no lab, also if its newest definition i
       await mkdir(folder, { recursive: true });
       for (const [name, text] of Object.entries(all)) await writeFile(join(folder, name), text);
     }
-    expect(await labsOnDisk(state)).toEqual({ labs: 2, parts: 2 });
+    expect(await labsOnDisk(state)).toEqual({ labs: 2, parts: ["/~parts/1", "/~parts/2"] });
   } finally {
     await rm(state, { recursive: true });
   }
