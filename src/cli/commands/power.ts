@@ -19,7 +19,7 @@ import { UsageError } from "../command/usage-error.ts";
 import { runChange } from "../parts/change.ts";
 import { labAtStake } from "../parts/lab-at-stake.ts";
 import { namedNodes, payloadNodes } from "../parts/named-nodes.ts";
-import { waitAndReport } from "../parts/node-troubles.ts";
+import { refuseUnknown, waitAndReport } from "../parts/node-troubles.ts";
 import { nodesThatShouldRun } from "../parts/wait-for-nodes.ts";
 import { shortList, wordList } from "../show/table.ts";
 
@@ -49,9 +49,10 @@ export const restart: Command = {
   flags: [topoFlag, labFlag, nodeFlag, modeFlag, noWaitFlag, waitTimeoutFlag],
   example: "labwright restart r1",
   run: async (context, args) => {
-    const { selector } = await context.project();
-    const status = await (await context.client()).getProjectStatus({ ...selector, ...namedNodes(args) });
+    const project = await context.project();
+    const status = await (await context.client()).getProjectStatus({ ...project.selector, ...namedNodes(args) });
     const given = args.list("node");
+    if (given.length === 0) refuseUnknown(project, status, "restarted");
     const nodes = given.length > 0 ? given : nodesThatShouldRun(status).map(nodeKey);
     if (nodes.length === 0) throw new UsageError(`no node of ${status.lab} is running`, "labwright start starts them");
     const stopped = await power(context, args, "stop", nodes, { followed: true });

@@ -3,7 +3,7 @@ import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
 import type { Context } from "../command/context.ts";
 import type { Project } from "../command/project.ts";
 import type { LiveNode, Status } from "../show/show-status.ts";
-import { reportingFailures, reportTroubles } from "./node-troubles.ts";
+import { refuseUnknown, reportingFailures, reportTroubles } from "./node-troubles.ts";
 
 /** Returns what reportTroubles writes about these nodes. */
 async function reported(nodes: readonly Partial<LiveNode>[], waitedMs?: number): Promise<string> {
@@ -46,6 +46,23 @@ test("nodes with an unknown state are reported with their machine that does not 
   expect(shared).toContain(
     "whether r1 runs is unknown\n  hint: labwright status --lab /campus names the lab that may run under the same number",
   );
+});
+
+test("a command for all running nodes is refused while it is unknown whether some run", () => {
+  const project = { selector: { lab: "/campus" } } as unknown as Project;
+  const status = (nodes: readonly Partial<LiveNode>[]) =>
+    ({ live: { available: true, nodes: nodes.map((node, i) => ({ id: String(i), node: node.name, ...node })) } }) as unknown as Status;
+  refuseUnknown(project, status([{ name: "r1", status: "running" }]), "restarted");
+  expect(() =>
+    refuseUnknown(
+      project,
+      status([
+        { name: "r1", status: "running" },
+        { name: "r2", status: "unknown", machine: "beta" },
+      ]),
+      "restarted",
+    ),
+  ).toThrow("whether r2 runs is unknown: nothing was restarted. Name the nodes, to leave these out");
 });
 
 test("a change in which nodes were not started reports the failed nodes that they depend on, before its own error", async () => {

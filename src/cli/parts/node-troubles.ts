@@ -4,6 +4,7 @@ import { nodeKey } from "../../base/node-key.ts";
 import { type LabwrightClient, LabwrightError } from "../../client/index.ts";
 import type { Context } from "../command/context.ts";
 import { labFlags, type Project } from "../command/project.ts";
+import { UsageError } from "../command/usage-error.ts";
 import { isUp, type LiveNode, type Status, unreadText } from "../show/show-status.ts";
 import { duration, shortList } from "../show/table.ts";
 import { hasFailed, isAllUp, maybeRunning, nodesThatShouldRun, waitForNodes } from "./wait-for-nodes.ts";
@@ -83,6 +84,17 @@ export async function reportTroubles(
   write(`${head} ${pending.length} of ${counted(nodes.length)} not ready after ${duration(options.waitedMs)}: ${shortList(names)}`);
   write(
     `  hint: labwright status ${labFlags(project)} --watch shows their progress; --timeout SECONDS waits longer, --no-wait does not wait`,
+  );
+}
+
+/** Throws UsageError if it is unknown whether nodes run: a command for all running nodes would leave them out without a word. */
+export function refuseUnknown(project: Project, status: Status, what: string): void {
+  const unknown = maybeRunning(status);
+  if (unknown.length === 0) return;
+  const names = shortList(unknown.map(nodeKey));
+  throw new UsageError(
+    `whether ${names} run${unknown.length === 1 ? "s" : ""} is unknown: nothing was ${what}. Name the nodes, to leave these out`,
+    unknownHint(project, unknown),
   );
 }
 
