@@ -23,8 +23,10 @@ export interface JobMethods {
   waitForJob<Id extends ChangeOperationId>(id: Id, job: string, options?: JobOptions): Promise<ResultOf<Id>>;
 }
 
+/** Reads of a job in a row without an answer of the service's database: more than a minute. A change itself waits for less. */
+const maxAway = 150;
 /** The intervals of waitForJob, ms: short ones first, for short changes. */
-const jobPolls = [50, 100, 200, 300, 500] as const;
+const jobPolls: readonly number[] = [50, 100, 200, 300];
 
 type IntentReader = (
   input: { readonly lab: string; readonly as_written: true },
@@ -47,30 +49,26 @@ export function jobMethods(
     waitForJob: async (id, job, { signal, timeoutMs = operations[id].timeoutMs, onProgress } = {}) => {
       const deadline = timeoutMs > 0 ? Date.now() + timeoutMs : Number.POSITIVE_INFINITY;
       let before = "";
-      let silentSince: number | undefined;
+      let away = 0;
       for (let turn = 0; ; turn++) {
-        const state = await getJob({ id: job }, { signal }).catch((error: unknown) => databaseAway(error));
-        if (state instanceof LabwrightError) {
-          silentSince ??= Date.now();
-          if (Date.now() - silentSince > maxAwayMs) throw databaseSilent(job, state);
-          await pause((state.retryAfter ?? 1) * 1_000, signal);
-          continue;
+        const state = await getJob({ id: job }, { signal }).catch(orIfAway);
+        if (state !== undefined) {
+          away = 0;
+          const now = JSON.stringify(state);
+          if (now !== before) onProgress?.(state);
+          before = now;
+          if (state.status === "done") return (await wholeResult(state, getIntent, { signal })) as never;
+          if (state.status !== "running") throw jobError(state);
+          if (state.unreachable_since !== undefined) throw machineSilent(state);
         }
-        silentSince = undefined;
-        const now = `${state.status} ${state.step} ${state.steps} ${state.text ?? ""} ${state.waiting ?? ""}`;
-        if (now !== before) onProgress?.(state);
-        before = now;
-        if (state.status === "done") return (await wholeResult(state, getIntent, { signal })) as never;
-        if (state.status !== "running") throw jobError(state);
-        if (state.unreachable_since !== undefined) throw machineSilent(state);
-        if (Date.now() > deadline) {
+        if (Date.now() > deadline || away++ > maxAway) {
           throw new LabwrightError(`${id} has not ended within ${timeoutMs / 1000} s; job ${job} continues`, {
             status: 0,
             code: "host_timeout",
             data: { job },
           });
         }
-        await pause(jobPolls[Math.min(turn, jobPolls.length - 1)] ?? 500, signal);
+        await pause(jobPolls[turn] ?? 500, signal);
       }
     },
   };
@@ -84,19 +82,9 @@ async function wholeResult({ result, left_out: leftOut = [] }: Job, getIntent: I
   return { ...(result as object), yaml, files };
 }
 
-/** A change waits for the service's database for less time than this, ms. */
-const maxAwayMs = 60_000;
-
-/** Returns the error of a service whose database does not answer: the job cannot be read, and goes on. Throws any other error. */
-function databaseAway(error: unknown): LabwrightError {
-  if (error instanceof LabwrightError && error.code === "store_unavailable") return error;
-  throw error;
-}
-
-/** The refusal itself names what was not changed: by the question about the job, nothing was. */
-function databaseSilent(job: string, cause: LabwrightError): LabwrightError {
-  const text = `the service's database does not answer: job ${job} has begun, and continues when the database answers again`;
-  return new LabwrightError(text, { status: cause.status, code: "store_unavailable", data: { job }, retryAfter: cause.retryAfter, cause });
+/** Returns `undefined` while the service's database does not answer: the job cannot be read, and goes on. Throws any other error. */
+function orIfAway(error: LabwrightError): undefined {
+  if (error.code !== "store_unavailable") throw error;
 }
 
 /** A machine that is lost for good would be waited for without end. */
@@ -108,8 +96,7 @@ function machineSilent({ job, machine, unreachable_since: since }: Job): Labwrig
 /** Returns the error that the change itself would have had, with its HTTP status. */
 function jobError(job: Job): LabwrightError {
   const { code, error, data } = job.error ?? { code: undefined, error: `the change was ${job.status}` };
-  const known = typeof data === "object" && data !== null ? (data as Readonly<Record<string, unknown>>) : undefined;
-  return new LabwrightError(error, { status: statusOf(code), code, data: known });
+  return new LabwrightError(error, { status: statusOf(code), code, data: (data ?? undefined) as LabwrightError["data"] });
 }
 
 function statusOf(code: string | undefined): number {

@@ -77,8 +77,7 @@ export function LabHostButtons({ lab, locked, nodes, reload }: LabHostButtonsPro
             void run(renumber);
           }}
         >
-          Nodes and networks with a number that another lab uses get a new number, so that both labs can run at the same time. The disks of
-          these nodes are deleted, because the host stores disks by number.
+          Nodes and networks with a number of another lab get a new one, so that both labs can run. The disks of these nodes are deleted.
         </Confirm>
       )}
     </>
