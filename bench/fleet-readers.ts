@@ -1,6 +1,6 @@
 /**
  * Machines of a fleet that only read, all in this process: `fleet-readers.ts STORE FIRST COUNT`. Each one has the connection for notices and one for calls, reads the changed
- * labs and jobs, and reports, with the statements and at the times of a service; it keeps no records, so that a hundred of them take little memory and time. Prints "ready".
+ * labs and jobs, and reports, with the statements and at the times of a service; it has other names of connections, which the bench does not cut, and keeps no records, so that a hundred of them take little memory and time. Prints "ready".
  */
 import { randomUUID } from "node:crypto";
 import { Client } from "pg";
@@ -21,7 +21,7 @@ async function connected(name: string): Promise<Client> {
 }
 
 async function openReader(number: number): Promise<void> {
-  const [notices, calls] = [await connected("labwright listens"), await connected("labwright")];
+  const [notices, calls] = [await connected("bench listens"), await connected("bench reads")];
   const installation = randomUUID();
   const facts = () =>
     JSON.stringify({ version: "bench", processors: 16, load: Math.random() * 16, memory: 65_536, availableMemory: 60_000 });
