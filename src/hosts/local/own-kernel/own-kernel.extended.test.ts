@@ -339,7 +339,7 @@ describe.skipIf(arch() !== "x64")("a node with a kernel of its own", () => {
     async () => {
       const emulated = await isEmulated();
       const snapshots = (await readdir(ownImages)).filter((name) => name.startsWith("snapshot-"));
-      expect(snapshots.length).toBe(emulated ? 1 : 0);
+      expect(snapshots.length > 0).toBe(emulated);
       for (const name of snapshots) await truncate(join(ownImages, name, "rootfs/snapshot/state"), 5_000);
       await said("sh", "-c", "sync; echo b > /proc/sysrq-trigger");
       await eventually("it has ended", hang, live, ({ status }) => status !== "running");
