@@ -156,9 +156,11 @@ class SpreadApply {
       try {
         await this.#runBatch(batch, facts);
       } catch (error) {
-        // Nodes of this batch run or have stopped. If this fails too, the next look at the record tries again.
-        await this.settleCarriers(record).catch(() => false);
-        await this.#rememberNodes(batch).catch(() => undefined);
+        // Nodes of this batch run or have stopped. If this fails too, the user needs the first error, and the next look at the record tries again.
+        const unsettled = (what: string) => (later: unknown) =>
+          this.#labs.options.warn(`${what} of ${this.#path} after a change that failed: ${String(later)}`);
+        await this.settleCarriers(record).catch(unsettled("the links between machines"));
+        await this.#rememberNodes(batch).catch(unsettled("the record"));
         throw error;
       }
       await this.#rememberNodes(batch);
